@@ -1,0 +1,1 @@
+//! The contract of eval.toml: parsed with positions, checked whole, then trusted.

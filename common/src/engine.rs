@@ -1,0 +1,84 @@
+//! The interface of an engine: requests in, results out. What computes behind it can change without its neighbours.
+
+use crate::plan::{InferSpec, Sample};
+use crate::prompt::ShotFormat;
+use crate::result::SampleResult;
+use serde::{Deserialize, Serialize};
+
+/// What a worker tells the master once per model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelFacts {
+    /// Longest input in tokens that the engine will use.
+    pub max_seq_len: u32,
+    /// Characters per token, measured on the tokenizer; a prior for costs.
+    pub characters_per_token: f64,
+    pub bos_token: Option<String>,
+    pub eos_token: Option<String>,
+    /// What the model's own directory or flags asked for that was not obeyed, in words.
+    pub notes: Vec<String>,
+}
+
+/// What all requests of a pack have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PackSpec {
+    pub infer: InferSpec,
+    pub shot_format: ShotFormat,
+}
+
+/// One sample with the texts of its shots.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    pub sample: &'a Sample,
+    pub shots: Vec<&'a str>,
+}
+
+/// Tokens of a pack. `computed / distinct` is the promise of the trie; the plain executor computes what is submitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenCounters {
+    /// Tokens of all texts, as a loop over prompts would compute them.
+    pub submitted: u64,
+    /// Rows that went through the model.
+    pub computed: u64,
+    /// Rows added to reach the least number of rows; not in `computed`.
+    pub padded: u64,
+    /// Tokens generated.
+    pub generated: u64,
+}
+
+impl TokenCounters {
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        self.submitted += other.submitted;
+        self.computed += other.computed;
+        self.padded += other.padded;
+        self.generated += other.generated;
+    }
+}
+
+/// Why an engine cannot go on; a sample that cannot be run is an outcome, not a fault.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineFault {
+    /// The model cannot be loaded: every worker would say the same.
+    #[error("{0}")]
+    Model(String),
+    /// The device or the library failed; another try may succeed.
+    #[error("{0}")]
+    Device(String),
+}
+
+/// A loaded model that answers requests one pack at a time.
+pub trait Engine {
+    /// What it found when loading.
+    fn facts(&self) -> &ModelFacts;
+
+    /// Runs every request and hands each result to `emit` as soon as it is known, in any order.
+    ///
+    /// # Errors
+    /// A [`EngineFault::Device`] ends the pack; results emitted before it stand.
+    fn run(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault>;
+}

@@ -1,0 +1,105 @@
+//! The head of the plan (`plan/job.json`): models, data sets and the content digests of their parts.
+//!
+//! The digest of the head's bytes is the identity of the job. Nothing of a run (partitioner, workers, times) is in it,
+//! because nothing of a run may change a number.
+
+use super::{EvalSpec, InferSpec, ModelPlan};
+use crate::ids::{Digest, UnitId};
+use crate::prompt::ShotFormat;
+use serde::{Deserialize, Serialize};
+
+/// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.
+pub const PLAN_FORMAT: u32 = 1;
+
+/// What a job computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// [`PLAN_FORMAT`] of the writer.
+    pub format: u32,
+    /// Digest of the resolved configuration that the plan was made from: a resumed run must ask for the same.
+    pub config: Digest,
+    /// Models in the order of the configuration.
+    pub models: Vec<ModelPlan>,
+    /// Data sets in the order of the configuration.
+    pub datasets: Vec<DatasetPlan>,
+}
+
+/// One data set, rendered: its samples live in the parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatasetPlan {
+    /// The name in tables and file names.
+    pub abbr: String,
+    /// First six hexadecimal digits over the prompt configuration: the `version` column of the table.
+    pub version: String,
+    /// What to compute for each sample.
+    pub infer: InferSpec,
+    /// How shots are joined.
+    pub shot_format: ShotFormat,
+    /// How outputs become metrics.
+    pub eval: EvalSpec,
+    /// Number of samples, all parts together.
+    pub samples: u32,
+    /// Characters of all prompts, all options counted: the partitioners' prior for cost.
+    pub characters: u64,
+    /// The parts in sample order; part `i` holds the samples from its `first` up to the next part's.
+    pub parts: Vec<PartRef>,
+}
+
+/// A part by content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRef {
+    /// Digest of the part's bytes.
+    pub digest: Digest,
+    /// Index of its first sample.
+    pub first: u32,
+    /// How many samples it holds.
+    pub samples: u32,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// One (model, dataset) pair of the plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit<'a> {
+    /// Its position.
+    pub id: UnitId,
+    /// The model.
+    pub model: &'a ModelPlan,
+    /// The data set.
+    pub dataset: &'a DatasetPlan,
+}
+
+impl Plan {
+    /// Every (model, dataset) pair, models outermost.
+    pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
+        let datasets = &self.datasets;
+        self.models.iter().enumerate().flat_map(move |(m, model)| {
+            datasets.iter().enumerate().map(move |(d, dataset)| Unit {
+                id: UnitId((m * datasets.len() + d) as u32),
+                model,
+                dataset,
+            })
+        })
+    }
+
+    /// One pair by position; `None` when the plan has no such unit.
+    pub fn unit(&self, id: UnitId) -> Option<Unit<'_>> {
+        let count = self.datasets.len().max(1);
+        let model = self.models.get(id.0 as usize / count)?;
+        let dataset = self.datasets.get(id.0 as usize % count)?;
+        Some(Unit { id, model, dataset })
+    }
+
+    /// Samples of all units: what the run is expected to score.
+    pub fn expected(&self) -> u64 {
+        self.units().map(|unit| u64::from(unit.dataset.samples)).sum()
+    }
+}
+
+impl DatasetPlan {
+    /// The part that holds sample `index`; `None` beyond the end.
+    pub fn part_of(&self, index: u32) -> Option<&PartRef> {
+        let after = self.parts.partition_point(|part| part.first <= index);
+        self.parts.get(after.checked_sub(1)?).filter(|part| index < part.first + part.samples)
+    }
+}

@@ -1,0 +1,74 @@
+//! A rendered sample and the content-addressed parts that hold them.
+//!
+//! A part is one JSON document. Texts that many samples share (the shots) stand in it once and are named by position.
+
+use crate::prompt::Prompt;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A run of consecutive samples with the shots that they name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Rendered shots; samples name them by position.
+    pub shots: Vec<String>,
+    /// Samples in order of index, without gaps.
+    pub samples: Vec<Sample>,
+}
+
+/// One question, structured, with its gold answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Position in the data set after its range was applied.
+    pub index: u32,
+    /// The gold answer, with the type that the data gave it.
+    pub gold: Value,
+    /// Positions in [`Part::shots`], first shown first. Dropped from the end when the prompt is too long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shots: Vec<u32>,
+    /// The prompt or prompts.
+    pub body: Body,
+}
+
+/// The prompts of a sample by kind of inference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Body {
+    /// One whole text per option.
+    Ppl { options: Vec<OptionPrompt> },
+    /// One context, several continuations encoded jointly with it.
+    Loglikelihood { context: Prompt, options: Vec<OptionText> },
+    /// One text to continue.
+    Gen { prompt: Prompt },
+}
+
+/// An option of a `ppl` question: the whole prompt that claims it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OptionPrompt {
+    /// What a prediction of this option is called; compared with the gold answer.
+    pub label: Value,
+    pub prompt: Prompt,
+}
+
+/// An option of a `loglikelihood` question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OptionText {
+    /// What a prediction of this option is called; compared with the gold answer.
+    pub label: Value,
+    /// Delimiter and answer: what is appended to the context.
+    pub continuation: String,
+    /// Unicode code points of the answer itself, without the delimiter: what `acc_norm` divides by.
+    pub length: u32,
+}
+
+impl Part {
+    /// The sample at `index`, found by its distance from the first.
+    pub fn sample(&self, index: u32) -> Option<&Sample> {
+        let first = self.samples.first()?.index;
+        self.samples.get(index.checked_sub(first)? as usize).filter(|sample| sample.index == index)
+    }
+
+    /// The texts of a sample's shots; positions that the part lacks are skipped (a digest-checked part has none).
+    pub fn shots_of(&self, sample: &Sample) -> Vec<&str> {
+        sample.shots.iter().filter_map(|&at| self.shots.get(at as usize).map(String::as_str)).collect()
+    }
+}

@@ -1,0 +1,60 @@
+//! Templates as the configuration writes them, before any row is put in.
+
+use serde::{Deserialize, Serialize};
+
+/// OpenCompass's default for the place where shots go.
+pub const ICE_TOKEN: &str = "</E>";
+
+/// One text, or one text per label in the order written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Template {
+    Text(String),
+    Labels(Vec<(String, String)>),
+}
+
+/// The answers of a question when they are not spelled out in a label map of whole prompts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Options {
+    /// A column that holds a list of answers, of any length; labels are 0, 1, 2, ...
+    Column(String),
+    /// One answer template per label in the order written.
+    Labels(Vec<(String, String)>),
+}
+
+/// All that shapes the prompts of a data set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptConfig {
+    /// Template of a shot; `None` takes the prompt template.
+    pub ice_template: Option<Template>,
+    /// Template of the question; `None` takes the shot template, which then holds the ice token.
+    pub prompt_template: Option<Template>,
+    /// Answers appended to a text template.
+    pub options: Option<Options>,
+    /// Where shots go in the prompt template.
+    pub ice_token: String,
+    /// Between two shots.
+    pub ice_separator: String,
+    /// After the last shot.
+    pub ice_eos_token: String,
+    /// Between context and answer when `options` is used, in the question and in the shots.
+    pub target_delimiter: String,
+    /// After each shot that has no ice token to go to, lm-eval's way.
+    pub fewshot_delimiter: String,
+}
+
+impl Default for PromptConfig {
+    fn default() -> Self {
+        Self {
+            ice_template: None,
+            prompt_template: None,
+            options: None,
+            ice_token: ICE_TOKEN.into(),
+            ice_separator: "\n".into(),
+            ice_eos_token: "\n".into(),
+            target_delimiter: " ".into(),
+            fewshot_delimiter: "\n\n".into(),
+        }
+    }
+}

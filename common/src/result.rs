@@ -1,0 +1,87 @@
+//! What a worker found out about one sample: the unit of exactly-once accounting.
+//!
+//! Holds raw scores, never metrics: a metric is a fold over these, made by `evaluator`.
+
+use serde::{Deserialize, Serialize};
+
+/// The result of one sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleResult {
+    /// The sample's position in its data set.
+    pub index: u32,
+    /// What was done to the prompt to make it fit.
+    pub fit: PromptFit,
+    pub outcome: Outcome,
+}
+
+/// How the prompt met the model's limits. Over several options: of the one that lost most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptFit {
+    /// Shots that stayed, counted from the first.
+    pub shots_kept: u32,
+    /// Tokens of the longest text of the sample as scored, special tokens counted.
+    pub tokens: u32,
+    /// Tokens before truncation, when even without shots the text was too long; 0 when it fitted.
+    pub truncated_from: u32,
+}
+
+/// Raw scores of one sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// Per option in order of the plan.
+    Ppl(Vec<PplScore>),
+    /// Per option in order of the plan.
+    Loglikelihood(Vec<LoglikelihoodScore>),
+    Generated(Generation),
+    /// No score: the sample itself cannot be run, on any worker.
+    Failed { reason: String },
+}
+
+/// `ppl` of one option.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PplScore {
+    /// Sum over t2..tn of -log p(t_j | t_<j), natural logarithm, fp32 log-softmax.
+    pub nll_sum: f64,
+    /// n: tokens of the text, BOS counted.
+    pub tokens: u32,
+}
+
+impl PplScore {
+    /// OpenCompass's score: the sum divided by n (not n - 1), no exponential.
+    pub fn mean(&self) -> f64 {
+        self.nll_sum / f64::from(self.tokens.max(1))
+    }
+}
+
+/// `loglikelihood` of one option.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoglikelihoodScore {
+    /// Sum of log p over the continuation's tokens, natural logarithm.
+    pub sum: f64,
+    /// Tokens of the continuation.
+    pub tokens: u32,
+    /// Whether every token of the continuation was the most probable one.
+    pub is_greedy: bool,
+}
+
+/// A generation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generation {
+    /// Decoded text, special tokens skipped, cut before the first stop string.
+    pub text: String,
+    /// Tokens generated.
+    pub tokens: u32,
+    pub finish: Finish,
+}
+
+/// Why a generation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// `max_out_len` tokens, or no room left in the context.
+    Length,
+    /// A stop string appeared.
+    Stop,
+    /// The model ended it.
+    Eos,
+}

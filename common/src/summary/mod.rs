@@ -1,0 +1,1 @@
+//! Summaries: the table at the end, as text, CSV and Markdown.

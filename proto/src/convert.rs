@@ -1,0 +1,168 @@
+//! Conversions wire <-> domain.
+
+use crate::v1;
+use compass_common::engine::TokenCounters;
+use compass_common::ids::Digest;
+use compass_common::intervals::IntervalSet;
+use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
+
+/// A message that the protocol does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// A field that must be there is not.
+    #[error("the field `{0}` is missing")]
+    Missing(&'static str),
+    /// A field holds what it must not.
+    #[error("the field `{field}` is malformed: {reason}")]
+    Malformed { field: &'static str, reason: &'static str },
+}
+
+/// Reads a digest of 32 bytes.
+///
+/// # Errors
+/// Any other length.
+pub fn digest_from_wire(bytes: &[u8]) -> Result<Digest, ParseError> {
+    let bytes = bytes.try_into().map_err(|_| ParseError::Malformed { field: "digest", reason: "not 32 bytes" })?;
+    Ok(Digest(bytes))
+}
+
+/// The intervals as the wire carries them.
+pub fn intervals_to_wire(set: &IntervalSet) -> Vec<v1::Interval> {
+    set.pairs().iter().map(|&(first, end)| v1::Interval { first, end }).collect()
+}
+
+/// Normalises what the wire carried; empty intervals vanish.
+pub fn intervals_from_wire(intervals: &[v1::Interval]) -> IntervalSet {
+    IntervalSet::from_pairs(intervals.iter().map(|interval| (interval.first, interval.end)))
+}
+
+impl From<TokenCounters> for v1::TokenCounters {
+    fn from(tokens: TokenCounters) -> Self {
+        Self {
+            submitted: tokens.submitted,
+            computed: tokens.computed,
+            padded: tokens.padded,
+            generated: tokens.generated,
+        }
+    }
+}
+
+impl From<v1::TokenCounters> for TokenCounters {
+    fn from(tokens: v1::TokenCounters) -> Self {
+        Self {
+            submitted: tokens.submitted,
+            computed: tokens.computed,
+            padded: tokens.padded,
+            generated: tokens.generated,
+        }
+    }
+}
+
+impl From<&SampleResult> for v1::SampleResult {
+    fn from(result: &SampleResult) -> Self {
+        use v1::sample_result::Outcome as Wire;
+        let outcome = match &result.outcome {
+            Outcome::Ppl(scores) => Wire::Ppl(v1::PplScores {
+                nll_sum: scores.iter().map(|score| score.nll_sum).collect(),
+                tokens: scores.iter().map(|score| score.tokens).collect(),
+            }),
+            Outcome::Loglikelihood(scores) => Wire::Loglikelihood(v1::LoglikelihoodScores {
+                sum: scores.iter().map(|score| score.sum).collect(),
+                tokens: scores.iter().map(|score| score.tokens).collect(),
+                is_greedy: scores.iter().map(|score| score.is_greedy).collect(),
+            }),
+            Outcome::Generated(generation) => Wire::Generation(v1::Generation {
+                text: generation.text.clone(),
+                tokens: generation.tokens,
+                finish: match generation.finish {
+                    Finish::Length => v1::Finish::Length,
+                    Finish::Stop => v1::Finish::Stop,
+                    Finish::Eos => v1::Finish::Eos,
+                }
+                .into(),
+            }),
+            Outcome::Failed { reason } => Wire::Failed(reason.clone()),
+        };
+        Self {
+            index: result.index,
+            shots_kept: result.fit.shots_kept,
+            tokens: result.fit.tokens,
+            truncated_from: result.fit.truncated_from,
+            outcome: Some(outcome),
+        }
+    }
+}
+
+impl TryFrom<v1::SampleResult> for SampleResult {
+    type Error = ParseError;
+
+    fn try_from(wire: v1::SampleResult) -> Result<Self, ParseError> {
+        use v1::sample_result::Outcome as Wire;
+        let uneven = |field| ParseError::Malformed { field, reason: "lists of different length" };
+        let outcome = match wire.outcome.ok_or(ParseError::Missing("outcome"))? {
+            Wire::Ppl(scores) => {
+                if scores.nll_sum.len() != scores.tokens.len() {
+                    return Err(uneven("ppl"));
+                }
+                let pairs = scores.nll_sum.into_iter().zip(scores.tokens);
+                Outcome::Ppl(pairs.map(|(nll_sum, tokens)| PplScore { nll_sum, tokens }).collect())
+            }
+            Wire::Loglikelihood(scores) => {
+                if scores.sum.len() != scores.tokens.len() || scores.sum.len() != scores.is_greedy.len() {
+                    return Err(uneven("loglikelihood"));
+                }
+                let rows = scores.sum.into_iter().zip(scores.tokens).zip(scores.is_greedy);
+                Outcome::Loglikelihood(
+                    rows.map(|((sum, tokens), is_greedy)| LoglikelihoodScore { sum, tokens, is_greedy }).collect(),
+                )
+            }
+            Wire::Generation(generation) => {
+                let finish = match generation.finish() {
+                    v1::Finish::Length => Finish::Length,
+                    v1::Finish::Stop => Finish::Stop,
+                    v1::Finish::Eos => Finish::Eos,
+                    v1::Finish::Unspecified => return Err(ParseError::Missing("generation.finish")),
+                };
+                Outcome::Generated(Generation { text: generation.text, tokens: generation.tokens, finish })
+            }
+            Wire::Failed(reason) => Outcome::Failed { reason },
+        };
+        let fit = PromptFit {
+            shots_kept: wire.shots_kept,
+            tokens: wire.tokens,
+            truncated_from: wire.truncated_from,
+        };
+        Ok(Self { index: wire.index, fit, outcome })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prost::Message;
+
+    fn round_trip(outcome: Outcome) {
+        let fit = PromptFit { shots_kept: 2, tokens: 77, truncated_from: 99 };
+        let result = SampleResult { index: 5, fit, outcome };
+        let bytes = v1::SampleResult::from(&result).encode_to_vec();
+        let back = SampleResult::try_from(v1::SampleResult::decode(bytes.as_slice()).unwrap()).unwrap();
+        assert_eq!(back, result);
+    }
+
+    #[test]
+    fn every_outcome_survives_the_wire_to_the_bit() {
+        round_trip(Outcome::Ppl(vec![PplScore { nll_sum: 0.1 + 0.2, tokens: 3 }, PplScore { nll_sum: -0.0, tokens: 1 }]));
+        round_trip(Outcome::Loglikelihood(vec![LoglikelihoodScore { sum: -1e-300, tokens: 4, is_greedy: true }]));
+        let text = "é\u{1F600}\n".to_owned();
+        round_trip(Outcome::Generated(Generation { text, tokens: 9, finish: Finish::Stop }));
+        round_trip(Outcome::Failed { reason: "too long".into() });
+    }
+
+    #[test]
+    fn uneven_lists_and_missing_outcomes_are_refused() {
+        let scores = v1::PplScores { nll_sum: vec![1.0], tokens: vec![] };
+        let outcome = Some(v1::sample_result::Outcome::Ppl(scores));
+        assert!(SampleResult::try_from(v1::SampleResult { outcome, ..Default::default() }).is_err());
+        assert_eq!(SampleResult::try_from(v1::SampleResult::default()), Err(ParseError::Missing("outcome")));
+    }
+}

@@ -1,0 +1,23 @@
+//! The wire: generated messages and services, and the conversions between them and the domain.
+//!
+//! Parse, don't validate: what leaves `convert` is a domain value that needs no further check.
+
+/// Generated from `compass/v1/*.proto`.
+#[expect(clippy::large_enum_variant, reason = "generated code")]
+pub mod v1 {
+    tonic::include_proto!("compass.v1");
+}
+
+mod convert;
+pub mod delimited;
+
+pub use convert::{ParseError, digest_from_wire, intervals_from_wire, intervals_to_wire};
+
+/// Bumped with every change that an older peer would misunderstand; a peer of another version is refused by name.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Largest encoded frame of a session, in bytes.
+pub const MAX_FRAME_BYTES: usize = 256 * 1024;
+
+/// Chunk size of bulk transfers, in bytes.
+pub const CHUNK_BYTES: usize = 128 * 1024;
