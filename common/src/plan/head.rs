@@ -41,6 +41,8 @@ pub struct DatasetPlan {
     pub samples: u32,
     /// Characters of all prompts, all options counted: the partitioners' prior for cost.
     pub characters: u64,
+    /// Labels of the template: what the `size` partitioner multiplies rows by; `None` for generation.
+    pub labels: Option<u32>,
     /// The parts in sample order; part `i` holds the samples from its `first` up to the next part's.
     pub parts: Vec<PartRef>,
 }

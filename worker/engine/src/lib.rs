@@ -1,1 +1,23 @@
-//! placeholder
+//! Models on libtorch: the only package with `tch`, and with the sandbox the only one with `unsafe`.
+//!
+//! [`load`] turns a [`ModelPlan`] into an [`Engine`]. Everything of one engine happens on the thread that loaded it:
+//! libtorch's thread count and gradient mode belong to a thread, and tensors are not shared between threads.
+//!
+//! Invariants: what a sample's numbers depend on is the plan, the weights and the device kind, never its neighbours;
+//! logits exist only at positions that are scored; a sample that cannot be run is an outcome, not a fault.
+
+mod blocks;
+mod config;
+mod device;
+mod executor;
+mod fault;
+mod load;
+mod models;
+mod tokenizer;
+mod weights;
+
+pub use device::{CudaLibrary, DeviceChoice, DeviceChoiceError, device_kind, load_cuda_library};
+pub use load::load;
+
+#[cfg(doc)]
+use compass_common::{engine::Engine, plan::ModelPlan};
