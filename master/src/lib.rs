@@ -3,10 +3,8 @@
 //! `core` decides and does nothing else; `store` and `ledger` make decisions durable; `rpc` and `launch` reach workers;
 //! `pipeline` walks the data from the configuration to the table.
 
-pub mod cli;
 pub mod core;
 pub mod launch;
 pub mod ledger;
-pub mod pipeline;
 pub mod rpc;
 pub mod store;

@@ -1,0 +1,52 @@
+//! What the scheduler wants done.
+
+use super::event::{ConnectionId, GrantRef};
+use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+
+/// The number of a durable record. Everything up to the number that the committer confirmed is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seq(pub u64);
+
+/// Something to make durable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// Into the store: the attempt that is about to be granted.
+    Attempt { task: TaskId, attempt: Attempt, unit: UnitId, samples: IntervalSet, worker: WorkerId },
+    /// Into the ledger: the first result of a sample.
+    Sample { unit: UnitId, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
+    /// Into the ledger: a later result that differs from the recorded one.
+    Divergence { unit: UnitId, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
+    /// Into the ledger: what a worker made of its own results.
+    Report { worker: WorkerId, report: Vec<u8> },
+}
+
+/// Something to tell a worker.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// First answer; `max_slots` is what capacity leaves to this worker.
+    Welcome { max_slots: u32 },
+    /// Run these samples.
+    Grant { grant: GrantRef, unit: UnitId, samples: IntervalSet },
+    /// These samples are durable.
+    Commit { unit: UnitId, samples: IntervalSet },
+    /// Begin no further sample of this grant.
+    Revoke { task: TaskId, attempt: Attempt, reason: &'static str },
+    /// The session cannot be.
+    Refused { reason: String },
+    /// Nothing is left to do.
+    Shutdown { reason: &'static str },
+}
+
+/// An output of [`super::Core::apply`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Make this durable under this number; numbers ascend without gaps.
+    Persist { seq: Seq, record: Record },
+    /// Tell a worker, once everything up to `after` is durable.
+    Send { worker: WorkerId, message: Message, after: Seq },
+    /// End a connection that is silent or superseded.
+    Disconnect { worker: WorkerId, connection: ConnectionId },
+    /// For the log and the screen.
+    Note { text: String },
+}

@@ -1,0 +1,71 @@
+//! What can happen to the scheduler.
+
+use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+
+/// One connection of a worker; a reconnect has a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionId(pub u64);
+
+/// What a worker offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Chosen once per agent process.
+    pub session: String,
+    /// Replicas that it can run at once.
+    pub slots: u32,
+    /// Whether it can run real models.
+    pub has_engine: bool,
+}
+
+/// A grant as its holder names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GrantRef {
+    pub epoch: Epoch,
+    pub task: TaskId,
+    pub attempt: Attempt,
+}
+
+/// A grant that a worker brings along when it attaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldGrant {
+    pub grant: GrantRef,
+    pub unit: UnitId,
+    pub samples: IntervalSet,
+}
+
+/// Why a grant was handed back; decides what may be tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureClass {
+    /// The model or its configuration: never tried again.
+    User,
+    /// Tried again, `retry` times.
+    Transient,
+    /// The worker is gone; tried again while anything gets done between losses.
+    Lost,
+}
+
+/// An input of [`super::Core::apply`].
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A worker's stream is up.
+    Attached { worker: WorkerId, connection: ConnectionId, capabilities: Capabilities, held: Vec<HeldGrant> },
+    /// The stream ended; the process may live and come back.
+    Detached { worker: WorkerId, connection: ConnectionId },
+    /// The launcher saw the process end.
+    Exited { worker: WorkerId },
+    /// A sign of life.
+    Heartbeat { worker: WorkerId },
+    /// How many grants the worker is willing to hold at once.
+    Credit { worker: WorkerId, grants: u32 },
+    /// Results of samples, each the encoded `SampleResult`.
+    Results { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: Vec<(u32, Vec<u8>)> },
+    /// A shard report, encoded, of a grant that the worker has finished.
+    Report { worker: WorkerId, grant: GrantRef, unit: UnitId, report: Vec<u8> },
+    /// A grant is handed back.
+    Failed { worker: WorkerId, grant: GrantRef, class: FailureClass, message: String },
+    /// The worker will take no more.
+    Draining { worker: WorkerId },
+    /// Time has passed.
+    Tick,
+}

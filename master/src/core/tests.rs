@@ -1,0 +1,250 @@
+//! The scheduler driven by random histories: no step may break an invariant, and with fair workers the job ends.
+
+use super::*;
+use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn worker(at: u8) -> WorkerId {
+    WorkerId(format!("w{at}"))
+}
+
+fn view(unit: u32, first: u32, end: u32) -> TaskView {
+    let samples = IntervalSet::range(first, end);
+    TaskView { unit: UnitId(unit), model: unit, needs_engine: false, samples, attempt: Attempt(0) }
+}
+
+fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
+    let capabilities = Capabilities { session: format!("s{session}"), slots, has_engine: true };
+    Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
+}
+
+/// A scheduler with the outside world that its effects make: who holds which grant, what was recorded.
+struct Bench {
+    core: Core,
+    now: u64,
+    connections: u64,
+    /// Live connection of each worker.
+    up: BTreeMap<u8, u64>,
+    /// Grants as the workers know them, with what they still have to do.
+    grants: Vec<(u8, GrantRef, UnitId, IntervalSet)>,
+    recorded: BTreeMap<(UnitId, u32), Vec<u8>>,
+    last_seq: u64,
+    attempts: BTreeMap<TaskId, Attempt>,
+}
+
+impl Bench {
+    fn new(limits: Limits, tasks: Vec<TaskView>) -> Self {
+        Self {
+            core: Core::new(Epoch(1), limits, tasks, Recorded::default()),
+            now: 0,
+            connections: 0,
+            up: BTreeMap::new(),
+            grants: Vec::new(),
+            recorded: BTreeMap::new(),
+            last_seq: 0,
+            attempts: BTreeMap::new(),
+        }
+    }
+
+    fn apply(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.core.apply(self.now, event, &mut effects);
+        for effect in &effects {
+            match effect {
+                Effect::Persist { seq, record } => {
+                    assert_eq!(seq.0, self.last_seq + 1, "numbers ascend without gaps");
+                    self.last_seq = seq.0;
+                    match record {
+                        Record::Sample { unit, result, .. } => {
+                            let before = self.recorded.insert((*unit, u32::from(result[0])), result.clone());
+                            assert_eq!(before, None, "C2: a sample was recorded twice");
+                        }
+                        Record::Attempt { task, attempt, .. } => {
+                            let before = self.attempts.insert(*task, *attempt);
+                            assert!(before < Some(*attempt), "attempts grow");
+                        }
+                        _ => {}
+                    }
+                }
+                Effect::Send { message: Message::Grant { grant, unit, samples }, worker: to, after } => {
+                    assert_eq!(
+                        self.attempts.get(&grant.task),
+                        Some(&grant.attempt),
+                        "G2: granted before it was recorded"
+                    );
+                    assert!(after.0 > 0 && after.0 <= self.last_seq, "G2: the grant waits for its attempt");
+                    let at = to.0[1..].parse().unwrap();
+                    self.grants.push((at, *grant, *unit, samples.clone()));
+                }
+                Effect::Send { message: Message::Commit { .. }, after, .. } => {
+                    assert!(after.0 == self.last_seq, "a commit waits for everything before it");
+                }
+                _ => {}
+            }
+        }
+        let broken = invariants::check(&self.core);
+        assert!(broken.is_empty(), "{broken:?}");
+        effects
+    }
+
+    fn attach(&mut self, at: u8, session: u8, slots: u32) {
+        self.connections += 1;
+        self.up.insert(at, self.connections);
+        self.apply(attached(at, self.connections, session, slots));
+        self.apply(Event::Credit { worker: worker(at), grants: slots + 1 });
+    }
+
+    /// The holder of grant number `at` hands in one more result of it.
+    fn work(&mut self, at: usize) {
+        let Some((who, grant, unit, left)) = self.grants.get_mut(at) else { return };
+        let Some(index) = left.iter().next() else { return };
+        left.remove(index);
+        let (who, grant, unit) = (*who, *grant, *unit);
+        self.apply(Event::Results { worker: worker(who), grant, unit, samples: vec![(index, vec![index as u8])] });
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Attach(u8, u8, u32),
+    Detach(u8),
+    Exit(u8),
+    Work(usize),
+    Fail(usize, bool),
+    Report(usize),
+    Wait(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => (0u8..4, 0u8..2, 1u32..4).prop_map(|(w, s, n)| Step::Attach(w, s, n)),
+        1 => (0u8..4).prop_map(Step::Detach),
+        1 => (0u8..4).prop_map(Step::Exit),
+        12 => (0usize..40).prop_map(Step::Work),
+        1 => (0usize..40, any::<bool>()).prop_map(|(g, user)| Step::Fail(g, user)),
+        1 => (0usize..40).prop_map(Step::Report),
+        2 => (0u64..20_000).prop_map(Step::Wait),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_history_breaks_an_invariant_and_fair_workers_finish(steps in proptest::collection::vec(step(), 0..120)) {
+        let limits = Limits { max_slots: Some(6), retry: 1000, losses: 1000, ..Limits::default() };
+        let tasks = vec![view(0, 0, 9), view(0, 9, 10), view(1, 0, 5), view(2, 3, 3), view(1, 5, 20)];
+        let mut bench = Bench::new(limits, tasks);
+        let mut user_failures = false;
+        for step in steps {
+            match step {
+                Step::Attach(at, session, slots) => bench.attach(at, session, slots),
+                Step::Detach(at) => {
+                    if let Some(connection) = bench.up.remove(&at) {
+                        bench.apply(Event::Detached { worker: worker(at), connection: ConnectionId(connection) });
+                    }
+                }
+                Step::Exit(at) => { bench.apply(Event::Exited { worker: worker(at) }); }
+                Step::Work(at) => bench.work(at),
+                Step::Fail(at, user) => if let Some((who, grant, ..)) = bench.grants.get(at).cloned() {
+                    let class = if user { FailureClass::User } else { FailureClass::Transient };
+                    user_failures |= user;
+                    bench.apply(Event::Failed { worker: worker(who), grant, class, message: "broken".into() });
+                },
+                Step::Report(at) => if let Some((who, grant, unit, _)) = bench.grants.get(at).cloned() {
+                    bench.apply(Event::Report { worker: worker(who), grant, unit, report: vec![1] });
+                },
+                Step::Wait(ms) => { bench.now += ms; bench.apply(Event::Tick); }
+            }
+        }
+        // P1: one fair worker, and everything that can still be done gets done.
+        bench.now += 100_000;
+        bench.apply(Event::Tick);
+        bench.attach(9, 0, 2);
+        for _ in 0..200 {
+            let open: Vec<usize> = (0..bench.grants.len()).filter(|&at| bench.grants[at].0 == 9).collect();
+            for at in open {
+                bench.work(at);
+            }
+        }
+        prop_assert!(bench.core.is_finished(), "{:?}", bench.core);
+        if !user_failures {
+            prop_assert_eq!(bench.recorded.len(), 30);
+            prop_assert!(bench.core.failures().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_lost_worker_s_samples_go_to_another_and_late_results_still_count() {
+    let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 3)]);
+    bench.attach(0, 0, 1);
+    bench.work(0);
+    bench.now = 31_000;
+    bench.apply(Event::Tick);
+    bench.attach(1, 0, 1);
+    assert_eq!(bench.grants[1].3.pairs(), [(1, 3)], "only what is missing is granted again");
+    assert_eq!(bench.grants[1].1.attempt, Attempt(2));
+    bench.work(0);
+    assert_eq!(bench.recorded.len(), 2, "the old holder's result of sample 1 counts");
+    bench.work(1);
+    assert_eq!(bench.core.progress().repeats, 1);
+    bench.work(1);
+    assert!(bench.core.is_finished());
+}
+
+#[test]
+fn a_differing_second_result_is_a_divergence_and_the_first_stands() {
+    let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 2)]);
+    bench.attach(0, 0, 1);
+    bench.work(0);
+    let (_, grant, unit, _) = bench.grants[0].clone();
+    let effects = bench.apply(Event::Results { worker: worker(0), grant, unit, samples: vec![(0, vec![99])] });
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Persist { record: Record::Divergence { .. }, .. })));
+    assert_eq!(bench.core.progress().divergences, 1);
+    assert_eq!(bench.recorded[&(UnitId(0), 0)], vec![0]);
+}
+
+#[test]
+fn a_model_that_cannot_be_loaded_fails_its_tasks_at_once_and_no_other() {
+    let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 2), view(0, 2, 4), view(1, 0, 1)]);
+    bench.attach(0, 0, 1);
+    let (_, grant, ..) = bench.grants[0].clone();
+    bench.apply(Event::Failed { worker: worker(0), grant, class: FailureClass::User, message: "no weights".into() });
+    bench.apply(Event::Credit { worker: worker(0), grants: 8 });
+    for at in 0..bench.grants.len() {
+        bench.work(at);
+        bench.work(at);
+    }
+    let units: Vec<_> = bench.core.failures().iter().map(|failure| (failure.0, failure.2.clone())).collect();
+    assert!(units.iter().all(|(unit, why)| *unit == UnitId(0) && why == "no weights"), "{units:?}");
+    assert!(bench.core.is_finished());
+    assert!(bench.recorded.contains_key(&(UnitId(1), 0)));
+}
+
+#[test]
+fn transient_failures_are_tried_again_within_the_budget() {
+    let mut bench = Bench::new(Limits { retry: 2, ..Limits::default() }, vec![view(0, 0, 1)]);
+    bench.attach(0, 0, 1);
+    for attempt in 0..3 {
+        assert_eq!(bench.grants.len(), attempt + 1);
+        let (_, grant, ..) = bench.grants[attempt].clone();
+        bench.apply(Event::Failed { worker: worker(0), grant, class: FailureClass::Transient, message: "cuda".into() });
+    }
+    assert_eq!(bench.grants.len(), 3);
+    assert_eq!(bench.core.failures()[0].2, "cuda");
+}
+
+#[test]
+fn slots_beyond_the_bound_are_refused_with_a_reason() {
+    let mut bench = Bench::new(Limits { max_slots: Some(2), ..Limits::default() }, vec![view(0, 0, 9)]);
+    bench.attach(0, 0, 5);
+    let effects = bench.apply(attached(1, 77, 0, 1));
+    let refused = effects.iter().find_map(|effect| match effect {
+        Effect::Send { message: Message::Refused { reason }, .. } => Some(reason.as_str()),
+        _ => None,
+    });
+    assert_eq!(refused, Some("all 2 slots of this job are taken (max_num_workers = 2)"));
+}

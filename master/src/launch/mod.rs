@@ -1,0 +1,5 @@
+//! Launchers: they start and stop workers, and say how a start went. The scheduler never depends on which one did.
+
+mod local;
+
+pub use local::{LaunchError, LaunchEvent, LocalLauncher, find_worker};

@@ -1,0 +1,11 @@
+//! The ledger: every sample's result, durable, in segments that only their writer appends to.
+//!
+//! The ledger alone says which samples are done.
+
+mod committer;
+mod record;
+mod segment;
+
+pub use committer::{CommitError, Committed, Committer, Submission};
+pub use record::{Entry, Kind};
+pub use segment::{Ledger, LedgerError, Loaded, SegmentWriter};

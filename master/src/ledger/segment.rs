@@ -1,0 +1,237 @@
+//! Segments on disk: `ledger/<epoch>-<master>`, created exclusively, appended to by one leader, never rewritten.
+
+use super::record::{self, Entry};
+use compass_common::ids::{Digest, Epoch};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8; 8] = b"compass1";
+const HEADER: usize = 8 + 32;
+
+/// Why a ledger cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    #[error("cannot {action} the ledger segment {path}")]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    #[error(
+        "the ledger segment {path} is corrupt at byte {offset} of {recorded} recorded as durable; \
+         restore the file, or remove it to run its samples again"
+    )]
+    Corrupt { path: PathBuf, offset: u64, recorded: u64 },
+    #[error("the ledger segment {path} belongs to another plan; the run folder mixes two jobs")]
+    ForeignPlan { path: PathBuf },
+}
+
+/// The folder of segments.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    folder: PathBuf,
+    plan: Digest,
+}
+
+/// What the segments hold.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Entries in order of epoch, then of writing.
+    pub entries: Vec<Entry>,
+    /// The highest epoch that has a segment.
+    pub last_epoch: Epoch,
+    /// Segments whose end was torn or never recorded, and the bytes that are ignored there.
+    pub torn: Vec<(String, u64)>,
+}
+
+impl Ledger {
+    /// The ledger of a run folder.
+    pub fn new(folder: PathBuf, plan: Digest) -> Self {
+        Self { folder, plan }
+    }
+
+    /// Reads every segment. `recorded` is what the store knows of this job: of a segment, bytes beyond the recorded
+    /// length do not exist. Without it (the store was lost, or lies on another host) checksums decide.
+    ///
+    /// # Errors
+    /// A segment that is corrupt within its recorded length, that cannot be read, or that belongs to another plan.
+    pub fn load(&self, recorded: Option<&BTreeMap<String, u64>>) -> Result<Loaded, LedgerError> {
+        let mut loaded = Loaded::default();
+        for (name, epoch) in self.segments()? {
+            let path = self.folder.join(&name);
+            let bytes =
+                fs::read(&path).map_err(|source| LedgerError::Io { action: "read", path: path.clone(), source })?;
+            loaded.last_epoch = loaded.last_epoch.max(epoch);
+            let limit = recorded.map(|recorded| recorded.get(&name).copied().unwrap_or(0));
+            let end = self.read_segment(&path, &bytes, limit, &mut loaded.entries)?;
+            if end < bytes.len() {
+                loaded.torn.push((name, (bytes.len() - end) as u64));
+            }
+        }
+        Ok(loaded)
+    }
+
+    fn read_segment(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        limit: Option<u64>,
+        out: &mut Vec<Entry>,
+    ) -> Result<usize, LedgerError> {
+        let corrupt = |offset: usize| LedgerError::Corrupt {
+            path: path.to_owned(),
+            offset: offset as u64,
+            recorded: limit.unwrap_or_default(),
+        };
+        let bytes_that_exist = match limit {
+            Some(limit) if limit > bytes.len() as u64 => return Err(corrupt(bytes.len())),
+            Some(limit) => &bytes[..limit as usize],
+            None => bytes,
+        };
+        if bytes_that_exist.len() < HEADER || &bytes_that_exist[..8] != MAGIC {
+            // A leader that died before its first record; with a recorded length it is damage.
+            return if limit.is_some_and(|limit| limit > 0) { Err(corrupt(0)) } else { Ok(0) };
+        }
+        if bytes_that_exist[8..HEADER] != self.plan.0 {
+            return Err(LedgerError::ForeignPlan { path: path.to_owned() });
+        }
+        let mut at = HEADER;
+        while at < bytes_that_exist.len() {
+            match record::decode(&bytes_that_exist[at..]) {
+                Some((entry, length)) => {
+                    out.push(entry);
+                    at += length;
+                }
+                None if limit.is_some() => return Err(corrupt(at)),
+                None => break,
+            }
+        }
+        Ok(at)
+    }
+
+    /// Segment names with their epochs, in order of epoch.
+    fn segments(&self) -> Result<Vec<(String, Epoch)>, LedgerError> {
+        let failed = |source| LedgerError::Io { action: "list", path: self.folder.clone(), source };
+        let mut segments = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+            if let Some(epoch) = name.split('-').next().and_then(|digits| digits.parse().ok()) {
+                segments.push((name, Epoch(epoch)));
+            }
+        }
+        segments.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+        Ok(segments)
+    }
+
+    /// Creates this leader's segment.
+    ///
+    /// # Errors
+    /// One of that name exists, or the disk refuses.
+    pub fn create_segment(&self, epoch: Epoch, master: &str) -> Result<SegmentWriter, LedgerError> {
+        let name = format!("{:08}-{master}", epoch.0);
+        let path = self.folder.join(&name);
+        let failed = |action, source| LedgerError::Io { action, path: path.clone(), source };
+        let mut file = File::options().create_new(true).write(true).open(&path).map_err(|e| failed("create", e))?;
+        let mut header = MAGIC.to_vec();
+        header.extend_from_slice(&self.plan.0);
+        file.write_all(&header).map_err(|e| failed("write", e))?;
+        file.sync_all().map_err(|e| failed("sync", e))?;
+        // The name must survive a power cut as well.
+        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("sync", e))?;
+        Ok(SegmentWriter { name, path, file, length: HEADER as u64 })
+    }
+}
+
+/// The open segment of a leader.
+#[derive(Debug)]
+pub struct SegmentWriter {
+    name: String,
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl SegmentWriter {
+    /// The file's name within the ledger's folder.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes written and synced.
+    pub fn durable_length(&self) -> u64 {
+        self.length
+    }
+
+    /// Appends entries and syncs them; returns the segment's durable length.
+    ///
+    /// # Errors
+    /// Those of the disk. What was written in part is never recorded as durable, so it does not exist.
+    pub fn append(&mut self, entries: &[Entry]) -> Result<u64, LedgerError> {
+        let mut buffer = Vec::new();
+        for entry in entries {
+            record::encode(entry, &mut buffer);
+        }
+        let failed = |action, source| LedgerError::Io { action, path: self.path.clone(), source };
+        self.file.write_all(&buffer).map_err(|e| failed("append to", e))?;
+        self.file.sync_data().map_err(|e| failed("sync", e))?;
+        self.length += buffer.len() as u64;
+        Ok(self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Kind;
+
+    fn entry(index: u32) -> Entry {
+        Entry { kind: Kind::Sample.into(), unit: index, payload: vec![7; index as usize], ..Entry::default() }
+    }
+
+    fn recorded(writer: &SegmentWriter) -> BTreeMap<String, u64> {
+        BTreeMap::from([(writer.name().to_owned(), writer.durable_length())])
+    }
+
+    #[test]
+    fn bytes_beyond_the_recorded_length_do_not_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(dir.path().to_owned(), Digest::of(b"plan"));
+        let mut writer = ledger.create_segment(Epoch(3), "m").unwrap();
+        writer.append(&[entry(1), entry(2)]).unwrap();
+        let known = recorded(&writer);
+        writer.append(&[entry(3)]).unwrap();
+        let loaded = ledger.load(Some(&known)).unwrap();
+        assert_eq!(loaded.entries, [entry(1), entry(2)]);
+        assert_eq!((loaded.last_epoch, loaded.torn.len()), (Epoch(3), 1));
+        assert_eq!(ledger.load(None).unwrap().entries.len(), 3, "without a record the checksums decide");
+    }
+
+    #[test]
+    fn a_torn_tail_is_ignored_and_damage_within_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(dir.path().to_owned(), Digest::of(b"plan"));
+        let mut writer = ledger.create_segment(Epoch(1), "m").unwrap();
+        writer.append(&[entry(40), entry(50)]).unwrap();
+        let path = dir.path().join(writer.name());
+        let whole = fs::read(&path).unwrap();
+        for cut in 0..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let loaded = ledger.load(None).unwrap();
+            assert!(loaded.entries.len() <= 1 && loaded.entries.iter().all(|found| *found == entry(40)));
+            assert!(ledger.load(Some(&recorded(&writer))).is_err(), "recorded bytes are missing");
+        }
+        for at in [3, 20, HEADER + 5, HEADER + 30] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            fs::write(&path, damaged).unwrap();
+            let error = ledger.load(Some(&recorded(&writer))).unwrap_err().to_string();
+            assert!(error.contains("corrupt at byte") || error.contains("another plan"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_segment_is_created_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(dir.path().to_owned(), Digest::of(b"plan"));
+        ledger.create_segment(Epoch(1), "m").unwrap();
+        assert!(ledger.create_segment(Epoch(1), "m").is_err());
+    }
+}

@@ -1,0 +1,78 @@
+//! Bulk by digest: the plan's files go out, oversized results come in. Never on a session's connection.
+
+use compass_common::ids::Digest;
+use compass_proto::CHUNK_BYTES;
+use compass_proto::v1;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+
+/// Most bytes of uploads that wait for the frame that names them.
+const MAX_UPLOADED_BYTES: usize = 256 * 1024 * 1024;
+
+/// The plan's files by digest.
+#[derive(Clone, Debug, Default)]
+pub struct PlanFiles {
+    files: Arc<BTreeMap<Digest, PathBuf>>,
+}
+
+impl PlanFiles {
+    /// Files that may be fetched, and nothing else.
+    pub fn new(files: BTreeMap<Digest, PathBuf>) -> Self {
+        Self { files: Arc::new(files) }
+    }
+
+    /// The content in chunks.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` for a digest that the plan does not name.
+    pub async fn stream(&self, digest: Digest) -> Result<ReceiverStream<Result<v1::Chunk, Status>>, Status> {
+        let path = self.files.get(&digest).cloned();
+        let path = path.ok_or_else(|| Status::not_found(format!("the plan has no file {}", digest.short())))?;
+        let bytes = tokio::fs::read(&path).await;
+        let bytes = bytes.map_err(|error| Status::internal(format!("cannot read {}: {error}", path.display())))?;
+        let (sender, receiver) = mpsc::channel(4);
+        tokio::spawn(async move {
+            for chunk in bytes.chunks(CHUNK_BYTES) {
+                if sender.send(Ok(v1::Chunk { data: chunk.to_vec() })).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(ReceiverStream::new(receiver))
+    }
+}
+
+/// Results that were too large for a frame, until their frame comes. Bounded; the oldest upload is not evicted but the
+/// newest refused, so that a worker never loses what it was told is here.
+#[derive(Clone, Debug, Default)]
+pub struct Uploads {
+    held: Arc<Mutex<BTreeMap<Digest, Vec<u8>>>>,
+}
+
+impl Uploads {
+    /// Keeps `bytes` under their digest.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the digest is another's, `RESOURCE_EXHAUSTED` when too much waits already.
+    pub fn put(&self, digest: Digest, bytes: Vec<u8>) -> Result<(), Status> {
+        if Digest::of(&bytes) != digest {
+            return Err(Status::invalid_argument("the upload does not match its digest"));
+        }
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting: usize = held.values().map(Vec::len).sum();
+        if waiting + bytes.len() > MAX_UPLOADED_BYTES {
+            return Err(Status::resource_exhausted("too many uploads wait for their frames; try again"));
+        }
+        held.insert(digest, bytes);
+        Ok(())
+    }
+
+    /// Takes an upload out.
+    pub fn take(&self, digest: &Digest) -> Option<Vec<u8>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(digest)
+    }
+}

@@ -1,0 +1,193 @@
+//! The embedded store: one redb file on a disk of this host, guarded by a file lock. No service is needed.
+//!
+//! The held lock is the fence: while this process lives, nobody else can open the store; when it dies, however it dies,
+//! the kernel lets go of the lock.
+
+use super::lease_store::{Leadership, LeaseStore, Op, StoreError};
+use compass_common::ids::Epoch;
+use redb::{Database, ReadableDatabase, TableDefinition};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+const ENTRIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("entries");
+const EPOCH: &str = "epoch";
+const NFS_MAGIC: u64 = 0x6969;
+
+/// See the module. Dropping it lets go of the lock.
+#[derive(Debug)]
+pub struct EmbeddedStore {
+    path: PathBuf,
+    database: Database,
+    lock: File,
+    epoch: Epoch,
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> StoreError {
+    let path = path.to_owned();
+    move |source| StoreError::Io { action, path, source }
+}
+
+impl EmbeddedStore {
+    /// Opens or makes the store `name` in `directory`.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] while another process has it, [`StoreError::NetworkFileSystem`] on NFS.
+    pub fn open(directory: &Path, name: &str) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(directory).map_err(|error| io_error("create", directory)(error.into()))?;
+        let fs = rustix::fs::statfs(directory).map_err(|error| io_error("examine", directory)(error.into()))?;
+        if fs.f_type as u64 == NFS_MAGIC {
+            return Err(StoreError::NetworkFileSystem { path: directory.to_owned() });
+        }
+        let lock_path = directory.join(format!("{name}.lock"));
+        let mut lock = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&lock_path)
+            .map_err(|error| io_error("open", &lock_path)(error.into()))?;
+        if lock.try_lock().is_err() {
+            let mut holder = String::new();
+            let _ = lock.read_to_string(&mut holder);
+            return Err(StoreError::Held { holder: holder.trim().to_owned() });
+        }
+        let path = directory.join(format!("{name}.redb"));
+        let database = Database::create(&path).map_err(|error| io_error("open", &path)(error.into()))?;
+        Ok(Self { path, database, lock, epoch: Epoch(0) })
+    }
+
+    /// Whether a master has led with this store before.
+    pub fn has_led(&self) -> bool {
+        self.read(EPOCH).is_ok_and(|epoch| epoch.is_some())
+    }
+
+    fn failed<E: std::error::Error + Send + Sync + 'static>(
+        &self,
+        action: &'static str,
+    ) -> impl FnOnce(E) -> StoreError {
+        let failed = io_error(action, &self.path);
+        move |error| failed(Box::new(error))
+    }
+
+    fn read(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let reading = self.database.begin_read().map_err(self.failed("read"))?;
+        let table = match reading.open_table(ENTRIES) {
+            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+            other => other.map_err(self.failed("read"))?,
+        };
+        Ok(table.get(key).map_err(self.failed("read"))?.map(|value| value.value().to_vec()))
+    }
+
+    fn write(&self, ops: &[Op]) -> Result<(), StoreError> {
+        let writing = self.database.begin_write().map_err(self.failed("write"))?;
+        {
+            let mut table = writing.open_table(ENTRIES).map_err(self.failed("write"))?;
+            for op in ops {
+                match op {
+                    Op::Put { key, value } => {
+                        table.insert(key.as_str(), value.as_slice()).map_err(self.failed("write"))?;
+                    }
+                    Op::Delete { key } => {
+                        table.remove(key.as_str()).map_err(self.failed("write"))?;
+                    }
+                }
+            }
+        }
+        writing.commit().map_err(self.failed("write"))
+    }
+}
+
+impl LeaseStore for EmbeddedStore {
+    async fn campaign(&mut self, candidate: &str, at_least: Epoch) -> Result<Leadership, StoreError> {
+        let known = self.read(EPOCH)?.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+        let epoch = Epoch(known.max(at_least.0) + 1);
+        self.write(&[Op::Put { key: EPOCH.into(), value: epoch.0.to_le_bytes().to_vec() }])?;
+        self.epoch = epoch;
+        // For whoever finds the lock held; the lock itself, not this text, is what counts.
+        let _ = self
+            .lock
+            .set_len(0)
+            .and_then(|()| self.lock.rewind())
+            .and_then(|()| self.lock.write_all(candidate.as_bytes()));
+        Ok(Leadership { epoch })
+    }
+
+    async fn commit(&mut self, leadership: &Leadership, ops: Vec<Op>) -> Result<(), StoreError> {
+        if leadership.epoch != self.epoch {
+            return Err(StoreError::Fenced(leadership.epoch));
+        }
+        self.write(&ops)
+    }
+
+    async fn scan(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let reading = self.database.begin_read().map_err(self.failed("read"))?;
+        let table = match reading.open_table(ENTRIES) {
+            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+            other => other.map_err(self.failed("read"))?,
+        };
+        let from = after.unwrap_or(prefix);
+        let mut found = Vec::new();
+        for entry in table.range(from..).map_err(self.failed("read"))? {
+            let (key, value) = entry.map_err(self.failed("read"))?;
+            if !key.value().starts_with(prefix) || found.len() == limit {
+                break;
+            }
+            if after != Some(key.value()) {
+                found.push((key.value().to_owned(), value.value().to_vec()));
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(key: &str, value: &[u8]) -> Op {
+        Op::Put { key: key.into(), value: value.to_vec() }
+    }
+
+    #[tokio::test]
+    async fn epochs_grow_and_old_ones_are_fenced() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = EmbeddedStore::open(dir.path(), "run").unwrap();
+        let first = store.campaign("a", Epoch(0)).await.unwrap();
+        store.commit(&first, vec![put("k/1", b"one")]).await.unwrap();
+        drop(store);
+        let mut store = EmbeddedStore::open(dir.path(), "run").unwrap();
+        let second = store.campaign("b", Epoch(7)).await.unwrap();
+        assert_eq!((first.epoch, second.epoch), (Epoch(1), Epoch(8)));
+        assert!(matches!(store.commit(&first, vec![put("k/1", b"late")]).await, Err(StoreError::Fenced(Epoch(1)))));
+        assert_eq!(store.scan_all("k/").await.unwrap(), [("k/1".to_owned(), b"one".to_vec())]);
+    }
+
+    #[tokio::test]
+    async fn a_second_master_is_told_who_holds_the_store() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = EmbeddedStore::open(dir.path(), "run").unwrap();
+        store.campaign("process 17 on host h", Epoch(0)).await.unwrap();
+        let error = EmbeddedStore::open(dir.path(), "run").unwrap_err();
+        assert!(matches!(&error, StoreError::Held { holder } if holder == "process 17 on host h"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn scans_page_by_page_within_the_prefix() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = EmbeddedStore::open(dir.path(), "run").unwrap();
+        let lead = store.campaign("a", Epoch(0)).await.unwrap();
+        let ops = (0..1201).map(|i| put(&format!("p/{i:05}"), &[1])).chain([put("q/0", &[2]), put("o/9", &[3])]);
+        store.commit(&lead, ops.collect()).await.unwrap();
+        let all = store.scan_all("p/").await.unwrap();
+        assert_eq!(all.len(), 1201);
+        assert!(all.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        store.commit(&lead, vec![Op::Delete { key: "p/00000".into() }]).await.unwrap();
+        assert_eq!(store.scan("p/", None, 1).await.unwrap()[0].0, "p/00001");
+    }
+}
