@@ -12,6 +12,7 @@ pub mod partition;
 pub mod plan;
 pub mod postprocess;
 pub mod prompt;
+pub mod python_random;
 pub mod range;
 pub mod result;
 pub mod retriever;

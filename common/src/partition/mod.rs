@@ -1,5 +1,15 @@
-//! Partitioners: pure functions from a plan to tasks. No number depends on which one is used.
+//! Partitioners: pure functions from what is still to do to tasks. No number depends on which one is used.
 
+mod balanced;
+mod cut;
+mod factor;
 mod kind;
+mod naive;
+mod num_worker;
+mod pieces;
+mod size;
+mod unit;
 
-pub use kind::{PartitionerKind, PartitionStrategy};
+pub use cut::partition;
+pub use kind::{PartitionStrategy, PartitionerKind};
+pub use unit::{PartitionError, TaskSpec, UnitSize};

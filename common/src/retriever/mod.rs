@@ -1,5 +1,7 @@
 //! Retrievers: which training rows are shown as shots. Drawn once, at plan time, in the order of the test rows.
 
+mod draw;
 mod kind;
 
+pub use draw::draw;
 pub use kind::RetrieverKind;

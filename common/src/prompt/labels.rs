@@ -1,0 +1,89 @@
+//! Labels of options: their JSON type follows the gold answers, so that a prediction and its gold compare as equals.
+
+use super::python_text::python_str;
+use serde_json::Value;
+
+/// What the gold answers of all test rows have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GoldKind {
+    Integers,
+    Booleans,
+    Mixed,
+}
+
+impl GoldKind {
+    pub(super) fn of<'a>(golds: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut kind = None;
+        for gold in golds {
+            let this = match gold {
+                Value::Number(number) if !number.is_f64() => Self::Integers,
+                Value::Bool(_) => Self::Booleans,
+                _ => return Self::Mixed,
+            };
+            if *kind.get_or_insert(this) != this {
+                return Self::Mixed;
+            }
+        }
+        kind.unwrap_or(Self::Mixed)
+    }
+
+    /// The label as JSON. A label that does not read as the golds' type stays text.
+    pub(super) fn typed(self, label: &str) -> Value {
+        match self {
+            Self::Integers => match label.parse::<i64>() {
+                Ok(number) if number.to_string() == label => number.into(),
+                _ => label.into(),
+            },
+            Self::Booleans if label.eq_ignore_ascii_case("true") => true.into(),
+            Self::Booleans if label.eq_ignore_ascii_case("false") => false.into(),
+            Self::Booleans | Self::Mixed => label.into(),
+        }
+    }
+}
+
+/// Whether a gold answer means the label: equal as Python prints it; `true` and `True` mean the same JSON bool.
+pub(super) fn names(label: &str, gold: &Value) -> bool {
+    match gold {
+        Value::Bool(gold) => label.eq_ignore_ascii_case(if *gold { "true" } else { "false" }),
+        Value::String(gold) => label == gold,
+        other => label == python_str(other),
+    }
+}
+
+/// The entry of a label map that `gold` means.
+///
+/// # Errors
+/// In words, when there is none.
+pub(super) fn find<'a>(map: &'a [(String, String)], gold: &Value) -> Result<&'a str, String> {
+    map.iter().find(|(label, _)| names(label, gold)).map(|(_, text)| text.as_str()).ok_or_else(|| {
+        let labels: Vec<&str> = map.iter().map(|(label, _)| label.as_str()).collect();
+        format!("the gold answer {gold} is not among the labels {}: correct the row or add a label", labels.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn labels_take_the_type_of_the_golds() {
+        let kind = |golds: Value| GoldKind::of(golds.as_array().unwrap());
+        assert_eq!(kind(json!([0, 1])).typed("1"), json!(1));
+        assert_eq!(kind(json!([0, 1])).typed("01"), json!("01"));
+        assert_eq!(kind(json!(["0", "1"])).typed("1"), json!("1"));
+        assert_eq!(kind(json!([0, "1"])).typed("1"), json!("1"));
+        assert_eq!(kind(json!([true, false])).typed("True"), json!(true));
+        assert_eq!(kind(json!([1.0])).typed("1"), json!("1"));
+        assert_eq!(kind(json!([])).typed("1"), json!("1"));
+    }
+
+    #[test]
+    fn golds_find_their_label() {
+        let map = [("0".to_owned(), "a".to_owned()), ("true".to_owned(), "b".to_owned())];
+        assert_eq!(find(&map, &json!(0)), Ok("a"));
+        assert_eq!(find(&map, &json!("0")), Ok("a"));
+        assert_eq!(find(&map, &json!(true)), Ok("b"));
+        assert!(find(&map, &json!("C")).unwrap_err().contains(r#""C" is not among the labels 0, true"#));
+    }
+}
