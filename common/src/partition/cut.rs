@@ -58,9 +58,9 @@ fn check(units: &[UnitSize]) -> Result<(), PartitionError> {
 /// Units with something left, grouped by model, models in ascending order, units as given.
 fn by_model(units: &[UnitSize]) -> impl Iterator<Item = Vec<&UnitSize>> {
     let models: BTreeSet<usize> = units.iter().map(|unit| unit.model).collect();
-    models.into_iter().map(|model| {
-        units.iter().filter(|unit| unit.model == model && !unit.remaining.is_empty()).collect::<Vec<_>>()
-    })
+    models
+        .into_iter()
+        .map(|model| units.iter().filter(|unit| unit.model == model && !unit.remaining.is_empty()).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

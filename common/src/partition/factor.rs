@@ -26,7 +26,9 @@ mod tests {
 
     #[test]
     fn families_by_their_patterns() {
-        for long in ["bbh-boolean", "gsm8k", "math", "agieval-jec-qa-kd", "agieval-math", "lukaemon_mmlu_professional_law"] {
+        for long in
+            ["bbh-boolean", "gsm8k", "math", "agieval-jec-qa-kd", "agieval-math", "lukaemon_mmlu_professional_law"]
+        {
             assert!(has_long_answers(long), "{long}");
         }
         for short in ["siqa", "agieval-mathx", "my_gsm8k", "professional_law_2"] {

@@ -111,9 +111,8 @@ mod tests {
     fn small_units_share_a_task_and_large_samples_get_one_each() {
         let small: Vec<UnitSize> = (0..5).map(|id| unit(id, "mmlu", 100, Some(4))).collect();
         let small: Vec<&UnitSize> = small.iter().collect();
-        let pieces = |strategy| -> Vec<usize> {
-            cut(&small, 1000, 20, strategy).iter().map(|task| task.pieces.len()).collect()
-        };
+        let pieces =
+            |strategy| -> Vec<usize> { cut(&small, 1000, 20, strategy).iter().map(|task| task.pieces.len()).collect() };
         assert_eq!(pieces(PartitionStrategy::Heuristic), [2, 2, 1]);
         assert_eq!(pieces(PartitionStrategy::Split), [1; 5]);
         assert_eq!(lengths(&unit(0, "gsm8k", 3, None), 100), [1, 1, 1]);

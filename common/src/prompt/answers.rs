@@ -47,7 +47,10 @@ pub(super) fn read(options: &Options, row: &Row, gold: &Value, kind: GoldKind) -
             let column = column_name(written);
             let value = row.get(column).ok_or_else(|| format!("has no column `{column}`, where `options` looks"))?;
             let Value::Array(items) = value else {
-                return Err(format!("column `{column}` holds {}, but `options` wants a list of answers", kind_of(value)));
+                return Err(format!(
+                    "column `{column}` holds {}, but `options` wants a list of answers",
+                    kind_of(value)
+                ));
             };
             let all = items.iter().enumerate();
             let all: Vec<Answer> = all.map(|(at, item)| Answer { label: at.into(), text: python_str(item) }).collect();
@@ -71,7 +74,9 @@ fn position(gold: &Value, count: usize) -> Result<usize, String> {
         _ => None,
     };
     at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < count).ok_or_else(|| {
-        format!("the gold answer {gold} is no position among {count} answers (0 is the first; letters from A on will do)")
+        format!(
+            "the gold answer {gold} is no position among {count} answers (0 is the first; letters from A on will do)"
+        )
     })
 }
 

@@ -8,6 +8,7 @@ mod labels;
 mod placeholder;
 mod prefix;
 mod python_text;
+mod question;
 mod recipe;
 mod render;
 mod shots;

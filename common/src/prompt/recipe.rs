@@ -27,7 +27,7 @@ pub(super) enum Question<'a> {
 pub(super) enum Shot<'a> {
     /// By a template that holds the answer; a label map is entered by the gold answer.
     Template(&'a Template),
-    /// As the question's context, the delimiter and the gold answer.
+    /// As the question's context (after the ice token, if there is one), the delimiter and the gold answer.
     Answered { context: &'a str, options: &'a Options },
 }
 

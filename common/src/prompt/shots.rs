@@ -1,12 +1,12 @@
 //! Writes shots and keeps each distinct text once.
 
 use super::answers;
+use super::check;
 use super::error::{RowErrors, Split};
 use super::format::{Row, fill, safe_format};
 use super::labels::{GoldKind, find};
 use super::recipe::Shot;
 use super::template::{PromptConfig, Template};
-use super::check;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
@@ -65,7 +65,7 @@ impl ShotBook<'_> {
         if let Some(message) = check::missing(row, &self.used) {
             return Err(message);
         }
-        match self.shot {
+        match &self.shot {
             Shot::Template(Template::Text(text)) => Ok(safe_format(&self.without_token(text), row)),
             Shot::Template(Template::Labels(map)) => {
                 Ok(safe_format(&self.without_token(find(map, self.gold(row)?)?), row))
@@ -74,7 +74,13 @@ impl ShotBook<'_> {
                 let answers = answers::read(options, row, self.gold(row)?, GoldKind::Mixed)?;
                 let answer = answers.all.get(answers.gold).map_or("", |answer| &answer.text);
                 let end = if self.has_token { "" } else { &self.config.fewshot_delimiter };
-                let context = safe_format(&self.without_token(context), row);
+                // What stands before the ice token introduces the whole prompt, not every shot.
+                let context = if self.has_token {
+                    context.rsplit_once(&self.config.ice_token).map_or(*context, |(_, after)| after)
+                } else {
+                    *context
+                };
+                let context = safe_format(context, row);
                 Ok(format!("{context}{}{answer}{end}", self.config.target_delimiter))
             }
         }

@@ -43,7 +43,9 @@ fn enough(k: u32, train_rows: usize) -> Result<(), String> {
 }
 
 fn too_few(k: u32, train_rows: usize) -> String {
-    format!("the retriever asks for {k} shots, but the pool has {train_rows} rows: ask for fewer, or widen `train_range`")
+    format!(
+        "the retriever asks for {k} shots, but the pool has {train_rows} rows: ask for fewer, or widen `train_range`"
+    )
 }
 
 #[cfg(test)]

@@ -1,0 +1,10 @@
+//! Prompts against what the peers themselves sent to the model, byte for byte, on the shared data.
+//!
+//! Without the shared folder (`COMPASS_SHARED`, or `shared` beside the workspace) every test says that it was skipped.
+
+#[cfg(test)]
+mod peers {
+    mod lm_eval;
+    mod opencompass;
+    mod shared;
+}
