@@ -3,6 +3,7 @@
 //! No I/O beyond reading configuration, no async, no tensors, no columnar data. Both ends of the wire use this crate,
 //! so that a prompt is rendered, and a metric folded, by the same code wherever it happens.
 
+pub mod backoff;
 pub mod config;
 pub mod engine;
 pub mod evaluator;
@@ -17,3 +18,4 @@ pub mod range;
 pub mod result;
 pub mod retriever;
 pub mod summary;
+pub mod telemetry;

@@ -1,1 +1,45 @@
 //! The contract of eval.toml: parsed with positions, checked whole, then trusted.
+
+mod abbr;
+mod check;
+mod choice;
+mod dataset;
+mod diagnostic;
+mod digest;
+mod evaluation;
+mod fields;
+mod include;
+mod infer_cfg;
+mod inferencer;
+mod inherit;
+mod kwargs;
+mod load;
+mod master;
+mod merge;
+mod model;
+mod model_files;
+mod overrides;
+mod parse;
+mod partitioner;
+mod paths;
+mod resolved;
+mod retriever;
+mod row_range;
+mod runner;
+mod selection;
+mod source;
+mod spelling;
+mod split;
+mod stage;
+mod template;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
+pub use digest::digest;
+pub use load::{Loaded, load};
+pub use overrides::Overrides;
+pub use resolved::{
+    Config, DatasetConfig, DeviceRequest, ExtraColumn, ModelConfig, RunnerConfig, RunnerKind, SourceConfig, StageConfig,
+};

@@ -1,0 +1,24 @@
+//! `abbr`: the name of a model or data set in tables, in file names and in the configuration itself.
+
+use super::check::Check;
+use super::fields::{Fields, text};
+
+/// The abbr of a table, which becomes a file name and so may not leave its folder.
+pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> Option<String> {
+    let node = fields.require(check, "abbr", "\"...\"")?;
+    let name = text(check, "abbr", node)?;
+    let problem = if name.trim().is_empty() {
+        "is empty"
+    } else if name.starts_with('.') {
+        "begins with a dot"
+    } else if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
+        "holds a slash or a control character"
+    } else if name.len() > 200 {
+        "is longer than 200 bytes"
+    } else {
+        return Some(name.to_owned());
+    };
+    let help = "it names files: write letters, digits, `-`, `_` and `.`, as in `abbr = \"piqa_ppl\"`";
+    check.error(node.span, format!("`abbr` {problem}"), Some(help.into()));
+    None
+}

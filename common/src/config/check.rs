@@ -1,0 +1,119 @@
+//! Collecting what is wrong, all of it, with where it stands.
+
+use super::diagnostic::{Diagnostic, Diagnostics, Severity};
+use super::source::{Sources, Span};
+use super::tree::{Node, Value};
+use std::path::PathBuf;
+
+/// The state of one check of one configuration.
+#[derive(Debug, Default)]
+pub(super) struct Check {
+    pub(super) sources: Sources,
+    /// What `~` stands for.
+    pub(super) home: Option<PathBuf>,
+    /// Whether the tables being read are not part of this job: a team's base may define models whose files are
+    /// elsewhere, or of a kind that is not yet served. Their keys and types are checked all the same.
+    pub(super) unselected: bool,
+    found: Vec<(Option<Span>, Diagnostic)>,
+}
+
+impl Check {
+    pub(super) fn new(home: Option<PathBuf>) -> Self {
+        Self { home, ..Self::default() }
+    }
+
+    /// Something is wrong; nothing will be started.
+    pub(super) fn report(&mut self, span: Option<Span>, message: String, help: Option<String>) {
+        self.push(Severity::Error, span, message, help);
+    }
+
+    /// As [`Check::report`], at a place in a file.
+    pub(super) fn error(&mut self, span: Span, message: String, help: Option<String>) {
+        self.report(Some(span), message, help);
+    }
+
+    /// Something to know; the run goes on.
+    pub(super) fn note(&mut self, span: Span, message: String, help: &str) {
+        if !self.unselected {
+            self.push(Severity::Note, Some(span), message, Some(help.into()));
+        }
+    }
+
+    /// The contract names it; a later version serves it.
+    pub(super) fn not_yet(&mut self, span: Span, what: &str, help: &str) {
+        if !self.unselected {
+            self.error(span, format!("{what} is not yet supported"), Some(help.into()));
+        }
+    }
+
+    /// As [`Check::not_yet`] for the value of `key`, which is quoted as written.
+    pub(super) fn value_not_yet(&mut self, key: &str, node: &Node, help: &str) {
+        let what = self.quoted(key, node);
+        self.not_yet(node.span, &what, help);
+    }
+
+    /// `key` does not hold what it takes; `takes` has an article, `example` is a right hand side.
+    pub(super) fn wrong_type(&mut self, key: &str, node: &Node, takes: &str, example: &str) {
+        let source = self.sources.slice(node.span).to_owned();
+        let bare = source.trim_matches(['"', '\'']);
+        let help = match &node.value {
+            Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if takes == "a string" => {
+                format!("write `{key} = \"{source}\"`, in quotes")
+            }
+            Value::String(text) if takes.contains("whole number") && bare == text && text.parse::<i64>().is_ok() => {
+                format!("write `{key} = {text}`, without quotes")
+            }
+            Value::String(text) if takes.contains("boolean") && (text == "true" || text == "false") => {
+                format!("write `{key} = {text}`, without quotes")
+            }
+            Value::String(_) if takes == "an array of strings" => format!("write `{key} = [{source}]`"),
+            _ => format!("write `{key} = {example}`"),
+        };
+        self.error(node.span, format!("`{key}` takes {takes}, found {}", node.kind()), Some(help));
+    }
+
+    /// An array of strings, each with its place; `None` when it is none, which is reported.
+    pub(super) fn texts(&mut self, key: &str, node: &Node) -> Option<Vec<(String, Span)>> {
+        let Value::Array(items) = &node.value else {
+            self.wrong_type(key, node, "an array of strings", "[\"...\"]");
+            return None;
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            match item.text() {
+                Some(text) => texts.push((text.to_owned(), item.span)),
+                None => {
+                    let message = format!("`{key}[{at}]` takes a string, found {}", item.kind());
+                    self.error(item.span, message, Some(format!("write `{key} = [\"...\"]`, each in quotes")));
+                }
+            }
+        }
+        (texts.len() == items.len()).then_some(texts)
+    }
+
+    /// `key = value` in backquotes as written, or the key alone when the value is long.
+    pub(super) fn quoted(&self, key: &str, node: &Node) -> String {
+        let source = self.sources.slice(node.span);
+        let short = !source.is_empty() && source.chars().count() <= 60 && !source.contains('\n');
+        if short && !source.starts_with('[') { format!("`{key} = {source}`") } else { format!("`{key}`") }
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.found.iter().any(|(_, diagnostic)| diagnostic.severity == Severity::Error)
+    }
+
+    /// The notes, or the errors when there are any; by file and position, each once.
+    pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
+        self.found.sort_by_key(|(span, _)| (span.is_none(), *span));
+        self.found.dedup();
+        let (errors, notes): (Vec<_>, Vec<_>) =
+            self.found.into_iter().map(|(_, found)| found).partition(|found| found.severity == Severity::Error);
+        if errors.is_empty() { Ok(notes) } else { Err(Diagnostics(errors)) }
+    }
+
+    fn push(&mut self, severity: Severity, span: Option<Span>, message: String, help: Option<String>) {
+        let origin = span.map(|span| self.sources.origin(span));
+        let snippet = span.map(|span| self.sources.snippet(span));
+        self.found.push((span, Diagnostic { severity, origin, message, help, snippet }));
+    }
+}

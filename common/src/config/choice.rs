@@ -1,0 +1,114 @@
+//! A choice by name, `retriever = "zero"`, or by name with parameters, `retriever = { type = "fix_k", ids = [0] }`.
+//!
+//! Names of OpenCompass's classes are understood too: `ZeroRetriever` is `zero`, `gsm8k_postprocess` is `gsm8k`.
+
+use super::check::Check;
+use super::fields::{Fields, text};
+use super::spelling;
+use super::tree::{Node, Value};
+
+/// What can be chosen for one key.
+pub(super) struct Choices<'c, T> {
+    /// Served, with what each stands for; the first spelling of a thing is the one shown.
+    pub(super) now: &'c [(&'c str, T)],
+    /// Other spellings of what is served.
+    pub(super) aliases: &'c [(&'c str, T)],
+    /// Named by the contract, served by a later version.
+    pub(super) later: &'c [&'c str],
+    /// What to use meanwhile.
+    pub(super) meanwhile: &'c str,
+    /// The end of OpenCompass's class names, where it has classes for this.
+    pub(super) suffix: Option<&'c str>,
+}
+
+impl<T: Copy> Choices<'_, T> {
+    /// What the string in `node`, the value of `key`, names; anything else is reported.
+    pub(super) fn pick(&self, check: &mut Check, key: &str, node: &Node) -> Option<T> {
+        self.named(check, key, key, node)
+    }
+
+    /// As [`Choices::pick`] for a string or a table with `type`; the fields are the table's others.
+    pub(super) fn tagged<'t>(&self, check: &mut Check, key: &str, node: &'t Node) -> Option<(T, Fields<'t>)> {
+        let title = format!("`{key}`");
+        match &node.value {
+            Value::String(_) => Some((self.pick(check, key, node)?, Fields::none(node.span, title))),
+            Value::Table(table) => {
+                let mut fields = Fields::new(table, node.span, title);
+                let tag = fields.require(check, "type", &format!("\"{}\"", self.example()))?;
+                Some((self.named(check, key, "type", tag)?, fields))
+            }
+            _ => {
+                let example = format!("{{ type = \"{}\" }}", self.example());
+                check.wrong_type(key, node, "a string or a table with `type`", &example);
+                None
+            }
+        }
+    }
+
+    /// As [`Choices::pick`], where a person would not call the thing by its key.
+    pub(super) fn named(&self, check: &mut Check, what: &str, key: &str, node: &Node) -> Option<T> {
+        let written = text(check, key, node)?;
+        let short = self.suffix.map_or(String::new(), |suffix| short_name(written, suffix));
+        let named = self.now.iter().chain(self.aliases).find(|(name, _)| *name == written || *name == short);
+        if let Some((_, value)) = named {
+            return Some(*value);
+        }
+        if self.later.iter().any(|name| *name == written || *name == short) {
+            check.value_not_yet(key, node, self.meanwhile);
+            return None;
+        }
+        let now: Vec<&str> = self.now.iter().map(|(name, _)| *name).collect();
+        let known = now.iter().chain(self.later).copied();
+        let near = spelling::nearest(written, known).map(|near| format!("did you mean `{near}`? "));
+        let help = format!("{}served are {}", near.unwrap_or_default(), spelling::list(&now));
+        check.error(node.span, format!("unknown {what} `{written}`"), Some(help));
+        None
+    }
+
+    fn example(&self) -> &str {
+        self.now.first().map_or("", |(name, _)| name)
+    }
+}
+
+/// `FixKRetriever` without `Retriever`, in snake case: `fix_k`.
+fn short_name(written: &str, suffix: &str) -> String {
+    let Some(stem) = written.strip_suffix(suffix).filter(|stem| !stem.is_empty()) else { return String::new() };
+    let letters: Vec<char> = stem.chars().collect();
+    let mut name = String::with_capacity(stem.len() + 2);
+    for (at, letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| letters.get(at));
+        let after = letters.get(at + 1);
+        let starts_word = letter.is_uppercase()
+            && before.is_some_and(|before| {
+                !before.is_uppercase() && *before != '_'
+                    || before.is_uppercase() && after.is_some_and(|after| after.is_lowercase())
+            });
+        if starts_word {
+            name.push('_');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_names_become_short_names() {
+        for (class, suffix, expected) in [
+            ("FixKRetriever", "Retriever", "fix_k"),
+            ("BM25Retriever", "Retriever", "bm25"),
+            ("PPLOnlyInferencer", "Inferencer", "ppl_only"),
+            ("EMEvaluator", "Evaluator", "em"),
+            ("Gsm8kEvaluator", "Evaluator", "gsm8k"),
+            ("NumWorkerPartitioner", "Partitioner", "num_worker"),
+            ("gsm8k_dataset_postprocess", "_postprocess", "gsm8k_dataset"),
+            ("Retriever", "Retriever", ""),
+            ("acc", "Evaluator", ""),
+        ] {
+            assert_eq!(short_name(class, suffix), expected);
+        }
+    }
+}

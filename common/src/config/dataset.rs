@@ -1,0 +1,100 @@
+//! One [[dataset]].
+
+use super::abbr;
+use super::check::Check;
+use super::evaluation;
+use super::fields::{Fields, text};
+use super::infer_cfg;
+use super::resolved::DatasetConfig;
+use super::row_range;
+use super::split;
+use super::tree::{Node, Value};
+use crate::range::RangeSpec;
+use crate::retriever::RetrieverKind;
+use std::path::Path;
+
+/// Reads a data set; `None` when something is wrong, which is reported.
+pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&Path>) -> Option<DatasetConfig> {
+    let span = fields.span;
+    let abbr = abbr::read(check, &mut fields);
+    let reader = section(check, &mut fields, "reader_cfg", "{ input_columns = [...], output_column = \"...\" }")
+        .map(|fields| reader(check, fields));
+    let test = fields.require(check, "test", "{ path = \"...\" }");
+    let test = test.and_then(|node| split::read(check, "test", node, data_dir));
+    let train_node = fields.get("train");
+    let train = train_node.and_then(|node| split::read(check, "train", node, data_dir));
+    let infer = section(check, &mut fields, "infer_cfg", "{ retriever = \"zero\", inferencer = \"ppl\", ... }")
+        .and_then(|fields| infer_cfg::read(check, fields));
+    let eval = section(check, &mut fields, "eval_cfg", "{ evaluator = \"acc\" }")
+        .and_then(|fields| evaluation::read(check, fields));
+    fields.finish(check);
+
+    let infer = infer?;
+    if infer.retriever != RetrieverKind::Zero && train_node.is_none() {
+        let help = "add `[dataset.train]` with a `path`, or write `retriever = \"zero\"`";
+        check.error(span, "shots are wanted and there is nothing to draw them from".into(), Some(help.into()));
+        return None;
+    }
+    let reader = reader??;
+    Some(DatasetConfig {
+        abbr: abbr?,
+        input_columns: reader.input_columns,
+        output_column: Some(reader.output_column),
+        test_range: reader.test_range,
+        train_range: reader.train_range,
+        test: test?,
+        train,
+        retriever: infer.retriever,
+        prompt: infer.prompt,
+        infer: infer.infer,
+        eval: eval?,
+    })
+}
+
+fn section<'t>(check: &mut Check, fields: &mut Fields<'t>, key: &'static str, example: &str) -> Option<Fields<'t>> {
+    let node = fields.require(check, key, example)?;
+    super::fields::table(check, key, node, format!("`{key}`"))
+}
+
+struct Reader {
+    input_columns: Vec<String>,
+    output_column: String,
+    test_range: RangeSpec,
+    train_range: RangeSpec,
+}
+
+fn reader(check: &mut Check, mut fields: Fields<'_>) -> Option<Reader> {
+    let input_columns = fields.require(check, "input_columns", "[\"...\"]").and_then(|node| input_columns(check, node));
+    // Every evaluator that is served compares with a gold answer.
+    let output_column =
+        fields.require(check, "output_column", "\"...\"").and_then(|node| text(check, "output_column", node));
+    let mut range = |key| match fields.get(key) {
+        Some(node) => row_range::read(check, key, node),
+        None => Some(RangeSpec::All),
+    };
+    let (test_range, train_range) = (range("test_range"), range("train_range"));
+    for key in ["test_split", "train_split"] {
+        fields.not_yet(check, key, "name each split's file in [dataset.test] and [dataset.train]");
+    }
+    fields.finish(check);
+    Some(Reader {
+        input_columns: input_columns?,
+        output_column: output_column?.to_owned(),
+        test_range: test_range?,
+        train_range: train_range?,
+    })
+}
+
+/// A list, or OpenCompass's older string with spaces.
+fn input_columns(check: &mut Check, node: &Node) -> Option<Vec<String>> {
+    let columns: Vec<String> = match &node.value {
+        Value::String(text) => text.split_whitespace().map(str::to_owned).collect(),
+        _ => check.texts("input_columns", node)?.into_iter().map(|(name, _)| name).collect(),
+    };
+    if columns.is_empty() || columns.iter().any(String::is_empty) {
+        let help = "name the columns that the templates use, as in `input_columns = [\"question\"]`";
+        check.error(node.span, "`input_columns` names no column, or one without a name".into(), Some(help.into()));
+        return None;
+    }
+    Some(columns)
+}

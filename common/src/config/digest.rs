@@ -1,0 +1,26 @@
+//! The identity of what a configuration computes.
+
+use super::resolved::{Config, DatasetConfig, ModelConfig};
+use crate::ids::Digest;
+use serde::Serialize;
+
+/// Bumped when the meaning of a field changes without its name.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Computed<'c> {
+    format: u32,
+    models: &'c [ModelConfig],
+    datasets: &'c [DatasetConfig],
+}
+
+/// The digest over everything in `config` that can change a number: models and data sets, their paths included. Work
+/// and state folders, runners, partitioners and addresses are not in it.
+pub fn digest(config: &Config) -> Digest {
+    let computed = Computed { format: FORMAT, models: &config.models, datasets: &config.datasets };
+    match serde_json::to_vec(&computed) {
+        Ok(bytes) => Digest::of(&bytes),
+        // JSON refuses a path that is not UTF-8; its debug form names it just as well.
+        Err(_) => Digest::of(format!("{FORMAT} {:?} {:?}", computed.models, computed.datasets).as_bytes()),
+    }
+}

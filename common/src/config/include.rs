@@ -1,0 +1,93 @@
+//! Reading the file on the command line and what it includes: included files lie below, in the order named.
+
+use super::check::Check;
+use super::merge::{NAMED_LISTS, merge_files};
+use super::parse::parse;
+use super::source::Span;
+use super::tree::{Table, Value};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Reads `path` and everything it includes into one tree; `None` when something could not be read, which is reported.
+pub(super) fn read(check: &mut Check, path: &Path) -> Option<(Table, Span)> {
+    let mut open = Vec::new();
+    let (table, file) = read_file(check, path, None, &mut open)?;
+    (!check.has_errors()).then_some((table, file))
+}
+
+/// `named_at` is the place that includes `path`; `open` holds the files whose includes are being read.
+fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut Vec<PathBuf>) -> Option<(Table, Span)> {
+    let read = std::fs::canonicalize(path).and_then(|canonical| Ok((std::fs::read_to_string(path)?, canonical)));
+    let (text, canonical) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            let help = "paths are relative to the file that names them".to_owned();
+            let help = named_at.is_some().then_some(help);
+            check.report(named_at, format!("cannot read `{}`: {}", path.display(), reason(&error)), help);
+            return None;
+        }
+    };
+    if open.contains(&canonical) {
+        let message = format!("`{}` includes itself, directly or through others", path.display());
+        check.report(named_at, message, Some("remove one `include` of the circle".into()));
+        return None;
+    }
+    let file = check.sources.add(path, canonical.clone(), text);
+    let mut table = parse(check, file)?;
+    repeated_names(check, &table);
+
+    open.push(canonical);
+    let mut base = Table::default();
+    for (name, span) in includes(check, &mut table) {
+        let below = path.parent().unwrap_or(Path::new("")).join(name);
+        // A file that cannot be read is reported and left out, so that the next one's errors are reported too.
+        if let Some((table, _)) = read_file(check, &below, Some(span), open) {
+            base = merge_files(base, table);
+        }
+    }
+    open.pop();
+    Some((merge_files(base, table), Span { file, start: 0, end: 0 }))
+}
+
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".into(),
+        std::io::ErrorKind::IsADirectory => "it is a directory".into(),
+        std::io::ErrorKind::InvalidData => "it is not UTF-8 text".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// Takes `include` out of `table`.
+fn includes(check: &mut Check, table: &mut Table) -> Vec<(String, Span)> {
+    match table.remove("include") {
+        Some(node) => check.texts("include", &node).unwrap_or_default(),
+        None => Vec::new(),
+    }
+}
+
+/// Within one file a name stands once; over several, the later one overrides.
+fn repeated_names(check: &mut Check, table: &Table) {
+    for (list, key) in NAMED_LISTS {
+        let Some(Value::Array(items)) = table.get(list).map(|node| &node.value) else { continue };
+        let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+        for node in items.iter().filter_map(|item| item.table()?.get(key)) {
+            let Some(name) = node.text() else { continue };
+            match first.get(name) {
+                Some(&span) => {
+                    let line = check.sources.origin(span).line;
+                    let message = format!("a second [[{list}]] with `{key}` `{name}`");
+                    check.error(
+                        node.span,
+                        message,
+                        Some(format!("the first is in line {line}: give each its own name")),
+                    );
+                }
+                None => {
+                    first.insert(name, node.span);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `infer_cfg`: retriever, inferencer and templates, and whether they fit each other.
+//!
+//! Which columns templates may name is not checked here: the data is not read yet.
+
+use super::check::Check;
+use super::fields::Fields;
+use super::inferencer;
+use super::retriever;
+use super::source::Span;
+use super::template;
+use crate::plan::InferSpec;
+use crate::prompt::{PromptConfig, Template};
+use crate::retriever::RetrieverKind;
+
+/// What `infer_cfg` says.
+#[derive(Debug)]
+pub(super) struct InferCfg {
+    pub(super) retriever: RetrieverKind,
+    pub(super) prompt: PromptConfig,
+    pub(super) infer: InferSpec,
+}
+
+/// Reads `infer_cfg`; `None` when something is wrong, which is reported.
+pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<InferCfg> {
+    let retriever = match fields.get("retriever") {
+        Some(node) => retriever::read(check, node),
+        None => Some(RetrieverKind::Zero),
+    };
+    let node = fields.require(check, "inferencer", "\"ppl\"");
+    let infer = node.and_then(|node| inferencer::read(check, node));
+
+    let span = fields.span;
+    let mut places = Places { whole: span, template: None, options: None };
+    let mut read = |key, check: &mut Check| match fields.get(key) {
+        Some(node) => {
+            // The later of the two, the prompt's, is the one that the inferencer has to be able to use.
+            places.template = Some(node.span);
+            template::read(check, key, node).map(Some)
+        }
+        None => Some(None),
+    };
+    let ice_template = read("ice_template", check);
+    let prompt_template = read("prompt_template", check);
+    let options = match fields.get("options") {
+        Some(node) => {
+            places.options = Some(node.span);
+            template::options(check, node).map(Some)
+        }
+        None => Some(None),
+    };
+    let default = PromptConfig::default();
+    let mut or = |key, default: String| fields.text(check, key).map_or(default, str::to_owned);
+    let ice_token = or("ice_token", default.ice_token);
+    let ice_separator = or("ice_separator", default.ice_separator);
+    let ice_eos_token = or("ice_eos_token", default.ice_eos_token);
+    let target_delimiter = or("target_delimiter", default.target_delimiter);
+    let fewshot_delimiter = or("fewshot_delimiter", default.fewshot_delimiter);
+    if let Some(node) = fields.table.get("ice_token").filter(|_| ice_token.is_empty()) {
+        let help = "remove the key: the token is `</E>` then";
+        check.error(node.span, "`ice_token` is empty".into(), Some(help.into()));
+    }
+    fields.finish(check);
+
+    let prompt = PromptConfig {
+        ice_template: ice_template?,
+        prompt_template: prompt_template?,
+        options: options?,
+        ice_token,
+        ice_separator,
+        ice_eos_token,
+        target_delimiter,
+        fewshot_delimiter,
+    };
+    let infer = infer?;
+    fit(check, &infer, &prompt, &places)?;
+    Some(InferCfg { retriever: retriever?, prompt, infer })
+}
+
+/// Where the parts stand that have to fit.
+struct Places {
+    whole: Span,
+    template: Option<Span>,
+    options: Option<Span>,
+}
+
+/// `None` when the inferencer cannot use the templates, which is reported.
+fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Places) -> Option<()> {
+    let template = prompt.prompt_template.as_ref().or(prompt.ice_template.as_ref());
+    let at = places.template.unwrap_or(places.whole);
+    let options = places.options.filter(|_| prompt.options.is_some());
+    let (span, message, help) = match (infer, template, options) {
+        (_, None, _) => (
+            places.whole,
+            "missing key `prompt_template` in `infer_cfg`".to_owned(),
+            "write `prompt_template = \"...\"`, or a table from label to prompt",
+        ),
+        (InferSpec::Gen { .. }, Some(Template::Labels(_)), _) => {
+            (at, "`gen` has one prompt, and this is one for each label".to_owned(), "write the prompt as one string")
+        }
+        (InferSpec::Gen { .. }, _, Some(span)) => {
+            (span, "`gen` takes no `options`".to_owned(), "remove the key, or use `loglikelihood`")
+        }
+        (_, Some(Template::Labels(_)), Some(span)) => (
+            span,
+            "`options` beside a prompt for each label".to_owned(),
+            "remove `options`, or write the prompt as one string without the answer",
+        ),
+        (InferSpec::Ppl | InferSpec::Loglikelihood, Some(Template::Text(_)), None) => (
+            at,
+            format!(
+                "`{}` has nothing to choose between",
+                if *infer == InferSpec::Ppl { "ppl" } else { "loglikelihood" }
+            ),
+            "write a table from label to prompt, or add `options`",
+        ),
+        _ => return Some(()),
+    };
+    check.error(span, message, Some(help.into()));
+    None
+}

@@ -1,0 +1,113 @@
+//! From a path to a configuration, or to everything that is wrong with it.
+
+use super::check::Check;
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::fields::Fields;
+use super::overrides::Overrides;
+use super::resolved::Config;
+use super::selection::{self, List};
+use super::{dataset, include, inherit, master, model, paths, stage};
+use crate::partition::PartitionerKind;
+use std::path::{Path, PathBuf};
+
+/// A configuration that is right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    pub config: Config,
+    /// What was accepted and has no effect.
+    pub notes: Vec<Diagnostic>,
+}
+
+const MODELS: List = List { table: "model", names: "models", noun: "model" };
+const DATASETS: List = List { table: "dataset", names: "datasets", noun: "data set" };
+/// Where OpenCompass puts its runs; relative to the current directory.
+const WORK_DIR: &str = "outputs/default";
+
+/// Reads `path` and what it includes, puts `overrides` over it, and checks everything. Reads no file but
+/// configuration; of the others it only asks whether they exist.
+///
+/// # Errors
+/// All errors at once, by file and position.
+pub fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
+    let mut check = Check::new(overrides.home.clone());
+    let config = read(&mut check, path, overrides);
+    if config.is_none() && !check.has_errors() {
+        // Whatever is missing has been reported. Should it not have been, nothing is started all the same.
+        check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
+    }
+    let notes = check.finish()?;
+    config.map(|config| Loaded { config, notes }).ok_or_else(|| Diagnostics(Vec::new()))
+}
+
+fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config> {
+    let (mut table, span) = include::read(check, path)?;
+    inherit::resolve(check, &mut table);
+    flags(check, overrides);
+    let mut root = Fields::new(&table, span, "the configuration");
+    root.get("include");
+
+    let work_dir = match (&overrides.work_dir, root.get("work_dir")) {
+        (Some(dir), _) => std::path::absolute(dir).ok(),
+        (None, Some(node)) => paths::resolve(check, "work_dir", node),
+        (None, None) => std::path::absolute(WORK_DIR).ok(),
+    };
+    let named = root.get("data_dir").filter(|node| !node.is_empty());
+    let data_dir: Option<PathBuf> = match &overrides.data_dir {
+        Some(dir) => std::path::absolute(dir).ok(),
+        None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
+    };
+    let (listen, state_dir) = master::read(check, &mut root);
+
+    let chosen = selection::read(check, &mut root, &MODELS, overrides.models.as_deref());
+    let models = each(check, &chosen, model::read, "[[model]]");
+    let chosen = selection::read(check, &mut root, &DATASETS, overrides.datasets.as_deref());
+    let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
+    let datasets = each(check, &chosen, read_dataset, "[[dataset]]");
+
+    let mut infer = stage::read(check, &mut root, "infer", overrides, PartitionerKind::Balanced);
+    stage::size_flags(&mut infer, overrides);
+    let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
+    root.not_yet(check, "summary_group", "remove it: every data set has its own row in the table");
+    root.not_yet(check, "pool", "remove it: workers run on this host");
+    root.finish(check);
+    Some(Config {
+        work_dir: work_dir?,
+        data_dir,
+        state_dir: state_dir?,
+        listen,
+        models: models?,
+        datasets: datasets?,
+        infer,
+        eval,
+    })
+}
+
+/// Reads every table, so that each is checked, and returns the wanted ones in order.
+fn each<T: Clone>(
+    check: &mut Check,
+    chosen: &selection::Selection<'_>,
+    mut read: impl FnMut(&mut Check, Fields<'_>) -> Option<T>,
+    title: &str,
+) -> Option<Vec<T>> {
+    let mut all: Vec<Option<T>> = Vec::with_capacity(chosen.defined.len());
+    for (at, (table, span)) in chosen.defined.iter().enumerate() {
+        check.unselected = !chosen.wanted.contains(&at);
+        all.push(read(check, Fields::new(table, *span, title)));
+    }
+    check.unselected = false;
+    chosen.wanted.iter().map(|at| all.get(*at).cloned().flatten()).collect()
+}
+
+/// Numbers given by flags obey the same bounds as those of the file.
+fn flags(check: &mut Check, overrides: &Overrides) {
+    for (flag, zero) in [
+        ("--max-num-workers", overrides.max_num_workers == Some(0)),
+        ("--max-workers-per-gpu", overrides.max_workers_per_gpu == Some(0)),
+        ("--max-partition-size", overrides.max_partition_size == Some(0)),
+        ("--gen-task-coef", overrides.gen_task_coef == Some(0)),
+    ] {
+        if zero {
+            check.report(None, format!("`{flag}` is out of range: 0"), Some("give a whole number of 1 or more".into()));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! One configuration over another: arrays replace, tables merge key by key, lists of named tables merge by name.
+
+use super::tree::{Node, Table, Value};
+
+/// The lists of tables that merge by a name, and the key that holds it.
+pub(super) const NAMED_LISTS: [(&str, &str); 4] =
+    [("model", "abbr"), ("dataset", "abbr"), ("summary_group", "name"), ("pool", "name")];
+
+/// `over` on top of `base`, both whole files.
+pub(super) fn merge_files(mut base: Table, over: Table) -> Table {
+    for entry in over.entries {
+        let name = NAMED_LISTS.iter().find(|(list, _)| *list == entry.key).map(|(_, name)| *name);
+        match (name, base.get_mut(&entry.key)) {
+            (Some(name), Some(Node { value: Value::Array(below), span })) => match entry.node.value {
+                Value::Array(above) => {
+                    *span = entry.node.span;
+                    merge_lists(below, above, name);
+                }
+                other => *below = vec![Node { value: other, span: entry.node.span }],
+            },
+            (_, Some(below)) => merge_node(below, entry.node),
+            (_, None) => base.entries.push(entry),
+        }
+    }
+    base
+}
+
+fn merge_lists(base: &mut Vec<Node>, over: Vec<Node>, name: &str) {
+    for node in over {
+        let wanted = node.table().and_then(|table| table.text(name));
+        let twin = wanted.and_then(|wanted| {
+            base.iter_mut().find(|below| below.table().and_then(|table| table.text(name)) == Some(wanted))
+        });
+        match (twin, node) {
+            (Some(Node { value: Value::Table(below), span }), Node { value: Value::Table(above), span: over }) => {
+                *span = over;
+                merge_tables(below, above);
+            }
+            (_, node) => base.push(node),
+        }
+    }
+}
+
+/// `over` on top of `base`, key by key.
+pub(super) fn merge_tables(base: &mut Table, over: Table) {
+    for entry in over.entries {
+        match base.entries.iter_mut().find(|below| below.key == entry.key) {
+            Some(below) => {
+                below.key_span = entry.key_span;
+                merge_node(&mut below.node, entry.node);
+            }
+            None => base.entries.push(entry),
+        }
+    }
+}
+
+fn merge_node(base: &mut Node, over: Node) {
+    match (&mut base.value, over.value) {
+        // Another `type` is another thing: the keys of a `fix_k` mean nothing to a `zero`.
+        (Value::Table(below), Value::Table(above)) if !types_differ(below, &above) => {
+            base.span = over.span;
+            merge_tables(below, above);
+        }
+        (_, value) => *base = Node { value, span: over.span },
+    }
+}
+
+fn types_differ(base: &Table, over: &Table) -> bool {
+    matches!((base.text("type"), over.text("type")), (Some(below), Some(above)) if below != above)
+}

@@ -1,0 +1,130 @@
+//! One [[model]].
+
+use super::abbr;
+use super::check::Check;
+use super::choice::Choices;
+use super::fields::{Fields, whole};
+use super::kwargs;
+use super::model_files;
+use super::resolved::{DeviceRequest, ModelConfig};
+use super::tree::{Node, Value};
+use crate::plan::{BosPolicy, Dtype, ModelKind, NumericProfile};
+
+const KINDS: Choices<'_, ModelKind> = Choices {
+    // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
+    now: &[("hf", ModelKind::Hf), ("echo", ModelKind::Echo)],
+    aliases: &[],
+    later: &["llama", "internlm", "openai"],
+    meanwhile: "convert the model to a Hugging Face directory and write `type = \"hf\"`",
+    suffix: None,
+};
+const DTYPES: Choices<'_, Option<Dtype>> = Choices {
+    now: &[("auto", None), ("float32", Some(Dtype::Float32))],
+    aliases: &[],
+    later: &["bfloat16", "float16"],
+    meanwhile: "write `dtype = \"float32\"`",
+    suffix: None,
+};
+const DEVICES: Choices<'_, DeviceRequest> = Choices {
+    now: &[("auto", DeviceRequest::Auto), ("cpu", DeviceRequest::Cpu), ("cuda", DeviceRequest::Cuda)],
+    aliases: &[],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};
+const PROFILES: Choices<'_, NumericProfile> = Choices {
+    now: &[("canonical", NumericProfile::Canonical)],
+    aliases: &[],
+    later: &["opencompass", "lm-eval-hf"],
+    meanwhile: "write `profile = \"canonical\"`",
+    suffix: None,
+};
+/// Short answers are what most data sets want; one that wants long ones says so in its inferencer.
+const MAX_OUT_LEN: u32 = 64;
+
+/// Reads a model; `None` when something is wrong, which is reported.
+pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
+    let abbr = abbr::read(check, &mut fields);
+    fields.get("inherit");
+    let kind = fields.require(check, "type", "\"hf\"").and_then(|node| KINDS.pick(check, "type", node));
+    let files = model_files::read(check, &mut fields, kind);
+    let max_seq_len = fields.u32(check, "max_seq_len", 1);
+    let max_out_len = fields.u32(check, "max_out_len", 1).unwrap_or(MAX_OUT_LEN);
+    if let Some(node) = fields.get("batch_size") {
+        batch_size(check, node);
+    }
+    let dtype = fields.get("dtype").and_then(|node| DTYPES.pick(check, "dtype", node)).flatten();
+    let device = fields.get("device").and_then(|node| DEVICES.pick(check, "device", node)).unwrap_or_default();
+    let bos = fields.get("add_bos_token").and_then(|node| bos(check, node)).unwrap_or(BosPolicy::Auto);
+    let profile = fields.get("profile").and_then(|node| PROFILES.pick(check, "profile", node));
+    let num_gpus = fields.table(check, "run_cfg", "`run_cfg`").map_or(0, |run| run_cfg(check, run));
+    kwargs::read(check, &mut fields);
+    let stop_words = stop_words(check, &mut fields);
+    fields.not_yet(check, "meta_template", "write the whole prompt into the data set's templates");
+    fields.not_yet(check, "pred_postprocessor", "give it to the data set's `eval_cfg`");
+    fields.not_yet(check, "peft_path", "merge the adapter into the model's weights");
+    fields.not_yet(check, "pools", "remove it: workers of this host run every model");
+    fields.finish(check);
+    let files = files?;
+    Some(ModelConfig {
+        abbr: abbr?,
+        kind: kind?,
+        path: files.path,
+        tokenizer_path: files.tokenizer_path,
+        max_seq_len,
+        max_out_len,
+        dtype,
+        device,
+        bos,
+        profile: profile.unwrap_or(NumericProfile::Canonical),
+        stop_words,
+        num_gpus,
+    })
+}
+
+fn batch_size(check: &mut Check, node: &Node) {
+    match &node.value {
+        Value::String(text) if text == "auto" => {}
+        Value::Integer(_) => {
+            if whole(check, "batch_size", node, 1..=i64::from(u32::MAX)).is_some() {
+                let help = "the executor runs one sequence at a time; write `batch_size = \"auto\"`";
+                let message = check.quoted("batch_size", node) + " has no effect";
+                check.note(node.span, message, help);
+            }
+        }
+        _ => check.wrong_type("batch_size", node, "\"auto\" or a whole number", "\"auto\""),
+    }
+}
+
+fn bos(check: &mut Check, node: &Node) -> Option<BosPolicy> {
+    match &node.value {
+        Value::Boolean(true) => Some(BosPolicy::Always),
+        Value::Boolean(false) => Some(BosPolicy::Never),
+        Value::String(text) if text == "auto" => Some(BosPolicy::Auto),
+        _ => {
+            check.wrong_type("add_bos_token", node, "\"auto\" or a boolean", "\"auto\"");
+            None
+        }
+    }
+}
+
+fn run_cfg(check: &mut Check, mut fields: Fields<'_>) -> u32 {
+    let gpus = fields.u32(check, "num_gpus", 0).unwrap_or(0);
+    if gpus > 1
+        && let Some(node) = fields.table.get("num_gpus")
+    {
+        check.value_not_yet("num_gpus", node, "write `num_gpus = 1`: a replica runs on one device");
+    }
+    if fields.u32(check, "num_procs", 1).is_some_and(|procs| procs > 1)
+        && let Some(node) = fields.table.get("num_procs")
+    {
+        check.value_not_yet("num_procs", node, "write `num_procs = 1`");
+    }
+    fields.finish(check);
+    gpus
+}
+
+fn stop_words(check: &mut Check, fields: &mut Fields<'_>) -> Vec<String> {
+    let words = fields.texts(check, "stop_words").unwrap_or_default();
+    super::inferencer::stop_strings(check, "stop_words", words)
+}

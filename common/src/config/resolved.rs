@@ -1,0 +1,136 @@
+//! The configuration once checked: plain data that the rest of the master trusts.
+
+use super::diagnostic::Origin;
+use crate::partition::PartitionerKind;
+use crate::plan::{BosPolicy, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
+use crate::prompt::PromptConfig;
+use crate::range::RangeSpec;
+use crate::retriever::RetrieverKind;
+use serde::Serialize;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// All that a run is told. Every path is absolute.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Config {
+    /// Where the run folder is made.
+    pub work_dir: PathBuf,
+    /// Where relative data paths are looked up that do not exist beside their file.
+    pub data_dir: Option<PathBuf>,
+    /// The embedded store and keys.
+    pub state_dir: PathBuf,
+    /// A loopback address; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The models of this job, in order; never empty.
+    pub models: Vec<ModelConfig>,
+    /// The data sets of this job, in order; never empty.
+    pub datasets: Vec<DatasetConfig>,
+    pub infer: StageConfig,
+    pub eval: StageConfig,
+}
+
+/// A model of the job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelConfig {
+    /// The name in tables and file names.
+    pub abbr: String,
+    pub kind: ModelKind,
+    /// Directory of config.json and the weights; empty for [`ModelKind::Echo`] without one.
+    pub path: PathBuf,
+    /// Directory of tokenizer.json; [`ModelConfig::path`] unless given.
+    pub tokenizer_path: PathBuf,
+    /// Longest input in tokens; `None` takes the model's own.
+    pub max_seq_len: Option<u32>,
+    /// Tokens to generate when the data set does not say.
+    pub max_out_len: u32,
+    /// `None` is `auto`: the planner decides.
+    pub dtype: Option<Dtype>,
+    pub device: DeviceRequest,
+    pub bos: BosPolicy,
+    pub profile: NumericProfile,
+    /// Strings that end a generation.
+    pub stop_words: Vec<String>,
+    /// GPUs of one replica, 0 or 1.
+    pub num_gpus: u32,
+}
+
+/// Where a model is asked to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceRequest {
+    #[default]
+    Auto,
+    Cpu,
+    Cuda,
+}
+
+/// A data set of the job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DatasetConfig {
+    /// The name in tables and file names.
+    pub abbr: String,
+    /// Columns that templates may name.
+    pub input_columns: Vec<String>,
+    /// The column of the gold answer.
+    pub output_column: Option<String>,
+    pub test_range: RangeSpec,
+    pub train_range: RangeSpec,
+    /// The questions.
+    pub test: SourceConfig,
+    /// Where shots are drawn from.
+    pub train: Option<SourceConfig>,
+    pub retriever: RetrieverKind,
+    pub prompt: PromptConfig,
+    pub infer: InferSpec,
+    pub eval: EvalSpec,
+}
+
+/// The files of a split; they existed when the configuration was read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SourceConfig {
+    pub path: PathBuf,
+    pub columns: Vec<ExtraColumn>,
+    /// Where `path` is given, for errors found when the data is read. No number depends on it, so no digest does.
+    #[serde(skip)]
+    pub origin: Origin,
+}
+
+/// A column that stands in a file of its own, one value a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExtraColumn {
+    pub name: String,
+    pub lines_of: PathBuf,
+    /// Whether a line is read as an integer; as text otherwise.
+    pub as_int: bool,
+}
+
+/// How a stage is cut into tasks and who runs them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StageConfig {
+    pub partitioner: PartitionerKind,
+    pub runner: RunnerConfig,
+}
+
+/// Who launches workers, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RunnerConfig {
+    pub kind: RunnerKind,
+    /// Replica slots; `None` takes what the GPUs (or cores) allow.
+    pub max_num_workers: Option<u32>,
+    pub max_workers_per_gpu: u32,
+    /// GPUs of the whole job; 0 is no bound.
+    pub max_gpus: u32,
+    /// Further tries of a failed task.
+    pub retry: u32,
+}
+
+/// The launchers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunnerKind {
+    /// Workers are processes of this host.
+    #[default]
+    Local,
+    /// Nothing is launched; workers come by themselves.
+    None,
+}

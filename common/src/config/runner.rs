@@ -1,0 +1,77 @@
+//! `runner`: who launches workers, and how many.
+
+use super::check::Check;
+use super::choice::Choices;
+use super::fields::{Fields, text};
+use super::overrides::Overrides;
+use super::resolved::{RunnerConfig, RunnerKind};
+use super::tree::{Node, Value};
+
+const RUNNERS: Choices<'_, RunnerKind> = Choices {
+    now: &[("local", RunnerKind::Local), ("none", RunnerKind::None)],
+    aliases: &[],
+    later: &["slurm", "dlc", "command", "slurm_sequential", "volc", "rjob", "local_api"],
+    meanwhile: "write `type = \"none\"` and start workers with the launcher yourself, or `type = \"local\"`",
+    suffix: Some("Runner"),
+};
+const RETRY: u32 = 2;
+const MAX_WORKERS_PER_GPU: u32 = 1;
+
+/// Reads the runner in `node`, flags over keys over defaults.
+pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) -> RunnerConfig {
+    let mut config = RunnerConfig {
+        kind: RunnerKind::Local,
+        max_num_workers: None,
+        max_workers_per_gpu: MAX_WORKERS_PER_GPU,
+        max_gpus: 0,
+        retry: RETRY,
+    };
+    if let Some((kind, mut fields)) = node.and_then(|node| tagged(check, node)) {
+        config.kind = kind;
+        config.max_num_workers = fields.u32(check, "max_num_workers", 1);
+        config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu", 1).unwrap_or(config.max_workers_per_gpu);
+        config.max_gpus = fields.u32(check, "max_gpus", 0).unwrap_or(config.max_gpus);
+        config.retry = fields.u32(check, "retry", 0).unwrap_or(config.retry);
+        if let Some(node) = fields.get("task") {
+            task(check, node);
+        }
+        fields.finish(check);
+    }
+    config.max_num_workers = flags.max_num_workers.or(config.max_num_workers);
+    config.max_workers_per_gpu = flags.max_workers_per_gpu.unwrap_or(config.max_workers_per_gpu);
+    config.retry = flags.retry.unwrap_or(config.retry);
+    config
+}
+
+/// As [`Choices::tagged`], with `type` left out meaning `local`: `[infer.runner]` often sets only a number.
+fn tagged<'t>(check: &mut Check, node: &'t Node) -> Option<(RunnerKind, Fields<'t>)> {
+    match &node.value {
+        Value::Table(table) if table.get("type").is_none() => {
+            let mut fields = Fields::new(table, node.span, "`runner`");
+            fields.get("type");
+            Some((RunnerKind::Local, fields))
+        }
+        _ => RUNNERS.tagged(check, "runner", node),
+    }
+}
+
+/// OpenCompass names the class of its tasks here; there is nothing to choose, so the usual ones are let pass.
+fn task(check: &mut Check, node: &Node) {
+    let named = match &node.value {
+        Value::Table(table) => match table.get("type") {
+            Some(tag) => tag,
+            None => return check.note(node.span, "`task` is ignored".into(), "remove it"),
+        },
+        _ => node,
+    };
+    let Some(name) = text(check, "task", named) else { return };
+    match name.rsplit('.').next() {
+        Some("OpenICLInferTask" | "OpenICLEvalTask") => {
+            check.note(named.span, format!("task `{name}` is ignored"), "remove it: the master makes its own tasks");
+        }
+        _ => {
+            let help = "remove it: the master makes its own tasks";
+            check.not_yet(named.span, &format!("task `{name}`"), help);
+        }
+    }
+}

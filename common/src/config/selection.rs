@@ -1,0 +1,99 @@
+//! Which of the defined models and data sets belong to this job.
+
+use super::check::Check;
+use super::fields::Fields;
+use super::source::Span;
+use super::spelling;
+use super::tree::{Node, Table, Value};
+
+/// The tables of a list, with those that are wanted.
+#[derive(Debug)]
+pub(super) struct Selection<'t> {
+    /// Every table of the list as defined.
+    pub(super) defined: Vec<(&'t Table, Span)>,
+    /// Positions in `defined`, in the order asked for.
+    pub(super) wanted: Vec<usize>,
+}
+
+/// Where a list is defined and how it is chosen from.
+pub(super) struct List {
+    /// `model`.
+    pub(super) table: &'static str,
+    /// `models`.
+    pub(super) names: &'static str,
+    /// `model`, `data set`: what a person calls one.
+    pub(super) noun: &'static str,
+}
+
+/// Reads which tables are wanted: the flag's names, else the file's, else every table defined.
+pub(super) fn read<'t>(
+    check: &mut Check,
+    root: &mut Fields<'t>,
+    list: &List,
+    flag: Option<&[String]>,
+) -> Selection<'t> {
+    let defined = root.get(list.table).map(|node| tables(check, list.table, node)).unwrap_or_default();
+    let named = root.get(list.names);
+    let flag = flag.filter(|names| !names.is_empty());
+    let names: Option<Vec<(String, Option<Span>)>> = match (flag, named) {
+        (Some(names), _) => Some(names.iter().map(|name| (name.clone(), None)).collect()),
+        (None, Some(node)) => {
+            let texts = check.texts(list.names, node).unwrap_or_default();
+            if node.is_empty() {
+                let help = format!("name one, or remove `{}` to take every one", list.names);
+                check.error(node.span, format!("`{}` names no {}", list.names, list.noun), Some(help));
+            }
+            Some(texts.into_iter().map(|(name, span)| (name, Some(span))).collect())
+        }
+        (None, None) => None,
+    };
+    let wanted = match names {
+        Some(names) => pick(check, list, &defined, names),
+        None => (0..defined.len()).collect(),
+    };
+    if flag.is_none() && named.is_none() && root.table.get(list.table).is_none_or(Node::is_empty) {
+        let help = format!("add a [[{}]] table", list.table);
+        check.error(root.span, format!("no {} is defined", list.noun), Some(help));
+    }
+    Selection { defined, wanted }
+}
+
+fn tables<'t>(check: &mut Check, key: &str, node: &'t Node) -> Vec<(&'t Table, Span)> {
+    let Value::Array(items) = &node.value else {
+        let message = format!("`{key}` takes an array of tables, found {}", node.kind());
+        check.error(node.span, message, Some(format!("write `[[{key}]]` with two brackets")));
+        return Vec::new();
+    };
+    let mut tables = Vec::with_capacity(items.len());
+    for item in items {
+        match &item.value {
+            Value::Table(table) => tables.push((table, item.span)),
+            _ => {
+                let message = format!("`{key}` takes tables, found {}", item.kind());
+                check.error(item.span, message, Some(format!("write a [[{key}]] table")));
+            }
+        }
+    }
+    tables
+}
+
+fn pick(check: &mut Check, list: &List, defined: &[(&Table, Span)], names: Vec<(String, Option<Span>)>) -> Vec<usize> {
+    let known: Vec<&str> = defined.iter().filter_map(|(table, _)| table.text("abbr")).collect();
+    let mut wanted = Vec::with_capacity(names.len());
+    for (name, span) in names {
+        let from = if span.is_none() { format!(" (given by --{})", list.names) } else { String::new() };
+        match defined.iter().position(|(table, _)| table.text("abbr") == Some(&name)) {
+            Some(at) if wanted.contains(&at) => {
+                let message = format!("{} `{name}` is named twice{from}", list.noun);
+                check.report(span, message, Some("remove one of the two".into()));
+            }
+            Some(at) => wanted.push(at),
+            None => {
+                let help = spelling::suggest(&name, known.iter().copied(), list.names);
+                let help = format!("{help} Presets are not yet supported: define a [[{}]] table", list.table);
+                check.report(span, format!("nothing defines the {} `{name}`{from}", list.noun), Some(help));
+            }
+        }
+    }
+    wanted
+}

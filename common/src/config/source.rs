@@ -1,0 +1,97 @@
+//! The texts of the files that make up a configuration, and where in them a byte stands.
+
+use super::diagnostic::{Origin, Snippet};
+use std::path::{Path, PathBuf};
+
+/// A file by the order in which it was first named; 0 is the one on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FileId(usize);
+
+/// A range of bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Span {
+    pub(super) file: FileId,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+#[derive(Debug)]
+struct Source {
+    /// As named.
+    shown: PathBuf,
+    /// Links resolved: one file that two others include is one file.
+    canonical: PathBuf,
+    text: String,
+}
+
+/// All files read so far.
+#[derive(Debug, Default)]
+pub(super) struct Sources(Vec<Source>);
+
+/// A line longer than this is shown as a window around what is marked.
+const WINDOW: usize = 160;
+/// Characters of the window before the mark.
+const LEAD: usize = 40;
+
+impl Sources {
+    /// Adds a file, or finds it again.
+    pub(super) fn add(&mut self, shown: &Path, canonical: PathBuf, text: String) -> FileId {
+        if let Some(at) = self.0.iter().position(|source| source.canonical == canonical) {
+            return FileId(at);
+        }
+        self.0.push(Source { shown: shown.into(), canonical, text });
+        FileId(self.0.len() - 1)
+    }
+
+    /// The path as it was named.
+    pub(super) fn path(&self, file: FileId) -> &Path {
+        self.0.get(file.0).map_or(Path::new(""), |source| &source.shown)
+    }
+
+    /// The text of `file`.
+    pub(super) fn text(&self, file: FileId) -> &str {
+        self.0.get(file.0).map_or("", |source| &source.text)
+    }
+
+    /// The text of `span`.
+    pub(super) fn slice(&self, span: Span) -> &str {
+        self.text(span.file).get(span.start..span.end).unwrap_or("")
+    }
+
+    /// Line and column of the first byte of `span`, both from 1, columns in characters.
+    pub(super) fn origin(&self, span: Span) -> Origin {
+        let (line, column, _) = self.locate(span);
+        Origin { file: self.path(span.file).into(), line, column }
+    }
+
+    /// The first line of `span` with what to mark in it.
+    pub(super) fn snippet(&self, span: Span) -> Snippet {
+        let (_, column, line) = self.locate(span);
+        let marked = self.slice(span).lines().next().unwrap_or("").chars().count().max(1);
+        let (length, before) = (line.chars().count(), column - 1);
+        if length <= WINDOW {
+            return Snippet { text: line.into(), indent: before, width: marked.min((length - before).max(1)) };
+        }
+        let skip = before.saturating_sub(LEAD);
+        let window: String = line.chars().skip(skip).take(WINDOW).collect();
+        let shown = window.chars().count();
+        let (open, close) = (if skip > 0 { "..." } else { "" }, if skip + shown < length { "..." } else { "" });
+        let indent = before - skip + open.len();
+        Snippet { text: format!("{open}{window}{close}"), indent, width: marked.min((shown - (before - skip)).max(1)) }
+    }
+
+    /// Line and column from 1, and the line without its end.
+    fn locate(&self, span: Span) -> (usize, usize, &str) {
+        let text = self.text(span.file);
+        let mut start = span.start.min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let (before, after) = text.split_at(start);
+        let first = before.rfind('\n').map_or(0, |at| at + 1);
+        let last = after.find('\n').map_or(text.len(), |at| start + at);
+        let line = text.get(first..last).unwrap_or("");
+        let column = before.get(first..).unwrap_or("").chars().count() + 1;
+        (before.matches('\n').count() + 1, column, line.strip_suffix('\r').unwrap_or(line))
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of the configuration from files on disk to what a person reads.
+
+mod command_line;
+mod example;
+mod fixture;
+mod layers;
+mod not_yet;
+mod positions;
+mod rendered;
+mod values;

@@ -1,0 +1,110 @@
+//! Every key and value that the contract names and a later version serves is refused as such, never as unknown.
+
+use super::fixture::{DATASET, Fixture, MODEL};
+
+/// Asserts that the file has exactly this error.
+fn refused(text: &str, place: &str, message: &str) {
+    let places = Fixture::new().places(text);
+    assert_eq!(places, [format!("eval.toml:{place}: {message} is not yet supported")], "in\n{text}");
+}
+
+#[test]
+fn of_the_master() {
+    for (line, place, message) in [
+        ("listen = \"0.0.0.0:50051\"", "2:10", "`listen = \"0.0.0.0:50051\"`"),
+        ("advertise = \"node1\"", "2:13", "`advertise = \"node1\"`"),
+        ("http = \"127.0.0.1:8080\"", "2:8", "`http = \"127.0.0.1:8080\"`"),
+        ("store = \"etcd://h1:2379,h2:2379/compass\"", "2:9", "`store = \"etcd://h1:2379,h2:2379/compass\"`"),
+        ("etcd = { user = \"u\", password_file = \"p\" }", "2:1", "`etcd`"),
+    ] {
+        refused(&format!("[master]\n{line}\n{MODEL}{DATASET}"), place, message);
+    }
+}
+
+#[test]
+fn of_a_model() {
+    for (line, place, message) in [
+        ("dtype = \"bfloat16\"", "5:9", "`dtype = \"bfloat16\"`"),
+        ("dtype = \"float16\"", "5:9", "`dtype = \"float16\"`"),
+        ("profile = \"opencompass\"", "5:11", "`profile = \"opencompass\"`"),
+        ("profile = \"lm-eval-hf\"", "5:11", "`profile = \"lm-eval-hf\"`"),
+        ("run_cfg = { num_gpus = 2 }", "5:24", "`num_gpus = 2`"),
+        ("run_cfg = { num_procs = 4 }", "5:25", "`num_procs = 4`"),
+        ("meta_template = { round = [] }", "5:1", "`meta_template`"),
+        ("pred_postprocessor = { type = \"general\" }", "5:1", "`pred_postprocessor`"),
+        ("peft_path = \"adapter\"", "5:1", "`peft_path`"),
+        ("pools = [\"a\"]", "5:1", "`pools`"),
+        ("model_kwargs = { load_in_8bit = true }", "5:18", "`model_kwargs.load_in_8bit`"),
+        (
+            "tokenizer_kwargs = { truncation_side = \"right\" }",
+            "5:40",
+            "`tokenizer_kwargs.truncation_side = \"right\"`",
+        ),
+        ("generation_kwargs = { do_sample = true }", "5:35", "`generation_kwargs.do_sample = true`"),
+        ("generation_kwargs = { temperature = 0.7 }", "5:23", "`generation_kwargs.temperature`"),
+    ] {
+        refused(&format!("{MODEL}{line}\n{DATASET}"), place, message);
+    }
+    for kind in ["llama", "internlm", "openai"] {
+        let text = MODEL.replace("\"hf\"", &format!("\"{kind}\"")) + DATASET;
+        refused(&text, "3:8", &format!("`type = \"{kind}\"`"));
+    }
+    for path in ["s3://bucket/prefix/", "cluster:s3://bucket/prefix/"] {
+        refused(&(MODEL.replace("models/tiny", path) + DATASET), "4:8", &format!("`path = \"{path}\"`"));
+    }
+    let shown = Fixture::new().bad(&(MODEL.replace("models/tiny", "org/name-7b") + DATASET));
+    assert!(shown.contains("no directory `org/name-7b`"), "{shown}");
+    assert!(shown.contains("a hub id is not yet supported: name a local directory"), "{shown}");
+}
+
+#[test]
+fn of_a_data_set() {
+    let with = |from: &str, to: &str| format!("{MODEL}{}", DATASET.replace(from, to));
+    for retriever in ["random", "bm25", "topk", "votek", "dpp", "mdl", "BM25Retriever", "SlidingWindowRetriever"] {
+        let to = format!("inferencer = \"gen\", retriever = {{ type = \"{retriever}\", ice_num = 5 }}");
+        refused(&with("inferencer = \"gen\"", &to), "9:56", &format!("`type = \"{retriever}\"`"));
+    }
+    for inferencer in ["clp", "ppl_only", "rolling", "CLPInferencer"] {
+        let to = format!("inferencer = \"{inferencer}\"");
+        refused(&with("inferencer = \"gen\"", &to), "9:28", &format!("`inferencer = \"{inferencer}\"`"));
+    }
+    for evaluator in ["rouge", "bleu", "mcc", "squad", "human_eval", "math_verify"] {
+        refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
+    }
+    refused(&with("\"em\"", "\"LongBenchF1Evaluator\""), "10:26", "evaluator `LongBenchF1Evaluator`");
+    let to = "\"em\", pred_postprocessor = { type = \"first_option\" }";
+    refused(&with("\"em\"", to), "10:62", "`type = \"first_option\"`");
+    refused(
+        &with("prompt_template = \"{q}\"", "prompt_template = { round = [] }"),
+        "9:53",
+        "`prompt_template` in rounds",
+    );
+    let to = "prompt_template = { A = { round = [{ role = \"HUMAN\" }] } }";
+    refused(&with("prompt_template = \"{q}\"", to), "9:59", "`prompt_template.A` in rounds");
+    refused(&with("output_column", "test_split = \"dev\", output_column"), "7:39", "`test_split`");
+}
+
+#[test]
+fn of_a_stage_and_of_the_file() {
+    for runner in ["slurm", "dlc", "command", "SlurmRunner", "DLCRunner"] {
+        let text = format!(
+            "{MODEL}{DATASET}[infer.runner]\nqos = \"x\"\ntype = \"{runner}\"\n[eval.runner]\ntype = \"local\"\n"
+        );
+        refused(&text, "13:8", &format!("`type = \"{runner}\"`"));
+    }
+    let text = format!("{MODEL}{DATASET}[infer.runner]\ntask = {{ type = \"OpenICLAttackTask\" }}\n");
+    refused(&text, "12:17", "task `OpenICLAttackTask`");
+    refused(&format!("{MODEL}{DATASET}[[summary_group]]\nname = \"g\"\n"), "11:3", "`summary_group`");
+    refused(&format!("{MODEL}{DATASET}[[pool]]\nname = \"p\"\n"), "11:3", "`pool`");
+}
+
+#[test]
+fn what_is_not_part_of_the_job_is_not_refused() {
+    let team = "[[model]]\nabbr = \"big\"\ntype = \"internlm\"\npath = \"c:s3://b/p/\"\ndtype = \"bfloat16\"\n
+                [[model]]\nabbr = \"far\"\ntype = \"hf\"\npath = \"/nowhere\"\n";
+    let fixture = Fixture::new();
+    let config = fixture.good(&format!("models = [\"m\"]\n{MODEL}{team}{DATASET}"));
+    assert_eq!(config.models.len(), 1);
+    let places = fixture.places(&format!("models = [\"m\"]\n{MODEL}{team}colour = 1\n{DATASET}"));
+    assert_eq!(places, ["eval.toml:16:1: unknown key `colour`"], "its keys are checked all the same");
+}

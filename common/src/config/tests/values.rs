@@ -1,0 +1,266 @@
+//! What each key takes, and what it refuses.
+
+use super::fixture::{DATASET, Fixture, MODEL};
+use crate::config::{DeviceRequest, ExtraColumn};
+use crate::plan::{BosPolicy, Dtype, InferSpec, ModelKind};
+use crate::postprocess::Postprocessor;
+use crate::prompt::{Options, Template};
+use crate::range::RangeSpec;
+use crate::retriever::RetrieverKind;
+
+fn with(from: &str, to: &str) -> String {
+    format!("{MODEL}{}", DATASET.replace(from, to))
+}
+
+/// Asserts that the file has one error with this text in it.
+fn wrong(text: &str, message: &str) {
+    let shown = Fixture::new().bad(text);
+    assert!(shown.contains(message), "{shown}");
+    assert!(shown.ends_with("\n1 error; nothing was started"), "{shown}");
+}
+
+#[test]
+fn defaults() {
+    let fixture = Fixture::new();
+    let config = fixture.good(&format!("{MODEL}{DATASET}"));
+    let model = &config.models[0];
+    assert_eq!(
+        (model.kind, model.dtype, model.device, model.bos),
+        (ModelKind::Hf, None, DeviceRequest::Auto, BosPolicy::Auto)
+    );
+    assert_eq!((model.max_seq_len, model.max_out_len, model.num_gpus), (None, 64, 0));
+    assert_eq!(model.tokenizer_path, model.path);
+    assert_eq!(config.listen.to_string(), "127.0.0.1:0");
+    assert_eq!(config.state_dir, fixture.path("home/.local/state/compass"));
+    assert!(config.work_dir.is_absolute() && config.work_dir.ends_with("outputs/default"));
+    let dataset = &config.datasets[0];
+    assert_eq!((&dataset.test_range, &dataset.train_range), (&RangeSpec::All, &RangeSpec::All));
+    assert_eq!(dataset.retriever, RetrieverKind::Zero);
+    assert_eq!(dataset.infer, InferSpec::Gen { max_out_len: None, stop: vec![] });
+    assert_eq!(dataset.test.origin.line, 8);
+    assert_eq!(
+        (config.infer.runner.retry, config.infer.runner.max_workers_per_gpu, config.infer.runner.max_gpus),
+        (2, 1, 0)
+    );
+}
+
+#[test]
+fn values_of_a_model() {
+    let text = format!(
+        "{MODEL}tokenizer_path = \"\"\ninherit = \"\"\nmax_seq_len = 512\nbatch_size = \"auto\"\ndtype = \"float32\"\ndevice = \"cuda\"
+         add_bos_token = false\nprofile = \"canonical\"\nrun_cfg = {{ num_gpus = 1, num_procs = 1 }}\nmodel_kwargs = {{}}
+         stop_words = [\"\\n\"]\npeft_path = \"\"\n[[model]]\nabbr = \"e\"\ntype = \"echo\"\n{DATASET}"
+    );
+    let config = Fixture::new().good(&text);
+    let model = &config.models[0];
+    assert_eq!((model.dtype, model.device, model.bos), (Some(Dtype::Float32), DeviceRequest::Cuda, BosPolicy::Never));
+    assert_eq!(
+        (model.max_seq_len, model.num_gpus, model.stop_words.as_slice()),
+        (Some(512), 1, ["\n".to_owned()].as_slice())
+    );
+    assert_eq!(config.models[1].kind, ModelKind::Echo);
+}
+
+#[test]
+fn kwargs_of_the_seeds_are_noted() {
+    let text = format!(
+        "{MODEL}model_kwargs = {{ device_map = \"auto\", trust_remote_code = true }}
+tokenizer_kwargs = {{ padding_side = \"left\", truncation = \"left\", truncation_side = \"left\", use_fast = false }}
+generation_kwargs = {{ do_sample = false }}\n{DATASET}[infer.runner]\ntask = {{ type = \"OpenICLInferTask\" }}\n"
+    );
+    let notes = Fixture::new().notes(&text);
+    assert_eq!(
+        notes,
+        [
+            "eval.toml:5:18: `model_kwargs.device_map` is ignored",
+            "eval.toml:5:39: `model_kwargs.trust_remote_code` is ignored",
+            "eval.toml:6:22: `tokenizer_kwargs.padding_side` is ignored",
+            "eval.toml:6:45: `tokenizer_kwargs.truncation` is ignored",
+            "eval.toml:6:66: `tokenizer_kwargs.truncation_side` is ignored",
+            "eval.toml:6:92: `tokenizer_kwargs.use_fast` is ignored",
+            "eval.toml:7:23: `generation_kwargs.do_sample` is ignored",
+            "eval.toml:15:17: task `OpenICLInferTask` is ignored",
+        ]
+    );
+}
+
+#[test]
+fn retrievers() {
+    let retriever = |value: &str| {
+        let to = format!("inferencer = \"gen\", retriever = {value}");
+        let text = with("inferencer = \"gen\"", &to) + "train = { path = \"data/train.jsonl\" }\n";
+        Fixture::new().good(&text).datasets[0].retriever.clone()
+    };
+    assert_eq!(retriever("\"ZeroRetriever\""), RetrieverKind::Zero);
+    assert_eq!(retriever("{ type = \"fix_k\", ids = [0, 2] }"), RetrieverKind::FixK { ids: vec![0, 2] });
+    assert_eq!(retriever("{ type = \"FixKRetriever\", fix_id_list = [4] }"), RetrieverKind::FixK { ids: vec![4] });
+    assert_eq!(retriever("{ type = \"first_n\", k = 5 }"), RetrieverKind::FirstN { k: 5 });
+    assert_eq!(retriever("{ type = \"sampled\", k = 3 }"), RetrieverKind::Sampled { k: 3, seed: 1234 });
+    assert_eq!(retriever("{ type = \"sampled\", k = 3, seed = 7 }"), RetrieverKind::Sampled { k: 3, seed: 7 });
+    for (value, message) in [
+        ("{ type = \"fix_k\" }", "missing key `ids` in `retriever`"),
+        ("{ type = \"fix_k\", ids = [] }", "`ids` names no row"),
+        ("{ type = \"fix_k\", ids = [0, -1] }", "`ids[1]` is out of range: -1"),
+        ("{ type = \"fix_k\", ids = [0], fix_id_list = [0] }", "`fix_id_list` is `ids`, which is given too"),
+        ("{ type = \"first_n\" }", "missing key `k` in `retriever`"),
+        ("{ type = \"zero\", k = 1 }", "unknown key `k`"),
+        ("{ type = \"zreo\" }", "unknown retriever `zreo`"),
+        ("{ k = 1 }", "missing key `type` in `retriever`"),
+        ("5", "`retriever` takes a string or a table with `type`, found an integer"),
+    ] {
+        wrong(&with("inferencer = \"gen\"", &format!("inferencer = \"gen\", retriever = {value}")), message);
+    }
+    let text = with("inferencer = \"gen\"", "inferencer = \"gen\", retriever = { type = \"first_n\", k = 1 }");
+    wrong(&text, "shots are wanted and there is nothing to draw them from");
+}
+
+#[test]
+fn inferencers_and_templates() {
+    let infer = |value: &str| {
+        let text = with("inferencer = \"gen\", prompt_template = \"{q}\"", value);
+        Fixture::new().good(&text).datasets[0].clone()
+    };
+    let spec =
+        infer("inferencer = { type = \"gen\", max_out_len = 9, stopping_criteria = [\"\\n\"] }, ice_template = \"x\"")
+            .infer;
+    assert_eq!(spec, InferSpec::Gen { max_out_len: Some(9), stop: vec!["\n".into()] });
+    assert_eq!(
+        infer("inferencer = { type = \"GenInferencer\", stop = [\"Q\"] }, prompt_template = \"x\"").infer.mode(),
+        "gen"
+    );
+    let options =
+        infer("inferencer = \"ll\", prompt_template = \"{q}\", options = \"{choices}\", target_delimiter = \"\"");
+    assert_eq!(options.infer, InferSpec::Loglikelihood);
+    assert_eq!(options.prompt.options, Some(Options::Column("choices".into())));
+    assert_eq!(options.prompt.target_delimiter, "");
+    assert_eq!((options.prompt.ice_token.as_str(), options.prompt.ice_separator.as_str()), ("</E>", "\n"));
+    let labels = infer("inferencer = \"ppl\", ice_template = { 1 = \"b\", 0 = \"a\" }, ice_token = \"<I>\"").prompt;
+    let expected = vec![("1".to_owned(), "b".to_owned()), ("0".to_owned(), "a".to_owned())];
+    assert_eq!(labels.ice_template, Some(Template::Labels(expected)));
+    assert_eq!(labels.ice_token, "<I>");
+
+    for (value, message) in [
+        ("inferencer = \"ppl\", prompt_template = \"{q}\"", "`ppl` has nothing to choose between"),
+        ("inferencer = \"ll\", prompt_template = \"{q}\"", "`loglikelihood` has nothing to choose between"),
+        ("inferencer = \"gen\", prompt_template = { a = \"x\" }", "`gen` has one prompt"),
+        ("inferencer = \"gen\", prompt_template = \"x\", options = \"{c}\"", "`gen` takes no `options`"),
+        (
+            "inferencer = \"ppl\", prompt_template = { a = \"x\" }, options = \"{c}\"",
+            "`options` beside a prompt for each label",
+        ),
+        ("inferencer = \"ppl\", prompt_template = {}", "`prompt_template` has no labels"),
+        ("inferencer = \"ppl\", prompt_template = { a = 5 }", "`prompt_template.a` takes a string, found an integer"),
+        ("inferencer = \"ppl\", prompt_template = \"x\", options = \"A, B\"", "`options` cannot be `A, B`"),
+        ("inferencer = \"ppl\"", "missing key `prompt_template` in `infer_cfg`"),
+        ("prompt_template = \"x\"", "missing key `inferencer` in `infer_cfg`"),
+        ("inferencer = { type = \"gen\", stop = [\"\"] }, prompt_template = \"x\"", "`stop` holds an empty string"),
+        ("inferencer = \"gen\", prompt_template = \"x\", ice_token = \"\"", "`ice_token` is empty"),
+    ] {
+        wrong(&with("inferencer = \"gen\", prompt_template = \"{q}\"", value), message);
+    }
+}
+
+#[test]
+fn readers_and_ranges() {
+    let reader = |value: &str| Fixture::new().good(&with("input_columns = [\"q\"]", value)).datasets[0].clone();
+    assert_eq!(reader("input_columns = \"goal  sol1 sol2\"").input_columns, ["goal", "sol1", "sol2"]);
+    let range = |value: &str| reader(&format!("input_columns = [\"q\"], test_range = {value}")).test_range;
+    assert_eq!(range("\"[:100]\""), RangeSpec::Slices("[:100]".into()));
+    assert_eq!(range("\"[:50][0:8]\""), RangeSpec::Slices("[:50][0:8]".into()));
+    assert_eq!(range("\"\""), RangeSpec::All);
+    assert_eq!(range("25"), RangeSpec::Count(25));
+    assert_eq!(range("0.25"), RangeSpec::Fraction(0.25));
+    for (value, message) in [
+        ("\"100\"", "`test_range` cannot be `100`"),
+        ("1.5", "`test_range` is out of range: 1.5"),
+        ("[1]", "`test_range` takes a slice in a string or a number, found an array"),
+    ] {
+        wrong(&with("output_column", &format!("test_range = {value}, output_column")), message);
+    }
+    wrong(&with("[\"q\"]", "[]"), "`input_columns` names no column");
+    wrong(&with(", output_column = \"a\"", ""), "missing key `output_column` in `reader_cfg`");
+}
+
+#[test]
+fn files_are_looked_for_beside_the_file_and_in_data_dir() {
+    let fixture = Fixture::new();
+    fixture.write("elsewhere/sub/only.jsonl", "{}");
+    fixture.write("elsewhere/data/test.jsonl", "{}");
+    fixture.write("elsewhere/labels.lst", "0\n");
+    let split = "{ path = \"sub/only.jsonl\", columns = { label = { lines_of = \"labels.lst\", as = \"int\" } } }";
+    let text = format!("data_dir = \"elsewhere\"\n{}train = {split}\n", with("", ""));
+    let config = fixture.good(&text);
+    assert_eq!(config.datasets[0].test.path, fixture.path("data/test.jsonl"), "beside the file comes first");
+    let train = config.datasets[0].train.clone().unwrap();
+    assert_eq!(train.path, fixture.path("elsewhere/sub/only.jsonl"));
+    let label = ExtraColumn { name: "label".into(), lines_of: fixture.path("elsewhere/labels.lst"), as_int: true };
+    assert_eq!(train.columns, [label]);
+
+    let places =
+        fixture.places(&with("test.jsonl\"", "gone.jsonl\", columns = { l = { lines_of = \"x\", as = \"bool\" } }"));
+    assert_eq!(
+        places,
+        [
+            "eval.toml:8:17: no file `data/gone.jsonl`",
+            "eval.toml:8:65: no file `x`",
+            "eval.toml:8:75: unknown column type `bool`",
+        ]
+    );
+    wrong(&with("data/test.jsonl", "data"), "`data` is a directory");
+}
+
+#[test]
+fn model_directories_are_looked_into() {
+    let fixture = Fixture::new();
+    fixture.write("half/config.json", "{}");
+    let text = MODEL.replace("models/tiny", "half") + DATASET;
+    assert_eq!(fixture.places(&text), ["eval.toml:4:8: `half` holds no tokenizer.json"]);
+    let text = MODEL.replace("models/tiny\"", "half\"\ntokenizer_path = \"models/tiny\"") + DATASET;
+    assert_eq!(fixture.good(&text).models[0].tokenizer_path, fixture.path("models/tiny"));
+    let text = MODEL.replace("models/tiny\"", "data\"\ntokenizer_path = \"half\"") + DATASET;
+    assert_eq!(
+        fixture.places(&text),
+        ["eval.toml:4:8: `data` holds no config.json", "eval.toml:5:18: `half` holds no tokenizer.json"]
+    );
+}
+
+#[test]
+fn evaluators_and_postprocessors() {
+    let eval = |value: &str| Fixture::new().good(&with("evaluator = \"em\"", value)).datasets[0].eval.clone();
+    let spec = eval(
+        "evaluator = { type = \"Gsm8kEvaluator\" }, pred_postprocessor = [\"gsm8k\", { type = \"general\" }], \
+                     dataset_postprocessor = { type = \"gsm8k_dataset_postprocess\" }",
+    );
+    assert_eq!(spec.pred_postprocessors, [Postprocessor::Gsm8k, Postprocessor::General]);
+    assert_eq!(spec.dataset_postprocessors, [Postprocessor::Gsm8kDataset]);
+    wrong(&with("\"em\"", "\"akk\""), "unknown evaluator `akk`");
+    wrong(&with("\"em\"", "\"em\", pred_postprocessor = \"gms8k\""), "did you mean `gsm8k`?");
+}
+
+#[test]
+fn abbrs_do_not_leave_their_folder() {
+    for abbr in ["../m", "a/b", ".m", ""] {
+        wrong(&(MODEL.replace("\"m\"", &format!("\"{abbr}\"")) + DATASET), "error: `abbr` ");
+    }
+}
+
+#[test]
+fn addresses_and_state() {
+    let fixture = Fixture::new();
+    let master = |line: &str| fixture.good(&format!("[master]\n{line}\n{MODEL}{DATASET}"));
+    assert_eq!(master("listen = \"localhost:50051\"").listen.to_string(), "127.0.0.1:50051");
+    assert_eq!(master("listen = \"[::1]:0\"\nadvertise = \"\"\nhttp = \"off\"\nstore = \"embedded\"").listen.port(), 0);
+    assert_eq!(master("state_dir = \"~/s\"").state_dir, fixture.path("home/s"));
+    assert_eq!(master("state_dir = \"s\"").state_dir, fixture.path("s"));
+    wrong(&format!("[master]\nlisten = \"50051\"\n{MODEL}{DATASET}"), "`listen` cannot be `50051`");
+}
+
+#[test]
+fn lists_of_tables_and_selections() {
+    wrong(&format!("{}{DATASET}", MODEL.replace("[[model]]", "[model]")), "write `[[model]]` with two brackets");
+    wrong(&format!("models = []\n{MODEL}{DATASET}"), "`models` names no model");
+    wrong(&format!("models = \"m\"\n{MODEL}{DATASET}"), "write `models = [\"m\"]`");
+    wrong(&format!("models = [\"m\", \"m\"]\n{MODEL}{DATASET}"), "model `m` is named twice");
+    wrong(MODEL, "no data set is defined");
+    wrong(&format!("model = []\n{DATASET}"), "no model is defined");
+}
