@@ -13,3 +13,13 @@ pub enum EvaluatorKind {
     /// `Gsm8kEvaluator`: equal text, or numbers closer than 1e-6.
     Gsm8k,
 }
+
+impl EvaluatorKind {
+    /// The name of the metric that it prints first, OpenCompass's.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::Acc | Self::Gsm8k => "accuracy",
+            Self::Em => "score",
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What an accumulator ends in: metrics by name with their uncertainty, and what they count.
+
+use super::{EvaluatorKind, Proportion};
+use serde::{Deserialize, Serialize};
+
+/// lm-eval's name for accuracy by sum per code point of the answer.
+pub const ACC_NORM: &str = "acc_norm";
+
+/// The metrics of one model on one data set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// The first one is the default one. Empty when no sample was scored: a metric is withheld, never NaN.
+    pub values: Vec<Metric>,
+    pub counts: Counts,
+}
+
+/// One number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// OpenCompass's name, or lm-eval's where OpenCompass has none.
+    pub name: String,
+    /// In percent.
+    pub value: f64,
+    /// Standard error in percentage points; see [`Proportion::stderr`].
+    pub stderr: Option<f64>,
+    /// 95 % Wilson interval in percent; see [`Proportion::wilson`].
+    pub ci95: Option<(f64, f64)>,
+}
+
+/// Samples by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Samples that count in the metrics.
+    pub scored: u64,
+    /// Samples without a score.
+    pub failed: u64,
+    /// Scored samples whose winning option had an equal; the first one won.
+    pub ties: u64,
+}
+
+impl Metrics {
+    /// The metric of that name.
+    pub fn get(&self, name: &str) -> Option<&Metric> {
+        self.values.iter().find(|metric| metric.name == name)
+    }
+
+    /// Why there is no metric, in words; `None` when there is one. `expected` is the number of samples in the plan.
+    pub fn withheld(&self, expected: u64) -> Option<String> {
+        let Counts { failed, .. } = self.counts;
+        let missing = self.counts.missing(expected);
+        match (failed, missing) {
+            _ if !self.values.is_empty() => None,
+            (0, 0) => Some("the data set has no samples".into()),
+            (failed, 0) => Some(format!("no sample was scored: {failed} of {expected} failed")),
+            (0, missing) => Some(format!("no sample was scored: {missing} of {expected} are missing")),
+            _ => Some(format!("no sample was scored: {failed} of {expected} failed, {missing} are missing")),
+        }
+    }
+}
+
+impl Counts {
+    /// Samples of the plan's `expected` that have no result at all.
+    pub fn missing(&self, expected: u64) -> u64 {
+        expected.saturating_sub(self.scored + self.failed)
+    }
+}
+
+impl Metric {
+    /// A share in percent, computed in the order of operations that the evaluator has in OpenCompass: the last bit of
+    /// what is printed depends on it (22 of 40 is 55.00000000000001 for `acc` and 55.0 for `gsm8k`).
+    pub(super) fn percent(name: &str, kind: EvaluatorKind, share: Proportion) -> Option<Self> {
+        let (hits, total) = (share.hits as f64, share.total as f64);
+        let value = match kind {
+            EvaluatorKind::Acc | EvaluatorKind::Em => hits / total * 100.0,
+            EvaluatorKind::Gsm8k => 100.0 * hits / total,
+        };
+        (share.total > 0).then(|| Self { name: name.into(), value, stderr: share.stderr(), ci95: share.wilson() })
+    }
+}
