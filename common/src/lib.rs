@@ -15,6 +15,7 @@ pub mod postprocess;
 pub mod prompt;
 pub mod python_random;
 pub mod range;
+pub mod report;
 pub mod result;
 pub mod retriever;
 pub mod summary;

@@ -1,0 +1,13 @@
+//! The documents behind the table: `predictions/` and `results/`, with OpenCompass's keys in OpenCompass's order.
+//!
+//! Pure functions of plan and results: no times, paths or facts of a run, so their bytes are the same under any schedule.
+
+mod document;
+mod findings;
+mod prediction;
+mod results;
+
+pub use document::{pretty, write_records};
+pub use findings::Findings;
+pub use prediction::prediction_record;
+pub use results::results_document;

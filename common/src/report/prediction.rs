@@ -1,0 +1,225 @@
+//! One sample's record in `predictions/<model>/<dataset>.json`.
+//!
+//! OpenCompass's keys come first, in its order; ours follow only where there is something to say. Two differences, both
+//! meant: "in-context examples" shows the shots that stayed, where OpenCompass goes on showing those it dropped, and the
+//! prompts of BPB lose the sample's own shots, where OpenCompass takes those of the batch's first sample.
+
+use crate::evaluator::judge;
+use crate::plan::{Body, DatasetPlan, OptionPrompt, OptionText, Part, Sample};
+use crate::prompt::{Prompt, Segment, ShotFormat, python_str};
+use crate::result::{LoglikelihoodScore, Outcome, PplScore, SampleResult};
+use serde_json::{Map, Value, json};
+
+/// The record of `sample`, which stands in `part`.
+///
+/// - `ppl`: "in-context examples", origin_prompt, per label "testing input", prompt, PPL, BPB; prediction, gold. BPB is
+///   PPL times tokens by the UTF-8 bytes of the prompt without shots, as OpenCompass defines it (no ln 2).
+/// - `loglikelihood`: "in-context examples", per label "testing input", prompt, Loglikelihood, is_greedy, tokens;
+///   prediction, gold.
+/// - `gen`: origin_prompt, prediction, gold.
+/// - then, when it applies: shots_kept (fewer than planned), too_long (tokens before and after truncation), tie, and error
+///   with the reason why there is no prediction.
+///
+/// Scores that are not finite are null.
+pub fn prediction_record(dataset: &DatasetPlan, part: &Part, sample: &Sample, result: &SampleResult) -> Value {
+    let page = Page::new(dataset, part, sample, result);
+    let mut record = Map::new();
+    match &sample.body {
+        Body::Ppl { options } => page.ppl(&mut record, options, &result.outcome),
+        Body::Loglikelihood { context, options } => page.loglikelihood(&mut record, context, options, &result.outcome),
+        Body::Gen { prompt } => {
+            record.insert("origin_prompt".into(), page.whole(prompt).into());
+        }
+    }
+    let verdict = judge(sample, result, &dataset.eval);
+    if let Ok(verdict) = &verdict {
+        record.insert("prediction".into(), verdict.prediction.clone());
+    } else if let Outcome::Generated(generation) = &result.outcome {
+        record.insert("prediction".into(), generation.text.as_str().into());
+    }
+    if !sample.gold.is_null() {
+        record.insert("gold".into(), sample.gold.clone());
+    }
+    if page.shots.len() < sample.shots.len() {
+        record.insert("shots_kept".into(), page.shots.len().into());
+    }
+    if result.fit.truncated_from > 0 {
+        record.insert("too_long".into(), json!({"tokens": result.fit.truncated_from, "kept": result.fit.tokens}));
+    }
+    match verdict {
+        Ok(verdict) if verdict.tie => record.insert("tie".into(), true.into()),
+        Ok(_) => None,
+        Err(unscored) => record.insert("error".into(), unscored.to_string().into()),
+    };
+    Value::Object(record)
+}
+
+/// How the prompts of a sample looked when it ran.
+struct Page<'a> {
+    shots: Vec<&'a str>,
+    format: &'a ShotFormat,
+}
+
+impl<'a> Page<'a> {
+    fn new(dataset: &'a DatasetPlan, part: &'a Part, sample: &Sample, result: &SampleResult) -> Self {
+        let mut shots = part.shots_of(sample);
+        // A sample that failed before it was fitted says nothing about its shots.
+        let fitted = !matches!(result.outcome, Outcome::Failed { .. }) || result.fit.tokens > 0;
+        if fitted {
+            shots.truncate(result.fit.shots_kept as usize);
+        }
+        Self { shots, format: &dataset.shot_format }
+    }
+
+    fn whole(&self, prompt: &Prompt) -> String {
+        prompt.render(&self.shots, self.format)
+    }
+
+    /// OpenCompass's "in-context examples": the shots as they stand in the prompt, with what ends them.
+    fn examples(&self, prompt: Option<&Prompt>) -> String {
+        let takes_shots = prompt.is_some_and(Prompt::takes_shots);
+        if takes_shots { Prompt(vec![Segment::Shots]).render(&self.shots, self.format) } else { String::new() }
+    }
+
+    fn ppl(&self, record: &mut Map<String, Value>, options: &[OptionPrompt], outcome: &Outcome) {
+        let prompts = || options.iter().map(|option| &option.prompt);
+        record.insert("in-context examples".into(), self.examples(prompts().next()).into());
+        record.insert("origin_prompt".into(), prompts().next().map(without_shots).into());
+        let scores: &[PplScore] = if let Outcome::Ppl(scores) = outcome { scores } else { &[] };
+        for (at, option) in options.iter().enumerate() {
+            let input = without_shots(&option.prompt);
+            let bytes = input.len() as f64;
+            let mut entry = Map::new();
+            entry.insert("testing input".into(), input.into());
+            entry.insert("prompt".into(), self.whole(&option.prompt).into());
+            if let Some(score) = scores.get(at) {
+                entry.insert("PPL".into(), score.mean().into());
+                entry.insert("BPB".into(), (score.mean() * f64::from(score.tokens) / bytes).into());
+            }
+            record.insert(label_key(&option.label), entry.into());
+        }
+    }
+
+    fn loglikelihood(
+        &self,
+        record: &mut Map<String, Value>,
+        context: &Prompt,
+        options: &[OptionText],
+        outcome: &Outcome,
+    ) {
+        record.insert("in-context examples".into(), self.examples(Some(context)).into());
+        let scores: &[LoglikelihoodScore] = if let Outcome::Loglikelihood(scores) = outcome { scores } else { &[] };
+        for (at, option) in options.iter().enumerate() {
+            let mut entry = Map::new();
+            entry.insert("testing input".into(), (without_shots(context) + &option.continuation).into());
+            entry.insert("prompt".into(), (self.whole(context) + &option.continuation).into());
+            if let Some(score) = scores.get(at) {
+                entry.insert("Loglikelihood".into(), score.sum.into());
+                entry.insert("is_greedy".into(), score.is_greedy.into());
+                entry.insert("tokens".into(), score.tokens.into());
+            }
+            record.insert(label_key(&option.label), entry.into());
+        }
+    }
+}
+
+fn label_key(label: &Value) -> String {
+    format!("label: {}", python_str(label))
+}
+
+/// The text without the place for shots and what ends them.
+fn without_shots(prompt: &Prompt) -> String {
+    prompt.render(&[], &ShotFormat::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluator::fixture::*;
+    use crate::plan::InferSpec;
+
+    fn part(sample: &Sample) -> Part {
+        Part { shots: vec!["S0".into(), "S1".into()], samples: vec![sample.clone()] }
+    }
+
+    fn record(infer: InferSpec, sample: &Sample, result: &SampleResult) -> String {
+        prediction_record(&dataset("d", infer, 1), &part(sample), sample, result).to_string()
+    }
+
+    #[test]
+    fn ppl_with_all_shots() {
+        let mut sample = ppl(0, json!("B"), &[json!("A"), json!(1)]);
+        sample.shots = vec![1, 0];
+        let mut result = ppl_result(0, &[(9.0, 3), (8.0, 4)]);
+        result.fit.shots_kept = 2;
+        assert_eq!(
+            record(InferSpec::Ppl, &sample, &result),
+            concat!(
+                r#"{"in-context examples":"S1\nS0\n","origin_prompt":"H: Q: answer é \"A\"","#,
+                r#""label: A":{"testing input":"H: Q: answer é \"A\"","prompt":"H: S1\nS0\nQ: answer é \"A\"","#,
+                r#""PPL":3.0,"BPB":0.47368421052631576},"#,
+                r#""label: 1":{"testing input":"H: Q: answer é 1","prompt":"H: S1\nS0\nQ: answer é 1","#,
+                r#""PPL":2.0,"BPB":0.47058823529411764},"#,
+                r#""prediction":1,"gold":"B"}"#
+            )
+        );
+    }
+
+    #[test]
+    fn what_was_done_to_the_prompt_is_said() {
+        let mut sample = ppl(0, json!(0), &[json!(0), json!(1)]);
+        sample.shots = vec![0, 1];
+        let mut result = ppl_result(0, &[(8.0, 4), (8.0, 4)]);
+        result.fit.shots_kept = 1;
+        result.fit.truncated_from = 700;
+        result.fit.tokens = 512;
+        let record = record(InferSpec::Ppl, &sample, &result);
+        assert!(record.starts_with(r#"{"in-context examples":"S0\n","#), "{record}");
+        let tail = r#""prediction":0,"gold":0,"shots_kept":1,"too_long":{"tokens":700,"kept":512},"tie":true}"#;
+        assert!(record.ends_with(tail), "{record}");
+    }
+
+    #[test]
+    fn loglikelihood_without_shots() {
+        let sample = loglikelihood(0, json!(1), &["x", "yz"]);
+        assert_eq!(
+            record(InferSpec::Loglikelihood, &sample, &loglikelihood_result(0, &[f64::NEG_INFINITY, -1.5])),
+            concat!(
+                r#"{"in-context examples":"\n","#,
+                r#""label: 0":{"testing input":"H: Q: context x","prompt":"H: \nQ: context x","#,
+                r#""Loglikelihood":null,"is_greedy":false,"tokens":2},"#,
+                r#""label: 1":{"testing input":"H: Q: context yz","prompt":"H: \nQ: context yz","#,
+                r#""Loglikelihood":-1.5,"is_greedy":false,"tokens":2},"#,
+                r#""prediction":1,"gold":1}"#
+            )
+        );
+    }
+
+    #[test]
+    fn generation() {
+        let infer = || InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+        let sample = generate(0, json!("42"));
+        assert_eq!(
+            record(infer(), &sample, &generated(0, " 42")),
+            r#"{"origin_prompt":"H: \nQ: go on","prediction":" 42","gold":"42"}"#
+        );
+        assert_eq!(
+            record(infer(), &generate(0, json!(null)), &generated(0, "x")),
+            r#"{"origin_prompt":"H: \nQ: go on","prediction":"x","error":"the data set gives no gold answer"}"#
+        );
+    }
+
+    #[test]
+    fn a_failed_sample_has_a_reason_and_no_prediction() {
+        let mut sample = ppl(0, json!(0), &[json!(0)]);
+        sample.shots = vec![0, 1];
+        assert_eq!(
+            record(InferSpec::Ppl, &sample, &failed(0, "crashed the engine three times")),
+            concat!(
+                r#"{"in-context examples":"S0\nS1\n","origin_prompt":"H: Q: answer é 0","#,
+                r#""label: 0":{"testing input":"H: Q: answer é 0","prompt":"H: S0\nS1\nQ: answer é 0"},"#,
+                r#""gold":0,"error":"crashed the engine three times"}"#
+            )
+        );
+    }
+}
