@@ -1,1 +1,14 @@
 //! Summaries: the table at the end, as text, CSV and Markdown.
+//!
+//! Made of the plan and the metrics alone. No times, paths or facts of a run, so that the bytes are the same under any
+//! schedule.
+
+mod cell;
+mod csv;
+mod document;
+mod markdown;
+mod table;
+mod text;
+
+pub use cell::Cell;
+pub use table::Summary;

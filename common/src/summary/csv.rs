@@ -1,0 +1,55 @@
+//! The table for programs.
+
+use super::Summary;
+use super::table::COLUMNS;
+
+impl Summary {
+    /// Comma-separated values: OpenCompass's columns (dataset, version, metric, mode, one per model), then expected,
+    /// scored and failed of each model. Fields are quoted as RFC 4180 says, lines end with a single newline as in
+    /// OpenCompass. Where there is no number, the reason stands in its field.
+    pub fn csv(&self) -> String {
+        let mut header: Vec<String> = COLUMNS.iter().map(|column| column.to_string()).collect();
+        header.extend(self.models.iter().cloned());
+        for model in &self.models {
+            header.extend(["expected", "scored", "failed"].map(|count| format!("{model} {count}")));
+        }
+        let mut out = line(&header);
+        for row in &self.rows {
+            let mut fields = row.head.to_vec();
+            fields.extend(row.cells.iter().map(|cell| match cell.value(&row.head[2], row.expected) {
+                Ok(text) | Err(text) => text,
+            }));
+            for cell in &row.cells {
+                let counts = cell.counts();
+                fields.extend([row.expected, counts.scored, counts.failed].map(|count| count.to_string()));
+            }
+            out += &line(&fields);
+        }
+        out
+    }
+}
+
+fn line(fields: &[String]) -> String {
+    fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",") + "\n"
+}
+
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::tests::summary;
+
+    #[test]
+    fn snapshot() {
+        assert_eq!(summary().csv(), EXPECTED);
+    }
+
+    const EXPECTED: &str = r#"dataset,version,metric,mode,tiny,"tiny, ""big"" | brother",tiny expected,tiny scored,tiny failed,"tiny, ""big"" | brother expected","tiny, ""big"" | brother scored","tiny, ""big"" | brother failed"
+piqa,1cf9f0,accuracy,ppl,55.00,93.50,200,200,0,200,198,2
+arc_easy,1cf9f0,accuracy,ll,20.00,withheld: no sample was scored: 40 of 40 failed,40,30,1,40,0,40
+arc_easy,1cf9f0,acc_norm,ll,33.33,withheld: no sample was scored: 40 of 40 failed,40,30,1,40,0,40
+gsm8k,1cf9f0,accuracy,gen,missing: not evaluated,missing: the model cannot be loaded,6,0,0,6,0,0
+"#;
+}

@@ -1,0 +1,41 @@
+//! The table for people who paste it elsewhere.
+
+use super::Summary;
+
+impl Summary {
+    /// A Markdown table as OpenCompass lays it out, with the counts beside the numbers; ends with a newline.
+    pub fn markdown(&self) -> String {
+        let mut out = String::new();
+        for (at, row) in self.grid().iter().enumerate() {
+            let cells: Vec<_> = row.iter().map(|cell| escaped(cell)).collect();
+            out += &format!("| {} |\n", cells.join(" | "));
+            if at == 0 {
+                out += &format!("|{}|\n", vec!["-----"; row.len()].join(" | "));
+            }
+        }
+        out
+    }
+}
+
+/// A bar would end the cell, a line break the row.
+fn escaped(cell: &str) -> String {
+    cell.replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::tests::summary;
+
+    #[test]
+    fn snapshot() {
+        assert_eq!(summary().markdown(), EXPECTED);
+    }
+
+    const EXPECTED: &str = r#"| dataset | version | metric | mode | tiny | tiny, "big" \| brother |
+|----- | ----- | ----- | ----- | ----- | -----|
+| piqa | 1cf9f0 | accuracy | ppl | 55.00 (200/200) | 93.50 (198/200, 2 failed) |
+| arc_easy | 1cf9f0 | accuracy | ll | 20.00 (30/40, 1 failed, 9 missing) | withheld: no sample was scored: 40 of 40 failed |
+| arc_easy | 1cf9f0 | acc_norm | ll | 33.33 (30/40, 1 failed, 9 missing) | withheld: no sample was scored: 40 of 40 failed |
+| gsm8k | 1cf9f0 | accuracy | gen | missing: not evaluated | missing: the model cannot be loaded |
+"#;
+}

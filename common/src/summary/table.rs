@@ -1,0 +1,148 @@
+//! The rows of the table: one per data set and metric, one cell per model.
+
+use super::Cell;
+use crate::evaluator::Metrics;
+use crate::ids::UnitId;
+use crate::plan::{DatasetPlan, Plan};
+use std::collections::BTreeMap;
+
+/// The first columns, OpenCompass's.
+pub(super) const COLUMNS: [&str; 4] = ["dataset", "version", "metric", "mode"];
+
+/// The table of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    pub(super) models: Vec<String>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// One metric of one data set.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    /// dataset, version, metric, mode.
+    pub(super) head: [String; 4],
+    /// Samples of the data set.
+    pub(super) expected: u64,
+    /// Per model in the order of the plan.
+    pub(super) cells: Vec<Cell>,
+}
+
+impl Summary {
+    /// The table of `plan`. A unit without a cell is missing, and said to be.
+    pub fn new(plan: &Plan, cells: impl IntoIterator<Item = (UnitId, Cell)>) -> Self {
+        let mut known: BTreeMap<UnitId, Cell> = cells.into_iter().collect();
+        let mut columns: Vec<Vec<Cell>> = plan.datasets.iter().map(|_| Vec::new()).collect();
+        for (at, unit) in plan.units().enumerate() {
+            let cell = known.remove(&unit.id).unwrap_or_else(|| Cell::Missing("not evaluated".into()));
+            columns[at % plan.datasets.len()].push(cell);
+        }
+        let rows = plan.datasets.iter().zip(columns).flat_map(|(dataset, cells)| rows(dataset, &cells)).collect();
+        Self { models: plan.models.iter().map(|model| model.abbr.clone()).collect(), rows }
+    }
+
+    /// Whether every number stands on all its samples: nothing failed, nothing missing, nothing withheld.
+    pub fn is_complete(&self) -> bool {
+        let full = |row: &Row, cell: &Cell| {
+            cell.value(&row.head[2], row.expected).is_ok() && cell.counts().scored == row.expected
+        };
+        self.rows.iter().all(|row| row.cells.iter().all(|cell| full(row, cell)))
+    }
+
+    /// The header and the rows, each cell with its counts.
+    pub(super) fn grid(&self) -> Vec<Vec<String>> {
+        let header = COLUMNS.iter().map(|column| column.to_string()).chain(self.models.iter().cloned());
+        let row = |row: &Row| {
+            let value = |cell: &Cell| cell.value_with_counts(&row.head[2], row.expected);
+            row.head.iter().cloned().chain(row.cells.iter().map(value)).collect()
+        };
+        std::iter::once(header.collect()).chain(self.rows.iter().map(row)).collect()
+    }
+}
+
+/// One row per metric that any model has, in the order of the evaluator; one row of reasons when none has any.
+fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
+    let mut names = vec![dataset.eval.evaluator.metric().to_string()];
+    for metric in cells.iter().flat_map(|cell| match cell {
+        Cell::Evaluated(Metrics { values, .. }) => values.as_slice(),
+        Cell::Missing(_) => &[],
+    }) {
+        if !names.contains(&metric.name) {
+            names.push(metric.name.clone());
+        }
+    }
+    let head = |metric| [dataset.abbr.clone(), dataset.version.clone(), metric, dataset.infer.mode().into()];
+    let row = |metric| Row { head: head(metric), expected: dataset.samples.into(), cells: cells.to_vec() };
+    names.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    //! The plan and the cells that the renderers are tested with: two models, three data sets, every way to lack a number.
+    use super::*;
+    use crate::evaluator::fixture::dataset;
+    use crate::evaluator::{ACC_NORM, Counts, Metric};
+    use crate::ids::Digest;
+    use crate::plan::{BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, NumericProfile, PLAN_FORMAT};
+
+    fn model(abbr: &str) -> ModelPlan {
+        ModelPlan {
+            abbr: abbr.into(),
+            kind: ModelKind::Echo,
+            path: String::new(),
+            tokenizer_path: String::new(),
+            max_seq_len: None,
+            max_out_len: 16,
+            dtype: Dtype::Float32,
+            bos: BosPolicy::Auto,
+            profile: NumericProfile::Canonical,
+            stop_words: Vec::new(),
+            num_gpus: 0,
+        }
+    }
+
+    fn plan() -> Plan {
+        let gen_infer = InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+        Plan {
+            format: PLAN_FORMAT,
+            config: Digest::of(b""),
+            models: vec![model("tiny"), model("tiny, \"big\" | brother")],
+            datasets: vec![
+                dataset("piqa", InferSpec::Ppl, 200),
+                dataset("arc_easy", InferSpec::Loglikelihood, 40),
+                dataset("gsm8k", gen_infer, 6),
+            ],
+        }
+    }
+
+    fn cell(values: &[(&str, f64)], scored: u64, failed: u64) -> Cell {
+        let metric = |&(name, value): &(&str, f64)| Metric { name: name.into(), value, stderr: None, ci95: None };
+        let counts = Counts { scored, failed, ties: 0 };
+        Cell::Evaluated(Metrics { values: values.iter().map(metric).collect(), counts })
+    }
+
+    pub(in crate::summary) fn summary() -> Summary {
+        let cells = [
+            (UnitId(3), cell(&[("accuracy", 93.5)], 198, 2)),
+            (UnitId(0), cell(&[("accuracy", 55.00000000000001)], 200, 0)),
+            (UnitId(1), cell(&[("accuracy", 20.0), (ACC_NORM, 100.0 / 3.0)], 30, 1)),
+            (UnitId(4), cell(&[], 0, 40)),
+            (UnitId(5), Cell::Missing("the model cannot be loaded".into())),
+        ];
+        Summary::new(&plan(), cells)
+    }
+
+    #[test]
+    fn complete_means_every_sample_of_every_unit() {
+        assert!(!summary().is_complete());
+        let plan = plan();
+        let full = |failed| {
+            let cells = plan.units().map(move |unit| {
+                let scored = u64::from(unit.dataset.samples) - failed;
+                (unit.id, cell(&[("accuracy", 1.0)], scored, failed))
+            });
+            Summary::new(&plan, cells.collect::<Vec<_>>()).is_complete()
+        };
+        assert!(full(0));
+        assert!(!full(1));
+    }
+}

@@ -1,0 +1,42 @@
+//! The table for a terminal.
+
+use super::Summary;
+use super::table::COLUMNS;
+use comfy_table::{CellAlignment, Row, Table};
+
+/// Only a rule below the header, as `tabulate` draws it.
+const STYLE: &str = "     --            ";
+
+impl Summary {
+    /// Plain text, one line per data set and metric, as wide as its content; ends with a newline.
+    pub fn text(&self) -> String {
+        let mut grid = self.grid().into_iter();
+        let mut table = Table::new();
+        table.load_preset(STYLE).set_header(grid.next().unwrap_or_default()).add_rows(grid.map(Row::from));
+        for (at, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, 2));
+            if at >= COLUMNS.len() {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        table.lines().map(|line| line.trim_end().to_string() + "\n").collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::tests::summary;
+
+    #[test]
+    fn snapshot() {
+        assert_eq!(summary().text(), EXPECTED);
+    }
+
+    const EXPECTED: &str = r#"dataset    version   metric     mode                                 tiny                             tiny, "big" | brother
+-----------------------------------------------------------------------------------------------------------------------------
+piqa       1cf9f0    accuracy   ppl                       55.00 (200/200)                         93.50 (198/200, 2 failed)
+arc_easy   1cf9f0    accuracy   ll     20.00 (30/40, 1 failed, 9 missing)   withheld: no sample was scored: 40 of 40 failed
+arc_easy   1cf9f0    acc_norm   ll     33.33 (30/40, 1 failed, 9 missing)   withheld: no sample was scored: 40 of 40 failed
+gsm8k      1cf9f0    accuracy   gen                missing: not evaluated               missing: the model cannot be loaded
+"#;
+}
