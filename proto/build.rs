@@ -2,10 +2,8 @@
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=compass");
-    let files = protox::compile(
-        ["compass/v1/result.proto", "compass/v1/worker.proto", "compass/v1/engine.proto"],
-        ["."],
-    )?;
+    let files =
+        protox::compile(["compass/v1/result.proto", "compass/v1/worker.proto", "compass/v1/engine.proto"], ["."])?;
     tonic_prost_build::configure().build_transport(false).compile_fds(files)?;
     Ok(())
 }

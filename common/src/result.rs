@@ -34,7 +34,9 @@ pub enum Outcome {
     Loglikelihood(Vec<LoglikelihoodScore>),
     Generated(Generation),
     /// No score: the sample itself cannot be run, on any worker.
-    Failed { reason: String },
+    Failed {
+        reason: String,
+    },
 }
 
 /// `ppl` of one option.

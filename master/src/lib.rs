@@ -3,8 +3,11 @@
 //! `core` decides and does nothing else; `store` and `ledger` make decisions durable; `rpc` and `launch` reach workers;
 //! `pipeline` walks the data from the configuration to the table.
 
+pub mod cli;
 pub mod core;
 pub mod launch;
 pub mod ledger;
+pub mod pipeline;
 pub mod rpc;
+pub mod stop;
 pub mod store;

@@ -127,11 +127,7 @@ impl TryFrom<v1::SampleResult> for SampleResult {
             }
             Wire::Failed(reason) => Outcome::Failed { reason },
         };
-        let fit = PromptFit {
-            shots_kept: wire.shots_kept,
-            tokens: wire.tokens,
-            truncated_from: wire.truncated_from,
-        };
+        let fit = PromptFit { shots_kept: wire.shots_kept, tokens: wire.tokens, truncated_from: wire.truncated_from };
         Ok(Self { index: wire.index, fit, outcome })
     }
 }
@@ -151,7 +147,10 @@ mod tests {
 
     #[test]
     fn every_outcome_survives_the_wire_to_the_bit() {
-        round_trip(Outcome::Ppl(vec![PplScore { nll_sum: 0.1 + 0.2, tokens: 3 }, PplScore { nll_sum: -0.0, tokens: 1 }]));
+        round_trip(Outcome::Ppl(vec![
+            PplScore { nll_sum: 0.1 + 0.2, tokens: 3 },
+            PplScore { nll_sum: -0.0, tokens: 1 },
+        ]));
         round_trip(Outcome::Loglikelihood(vec![LoglikelihoodScore { sum: -1e-300, tokens: 4, is_greedy: true }]));
         let text = "é\u{1F600}\n".to_owned();
         round_trip(Outcome::Generated(Generation { text, tokens: 9, finish: Finish::Stop }));

@@ -13,7 +13,10 @@ pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 fn checked(length: u32) -> io::Result<usize> {
     let length = length as usize;
     if length > MAX_MESSAGE_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes on the engine link")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a message of {length} bytes on the engine link"),
+        ));
     }
     Ok(length)
 }

@@ -1,1 +1,12 @@
-//! placeholder
+//! The harness of the end-to-end tests: real masters, workers and engines in temporary folders, and what to ask of them.
+//!
+//! Tests wait for conditions, never for times. The programs under test are those of this build: `deploy/test.sh` builds
+//! them first.
+
+mod job;
+mod processes;
+mod shared;
+
+pub use job::{Finished, Job, Running};
+pub use processes::{children_of, is_alive, kill, program, wait_until};
+pub use shared::shared;

@@ -3,6 +3,7 @@
 //! The agent's standard input is a pipe that this process holds: when the master dies, however it dies, the agent sees
 //! the end of the pipe and goes too, so that a resumed run never finds more slots than it allowed.
 
+use crate::stop::raised;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -120,13 +121,15 @@ impl LocalLauncher {
                     return;
                 }
             };
+            // Held apart from the child, because waiting for a child closes its standard input.
+            let pipe = child.stdin.take();
             tokio::select! {
                 status = child.wait() => {
                     let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
                     let _ = events.send(LaunchEvent::Exited { worker: Self::worker_name(), status }).await;
                 }
-                _ = stop.wait_for(|stop| *stop) => {
-                    drop(child.stdin.take());
+                () = raised(&mut stop) => {
+                    drop(pipe);
                     if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
                         let _ = child.kill().await;
                     }
@@ -135,7 +138,7 @@ impl LocalLauncher {
             }
             tokio::select! {
                 () = tokio::time::sleep(RESTART_PAUSE) => {}
-                _ = stop.wait_for(|stop| *stop) => return,
+                () = raised(&mut stop) => return,
             }
         }
         let reason = format!("the local agent ended {} times; its log tells why", RESTARTS + 1);

@@ -2,6 +2,7 @@
 
 use super::bulk::{PlanFiles, Uploads};
 use crate::core::ConnectionId;
+use crate::stop::raised;
 use compass_common::ids::WorkerId;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
 use compass_proto::{MAX_FRAME_BYTES, digest_from_wire, v1};
@@ -141,8 +142,7 @@ pub async fn serve(
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         .add_service(workers)
         .serve_with_incoming_shutdown(TcpListenerStream::new(listener), async move {
-            // The sender lives as long as the run.
-            let _ = stop.wait_for(|stop| *stop).await;
+            raised(&mut stop).await;
         })
         .await
 }

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# From nothing to a result: sets up what is missing, builds, and evaluates the demo model on three data sets.
+# Arguments go to compass-master, e.g. `deploy/demo.sh --max-num-workers 1` or `deploy/demo.sh -r`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+./deploy/setup.sh
+cargo build --quiet -p compass-master -p compass-worker
+exec target/debug/compass-master --config deploy/demo/eval.toml "$@"

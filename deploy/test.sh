@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change lands: formatting, lints, all tests, the dependency policy.
+#
+# Stages on 2 cores from nothing (an incremental run takes a fraction; `STAGE_TIMES` of the last full run):
+#   set-up (packages, libtorch from PyPI)    1 min
+#   build (dependencies, torch-sys, ours)    6 min
+#   formatting and lints                     2 min
+#   tests                                    4 min
+#   dependency policy                        seconds, where cargo-deny is installed
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+stage() {
+  local name=$1 begin=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  "$@"
+  printf '== %s: %d s\n' "$name" "$((SECONDS - begin))"
+}
+
+tests() {
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --workspace --features compass-tests/engine --no-fail-fast
+    cargo test --quiet --workspace --doc
+  else
+    cargo test --workspace --features compass-tests/engine --no-fail-fast
+  fi
+}
+
+policy() {
+  if cargo deny --version >/dev/null 2>&1; then
+    cargo deny check bans licenses sources
+  else
+    echo "skipped: cargo-deny is not installed (cargo install --locked cargo-deny)"
+  fi
+}
+
+stage "set-up" ./deploy/setup.sh
+stage "build" cargo build --workspace --features compass-tests/engine
+stage "formatting" cargo fmt --all --check
+stage "lints" cargo clippy --workspace --all-targets --features compass-tests/engine -- -D warnings
+stage "tests" tests
+stage "dependency policy" policy

@@ -1,0 +1,208 @@
+//! `compass-master`: reads the command line, walks the stages, says what happened, and exits with its code.
+
+use clap::Parser;
+use compass_common::config::{self, Config};
+use compass_master::cli::{Cli, Mode, exit, not_yet};
+use compass_master::core::Recorded;
+use compass_master::pipeline::{self, Ending, InferError, InferOptions, PlanError, RunFolder};
+use compass_master::store::StoreError;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// How a command ends: what to print, and the code.
+struct Failure {
+    code: u8,
+    text: String,
+}
+
+impl Failure {
+    fn bad_input(text: impl Into<String>) -> Self {
+        Self { code: exit::BAD_INPUT, text: text.into() }
+    }
+
+    /// `error: what: why: why`.
+    fn of(code: u8, error: &dyn std::error::Error) -> Self {
+        let mut text = format!("error: {error}");
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        Self { code, text }
+    }
+}
+
+fn main() -> ExitCode {
+    if let Err(error) = compass_common::telemetry::init("warn") {
+        eprintln!("error: {error}");
+        return ExitCode::from(exit::BAD_INPUT);
+    }
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(message) = not_yet(&arguments) {
+        eprintln!("{message}");
+        return ExitCode::from(exit::BAD_INPUT);
+    }
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start the runtime: {error}");
+            return ExitCode::from(exit::INFRASTRUCTURE);
+        }
+    };
+    match runtime.block_on(run(&cli)) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("{}", failure.text);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+async fn run(cli: &Cli) -> Result<u8, Failure> {
+    let loaded = config::load(&cli.config, &cli.overrides());
+    let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
+    for note in &loaded.notes {
+        eprintln!("{note}");
+    }
+    let config = loaded.config;
+    if matches!(cli.mode, Mode::Eval | Mode::Viz) && cli.reuse.is_none() {
+        return Err(Failure::bad_input(
+            "error: -m eval and -m viz score a run that exists; name it with -r, or say -r alone for the latest",
+        ));
+    }
+    if cli.dry_run {
+        return dry_run(&config).map(|()| exit::SCORED);
+    }
+    let (interrupt, interrupted) = watch::channel(None::<u8>);
+    tokio::spawn(watch_signals(interrupt));
+    let folder = open_run(cli, &config)?;
+    let (plan, digest, files) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
+    let plan = Arc::new(plan);
+    let mut failures = Vec::new();
+    if matches!(cli.mode, Mode::All | Mode::Infer) {
+        eprintln!("run {}: {} samples, job {}", folder.root().display(), plan.expected(), digest.short());
+        if cli.debug {
+            eprintln!("Starting inference process");
+        }
+        let (stop, stopped) = watch::channel(false);
+        let mut signals = interrupted.clone();
+        tokio::spawn(async move {
+            if signals.wait_for(Option::is_some).await.is_ok() {
+                let _ = stop.send(true);
+                std::future::pending::<()>().await;
+            }
+        });
+        let options = InferOptions { debug: cli.debug, interrupted: stopped };
+        let inferred = Box::pin(pipeline::infer(&config, &folder, plan.clone(), digest, files, options)).await;
+        let inferred = inferred.map_err(|error| infer_failure(&error, &folder, cli))?;
+        if inferred.ending == Ending::Interrupted {
+            let code = (*interrupted.borrow()).unwrap_or(exit::INTERRUPTED);
+            return Err(Failure {
+                code,
+                text: format!("stopped; every sample received is kept. {}", resume_hint(&folder, cli)),
+            });
+        }
+        failures = inferred.failures;
+    }
+    if cli.mode == Mode::Infer {
+        eprintln!(
+            "predictions are recorded in {}; score them with -m eval -r {}",
+            folder.root().display(),
+            folder.name()
+        );
+        return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
+    }
+    let scored = pipeline::score(&folder, &plan, digest, &failures, cli.mode != Mode::Viz);
+    let scored = scored.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
+    pipeline::summarize(&folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    println!("{}", scored.summary.text());
+    for notice in &scored.notices {
+        eprintln!("{notice}");
+    }
+    eprintln!("results, predictions and logs: {}", folder.root().display());
+    Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
+}
+
+/// The run to work on: an old one that was planned from the same configuration, or a new one with its plan.
+fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
+    if let Some(name) = &cli.reuse {
+        let folder = RunFolder::find(&config.work_dir, Some(name));
+        let folder = folder.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+        let (plan, ..) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
+        if plan.config != config::digest(config) {
+            let error = PlanError::OtherConfig { run: folder.name(), configs: folder.configs() };
+            return Err(plan_failure(&error));
+        }
+        return Ok(folder);
+    }
+    let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
+    if matches!(cli.mode, Mode::All | Mode::Infer) {
+        // Whoever cannot launch a worker should hear it before anything is written.
+        pipeline::check_launcher(config).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    }
+    let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
+    let folder = RunFolder::create(&config.work_dir, &stamp);
+    let folder = folder.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    pipeline::write_plan(&folder, &planned).map_err(|error| plan_failure(&error))?;
+    pipeline::keep_config(&folder, config, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    Ok(folder)
+}
+
+fn plan_failure(error: &PlanError) -> Failure {
+    match error {
+        PlanError::Data(faults) => {
+            let count = faults.len();
+            let plural = if count == 1 { "error" } else { "errors" };
+            Failure::bad_input(format!("{}\n{count} {plural}; nothing was started", faults.join("\n")))
+        }
+        PlanError::Folder(_) => Failure::of(exit::INFRASTRUCTURE, error),
+        PlanError::Damaged { .. } | PlanError::Format { .. } | PlanError::OtherConfig { .. } => {
+            Failure::of(exit::BAD_INPUT, error)
+        }
+    }
+}
+
+fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
+    let code = match error {
+        InferError::Store(StoreError::Fenced(_)) => exit::LEADERSHIP_LOST,
+        InferError::Partition(_) => exit::BAD_INPUT,
+        _ => exit::INFRASTRUCTURE,
+    };
+    let mut failure = Failure::of(code, error);
+    failure.text.push_str(&format!("\n{}", resume_hint(folder, cli)));
+    failure
+}
+
+fn resume_hint(folder: &RunFolder, cli: &Cli) -> String {
+    format!("resume with: compass-master --config {} -r {}", cli.config.display(), folder.name())
+}
+
+/// The tasks, and the commands that would be launched.
+fn dry_run(config: &Config) -> Result<(), Failure> {
+    let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
+    let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default());
+    print!("{}", listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?);
+    Ok(())
+}
+
+/// The first signal asks to stop, the second one does not ask.
+async fn watch_signals(interrupt: watch::Sender<Option<u8>>) {
+    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return;
+    };
+    loop {
+        let code = tokio::select! {
+            _ = int.recv() => exit::INTERRUPTED,
+            _ = term.recv() => exit::TERMINATED,
+        };
+        if interrupt.borrow().is_some() {
+            std::process::exit(i32::from(code));
+        }
+        eprintln!("stopping; once more to stop at once");
+        let _ = interrupt.send(Some(code));
+    }
+}

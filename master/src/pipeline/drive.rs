@@ -1,0 +1,340 @@
+//! The driver: the one owner of the scheduler. Turns frames into events and effects into frames and records.
+//!
+//! What waits for a record to be durable waits here, in order: nothing observable leaves before.
+
+use super::facts::RunFacts;
+use super::progress::{ProgressBoard, Snapshot};
+use crate::core::{Capabilities, Core, Effect, Event, GrantRef, HeldGrant, Message, Record, Seq};
+use crate::launch::LaunchEvent;
+use crate::ledger::{CommitError, Committed, Committer, Entry, Kind, Submission};
+use crate::rpc::{Inbound, Parsed, Session, Terms, Uploads, parse_frame};
+use crate::stop::raised;
+use crate::store::{Keys, Op};
+use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
+use compass_proto::{intervals_from_wire, v1};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, watch};
+
+const TICK: Duration = Duration::from_millis(250);
+/// How long workers may take to hear that the run is over.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Why a run stopped before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    #[error("nothing more can be made durable")]
+    Commit(#[source] Arc<CommitError>),
+    #[error("the worker service ended")]
+    ServiceEnded,
+    #[error("no worker is left: {reason}")]
+    NoWorkers { reason: String },
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every task is done or failed.
+    Finished,
+    /// A signal asked to stop; everything received is durable.
+    Interrupted,
+}
+
+/// What a driver works with.
+pub struct Setup {
+    pub core: Core,
+    pub terms: Terms,
+    pub keys: Keys,
+    pub committer: Committer,
+    pub durability: watch::Receiver<Committed>,
+    pub inbound: mpsc::Receiver<Inbound>,
+    pub uploads: Uploads,
+    pub launched: mpsc::Receiver<LaunchEvent>,
+    pub interrupted: watch::Receiver<bool>,
+    pub board: ProgressBoard,
+    pub facts: RunFacts,
+}
+
+enum Gated {
+    Send { worker: WorkerId, message: Message },
+    Acknowledge { worker: WorkerId, nonce: String, seq: u64 },
+}
+
+/// See the module.
+pub struct Driver {
+    setup: Setup,
+    sessions: BTreeMap<WorkerId, Session>,
+    gated: VecDeque<(Seq, Gated)>,
+    durable: Seq,
+    started: Instant,
+    effects: Vec<Effect>,
+}
+
+impl Driver {
+    /// A driver that has not begun.
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            sessions: BTreeMap::new(),
+            gated: VecDeque::new(),
+            durable: Seq(0),
+            started: Instant::now(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// Runs to the end; returns the scheduler and the facts of the run.
+    ///
+    /// # Errors
+    /// The ledger or the store failed, or nobody is left to work. What is durable stays so: the run can be resumed.
+    pub async fn run(mut self) -> Result<(Ending, Core, RunFacts), DriveError> {
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut launcher_open = true;
+        // Tasks may all be done already: a resumed run then ends at once.
+        self.apply(Event::Tick).await?;
+        let ending = loop {
+            if self.setup.core.is_finished() && self.gated.is_empty() && self.durable >= self.setup.core.last_seq() {
+                break Ending::Finished;
+            }
+            tokio::select! {
+                inbound = self.setup.inbound.recv() => {
+                    let inbound = inbound.ok_or(DriveError::ServiceEnded)?;
+                    self.take(inbound).await?;
+                }
+                changed = self.setup.durability.changed() => {
+                    let committed = self.setup.durability.borrow_and_update().clone();
+                    if let Some(error) = committed.failure {
+                        return Err(DriveError::Commit(error));
+                    }
+                    if changed.is_err() {
+                        return Err(DriveError::ServiceEnded);
+                    }
+                    self.release(committed.up_to);
+                }
+                event = self.setup.launched.recv(), if launcher_open => match event {
+                    Some(event) => self.launched(event).await?,
+                    None => launcher_open = false,
+                },
+                _ = tick.tick() => self.apply(Event::Tick).await?,
+                () = raised(&mut self.setup.interrupted) => break Ending::Interrupted,
+            }
+            self.publish();
+        };
+        self.publish();
+        self.farewell(ending).await;
+        let Setup { core, committer, mut facts, .. } = self.setup;
+        committer.finish().await;
+        let committed = self.setup.durability.borrow().clone();
+        if let Some(error) = committed.failure {
+            return Err(DriveError::Commit(error));
+        }
+        facts.progress(&core.progress(), self.started.elapsed());
+        Ok((ending, core, facts))
+    }
+
+    async fn take(&mut self, inbound: Inbound) -> Result<(), DriveError> {
+        match inbound {
+            Inbound::Hello { connection, hello, outbound } => {
+                let worker = WorkerId(hello.worker);
+                let session =
+                    self.sessions.entry(worker.clone()).or_insert_with(|| Session::new(hello.session.clone()));
+                if session.nonce != hello.session {
+                    *session = Session::new(hello.session.clone());
+                }
+                session.connect(connection, outbound, hello.last_ack);
+                let capabilities =
+                    Capabilities { session: hello.session, slots: hello.slots, has_engine: hello.has_engine };
+                let held = hello.held.into_iter().map(|held| HeldGrant {
+                    grant: GrantRef {
+                        epoch: Epoch(held.epoch),
+                        task: TaskId(held.task),
+                        attempt: Attempt(held.attempt),
+                    },
+                    unit: UnitId(held.unit),
+                    samples: intervals_from_wire(&held.samples),
+                });
+                self.setup.facts.attached(&worker, hello.slots, &hello.device);
+                let held = held.collect();
+                self.apply(Event::Attached { worker, connection, capabilities, held }).await
+            }
+            Inbound::Closed { worker, connection } => {
+                if let Some(session) = self.sessions.get_mut(&worker) {
+                    session.disconnect(connection);
+                }
+                self.apply(Event::Detached { worker, connection }).await
+            }
+            Inbound::Frame { worker, connection, frame } => self.frame(worker, connection, frame).await,
+        }
+    }
+
+    async fn frame(
+        &mut self,
+        worker: WorkerId,
+        connection: crate::core::ConnectionId,
+        frame: v1::WorkerFrame,
+    ) -> Result<(), DriveError> {
+        let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.is_current(connection)) else {
+            return Ok(());
+        };
+        session.acknowledged(frame.ack);
+        if !session.is_new(frame.seq) {
+            return Ok(());
+        }
+        match parse_frame(&worker, frame.body, &self.setup.terms.plan, &self.setup.uploads) {
+            Err(error) => {
+                tracing::warn!(%worker, %error, "cut off a worker that sent a malformed frame");
+                session.disconnect(connection);
+                return self.apply(Event::Detached { worker, connection }).await;
+            }
+            Ok(Parsed::Nothing) => {}
+            Ok(Parsed::Facts { model, facts }) => self.setup.facts.model(model, &facts),
+            Ok(Parsed::Heartbeat { sent_ms }) => {
+                session.heartbeat(sent_ms);
+                self.apply(Event::Heartbeat { worker: worker.clone() }).await?;
+            }
+            Ok(Parsed::Event(event)) => {
+                self.note(&worker, &event);
+                self.apply(event).await?;
+            }
+        }
+        if frame.seq > 0
+            && let Some(session) = self.sessions.get_mut(&worker)
+        {
+            session.handled(frame.seq);
+            let nonce = session.nonce.clone();
+            let after = self.setup.core.last_seq();
+            self.gated.push_back((after, Gated::Acknowledge { worker, nonce, seq: frame.seq }));
+            self.release(self.durable);
+        }
+        Ok(())
+    }
+
+    /// Facts of the run and the live metrics, beside the scheduler's business.
+    fn note(&mut self, worker: &WorkerId, event: &Event) {
+        match event {
+            Event::Results { samples, .. } => self.setup.facts.results(worker, samples.len() as u64),
+            Event::Report { unit, report, .. } => {
+                self.setup.facts.report(worker, report);
+                self.setup.board.report(*unit, report);
+            }
+            _ => {}
+        }
+    }
+
+    async fn launched(&mut self, event: LaunchEvent) -> Result<(), DriveError> {
+        match event {
+            LaunchEvent::Exited { worker, status } => {
+                tracing::warn!(worker, status, "a worker process ended");
+                self.setup.facts.ended(&WorkerId(worker.clone()));
+                self.apply(Event::Exited { worker: WorkerId(worker) }).await
+            }
+            LaunchEvent::GaveUp { reason } => Err(DriveError::NoWorkers { reason }),
+        }
+    }
+
+    async fn apply(&mut self, event: Event) -> Result<(), DriveError> {
+        let now = self.started.elapsed().as_millis() as u64;
+        let mut effects = std::mem::take(&mut self.effects);
+        self.setup.core.apply(now, event, &mut effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Persist { seq, record } => {
+                    let submission = self.submission(seq, record);
+                    if self.setup.committer.submit(submission).await.is_err() {
+                        let failure = self.setup.durability.borrow().failure.clone();
+                        return Err(failure.map_or(DriveError::ServiceEnded, DriveError::Commit));
+                    }
+                }
+                Effect::Send { worker, message, after } => {
+                    self.gated.push_back((after, Gated::Send { worker, message }));
+                }
+                Effect::Disconnect { worker, connection } => {
+                    if let Some(session) = self.sessions.get_mut(&worker) {
+                        session.disconnect(connection);
+                    }
+                }
+                Effect::Note { text } => tracing::warn!("{text}"),
+            }
+        }
+        self.effects = effects;
+        self.release(self.durable);
+        Ok(())
+    }
+
+    fn submission(&self, seq: Seq, record: Record) -> Submission {
+        let entry = |kind: Kind, unit: UnitId, grant: GrantRef, worker: WorkerId, payload| Entry {
+            kind: kind.into(),
+            unit: unit.0,
+            task: grant.task.0,
+            attempt: grant.attempt.0,
+            epoch: grant.epoch.0,
+            worker: worker.0,
+            payload,
+        };
+        let (entry, op) = match record {
+            Record::Attempt { attempt, unit, samples, .. } => {
+                let key = self.setup.keys.attempt(&Keys::attempt_key(unit, &samples));
+                (None, Some(Op::Put { key, value: attempt.0.to_le_bytes().to_vec() }))
+            }
+            Record::Sample { unit, grant, worker, result } => {
+                (Some(entry(Kind::Sample, unit, grant, worker, result)), None)
+            }
+            Record::Divergence { unit, grant, worker, result } => {
+                (Some(entry(Kind::Divergence, unit, grant, worker, result)), None)
+            }
+            Record::Report { worker, report } => {
+                (Some(Entry { kind: Kind::Report.into(), worker: worker.0, payload: report, ..Entry::default() }), None)
+            }
+        };
+        Submission { seq, entry, op }
+    }
+
+    /// Lets out what waited for records up to `durable`. Numbers in the queue ascend, so the front decides.
+    fn release(&mut self, durable: Seq) {
+        self.durable = self.durable.max(durable);
+        while self.gated.front().is_some_and(|(after, _)| *after <= self.durable) {
+            match self.gated.pop_front() {
+                Some((_, Gated::Send { worker, message })) => {
+                    if let Some(session) = self.sessions.get_mut(&worker) {
+                        session.send(&message, &self.setup.terms);
+                    }
+                }
+                Some((_, Gated::Acknowledge { worker, nonce, seq })) => {
+                    if let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce) {
+                        session.acknowledge(seq);
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn publish(&self) {
+        let progress = self.setup.core.progress();
+        self.setup.board.publish(Snapshot {
+            recorded: progress.recorded,
+            workers: progress.workers,
+            slots: progress.slots,
+        });
+    }
+
+    /// Tells every worker that the run is over and gives the frames a moment to leave.
+    async fn farewell(&mut self, ending: Ending) {
+        if ending == Ending::Interrupted {
+            for session in self.sessions.values_mut() {
+                session.send(&Message::Shutdown { reason: "the master was asked to stop" }, &self.setup.terms);
+            }
+        }
+        let deadline = Instant::now() + FAREWELL;
+        let mut open = self.sessions.values().filter(|session| session.is_connected()).count();
+        while open > 0 && Instant::now() < deadline {
+            match tokio::time::timeout(FAREWELL, self.setup.inbound.recv()).await {
+                Ok(Some(Inbound::Closed { .. })) => open -= 1,
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+    }
+}

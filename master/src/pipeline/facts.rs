@@ -1,0 +1,106 @@
+//! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
+
+use crate::core::Progress;
+use compass_common::engine::TokenCounters;
+use compass_common::ids::WorkerId;
+use compass_proto::v1;
+use prost::Message as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// One master's reign over the run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RunFacts {
+    pub plan: String,
+    pub epoch: u64,
+    pub started: String,
+    pub seconds: f64,
+    /// Samples that earlier masters of this run had recorded.
+    pub resumed_samples: u64,
+    /// Samples recorded by now.
+    pub recorded_samples: u64,
+    pub expected_samples: u64,
+    pub partitioner: Value,
+    pub summarizer: String,
+    pub runner: String,
+    pub tasks: u32,
+    /// Grants that followed a failed or lost one.
+    pub retries: u64,
+    /// Results that came again, equal.
+    pub repeats: u64,
+    /// Results that came again and differed.
+    pub divergences: u64,
+    pub tokens: TokenCounters,
+    /// `computed / submitted` tokens of the whole job.
+    pub computed_per_submitted: f64,
+    pub workers: BTreeMap<String, WorkerFacts>,
+    /// What engines found when loading, by position of the model.
+    pub models: BTreeMap<u32, Value>,
+}
+
+/// One worker's share.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct WorkerFacts {
+    pub slots: u32,
+    pub device: String,
+    /// Results received, repeats counted.
+    pub results: u64,
+    /// Times that its process ended in mid-run.
+    pub deaths: u32,
+    /// Seconds that its engines spent on tasks.
+    pub busy_seconds: f64,
+}
+
+impl RunFacts {
+    fn worker(&mut self, worker: &WorkerId) -> &mut WorkerFacts {
+        self.workers.entry(worker.0.clone()).or_default()
+    }
+
+    /// A worker came.
+    pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str) {
+        let facts = self.worker(worker);
+        facts.slots = slots;
+        device.clone_into(&mut facts.device);
+    }
+
+    /// A worker's process ended.
+    pub fn ended(&mut self, worker: &WorkerId) {
+        self.worker(worker).deaths += 1;
+    }
+
+    /// A worker sent results.
+    pub fn results(&mut self, worker: &WorkerId, count: u64) {
+        self.worker(worker).results += count;
+    }
+
+    /// A worker reported a shard.
+    pub fn report(&mut self, worker: &WorkerId, report: &[u8]) {
+        let Ok(report) = v1::ShardReport::decode(report) else { return };
+        self.worker(worker).busy_seconds += report.seconds;
+        self.tokens.add(&report.tokens.unwrap_or_default().into());
+        self.computed_per_submitted = self.tokens.computed as f64 / (self.tokens.submitted.max(1)) as f64;
+    }
+
+    /// An engine loaded a model.
+    pub fn model(&mut self, model: u32, facts: &[u8]) {
+        if let Ok(facts) = serde_json::from_slice::<Value>(facts) {
+            for note in facts.get("notes").and_then(Value::as_array).into_iter().flatten() {
+                if !self.models.contains_key(&model) {
+                    tracing::warn!(model, "{}", note.as_str().unwrap_or_default());
+                }
+            }
+            self.models.insert(model, facts);
+        }
+    }
+
+    /// The scheduler's counters at the end.
+    pub fn progress(&mut self, progress: &Progress, elapsed: Duration) {
+        self.seconds = elapsed.as_secs_f64();
+        self.recorded_samples = progress.recorded;
+        self.retries = progress.retries;
+        self.repeats = progress.repeats;
+        self.divergences = progress.divergences;
+    }
+}

@@ -1,0 +1,154 @@
+//! The run folder `<work_dir>/<YYYYmmdd_HHMMSS>/`, laid out as OpenCompass users expect.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Why a run folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error("cannot {action} {path}")]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("there is no run to resume in {work_dir}; leave -r out to start one")]
+    NoRun { work_dir: PathBuf },
+    #[error("there is no run {name} in {work_dir}; it holds: {known}")]
+    UnknownRun { work_dir: PathBuf, name: String, known: String },
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    root: PathBuf,
+}
+
+/// Writes a file so that it is there whole or not at all, whatever dies.
+///
+/// # Errors
+/// Those of the disk.
+pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let failed = |action| move |source| FolderError::Io { action, path: path.to_owned(), source };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed("create the folder of"))?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let mut file = fs::File::create(&partial).map_err(failed("create"))?;
+    file.write_all(bytes).map_err(failed("write"))?;
+    file.sync_all().map_err(failed("sync"))?;
+    fs::rename(&partial, path).map_err(failed("name"))?;
+    fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync the folder of"))
+}
+
+impl RunFolder {
+    /// Makes a new run folder named after the time `stamp` (YYYYmmdd_HHMMSS); a name that is taken gets a suffix.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn create(work_dir: &Path, stamp: &str) -> Result<Self, FolderError> {
+        let failed = |path: &Path, source| FolderError::Io { action: "create", path: path.to_owned(), source };
+        fs::create_dir_all(work_dir).map_err(|source| failed(work_dir, source))?;
+        for suffix in 0.. {
+            let name = if suffix == 0 { stamp.to_owned() } else { format!("{stamp}_{suffix}") };
+            let root = work_dir.join(name);
+            match fs::create_dir(&root) {
+                Ok(()) => {
+                    let folder = Self { root };
+                    for inner in [folder.plan(), folder.ledger()] {
+                        fs::create_dir_all(&inner).map_err(|source| failed(&inner, source))?;
+                    }
+                    return Ok(folder);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(failed(&root, source)),
+            }
+        }
+        Err(FolderError::NoRun { work_dir: work_dir.to_owned() })
+    }
+
+    /// Finds a run to resume: by name, or the latest (names sort by time). Only folders that hold a plan count.
+    ///
+    /// # Errors
+    /// There is none, or none of that name.
+    pub fn find(work_dir: &Path, name: Option<&str>) -> Result<Self, FolderError> {
+        let mut known: Vec<String> = Vec::new();
+        for entry in fs::read_dir(work_dir).into_iter().flatten().flatten() {
+            if entry.path().join("plan/job.json").is_file() {
+                known.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        known.sort();
+        let Some(latest) = known.last().cloned() else {
+            return Err(FolderError::NoRun { work_dir: work_dir.to_owned() });
+        };
+        let name = match name {
+            None | Some("latest") => latest,
+            Some(name) if known.iter().any(|known| known == name) => name.to_owned(),
+            Some(name) => {
+                let (work_dir, name, known) = (work_dir.to_owned(), name.to_owned(), known.join(", "));
+                return Err(FolderError::UnknownRun { work_dir, name, known });
+            }
+        };
+        Ok(Self { root: work_dir.join(name) })
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder's name, which is the run's: its time.
+    pub fn name(&self) -> String {
+        self.root.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub fn plan(&self) -> PathBuf {
+        self.root.join("plan")
+    }
+
+    pub fn ledger(&self) -> PathBuf {
+        self.root.join("ledger")
+    }
+
+    pub fn configs(&self) -> PathBuf {
+        self.root.join("configs")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+
+    pub fn summary(&self) -> PathBuf {
+        self.root.join("summary")
+    }
+
+    pub fn predictions(&self, model: &str, dataset: &str) -> PathBuf {
+        self.root.join("predictions").join(file_name(model)).join(format!("{}.json", file_name(dataset)))
+    }
+
+    pub fn results(&self, model: &str, dataset: &str) -> PathBuf {
+        self.root.join("results").join(file_name(model)).join(format!("{}.json", file_name(dataset)))
+    }
+}
+
+/// An abbr as a file name: a slash would open another folder.
+fn file_name(abbr: &str) -> String {
+    abbr.replace(['/', '\\'], "_")
+}
+
+/// Keeps the resolved configuration beside the run, as OpenCompass does.
+///
+/// # Errors
+/// Those of the disk.
+pub fn keep_config(
+    folder: &RunFolder,
+    config: &compass_common::config::Config,
+    stamp: &str,
+) -> Result<(), FolderError> {
+    let json = serde_json::to_vec_pretty(config).unwrap_or_default();
+    write_atomically(&folder.configs().join(format!("{stamp}_{}.json", std::process::id())), &json)
+}

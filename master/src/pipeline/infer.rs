@@ -1,0 +1,282 @@
+//! The inference stage: from a plan on disk to a ledger that holds every sample.
+
+use super::drive::{DriveError, Driver, Ending, Setup};
+use super::facts::RunFacts;
+use super::folder::{FolderError, RunFolder, write_atomically};
+use super::progress::ProgressBoard;
+use crate::core::{Core, Limits, Recorded, TaskView};
+use crate::launch::{LocalLauncher, find_worker};
+use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
+use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
+use crate::store::{EmbeddedStore, Keys, LeaseStore, StoreError};
+use compass_common::config::{Config, DeviceRequest, RunnerKind};
+use compass_common::ids::{Attempt, Digest, UnitId};
+use compass_common::intervals::IntervalSet;
+use compass_common::partition::{PartitionError, TaskSpec, UnitSize, partition};
+use compass_common::plan::{ModelKind, Plan};
+use compass_proto::v1;
+use prost::Message as _;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+
+const HEARTBEAT_MS: u32 = 2_000;
+
+/// Why the stage did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum InferError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    #[error(transparent)]
+    Launch(#[from] crate::launch::LaunchError),
+    #[error("cannot listen on {address}; another master may use it: choose another master.listen, or port 0 for any")]
+    Listen {
+        address: std::net::SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("cannot start a thread")]
+    Thread(#[source] std::io::Error),
+}
+
+/// What the command line adds.
+#[derive(Clone, Debug)]
+pub struct InferOptions {
+    /// One slot, the worker's output on this terminal.
+    pub debug: bool,
+    /// Turns true when a signal asks to stop.
+    pub interrupted: watch::Receiver<bool>,
+}
+
+/// What a run of the stage leaves behind.
+#[derive(Debug)]
+pub struct Inferred {
+    pub ending: Ending,
+    /// Samples without a result, and why: unit, samples, reason.
+    pub failures: Vec<(UnitId, IntervalSet, String)>,
+}
+
+/// Replica slots of the job: what is configured, else what the cores allow.
+pub(super) fn slots(config: &Config, debug: bool) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    if debug { 1 } else { config.infer.runner.max_num_workers.unwrap_or(cores).max(1) }
+}
+
+/// The tasks of a job, given what is recorded.
+///
+/// # Errors
+/// The partitioner's settings make no sense.
+pub(super) fn tasks(
+    config: &Config,
+    plan: &Plan,
+    recorded: &Recorded,
+    slots: u32,
+) -> Result<Vec<TaskSpec>, PartitionError> {
+    let units: Vec<UnitSize> = plan
+        .units()
+        .map(|unit| UnitSize {
+            id: unit.id,
+            model: unit.id.0 as usize / plan.datasets.len().max(1),
+            abbr: unit.dataset.abbr.clone(),
+            remaining: IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id)),
+            samples: unit.dataset.samples,
+            factor_labels: unit.dataset.labels,
+            generates: unit.dataset.labels.is_none(),
+            characters: unit.dataset.characters,
+        })
+        .collect();
+    partition(&config.infer.partitioner, &units, slots)
+}
+
+/// The launcher of a configuration; `None` when workers come by themselves.
+///
+/// # Errors
+/// There is no worker to launch.
+pub(super) fn launcher(
+    config: &Config,
+    folder: Option<&RunFolder>,
+    master: String,
+    debug: bool,
+) -> Result<Option<LocalLauncher>, InferError> {
+    if config.infer.runner.kind == RunnerKind::None {
+        return Ok(None);
+    }
+    let mut devices: Vec<_> = config.models.iter().map(|model| model.device).collect();
+    devices.dedup();
+    let device = match devices.as_slice() {
+        [DeviceRequest::Cpu] => "cpu",
+        [DeviceRequest::Cuda] => "cuda:0",
+        _ => "auto",
+    };
+    let log = folder.filter(|_| !debug).map(|folder| folder.logs().join("infer").join("local.log"));
+    let binary = find_worker()?;
+    Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), log }))
+}
+
+struct Opened {
+    core: Core,
+    committer: Committer,
+    durability: watch::Receiver<Committed>,
+    terms: Terms,
+    keys: Keys,
+    facts: RunFacts,
+}
+
+/// Runs every sample of the plan that the ledger lacks.
+///
+/// # Errors
+/// See [`InferError`]; whatever is durable stays, and the run can be resumed.
+pub async fn infer(
+    config: &Config,
+    folder: &RunFolder,
+    plan: Arc<Plan>,
+    digest: Digest,
+    files: BTreeMap<Digest, PathBuf>,
+    options: InferOptions,
+) -> Result<Inferred, InferError> {
+    let opened = open(config, folder, &plan, digest, options.debug).await?;
+    let address = config.listen;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|source| InferError::Listen { address, source })?;
+    let address = listener.local_addr().map_err(|source| InferError::Listen { address, source })?;
+    tracing::info!(%address, "listening for workers");
+    let (inbound, inbound_receiver) = mpsc::channel(1024);
+    let (launched, launched_receiver) = mpsc::channel(16);
+    let (stop, stopping) = watch::channel(false);
+    let uploads = Uploads::default();
+    let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
+    let server = tokio::spawn(serve(listener, service, stopping.clone()));
+    let launcher = launcher(config, Some(folder), address.to_string(), options.debug)?;
+    let agents = match launcher {
+        Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping))),
+        None => {
+            eprintln!("waiting for workers: compass-worker --master {address}");
+            None
+        }
+    };
+    let board = ProgressBoard::new(plan.clone());
+    let watching = tokio::spawn(board.show("infer", opened.facts.resumed_samples));
+    let driver = Driver::new(Setup {
+        core: opened.core,
+        terms: opened.terms,
+        keys: opened.keys,
+        committer: opened.committer,
+        durability: opened.durability,
+        inbound: inbound_receiver,
+        uploads,
+        launched: launched_receiver,
+        interrupted: options.interrupted,
+        board,
+        facts: opened.facts,
+    });
+    let driven = Box::pin(driver.run()).await;
+    // Agents first: a server that is gone would look like a lost master to them.
+    let _ = stop.send(true);
+    if let Some(agents) = agents {
+        let _ = agents.await;
+    }
+    server.abort();
+    let _ = watching.await;
+    let (ending, core, facts) = driven?;
+    let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
+    write_atomically(&folder.logs().join("run.json"), &record)?;
+    Ok(Inferred { ending, failures: core.failures() })
+}
+
+/// Takes the lead: store, epoch, ledger, segment, tasks, in this order.
+async fn open(
+    config: &Config,
+    folder: &RunFolder,
+    plan: &Plan,
+    digest: Digest,
+    debug: bool,
+) -> Result<Opened, InferError> {
+    let canonical = std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().to_owned());
+    let name = format!("{}-{}", folder.name(), Digest::of(canonical.as_os_str().as_encoded_bytes()).short());
+    let mut store = EmbeddedStore::open(&config.state_dir, &name)?;
+    let keys = Keys::new(&digest);
+    let known = store.scan_all(&keys.segments()).await?;
+    let attempts: BTreeMap<String, Attempt> = attempts(&store, &keys).await?;
+    let ledger = Ledger::new(folder.ledger(), digest);
+    let lengths: BTreeMap<String, u64> = known
+        .into_iter()
+        .filter_map(|(key, value)| {
+            let name = key.strip_prefix(&keys.segments())?.to_owned();
+            Some((name, u64::from_le_bytes(value.try_into().ok()?)))
+        })
+        .collect();
+    // A store that never led this run knows nothing of its segments; then their checksums speak for them.
+    let authoritative = store.has_led();
+    let loaded = ledger.load(authoritative.then_some(&lengths))?;
+    for (segment, bytes) in &loaded.torn {
+        tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
+    }
+    let mut recorded = Recorded::default();
+    for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {
+        if let Ok(result) = v1::SampleResult::decode(entry.payload.as_slice()) {
+            recorded.arrive(UnitId(entry.unit), result.index, &entry.payload);
+        }
+    }
+    let pid = std::process::id();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let candidate = format!("process {pid} on {host}");
+    let leadership = store.campaign(&candidate, loaded.last_epoch).await?;
+    let segment = ledger.create_segment(leadership.epoch, &format!("{}-{pid}", host.replace(['/', ' '], "_")))?;
+
+    let slots = slots(config, debug);
+    let mut views = Vec::new();
+    for spec in tasks(config, plan, &recorded, slots)? {
+        for (unit, samples) in spec.pieces {
+            let Some(known) = plan.unit(unit) else { continue };
+            let attempt = attempts.get(&Keys::attempt_key(unit, &samples)).copied().unwrap_or_default();
+            let model = unit.0 / plan.datasets.len().max(1) as u32;
+            views.push(TaskView { unit, model, needs_engine: known.model.kind != ModelKind::Echo, samples, attempt });
+        }
+    }
+    let max_slots = match config.infer.runner.kind {
+        RunnerKind::Local => Some(slots),
+        RunnerKind::None => config.infer.runner.max_num_workers,
+    };
+    let limits = Limits { retry: config.infer.runner.retry, max_slots, ..Limits::default() };
+    let facts = RunFacts {
+        plan: digest.to_string(),
+        epoch: leadership.epoch.0,
+        started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        resumed_samples: recorded.len(),
+        expected_samples: plan.expected(),
+        partitioner: serde_json::to_value(&config.infer.partitioner).unwrap_or_default(),
+        summarizer: "default".into(),
+        runner: format!("{:?}", config.infer.runner.kind).to_lowercase(),
+        tasks: views.len() as u32,
+        ..RunFacts::default()
+    };
+    let terms = Terms {
+        plan: digest,
+        epoch: leadership.epoch,
+        lease_ttl_ms: limits.lease_ttl as u32,
+        heartbeat_ms: HEARTBEAT_MS,
+    };
+    let core = Core::new(leadership.epoch, limits, views, recorded);
+    let (reports, durability) = watch::channel(Committed::default());
+    let committer = Committer::start(store, leadership, keys.clone(), segment, reports).map_err(InferError::Thread)?;
+    Ok(Opened { core, committer, durability, terms, keys, facts })
+}
+
+async fn attempts(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, Attempt>, StoreError> {
+    let prefix = keys.attempts();
+    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
+        let attempt = u32::from_le_bytes(value.try_into().ok()?);
+        Some((key.strip_prefix(&prefix)?.to_owned(), Attempt(attempt)))
+    });
+    Ok(entries.collect())
+}

@@ -1,0 +1,19 @@
+//! The walk of the data: configuration -> plan -> tasks -> results -> scores -> summary.
+
+mod drive;
+mod dry_run;
+mod facts;
+mod folder;
+mod infer;
+mod planner;
+mod progress;
+mod score;
+
+pub use drive::{DriveError, Driver, Ending, Setup};
+pub use dry_run::{check_launcher, dry_run};
+pub use facts::{RunFacts, WorkerFacts};
+pub use folder::{FolderError, RunFolder, keep_config};
+pub use infer::{InferError, InferOptions, infer};
+pub use planner::{PlanError, Planned, plan, read_plan, write_plan};
+pub use progress::{ProgressBoard, Snapshot};
+pub use score::{ScoreError, Scored, score, summarize};

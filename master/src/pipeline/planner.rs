@@ -1,0 +1,276 @@
+//! From the configuration to the plan: reads the data, renders every prompt, draws every shot, pins every choice.
+//!
+//! Written once, parts first, the head last: a plan is there when `plan/job.json` is.
+
+use super::folder::{FolderError, RunFolder, write_atomically};
+use compass_common::config::{self, Config, DatasetConfig, ModelConfig, SourceConfig};
+use compass_common::ids::Digest;
+use compass_common::plan::{Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Sample};
+use compass_common::prompt::{RenderedDataset, Segment, ShotFormat, render};
+use compass_data::Row;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A part is closed when it holds so many samples ...
+const PART_SAMPLES: usize = 256;
+/// ... or about so many bytes.
+const PART_BYTES: usize = 192 * 1024;
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Everything that is wrong with the data, one line each.
+    #[error("{}", .0.join("\n"))]
+    Data(Vec<String>),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("cannot read the plan {path}: {reason}")]
+    Damaged { path: PathBuf, reason: String },
+    #[error(
+        "the run {run} was planned by format {found}, this master reads format {PLAN_FORMAT}; resume it with the version that began it"
+    )]
+    Format { run: String, found: u32 },
+    #[error(
+        "the configuration is not the one that the run {run} was planned with, so its results would not mix; \
+         start a fresh run (leave -r out), or go back to the configuration kept in {configs}"
+    )]
+    OtherConfig { run: String, configs: PathBuf },
+}
+
+/// A plan in memory with the bytes of its files.
+#[derive(Debug)]
+pub struct Planned {
+    pub plan: Plan,
+    /// The bytes of `plan/job.json`; their digest is the job.
+    pub head: Vec<u8>,
+    pub parts: BTreeMap<Digest, Vec<u8>>,
+}
+
+/// Reads and renders everything that the configuration names.
+///
+/// # Errors
+/// Every fault of every data set, at once.
+pub fn plan(config: &Config) -> Result<Planned, PlanError> {
+    let mut parts = BTreeMap::new();
+    let mut errors = Vec::new();
+    let mut datasets = Vec::new();
+    for dataset in &config.datasets {
+        match plan_dataset(dataset, &mut parts) {
+            Ok(planned) => datasets.push(planned),
+            Err(faults) => errors.extend(faults),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(PlanError::Data(errors));
+    }
+    let models = config.models.iter().map(pin_model).collect();
+    let plan = Plan { format: PLAN_FORMAT, config: config::digest(config), models, datasets };
+    let head = serde_json::to_vec_pretty(&plan).map_err(|error| PlanError::Data(vec![error.to_string()]))?;
+    Ok(Planned { plan, head, parts })
+}
+
+/// dtype `auto` is float32: what every device can do, and what the scores are checked in.
+fn pin_model(model: &ModelConfig) -> ModelPlan {
+    ModelPlan {
+        abbr: model.abbr.clone(),
+        kind: model.kind,
+        path: model.path.display().to_string(),
+        tokenizer_path: model.tokenizer_path.display().to_string(),
+        max_seq_len: model.max_seq_len,
+        max_out_len: model.max_out_len,
+        dtype: model.dtype.unwrap_or(Dtype::Float32),
+        bos: model.bos,
+        profile: model.profile,
+        stop_words: model.stop_words.clone(),
+        num_gpus: model.num_gpus,
+    }
+}
+
+fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Vec<String>> {
+    let named = |fault: String| format!("error: data set {}: {fault}", dataset.abbr);
+    let test = read_source(&dataset.test, &dataset.test_range);
+    let train = dataset.train.as_ref().map_or(Ok(Vec::new()), |train| read_source(train, &dataset.train_range));
+    let (test, train) = match (test, train) {
+        (Ok(test), Ok(train)) => (test, train),
+        (test, train) => {
+            let faults = test.err().into_iter().chain(train.err()).flatten();
+            return Err(faults.map(named).collect());
+        }
+    };
+    if test.is_empty() {
+        let path = dataset.test.path.display();
+        return Err(vec![named(format!("{path} has no rows within test_range; widen the range"))]);
+    }
+    let output = dataset.output_column.as_deref();
+    let rendered = render(&dataset.prompt, &dataset.infer, output, &dataset.retriever, &test, &train);
+    let rendered = rendered.map_err(|faults| {
+        let path = dataset.test.path.display();
+        faults.iter().map(|fault| named(format!("{path}: {fault}"))).collect::<Vec<_>>()
+    })?;
+    let config = serde_json::to_vec(&(&dataset.prompt, &dataset.infer, &dataset.retriever)).unwrap_or_default();
+    let version = Digest::of(&config).to_string().chars().take(6).collect();
+    let labels = match (&dataset.infer, rendered.samples.first().map(|sample| &sample.body)) {
+        (InferSpec::Gen { .. }, _) | (_, None | Some(Body::Gen { .. })) => None,
+        (_, Some(Body::Ppl { options })) => Some(options.len() as u32),
+        (_, Some(Body::Loglikelihood { options, .. })) => Some(options.len() as u32),
+    };
+    let characters = rendered.samples.iter().map(|sample| characters(sample, &rendered.shots, &rendered.format)).sum();
+    Ok(DatasetPlan {
+        abbr: dataset.abbr.clone(),
+        version,
+        infer: dataset.infer.clone(),
+        shot_format: rendered.format.clone(),
+        eval: dataset.eval.clone(),
+        samples: rendered.samples.len() as u32,
+        characters,
+        labels,
+        parts: cut(&rendered, parts),
+    })
+}
+
+fn read_source(source: &SourceConfig, range: &compass_common::range::RangeSpec) -> Result<Vec<Row>, Vec<String>> {
+    let texts = |faults: Vec<compass_data::DataError>| faults.iter().map(|fault| with_cause(fault)).collect::<Vec<_>>();
+    let mut rows = compass_data::read(&source.path).map_err(texts)?;
+    for column in &source.columns {
+        let values = compass_data::read_lines(&column.lines_of, column.as_int).map_err(texts)?;
+        compass_data::add_column(&mut rows, &source.path, &column.name, values, &column.lines_of)
+            .map_err(|fault| texts(vec![fault]))?;
+    }
+    let picked = compass_data::apply_range(range, rows.len()).map_err(|fault| vec![fault])?;
+    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+    let mut out = Vec::with_capacity(picked.len());
+    for at in picked {
+        // A range may name a row twice (chained slices do not, but nothing forbids it).
+        if let Some(row) = rows.get_mut(at).and_then(Option::take) {
+            out.push(row);
+        }
+    }
+    Ok(out)
+}
+
+/// `what: why`.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// Characters of all texts of a sample as they would be computed one by one.
+fn characters(sample: &Sample, shots: &[String], format: &ShotFormat) -> u64 {
+    let length = |text: &str| text.chars().count() as u64;
+    let shown = sample.shots.iter().filter_map(|&at| shots.get(at as usize)).map(|shot| length(shot));
+    let shown = shown.sum::<u64>()
+        + length(&format.separator) * (sample.shots.len().saturating_sub(1) as u64)
+        + length(&format.end);
+    let prompt = |prompt: &compass_common::prompt::Prompt| -> u64 {
+        let segment = |segment: &Segment| match segment {
+            Segment::Shots => shown,
+            Segment::Header(text) | Segment::Question(text) | Segment::Option(text) => length(text),
+        };
+        prompt.0.iter().map(segment).sum()
+    };
+    match &sample.body {
+        Body::Gen { prompt: text } => prompt(text),
+        Body::Ppl { options } => options.iter().map(|option| prompt(&option.prompt)).sum(),
+        Body::Loglikelihood { context, options } => {
+            options.iter().map(|option| prompt(context) + length(&option.continuation)).sum()
+        }
+    }
+}
+
+/// Cuts the samples into parts; each part carries the shots that its samples name.
+fn cut(rendered: &RenderedDataset, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Vec<PartRef> {
+    let mut refs = Vec::new();
+    let mut part = Part::default();
+    let mut known: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut bytes = 0;
+    for sample in &rendered.samples {
+        let mut sample = sample.clone();
+        for shot in &mut sample.shots {
+            let next = part.shots.len() as u32;
+            let at = *known.entry(*shot).or_insert(next);
+            if at == next {
+                let text = rendered.shots.get(*shot as usize).cloned().unwrap_or_default();
+                bytes += text.len();
+                part.shots.push(text);
+            }
+            *shot = at;
+        }
+        bytes += serde_json::to_vec(&sample).map_or(0, |json| json.len());
+        part.samples.push(sample);
+        if part.samples.len() == PART_SAMPLES || bytes >= PART_BYTES {
+            close(std::mem::take(&mut part), &mut refs, parts);
+            known.clear();
+            bytes = 0;
+        }
+    }
+    close(part, &mut refs, parts);
+    refs
+}
+
+fn close(part: Part, refs: &mut Vec<PartRef>, parts: &mut BTreeMap<Digest, Vec<u8>>) {
+    let Some(first) = part.samples.first().map(|sample| sample.index) else { return };
+    // Strings and integers always serialise.
+    let json = serde_json::to_vec(&part).unwrap_or_default();
+    let digest = Digest::of(&json);
+    refs.push(PartRef { digest, first, samples: part.samples.len() as u32, bytes: json.len() as u64 });
+    parts.insert(digest, json);
+}
+
+fn part_path(folder: &RunFolder, digest: &Digest) -> PathBuf {
+    folder.plan().join("parts").join(format!("{digest}.json"))
+}
+
+/// Writes the plan into a run folder; returns the job's digest.
+///
+/// # Errors
+/// Those of the disk.
+pub fn write_plan(folder: &RunFolder, planned: &Planned) -> Result<Digest, PlanError> {
+    for (digest, bytes) in &planned.parts {
+        write_atomically(&part_path(folder, digest), bytes)?;
+    }
+    write_atomically(&folder.plan().join("job.json"), &planned.head)?;
+    Ok(Digest::of(&planned.head))
+}
+
+/// Reads the plan of a run folder: the head, the job's digest, and where every file of it lies.
+///
+/// # Errors
+/// A file is missing or damaged, or the plan is of another format.
+pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, PathBuf>), PlanError> {
+    let path = folder.plan().join("job.json");
+    let damaged = |path: &PathBuf, reason: String| PlanError::Damaged { path: path.clone(), reason };
+    let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error.to_string()))?;
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
+    let found = value.get("format").and_then(serde_json::Value::as_u64).unwrap_or_default() as u32;
+    if found != PLAN_FORMAT {
+        return Err(PlanError::Format { run: folder.name(), found });
+    }
+    let plan: Plan = serde_json::from_value(value).map_err(|error| damaged(&path, error.to_string()))?;
+    let digest = Digest::of(&bytes);
+    let mut files = BTreeMap::from([(digest, path)]);
+    for part in plan.datasets.iter().flat_map(|dataset| &dataset.parts) {
+        let path = part_path(folder, &part.digest);
+        let length = std::fs::metadata(&path).map_err(|error| damaged(&path, error.to_string()))?.len();
+        if length != part.bytes {
+            return Err(damaged(&path, format!("it has {length} bytes, the plan says {}", part.bytes)));
+        }
+        files.insert(part.digest, path);
+    }
+    Ok((plan, digest, files))
+}
+
+/// Reads one part back, checked against its name.
+///
+/// # Errors
+/// The file is missing or damaged.
+pub(super) fn read_part(folder: &RunFolder, part: &PartRef) -> Result<Part, PlanError> {
+    let path = part_path(folder, &part.digest);
+    let damaged = |reason: String| PlanError::Damaged { path: path.clone(), reason };
+    let bytes = std::fs::read(&path).map_err(|error| damaged(error.to_string()))?;
+    if Digest::of(&bytes) != part.digest {
+        return Err(damaged("its content does not match its name".into()));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))
+}

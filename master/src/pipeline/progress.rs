@@ -1,0 +1,166 @@
+//! Progress for people: a bar per stage on a terminal, plain lines otherwise; on standard error.
+
+use compass_common::evaluator::Accumulator;
+use compass_common::ids::UnitId;
+use compass_common::plan::Plan;
+use compass_proto::v1;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use prost::Message as _;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+const LINE_EVERY: Duration = Duration::from_secs(2);
+
+/// How far a stage is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    pub recorded: u64,
+    pub workers: u32,
+    pub slots: u32,
+}
+
+/// Where the driver writes how far it is. Cheap: only the latest counts.
+#[derive(Clone, Debug)]
+pub struct ProgressBoard {
+    plan: Arc<Plan>,
+    snapshots: watch::Sender<Snapshot>,
+    live: Arc<Mutex<BTreeMap<UnitId, Accumulator>>>,
+}
+
+impl ProgressBoard {
+    /// A board that nobody watches yet.
+    pub fn new(plan: Arc<Plan>) -> Self {
+        Self { plan, snapshots: watch::Sender::new(Snapshot::default()), live: Arc::default() }
+    }
+
+    /// Puts up a snapshot.
+    pub fn publish(&self, snapshot: Snapshot) {
+        self.snapshots.send_if_modified(|held| std::mem::replace(held, snapshot) != snapshot);
+    }
+
+    /// Adds a worker's shard metrics to the live ones. They are shown, never believed: the ledger makes the table.
+    pub fn report(&self, unit: UnitId, report: &[u8]) {
+        let Ok(report) = v1::ShardReport::decode(report) else { return };
+        let Ok(shard) = serde_json::from_slice::<Accumulator>(&report.evaluator) else { return };
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        match live.get_mut(&unit) {
+            Some(known) => {
+                // Of another kind: a worker of another version; its own check will say so at the end.
+                let _ = known.merge(&shard);
+            }
+            None => {
+                live.insert(unit, shard);
+            }
+        }
+    }
+
+    /// `sums_gen 93.2, stories_ppl 95.0`: the first metric of each unit that has reports.
+    fn live_metrics(&self) -> String {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let cells = live.iter().filter_map(|(unit, accumulator)| {
+            let unit = self.plan.unit(*unit)?;
+            let metrics = accumulator.finish();
+            let first = metrics.values.first()?;
+            let model = if self.plan.models.len() > 1 { format!("{}/", unit.model.abbr) } else { String::new() };
+            Some(format!("{model}{} {:.1}", unit.dataset.abbr, first.value))
+        });
+        cells.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Shows the stage until the board is dropped: the future ends then.
+    pub fn show(&self, stage: &'static str, already: u64) -> impl Future<Output = ()> + Send + use<> {
+        let receiver = self.snapshots.subscribe();
+        let board = Self {
+            plan: self.plan.clone(),
+            snapshots: watch::Sender::new(Snapshot::default()),
+            live: self.live.clone(),
+        };
+        let total = self.plan.expected();
+        async move {
+            if std::io::stderr().is_terminal() {
+                show_bar(stage, total, already, receiver, &board).await;
+            } else {
+                show_lines(stage, total, already, receiver, &board).await;
+            }
+        }
+    }
+}
+
+async fn show_bar(
+    stage: &'static str,
+    total: u64,
+    already: u64,
+    mut receiver: watch::Receiver<Snapshot>,
+    board: &ProgressBoard,
+) {
+    let style =
+        ProgressStyle::with_template("{prefix:5} [{bar:30}] {pos}/{len} samples  {per_sec}  eta {eta}  {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
+    bar.set_prefix(stage);
+    bar.set_position(already);
+    bar.reset_eta();
+    while receiver.changed().await.is_ok() {
+        let now = *receiver.borrow_and_update();
+        bar.set_position(now.recorded);
+        bar.set_message(board.live_metrics());
+    }
+    bar.finish();
+}
+
+async fn show_lines(
+    stage: &'static str,
+    total: u64,
+    already: u64,
+    mut receiver: watch::Receiver<Snapshot>,
+    board: &ProgressBoard,
+) {
+    let started = Instant::now();
+    let mut shown = None;
+    let mut timer = tokio::time::interval(LINE_EVERY);
+    loop {
+        let ended = tokio::select! {
+            _ = timer.tick() => false,
+            changed = receiver.changed() => changed.is_err(),
+        };
+        let now = *receiver.borrow();
+        let due = ended || shown.is_none_or(|(_, at): (Snapshot, Instant)| at.elapsed() >= LINE_EVERY);
+        if due && shown.is_none_or(|(before, _)| before != now) {
+            eprintln!("{}", line(stage, total, already, now, started.elapsed(), &board.live_metrics()));
+            shown = Some((now, Instant::now()));
+        }
+        if ended {
+            return;
+        }
+    }
+}
+
+/// `infer  120/600 samples  45.2 samples/s  eta 11 s  2 slots  sums_gen 93.2`.
+fn line(stage: &str, total: u64, already: u64, now: Snapshot, elapsed: Duration, live: &str) -> String {
+    let rate = now.recorded.saturating_sub(already) as f64 / elapsed.as_secs_f64().max(1e-3);
+    let eta = match total.saturating_sub(now.recorded) {
+        0 => "done".to_owned(),
+        left if rate > 0.0 => format!("eta {:.0} s", left as f64 / rate),
+        _ => "eta unknown".to_owned(),
+    };
+    let slots = if now.slots == 0 { "waiting for workers".to_owned() } else { format!("{} slots", now.slots) };
+    let recorded = now.recorded;
+    format!("{stage:5}  {recorded}/{total} samples  {rate:.1} samples/s  {eta}  {slots}  {live}").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_how_fast_and_how_long() {
+        let now = Snapshot { recorded: 120, workers: 1, slots: 2 };
+        let text = line("infer", 600, 20, now, Duration::from_secs(10), "sums_gen 93.2");
+        assert_eq!(text, "infer  120/600 samples  10.0 samples/s  eta 48 s  2 slots  sums_gen 93.2");
+        let waiting = line("infer", 600, 0, Snapshot::default(), Duration::from_secs(1), "");
+        assert_eq!(waiting, "infer  0/600 samples  0.0 samples/s  eta unknown  waiting for workers");
+    }
+}

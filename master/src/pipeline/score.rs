@@ -1,0 +1,209 @@
+//! From the ledger to predictions, results and the table: a fold in sample order, and nothing else.
+//!
+//! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
+
+use super::folder::{FolderError, RunFolder, write_atomically};
+use super::planner::{PlanError, read_part};
+use crate::ledger::{Entry, Kind, Ledger, LedgerError};
+use compass_common::evaluator::Accumulator;
+use compass_common::ids::{Digest, UnitId};
+use compass_common::intervals::IntervalSet;
+use compass_common::plan::{Plan, Sample, Unit};
+use compass_common::report::{Findings, prediction_record, pretty, results_document, write_records};
+use compass_common::result::{Outcome, PromptFit, SampleResult};
+use compass_common::summary::{Cell, Summary};
+use compass_proto::{intervals_from_wire, v1};
+use prost::Message as _;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+/// Why a run cannot be scored.
+#[derive(Debug, thiserror::Error)]
+pub enum ScoreError {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error("cannot write a document")]
+    Write(#[from] io::Error),
+}
+
+/// The scores of a run.
+#[derive(Debug)]
+pub struct Scored {
+    pub summary: Summary,
+    /// For the screen: samples that were too long, tasks that failed, reports that disagree. `note: ...`, `error: ...`.
+    pub notices: Vec<String>,
+    /// Whether every number stands on all its samples and every report agrees.
+    pub complete: bool,
+}
+
+/// What the ledger holds of one unit.
+#[derive(Default)]
+struct UnitEntries {
+    results: BTreeMap<u32, SampleResult>,
+    reports: Vec<ShardCheck>,
+    divergent: IntervalSet,
+}
+
+/// A worker's claim and our own fold of the same samples.
+struct ShardCheck {
+    worker: String,
+    samples: IntervalSet,
+    claimed: Option<Accumulator>,
+    folded: Option<Accumulator>,
+}
+
+/// Scores every unit of the plan. `failures` are the samples that failed for good in this run, with the reasons.
+/// `write` also writes `predictions/` and `results/`.
+///
+/// # Errors
+/// The ledger or the plan is damaged, or the disk refuses.
+pub fn score(
+    folder: &RunFolder,
+    plan: &Plan,
+    digest: Digest,
+    failures: &[(UnitId, IntervalSet, String)],
+    write: bool,
+) -> Result<Scored, ScoreError> {
+    // Scoring believes what its checksums prove: nobody appends any more, and the store may lie on another host.
+    let loaded = Ledger::new(folder.ledger(), digest).load(None)?;
+    let mut units = sort_entries(loaded.entries);
+    for (unit, samples, reason) in failures {
+        let results = &mut units.entry(*unit).or_default().results;
+        for index in samples.iter() {
+            let outcome = Outcome::Failed { reason: reason.clone() };
+            results.entry(index).or_insert(SampleResult { index, fit: PromptFit::default(), outcome });
+        }
+    }
+    let mut cells = Vec::new();
+    let mut notices = Vec::new();
+    for unit in plan.units() {
+        let entries = units.remove(&unit.id).unwrap_or_default();
+        cells.push((unit.id, score_unit(folder, unit, entries, write, &mut notices)?));
+    }
+    let reasons: BTreeSet<&String> = failures.iter().map(|(_, _, reason)| reason).collect();
+    notices.extend(reasons.into_iter().map(|reason| format!("error: {reason}")));
+    let summary = Summary::new(plan, cells);
+    let complete = summary.is_complete() && !notices.iter().any(|notice| notice.starts_with("error"));
+    Ok(Scored { summary, notices, complete })
+}
+
+/// The first result of a sample counts; entries come in the order in which they became durable.
+fn sort_entries(entries: Vec<Entry>) -> BTreeMap<UnitId, UnitEntries> {
+    let mut units: BTreeMap<UnitId, UnitEntries> = BTreeMap::new();
+    for entry in entries {
+        match entry.kind() {
+            Kind::Sample | Kind::Divergence => {
+                let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
+                let Some(Ok(result)) = result else { continue };
+                let unit = units.entry(UnitId(entry.unit)).or_default();
+                match entry.kind() {
+                    Kind::Sample => {
+                        unit.results.entry(result.index).or_insert(result);
+                    }
+                    _ => {
+                        unit.divergent.insert(result.index);
+                    }
+                }
+            }
+            Kind::Report => {
+                let Ok(report) = v1::ShardReport::decode(entry.payload.as_slice()) else { continue };
+                units.entry(UnitId(report.unit)).or_default().reports.push(ShardCheck {
+                    worker: entry.worker,
+                    samples: intervals_from_wire(&report.samples),
+                    claimed: serde_json::from_slice(&report.evaluator).ok(),
+                    folded: None,
+                });
+            }
+            Kind::Unknown => {}
+        }
+    }
+    units
+}
+
+fn score_unit(
+    folder: &RunFolder,
+    unit: Unit<'_>,
+    mut entries: UnitEntries,
+    write: bool,
+    notices: &mut Vec<String>,
+) -> Result<Cell, ScoreError> {
+    let mut total = Accumulator::new(&unit.dataset.eval);
+    let mut findings = Findings::default();
+    let mut predictions = Vec::new();
+    let records = unit.dataset.parts.iter().flat_map(|part| match read_part(folder, part) {
+        Err(error) => vec![Err(ScoreError::from(error))],
+        Ok(part) => {
+            let mut records = Vec::with_capacity(part.samples.len());
+            for sample in &part.samples {
+                let Some(result) = entries.results.get(&sample.index) else { continue };
+                total.observe(sample, result);
+                findings.observe(sample, result, &unit.dataset.eval);
+                fold_into_checks(&mut entries.reports, unit, sample, result);
+                records.push(Ok((sample.index, prediction_record(unit.dataset, &part, sample, result))));
+            }
+            records
+        }
+    });
+    write_records(&mut predictions, records)?;
+    let metrics = total.finish();
+    let document = results_document(unit.dataset, &metrics, &findings);
+    let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
+    notices.extend(too_long(&name, &document));
+    notices.extend(disagreements(&name, &entries));
+    if write {
+        let mut results = Vec::new();
+        pretty(&mut results, &document)?;
+        write_atomically(&folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?;
+        write_atomically(&folder.results(&unit.model.abbr, &unit.dataset.abbr), &results)?;
+    }
+    Ok(Cell::Evaluated(metrics))
+}
+
+fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, result: &SampleResult) {
+    for check in checks.iter_mut().filter(|check| check.samples.contains(sample.index)) {
+        check.folded.get_or_insert_with(|| Accumulator::new(&unit.dataset.eval)).observe(sample, result);
+    }
+}
+
+fn too_long(name: &str, document: &Value) -> Option<String> {
+    let ids = document.get("too_long")?.as_array()?;
+    let list: Vec<String> = ids.iter().map(Value::to_string).collect();
+    let (samples, were) = if ids.len() == 1 { ("sample is", "was") } else { ("samples are", "were") };
+    let count = ids.len();
+    Some(format!("note: {name}: {count} {samples} too long for max_seq_len and {were} truncated: {}", list.join(", ")))
+}
+
+/// A report on samples that diverged cannot agree with the first results, and says nothing; divergences are counted.
+fn disagreements(name: &str, entries: &UnitEntries) -> Vec<String> {
+    let wrong = entries.reports.iter().filter(|check| {
+        let diverged = entries.divergent.iter().any(|index| check.samples.contains(index));
+        !diverged && (check.claimed.is_none() || check.claimed != check.folded)
+    });
+    let say = |check: &ShardCheck| {
+        let ranges = check.samples.pairs().iter().map(|(first, end)| format!("{first}..{end}")).collect::<Vec<_>>();
+        format!(
+            "error: {name}: worker {} reported other shard metrics for samples {} than its recorded results give; \
+             the table follows the results, but do not trust that worker",
+            check.worker,
+            ranges.join(",")
+        )
+    };
+    wrong.map(say).collect()
+}
+
+/// Writes the table as text, CSV and Markdown.
+///
+/// # Errors
+/// Those of the disk.
+pub fn summarize(folder: &RunFolder, scored: &Scored, stamp: &str) -> Result<(), FolderError> {
+    let summary = &scored.summary;
+    for (extension, text) in [("txt", summary.document()), ("csv", summary.csv()), ("md", summary.markdown())] {
+        write_atomically(&folder.summary().join(format!("summary_{stamp}.{extension}")), text.as_bytes())?;
+    }
+    Ok(())
+}

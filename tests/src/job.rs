@@ -1,0 +1,197 @@
+//! A job in a folder of its own: configuration, data, state, run folders.
+
+use crate::processes::{kill, program, wait_until};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A temporary folder with an `eval.toml`; everything that the job writes stays in it.
+pub struct Job {
+    folder: tempfile::TempDir,
+    environment: Vec<(String, String)>,
+}
+
+/// A master that runs.
+pub struct Running {
+    child: Child,
+}
+
+/// A master that ended.
+#[derive(Debug)]
+pub struct Finished {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Job {
+    /// A job whose configuration is `toml` with `work_dir` and `state_dir` put in front.
+    pub fn new(toml: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| unreachable!("no temporary folder: {error}"));
+        let job = Self { folder, environment: Vec::new() };
+        job.configure(toml);
+        job
+    }
+
+    /// Replaces the configuration.
+    pub fn configure(&self, toml: &str) {
+        let state = self.path("state");
+        let head = format!("work_dir = \"out\"\n{}\n[master]\nstate_dir = \"{}\"\n", top(toml), state.display());
+        self.write("eval.toml", &format!("{head}{}", rest(toml)));
+    }
+
+    /// A path within the job's folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file into the job's folder.
+    pub fn write(&self, name: &str, content: &str) {
+        let path = self.path(name);
+        let made = fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).and_then(|()| fs::write(&path, content));
+        assert!(made.is_ok(), "cannot write {}: {made:?}", path.display());
+    }
+
+    /// Sets an environment variable for what is started from now on.
+    pub fn set_env(&mut self, name: &str, value: &str) {
+        self.environment.push((name.into(), value.into()));
+    }
+
+    /// The master's command line, ready to be started.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program("compass-master"));
+        command.current_dir(self.folder.path()).arg("--config").arg("eval.toml").args(arguments);
+        command.env("COMPASS_WORKER", program("compass-worker")).env_remove("COMPASS_DATA_CACHE");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts a master.
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        let child = self.command(arguments).spawn();
+        Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }
+    }
+
+    /// Runs a master to its end.
+    pub fn run(&self, arguments: &[&str]) -> Finished {
+        self.start(arguments).finish()
+    }
+
+    /// The run folders, oldest first.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.path("out")).into_iter().flatten().flatten();
+        let mut runs: Vec<_> = entries.map(|entry| entry.path()).collect();
+        runs.sort();
+        runs
+    }
+
+    /// The latest run folder.
+    pub fn latest(&self) -> PathBuf {
+        wait_until("a run folder exists", || self.runs().pop())
+    }
+
+    /// Bytes in the ledger of the latest run.
+    pub fn ledger_bytes(&self) -> u64 {
+        let entries = self.runs().pop().map(|run| fs::read_dir(run.join("ledger")));
+        let files = entries.into_iter().flatten().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|data| data.len()).sum()
+    }
+
+    /// Every file below `name` (e.g. `results`) of the latest run, with its bytes.
+    pub fn tree(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
+        let root = self.latest().join(name);
+        let mut files = BTreeMap::new();
+        collect(&root, &root, &mut files);
+        files
+    }
+
+    /// `logs/run.json` of the latest run.
+    pub fn facts(&self) -> serde_json::Value {
+        let bytes = fs::read(self.latest().join("logs/run.json")).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// One results file of the latest run.
+    pub fn result(&self, model: &str, dataset: &str) -> serde_json::Value {
+        let path = self.latest().join("results").join(model).join(format!("{dataset}.json"));
+        let bytes = fs::read(&path);
+        assert!(bytes.is_ok(), "{} is missing", path.display());
+        serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// One predictions file of the latest run.
+    pub fn predictions(&self, model: &str, dataset: &str) -> serde_json::Value {
+        let path = self.latest().join("predictions").join(model).join(format!("{dataset}.json"));
+        let bytes = fs::read(&path);
+        assert!(bytes.is_ok(), "{} is missing", path.display());
+        serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default()
+    }
+}
+
+/// Keys before the first table belong to the top level.
+fn top(toml: &str) -> &str {
+    toml.split_once("\n[").map_or("", |(top, _)| top)
+}
+
+fn rest(toml: &str) -> String {
+    let rest = toml.split_once("\n[").map_or("", |(_, rest)| rest);
+    // A [master] table of the job's own goes on where ours began.
+    match rest.strip_prefix("master]\n") {
+        Some(master) => master.to_owned(),
+        None => format!("\n[{rest}"),
+    }
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+            files.insert(name, fs::read(&path).unwrap_or_default());
+        }
+    }
+}
+
+impl Running {
+    /// The master's process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: &str) {
+        kill(self.pid(), signal);
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Finished {
+        let mut stdout = self.child.stdout.take();
+        let reader = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stdout.as_mut().map(|stream| stream.read_to_string(&mut text));
+            text
+        });
+        let mut stderr = String::new();
+        let _ = self.child.stderr.take().map(|mut stream| stream.read_to_string(&mut stderr));
+        let code = self.child.wait().ok().and_then(|status| status.code());
+        Finished { code, stdout: reader.join().unwrap_or_default(), stderr }
+    }
+}
+
+impl Finished {
+    /// Fails unless the master exited with `code`.
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+}
