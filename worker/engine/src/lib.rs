@@ -13,6 +13,7 @@ mod executor;
 mod fault;
 mod load;
 mod models;
+mod reproducible;
 mod tokenizer;
 mod weights;
 

@@ -1,0 +1,46 @@
+//! Keys and values of the tokens seen so far, in room reserved once for the known length.
+
+use tch::{Device, Kind, TchError, Tensor};
+
+/// The cache of one sequence.
+pub(crate) struct KvCache {
+    layers: Vec<LayerCache>,
+}
+
+/// Keys and values of one layer, `[1, kv_heads, capacity, head_dim]` each.
+pub(crate) struct LayerCache {
+    keys: Tensor,
+    values: Tensor,
+    length: i64,
+}
+
+impl KvCache {
+    /// Room for `capacity` tokens in each of `layers` layers.
+    pub(crate) fn new(
+        layers: usize,
+        kv_heads: i64,
+        capacity: i64,
+        head_dim: i64,
+        options: (Kind, Device),
+    ) -> Result<Self, TchError> {
+        let room = || Tensor::f_zeros([1, kv_heads, capacity, head_dim], options);
+        let layer = || Ok(LayerCache { keys: room()?, values: room()?, length: 0 });
+        Ok(Self { layers: (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()? })
+    }
+
+    /// The layers in order.
+    pub(crate) fn layers_mut(&mut self) -> impl Iterator<Item = &mut LayerCache> {
+        self.layers.iter_mut()
+    }
+}
+
+impl LayerCache {
+    /// Appends rows, `[1, kv_heads, rows, head_dim]`, and returns everything held, as views.
+    pub(crate) fn append(&mut self, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor), TchError> {
+        let (_, _, rows, _) = keys.size4()?;
+        self.keys.f_narrow(2, self.length, rows)?.f_copy_(keys)?;
+        self.values.f_narrow(2, self.length, rows)?.f_copy_(values)?;
+        self.length += rows;
+        Ok((self.keys.f_narrow(2, 0, self.length)?, self.values.f_narrow(2, 0, self.length)?))
+    }
+}

@@ -1,0 +1,61 @@
+//! A matrix product whose rows do not depend on how many they are.
+//!
+//! fp32 `linear` on libtorch's CPU path is bit-equal for every row count from [`LEAST_ROWS`] up, and not below: fewer rows
+//! take another kernel. So fewer rows are filled up with zeros, and a row's bits are its own.
+
+use tch::{TchError, Tensor};
+
+/// The least number of rows given to a matrix product.
+const LEAST_ROWS: i64 = 16;
+
+/// Rows that will be added to `rows` real ones.
+pub(crate) fn added_rows(rows: i64) -> i64 {
+    (LEAST_ROWS - rows).max(0)
+}
+
+/// `y = x W^T + b`.
+pub(crate) struct Linear {
+    weight: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl Linear {
+    /// `weight` is `[out, in]`, `bias` `[out]`.
+    pub(crate) fn new(weight: Tensor, bias: Option<Tensor>) -> Self {
+        Self { weight, bias }
+    }
+
+    /// `[rows, in]` to `[rows, out]`.
+    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let rows = x.size().first().copied().unwrap_or(0);
+        match added_rows(rows) {
+            0 => x.f_linear(&self.weight, self.bias.as_ref()),
+            added => {
+                let filled = x.f_constant_pad_nd([0, 0, 0, added])?;
+                filled.f_linear(&self.weight, self.bias.as_ref())?.f_narrow(0, 0, rows)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::{Device, Kind};
+
+    #[test]
+    fn a_row_is_the_same_in_any_company() {
+        assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
+        tch::manual_seed(7);
+        for (inner, outer) in [(64, 172), (172, 64), (128, 512), (96, 100)] {
+            let linear = Linear::new(Tensor::randn([outer, inner], (Kind::Float, Device::Cpu)), None);
+            let x = Tensor::randn([100, inner], (Kind::Float, Device::Cpu));
+            let all = linear.forward(&x).unwrap();
+            for rows in [1, 2, 3, 7, 15, 16, 17, 40, 99] {
+                let some = linear.forward(&x.narrow(0, 0, rows)).unwrap();
+                assert_eq!(some.size(), [rows, outer]);
+                assert!(some.equal(&all.narrow(0, 0, rows)), "{rows} rows of {inner} -> {outer}");
+            }
+        }
+    }
+}

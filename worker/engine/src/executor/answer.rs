@@ -1,0 +1,24 @@
+//! Why a sample, or the whole pack, has no result.
+
+use tch::TchError;
+
+/// An error while running one sample.
+#[derive(Debug)]
+pub(super) enum RunError {
+    /// The sample itself cannot be run, on any worker.
+    Sample(String),
+    /// libtorch failed.
+    Torch(TchError),
+}
+
+impl From<TchError> for RunError {
+    fn from(error: TchError) -> Self {
+        Self::Torch(error)
+    }
+}
+
+impl From<String> for RunError {
+    fn from(reason: String) -> Self {
+        Self::Sample(reason)
+    }
+}

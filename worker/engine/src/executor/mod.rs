@@ -1,0 +1,12 @@
+//! Runs samples on a model. The first executor takes one sequence at a time, so that neighbours cannot matter.
+
+mod answer;
+mod fit;
+mod generate;
+mod loglikelihood;
+mod plain;
+mod ppl;
+mod score;
+mod stop;
+
+pub(crate) use plain::PlainExecutor;

@@ -1,0 +1,82 @@
+//! From a model's plan to an engine.
+
+use crate::config::ModelConfig;
+use crate::device::{DeviceChoice, resolve};
+use crate::executor::PlainExecutor;
+use crate::fault::file_fault;
+use crate::models::Llama;
+use crate::reproducible::make_mkl_reproducible;
+use crate::tokenizer::TextTokenizer;
+use crate::weights::Weights;
+use compass_common::engine::{Engine, EngineFault, ModelFacts};
+use compass_common::plan::{Dtype, ModelKind, ModelPlan};
+use std::path::Path;
+use tch::Kind;
+
+/// Longest input of a model whose files name no limit; lm-eval's default.
+const DEFAULT_MAX_SEQ_LEN: u32 = 2048;
+
+/// Rotary tables made at once; longer contexts make them grow.
+const ROPE_POSITIONS: u32 = 4096;
+
+/// Loads a model. The engine must stay on the calling thread, whose number of libtorch threads becomes `threads`
+/// (at least 1).
+///
+/// # Errors
+/// [`EngineFault::Model`] when the files are missing, damaged, or ask for what is not supported: one message that names
+/// the file, and the tensor where there is one. [`EngineFault::Device`] when the device is not there or fails.
+pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
+    if plan.kind != ModelKind::Hf {
+        let what = format!(
+            "model `{}` is of kind {:?}, which needs no weights and is not run by libtorch",
+            plan.abbr, plan.kind
+        );
+        return Err(EngineFault::Model(what));
+    }
+    tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
+    let _no_grad = tch::no_grad_guard();
+    let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
+    let device = resolve(*device)?;
+    let kind = match plan.dtype {
+        Dtype::Float32 => Kind::Float,
+        Dtype::Bfloat16 => Kind::BFloat16,
+        Dtype::Float16 => Kind::Half,
+    };
+    let directory = Path::new(&plan.path);
+    if !directory.is_dir() {
+        return Err(file_fault(directory, "no such model directory on this machine"));
+    }
+    let config = ModelConfig::read(directory)?;
+    let tokenizer = TextTokenizer::read(Path::new(&plan.tokenizer_path), plan.bos, config.bos_token_id)?;
+    let trained = config.max_position_embeddings.or(tokenizer.model_max_length()).unwrap_or(DEFAULT_MAX_SEQ_LEN);
+    let max_seq_len = plan.max_seq_len.unwrap_or(trained);
+    if max_seq_len == 0 {
+        return Err(EngineFault::Model(format!("model `{}`: max_seq_len must be at least 1", plan.abbr)));
+    }
+    let weights = Weights::open(directory, kind, device)?;
+    if max_seq_len > trained {
+        notes
+            .push(format!("max_seq_len {max_seq_len} goes beyond the {trained} positions that the model was made for"));
+    }
+    if config.tie_word_embeddings && weights.differ("lm_head.weight", "model.embed_tokens.weight") {
+        notes.push("lm_head.weight differs from the embeddings and is not used: tie_word_embeddings is true".into());
+    }
+    let mut eos = config.eos_token_ids.clone();
+    eos.extend(tokenizer.eos_id());
+    let facts = ModelFacts {
+        max_seq_len,
+        characters_per_token: tokenizer.characters_per_token(),
+        bos_token: tokenizer.bos_text(),
+        eos_token: tokenizer.eos_text(eos.first().copied()),
+        notes,
+    };
+    let model = Llama::load(&config, weights, max_seq_len.min(ROPE_POSITIONS) as usize, (kind, device))?;
+    Ok(Box::new(PlainExecutor {
+        model: Box::new(model),
+        tokenizer,
+        facts,
+        eos,
+        stop_words: plan.stop_words.clone(),
+        max_out_len: plan.max_out_len,
+    }))
+}

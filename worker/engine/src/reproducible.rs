@@ -1,0 +1,99 @@
+//! Numbers that depend neither on the number of threads nor on where the allocator put a buffer.
+//!
+//! Two things on libtorch's CPU path would make them: MKL picks kernels by the alignment of its operands (measured: the
+//! per-thread buffers of the fused attention differ in the last bits with 1, 2, 3 and 4 threads), and elementwise kernels
+//! compute the tail of each thread's share with another `exp` than its body. The first is cured by MKL's own
+//! reproducibility mode, at no measurable cost; the second by [`on_one_thread`].
+
+use std::sync::OnceLock;
+
+/// Elements up to which libtorch runs an elementwise kernel on one thread anyway (its `GRAIN_SIZE`).
+const GRAIN: usize = 32_768;
+
+/// `MKL_CBWR_AUTO | MKL_CBWR_STRICT` of mkl_types.h: the best branch for this CPU, the same bits for every alignment and
+/// every number of threads.
+const AUTO_STRICT: libc::c_int = 0x10002;
+
+/// Switches MKL's reproducibility mode on, once per process and before its first use. An exported `MKL_CBWR` is obeyed
+/// instead. Returns a note when it could not be done.
+pub(crate) fn make_mkl_reproducible() -> Option<&'static str> {
+    static DONE: OnceLock<Option<&'static str>> = OnceLock::new();
+    *DONE.get_or_init(|| {
+        if std::env::var_os("MKL_CBWR").is_some() {
+            return None;
+        }
+        // SAFETY: the name is a NUL-terminated literal; RTLD_DEFAULT looks through what is already loaded.
+        let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"mkl_serv_cbwr_set".as_ptr()) };
+        if symbol.is_null() {
+            return tch::utils::has_mkl().then_some(
+                "this libtorch hides MKL's reproducibility mode: set MKL_CBWR=AUTO,STRICT in the environment",
+            );
+        }
+        // SAFETY: MKL declares `int mkl_cbwr_set(int)`, exported by libtorch's static copy under its service name.
+        let set: extern "C" fn(libc::c_int) -> libc::c_int = unsafe { std::mem::transmute(symbol) };
+        (set(AUTO_STRICT) != 0)
+            .then_some("MKL refused its reproducibility mode: set MKL_CBWR=AUTO,STRICT in the environment")
+    })
+}
+
+/// Runs an elementwise computation over `elements` elements on one thread, so that all but the last few go one way.
+pub(crate) fn on_one_thread<T>(elements: usize, compute: impl FnOnce() -> T) -> T {
+    if elements < GRAIN {
+        return compute();
+    }
+    let threads = tch::get_num_threads();
+    tch::set_num_threads(1);
+    let result = compute();
+    tch::set_num_threads(threads);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::{Device, Kind, Tensor};
+
+    /// Every operation of the forward pass whose bits were seen to vary, or might, with 1 to 4 threads.
+    #[test]
+    fn bits_do_not_vary_with_threads() {
+        assert_eq!(make_mkl_reproducible(), None);
+        tch::manual_seed(7);
+        let options = (Kind::Float, Device::Cpu);
+        for (rows, heads, kv_heads, head_dim) in [(13, 4, 2, 6), (17, 8, 4, 8), (100, 4, 4, 32), (511, 12, 4, 64)] {
+            let query = Tensor::randn([1, heads, rows, head_dim], options);
+            let key = Tensor::randn([1, kv_heads, rows, head_dim], options);
+            let value = Tensor::randn([1, kv_heads, rows, head_dim], options);
+            let wide = Tensor::randn([rows, 172], options);
+            let attend = |query: &Tensor, causal: bool| {
+                let gqa = heads != kv_heads;
+                Tensor::scaled_dot_product_attention(
+                    query,
+                    &key,
+                    &value,
+                    None::<&Tensor>,
+                    0.0,
+                    causal,
+                    None::<f64>,
+                    gqa,
+                )
+            };
+            let all = || {
+                [
+                    attend(&query, true),
+                    attend(&query.narrow(2, 0, 1), false),
+                    on_one_thread(wide.numel(), || wide.silu()),
+                    wide.log_softmax(-1, Kind::Float),
+                    wide.pow_tensor_scalar(2).mean_dim([-1i64].as_slice(), true, None).rsqrt(),
+                ]
+            };
+            tch::set_num_threads(1);
+            let one = all();
+            for threads in 2..=4 {
+                tch::set_num_threads(threads);
+                for (which, (one, more)) in one.iter().zip(all()).enumerate() {
+                    assert!(one.equal(&more), "operation {which}, {rows} rows, {threads} threads");
+                }
+            }
+        }
+    }
+}

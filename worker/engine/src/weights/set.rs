@@ -1,0 +1,106 @@
+//! The weights of one model, in one file or in shards: every expected tensor exactly once, in its shape, and no other.
+
+use super::MappedFile;
+use crate::config::read_json;
+use crate::fault::file_fault;
+use compass_common::engine::EngineFault;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use tch::{Device, Kind, Tensor};
+
+/// An opened checkpoint from which a model takes its tensors by name.
+pub(crate) struct Weights {
+    /// What to name in messages: the single file, or the index of the shards.
+    root: PathBuf,
+    files: Vec<MappedFile>,
+    /// Tensor name to position in `files`.
+    places: BTreeMap<String, usize>,
+    taken: BTreeSet<String>,
+    kind: Kind,
+    device: Device,
+}
+
+#[derive(Deserialize)]
+struct ShardIndex {
+    weight_map: BTreeMap<String, String>,
+}
+
+const SINGLE: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+
+impl Weights {
+    /// Opens `model.safetensors`, or the shards that `model.safetensors.index.json` names.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when neither is there, or a file is damaged.
+    pub(crate) fn open(directory: &Path, kind: Kind, device: Device) -> Result<Self, EngineFault> {
+        let index_path = directory.join(INDEX);
+        let single = directory.join(SINGLE);
+        let index: Option<ShardIndex> = if single.exists() { None } else { read_json(&index_path)? };
+        let (root, names) = match index {
+            None => (single, vec![SINGLE.to_owned()]),
+            Some(index) => (index_path, index.weight_map.into_values().collect::<BTreeSet<_>>().into_iter().collect()),
+        };
+        let files: Vec<MappedFile> =
+            names.iter().map(|name| MappedFile::open(&directory.join(name))).collect::<Result<_, _>>()?;
+        let mut places = BTreeMap::new();
+        for (place, file) in files.iter().enumerate() {
+            for name in file.names() {
+                if places.insert(name.to_owned(), place).is_some() {
+                    return Err(file_fault(file.path(), format!("tensor `{name}` also stands in another shard")));
+                }
+            }
+        }
+        Ok(Self { root, files, places, taken: BTreeSet::new(), kind, device })
+    }
+
+    /// Takes a tensor, converted to the model's kind and device.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when it is missing or has another shape than config.json asks for.
+    pub(crate) fn take(&mut self, name: &str, shape: &[i64]) -> Result<Tensor, EngineFault> {
+        let Some(file) = self.places.get(name).and_then(|&place| self.files.get(place)) else {
+            let what = format!("tensor `{name}` {shape:?} is missing; config.json and weights do not belong together");
+            return Err(file_fault(&self.root, what));
+        };
+        let stored = file.shape(name).unwrap_or_default();
+        if stored != shape {
+            let what = format!("tensor `{name}` has shape {stored:?}, but config.json asks for {shape:?}");
+            return Err(file_fault(file.path(), what));
+        }
+        let tensor = file.tensor(name, self.kind, self.device)?;
+        self.taken.insert(name.to_owned());
+        Ok(tensor)
+    }
+
+    /// Passes over a tensor that a model has no use for, if it is there: a stored copy of something computed.
+    pub(crate) fn skip(&mut self, name: &str) {
+        self.taken.insert(name.to_owned());
+    }
+
+    /// Whether two tensors are both there and hold different bytes.
+    pub(crate) fn differ(&self, one: &str, other: &str) -> bool {
+        let bytes = |name| self.places.get(name).and_then(|&place| self.files.get(place)).and_then(|f| f.bytes(name));
+        bytes(one).zip(bytes(other)).is_some_and(|(one, other)| one != other)
+    }
+
+    /// The mapped files, to be kept as long as the tensors.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when a tensor was never taken: the architecture is not what config.json says. Stored
+    /// rotary tables of old checkpoints are harmless.
+    pub(crate) fn finish(self) -> Result<Vec<MappedFile>, EngineFault> {
+        let left = |name: &&String| !self.taken.contains(*name) && !name.ends_with("rotary_emb.inv_freq");
+        let extra: Vec<&String> = self.places.keys().filter(left).collect();
+        let Some(first) = extra.first() else {
+            return Ok(self.files);
+        };
+        let file =
+            self.places.get(*first).and_then(|&place| self.files.get(place)).map_or(&*self.root, MappedFile::path);
+        let more = if extra.len() > 1 { format!(" and {} more", extra.len() - 1) } else { String::new() };
+        let what =
+            format!("tensor `{first}`{more} has no place in the model; config.json and weights do not belong together");
+        Err(file_fault(file, what))
+    }
+}

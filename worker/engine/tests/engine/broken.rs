@@ -1,0 +1,161 @@
+//! Models that cannot be loaded: one message that names the file, the tensor and what to do. Needs no data.
+
+use crate::support::{TinyModel, tiny_plan};
+use compass_common::engine::EngineFault;
+use compass_common::plan::{BosPolicy, Dtype, ModelKind};
+use compass_engine::DeviceChoice;
+use serde_json::json;
+use std::path::Path;
+
+fn load(directory: &Path) -> Result<(), String> {
+    match compass_engine::load(&tiny_plan(directory), &DeviceChoice::Cpu, 1) {
+        Ok(_) => Ok(()),
+        Err(EngineFault::Model(what)) => Err(what),
+        Err(fault @ EngineFault::Device(_)) => panic!("not the device's fault: {fault}"),
+    }
+}
+
+/// Writes a tiny model, damages it, and returns what `load` says.
+fn fault(damage: impl FnOnce(&Path, &mut TinyModel)) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel::default();
+    model.write(directory.path());
+    load(directory.path()).unwrap();
+    damage(directory.path(), &mut model);
+    let said = load(directory.path()).unwrap_err();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said
+}
+
+fn assert_names(said: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(said.contains(part), "`{part}` is not in: {said}");
+    }
+}
+
+const Q_PROJ: &str = "model.layers.1.self_attn.q_proj.weight";
+
+#[test]
+fn a_tensor_that_is_missing() {
+    let said = fault(|path, model| {
+        model.tensors.remove(Q_PROJ);
+        model.write(path);
+    });
+    assert_names(&said, &["model.safetensors", Q_PROJ, "missing", "config.json"]);
+}
+
+#[test]
+fn a_tensor_too_many() {
+    let said = fault(|path, model| {
+        model.tensors.insert("model.layers.2.mlp.up_proj.weight".into(), (vec![1], vec![0.0]));
+        model.write(path);
+    });
+    assert_names(&said, &["model.safetensors", "model.layers.2.mlp.up_proj.weight", "no place"]);
+}
+
+#[test]
+fn a_tensor_of_another_shape() {
+    let said = fault(|path, model| {
+        model.tensors.insert(Q_PROJ.into(), (vec![24, 23], vec![0.0; 24 * 23]));
+        model.write(path);
+    });
+    assert_names(&said, &["model.safetensors", Q_PROJ, "[24, 23]", "[24, 24]"]);
+}
+
+#[test]
+fn a_file_cut_short() {
+    for keep in [0, 5, 100, 5000] {
+        let said = fault(|path, _| {
+            let file = path.join("model.safetensors");
+            let bytes = std::fs::read(&file).unwrap();
+            std::fs::write(&file, &bytes[..keep]).unwrap();
+        });
+        assert_names(&said, &["model.safetensors", "fetch it again", &format!("{keep} bytes")]);
+    }
+}
+
+#[test]
+fn a_header_of_garbage_and_an_lfs_pointer() {
+    let said = fault(|path, _| std::fs::write(path.join("model.safetensors"), [0xff; 300]).unwrap());
+    assert_names(&said, &["model.safetensors", "fetch it again"]);
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
+    let said = fault(|path, _| std::fs::write(path.join("model.safetensors"), pointer).unwrap());
+    assert_names(&said, &["model.safetensors", "git lfs pull"]);
+}
+
+#[test]
+fn files_that_are_missing_or_malformed() {
+    for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+        let said = fault(|path, _| std::fs::remove_file(path.join(name)).unwrap());
+        assert_names(&said, &[name, "no such"]);
+    }
+    for name in ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"] {
+        let said = fault(|path, _| std::fs::write(path.join(name), "{\"a\": ").unwrap());
+        assert_names(&said, &[name]);
+    }
+}
+
+#[test]
+fn an_architecture_that_is_not_supported() {
+    let said = fault(|path, model| {
+        model.config["architectures"] = json!(["GPT2LMHeadModel"]);
+        model.write_json(path);
+    });
+    assert_names(&said, &["config.json", "GPT2LMHeadModel", "LlamaForCausalLM"]);
+}
+
+#[test]
+fn a_bos_that_does_not_exist_a_directory_that_does_not_and_an_echo() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel { tokenizer_config: json!({}), ..TinyModel::default() };
+    model.config["bos_token_id"] = json!(null);
+    model.write(directory.path());
+    let mut plan = tiny_plan(directory.path());
+    plan.bos = BosPolicy::Always;
+    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&said, &["tokenizer.json", "add_bos_token = false"]);
+    plan.bos = BosPolicy::Never;
+    compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
+    plan.path.push_str("/nowhere");
+    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&said, &["nowhere", "no such model directory"]);
+    plan.kind = ModelKind::Echo;
+    assert!(matches!(compass_engine::load(&plan, &DeviceChoice::Cpu, 1), Err(EngineFault::Model(_))));
+}
+
+#[test]
+fn shards_load_as_one_file_does_and_must_be_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = TinyModel::default();
+    model.write_json(directory.path());
+    let (one, two) = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors");
+    let first = |name: &str| name.contains("layers.0");
+    model.write_weights(&directory.path().join(one), first);
+    model.write_weights(&directory.path().join(two), |name| !first(name));
+    let place = |name: &String| (name.clone(), json!(if first(name) { one } else { two }));
+    let map: serde_json::Map<String, serde_json::Value> = model.tensors.keys().map(place).collect();
+    let index = directory.path().join("model.safetensors.index.json");
+    std::fs::write(&index, json!({"metadata": {}, "weight_map": map}).to_string()).unwrap();
+    load(directory.path()).unwrap();
+    model.write_weights(&directory.path().join(two), |name| !first(name) && name != Q_PROJ);
+    assert_names(&load(directory.path()).unwrap_err(), &["model.safetensors.index.json", Q_PROJ, "missing"]);
+    model.write_weights(&directory.path().join(two), |name| !first(name) || name.contains("layers.0.mlp.up"));
+    assert_names(&load(directory.path()).unwrap_err(), &[two, "model.layers.0.mlp.up_proj.weight", "another shard"]);
+    std::fs::remove_file(directory.path().join(one)).unwrap();
+    assert_names(&load(directory.path()).unwrap_err(), &[one, "no such"]);
+}
+
+#[test]
+fn harmless_leftovers_and_other_number_formats() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel::default();
+    model.tensors.insert("model.layers.0.self_attn.rotary_emb.inv_freq".into(), (vec![3], vec![1.0, 0.1, 0.01]));
+    model.config["tie_word_embeddings"] = json!(true);
+    model.write(directory.path());
+    for dtype in [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16] {
+        let mut plan = tiny_plan(directory.path());
+        plan.dtype = dtype;
+        let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
+        assert!(engine.facts().notes.iter().any(|note| note.contains("tie_word_embeddings")), "{:?}", engine.facts());
+    }
+}

@@ -1,0 +1,76 @@
+//! A sample's bits do not depend on its neighbours, its place, or the number of threads. Needs no data.
+
+use crate::support::{TinyModel, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, run_all, tiny_plan};
+use compass_common::engine::Engine;
+use compass_common::plan::{InferSpec, Sample};
+use compass_common::result::{Outcome, SampleResult};
+use compass_engine::DeviceChoice;
+
+/// Texts of many lengths around the least number of rows and the model's limit of 64.
+fn text(seed: usize) -> String {
+    let length = [1, 2, 5, 13, 14, 15, 16, 17, 30, 31, 47, 62, 63, 64, 90][seed % 15];
+    (0..length).map(|i| char::from(b'a' + ((i * 7 + seed * 11 + i * i * seed) % 26) as u8)).collect()
+}
+
+fn samples(infer: &InferSpec) -> Vec<Sample> {
+    (0..45)
+        .map(|index| match infer {
+            InferSpec::Ppl => ppl_sample(index, &[&text(index), &text(index + 1), &text(index)]),
+            InferSpec::Loglikelihood => loglikelihood_sample(index, &text(index), &[&text(index + 2), " no", " yes"]),
+            InferSpec::Gen { .. } => prompt_sample(index, &text(index)),
+        })
+        .collect()
+}
+
+/// Equality to the bit, which `==` on floats nearly is.
+fn bits(result: &SampleResult) -> String {
+    let scores = match &result.outcome {
+        Outcome::Ppl(scores) => scores.iter().map(|score| score.nll_sum.to_bits()).collect(),
+        Outcome::Loglikelihood(scores) => scores.iter().map(|score| score.sum.to_bits()).collect(),
+        _ => Vec::new(),
+    };
+    format!("{result:?} {scores:?}")
+}
+
+fn load(directory: &std::path::Path, threads: u32) -> Box<dyn Engine> {
+    compass_engine::load(&tiny_plan(directory), &DeviceChoice::Cpu, threads).unwrap()
+}
+
+#[test]
+fn alone_together_shuffled_and_with_more_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    TinyModel::default().write(directory.path());
+    for infer in [InferSpec::Ppl, InferSpec::Loglikelihood, gen_spec(20, &["q"])] {
+        let samples = samples(&infer);
+        let mut engine = load(directory.path(), 2);
+        let together: Vec<String> = run_all(engine.as_mut(), &infer, &samples).0.iter().map(bits).collect();
+        let scored = together.iter().filter(|result| !result.contains("Failed")).count();
+        assert!(scored >= 40, "{scored} of 45 have a result in {}", infer.mode());
+        for seed in 1..6 {
+            let mut order: Vec<usize> = (0..samples.len()).collect();
+            order.sort_by_key(|&index| (index * 7919 * seed) % 104_729);
+            let shuffled: Vec<Sample> = order.iter().map(|&index| samples[index].clone()).collect();
+            let (results, _) = run_all(engine.as_mut(), &infer, &shuffled);
+            for (&index, result) in order.iter().zip(&results) {
+                assert_eq!(bits(result), together[index], "{} order {seed}", infer.mode());
+            }
+        }
+        let mut other = load(directory.path(), 1);
+        for (sample, expected) in samples.iter().zip(&together) {
+            let (alone, _) = run_all(other.as_mut(), &infer, std::slice::from_ref(sample));
+            assert_eq!(&bits(&alone[0]), expected, "{} alone, one thread", infer.mode());
+        }
+    }
+}
+
+#[test]
+fn options_that_are_equal_have_equal_scores() {
+    let directory = tempfile::tempdir().unwrap();
+    TinyModel::default().write(directory.path());
+    let mut engine = load(directory.path(), 2);
+    let (results, _) = run_all(engine.as_mut(), &InferSpec::Ppl, &samples(&InferSpec::Ppl));
+    for result in results {
+        let Outcome::Ppl(scores) = result.outcome else { panic!("{result:?}") };
+        assert_eq!(scores[0], scores[2]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Scores and texts of the same model as OpenCompass and lm-eval printed them.
+
+use crate::support::{
+    gen_spec, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
+};
+use compass_common::engine::Engine;
+use compass_common::plan::{BosPolicy, InferSpec, Sample};
+use compass_common::result::Outcome;
+use compass_engine::DeviceChoice;
+use serde_json::Value;
+
+/// The peers' limit: longer than any prompt here, and longer than the model was trained for.
+const MAX_SEQ_LEN: u32 = 4096;
+
+fn engine() -> Option<Box<dyn Engine>> {
+    let model = shared("models/stories260K-hf")?;
+    let plan = plan(&model, BosPolicy::Auto, Some(MAX_SEQ_LEN));
+    let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 2).unwrap();
+    assert!(engine.facts().notes.iter().any(|note| note.contains("512 positions")), "{:?}", engine.facts());
+    Some(engine)
+}
+
+/// Every label's PPL of a predictions file, whose prompts are whole texts.
+fn compare_ppl(file: &str) {
+    let (Some(mut engine), Some(path)) = (engine(), shared(&format!("golden/opencompass/{file}"))) else { return };
+    let predictions = read_json(&path);
+    let labelled = |row: &Value| {
+        let fields = row.as_object().unwrap().iter().filter(|(key, _)| key.starts_with("label: "));
+        fields
+            .map(|(_, field)| (field["prompt"].as_str().unwrap().to_owned(), field["PPL"].as_f64().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = predictions.as_object().unwrap().values().map(labelled).collect();
+    let sample = |(index, row): (usize, &Vec<(String, f64)>)| {
+        ppl_sample(index, &row.iter().map(|(prompt, _)| prompt.as_str()).collect::<Vec<_>>())
+    };
+    let samples: Vec<Sample> = rows.iter().enumerate().map(sample).collect();
+    let (results, _) = run_all(engine.as_mut(), &InferSpec::Ppl, &samples);
+    let mut worst = 0f64;
+    for (row, result) in rows.iter().zip(&results) {
+        let Outcome::Ppl(scores) = &result.outcome else { panic!("{result:?}") };
+        assert_eq!(scores.len(), row.len());
+        assert!(!row.is_empty());
+        worst = scores.iter().zip(row).fold(worst, |worst, (score, (_, ppl))| worst.max((score.mean() - ppl).abs()));
+    }
+    eprintln!("{file}: {} samples, worst difference of a PPL {worst:.2e}", rows.len());
+    assert!(worst < 1e-4, "{worst}");
+}
+
+#[test]
+fn opencompass_ppl_piqa() {
+    compare_ppl("piqa_ppl_1cf9f0/predictions/piqa.json");
+}
+
+#[test]
+fn opencompass_ppl_hellaswag_and_five_shot_mmlu() {
+    compare_ppl("hellaswag_ppl_47bff9/predictions/hellaswag.json");
+    compare_ppl("mmlu_ppl_ac766d/predictions/lukaemon_mmlu_virology.json");
+}
+
+/// Log-likelihoods and greediness of a samples file.
+fn compare_loglikelihood(file: &str) {
+    let (Some(mut engine), Some(path)) = (engine(), shared(&format!("golden/lm-eval/{file}"))) else { return };
+    let rows = read_jsonl(&path);
+    let arguments = |row: &Value| {
+        let of = |argument: &Value, key: &str| argument[key].as_str().unwrap().to_owned();
+        let arguments = row["arguments"].as_object().unwrap().values();
+        arguments.map(|argument| (of(argument, "arg_0"), of(argument, "arg_1"))).collect::<Vec<_>>()
+    };
+    let samples: Vec<Sample> = rows
+        .iter()
+        .enumerate()
+        .map(|(index, row)| {
+            let arguments = arguments(row);
+            assert!(arguments.iter().all(|(context, _)| *context == arguments[0].0));
+            let continuations: Vec<&str> = arguments.iter().map(|(_, continuation)| continuation.as_str()).collect();
+            loglikelihood_sample(index, &arguments[0].0, &continuations)
+        })
+        .collect();
+    let (results, _) = run_all(engine.as_mut(), &InferSpec::Loglikelihood, &samples);
+    let (mut worst, mut greedy) = (0f64, 0);
+    for (row, result) in rows.iter().zip(&results) {
+        let Outcome::Loglikelihood(scores) = &result.outcome else { panic!("{result:?}") };
+        let expected = row["resps"].as_array().unwrap();
+        assert_eq!(scores.len(), expected.len());
+        for (score, expected) in scores.iter().zip(expected) {
+            let sum: f64 = expected[0][0].as_str().unwrap().parse().unwrap();
+            worst = worst.max((score.sum - sum).abs() / f64::from(score.tokens));
+            assert_eq!(score.is_greedy, expected[0][1] == "True", "{row}");
+            greedy += usize::from(score.is_greedy);
+        }
+    }
+    eprintln!("{file}: {} samples, {greedy} greedy options, worst difference per token {worst:.2e}", rows.len());
+    assert!(worst < 1e-4, "{worst}");
+}
+
+#[test]
+fn lm_eval_multiple_choice() {
+    compare_loglikelihood("samples_g_piqa.jsonl");
+    compare_loglikelihood("samples_g_arc_easy.jsonl");
+    // Its contexts end in a space: the one that moves to the continuation.
+    compare_loglikelihood("samples_g_winogrande.jsonl");
+}
+
+#[test]
+fn lm_eval_five_shots() {
+    compare_loglikelihood("samples_g_hellaswag5.jsonl");
+    compare_loglikelihood("samples_g_mmlu_virology.jsonl");
+}
+
+#[test]
+fn lm_eval_last_words() {
+    compare_loglikelihood("samples_g_lambada.jsonl");
+}
+
+#[test]
+fn opencompass_generation() {
+    let (Some(mut engine), Some(path)) = (engine(), shared("golden/opencompass/piqa_gen_1194eb/predictions/piqa.json"))
+    else {
+        return;
+    };
+    let predictions = read_json(&path);
+    let rows: Vec<&Value> = predictions.as_object().unwrap().values().collect();
+    let prompt = |(index, row): (usize, &&Value)| prompt_sample(index, row["origin_prompt"].as_str().unwrap());
+    let samples: Vec<Sample> = rows.iter().enumerate().map(prompt).collect();
+    // 24 tokens is what the reference runs used where the configuration says nothing.
+    let (results, _) = run_all(engine.as_mut(), &gen_spec(24, &[]), &samples);
+    for (row, result) in rows.iter().zip(&results) {
+        let Outcome::Generated(generation) = &result.outcome else { panic!("{result:?}") };
+        assert_eq!(generation.text, row["prediction"].as_str().unwrap(), "{row}");
+    }
+    assert_eq!(rows.len(), 40);
+}

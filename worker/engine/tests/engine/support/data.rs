@@ -1,0 +1,26 @@
+//! Reference data beside the checkout; a test without it says so and passes over.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A path of the shared data, or `None` with a line on standard error.
+pub(crate) fn shared(relative: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("COMPASS_SHARED").map(PathBuf::from);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let places = [root, Some(workspace.join("shared")), Some(workspace.join("../shared"))];
+    let found = places.into_iter().flatten().map(|place| place.join(relative)).find(|path| path.exists());
+    if found.is_none() {
+        eprintln!("skipped: {relative} is not in shared/ beside the workspace nor in $COMPASS_SHARED");
+    }
+    found
+}
+
+/// A JSON file.
+pub(crate) fn read_json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// The documents of a JSON lines file.
+pub(crate) fn read_jsonl(path: &Path) -> Vec<Value> {
+    std::fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}

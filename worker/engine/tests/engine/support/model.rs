@@ -1,0 +1,85 @@
+//! Plans, samples and runs.
+
+use compass_common::engine::{Engine, PackSpec, Request, TokenCounters};
+use compass_common::plan::{
+    Body, BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt, OptionText, Sample,
+};
+use compass_common::prompt::{Prompt, ShotFormat};
+use compass_common::result::SampleResult;
+use serde_json::json;
+use std::path::Path;
+
+/// A plan for the model in `directory`, in fp32.
+pub(crate) fn plan(directory: &Path, bos: BosPolicy, max_seq_len: Option<u32>) -> ModelPlan {
+    let path = directory.to_str().unwrap().to_owned();
+    ModelPlan {
+        abbr: "under-test".into(),
+        kind: ModelKind::Hf,
+        tokenizer_path: path.clone(),
+        path,
+        max_seq_len,
+        max_out_len: 16,
+        dtype: Dtype::Float32,
+        bos,
+        profile: NumericProfile::Canonical,
+        stop_words: Vec::new(),
+        num_gpus: 0,
+    }
+}
+
+/// Generation of at most `max_out_len` tokens.
+pub(crate) fn gen_spec(max_out_len: u32, stop: &[&str]) -> InferSpec {
+    InferSpec::Gen { max_out_len: Some(max_out_len), stop: stop.iter().map(ToString::to_string).collect() }
+}
+
+fn sample(index: usize, body: Body) -> Sample {
+    Sample { index: index as u32, gold: json!(0), shots: Vec::new(), body }
+}
+
+/// A `ppl` sample of whole texts.
+pub(crate) fn ppl_sample(index: usize, texts: &[&str]) -> Sample {
+    let option = |(label, text): (usize, &&str)| OptionPrompt { label: json!(label), prompt: Prompt::question(*text) };
+    sample(index, Body::Ppl { options: texts.iter().enumerate().map(option).collect() })
+}
+
+/// A `loglikelihood` sample of one context and its continuations.
+pub(crate) fn loglikelihood_sample(index: usize, context: &str, continuations: &[&str]) -> Sample {
+    let option = |(label, text): (usize, &&str)| OptionText {
+        label: json!(label),
+        continuation: (*text).to_owned(),
+        length: text.chars().count() as u32,
+    };
+    let options = continuations.iter().enumerate().map(option).collect();
+    sample(index, Body::Loglikelihood { context: Prompt::question(context), options })
+}
+
+/// A sample to generate from.
+pub(crate) fn prompt_sample(index: usize, text: &str) -> Sample {
+    sample(index, Body::Gen { prompt: Prompt::question(text) })
+}
+
+/// Runs samples without shots; results in the order of the samples.
+pub(crate) fn run_all(
+    engine: &mut dyn Engine,
+    infer: &InferSpec,
+    samples: &[Sample],
+) -> (Vec<SampleResult>, TokenCounters) {
+    let requests = samples.iter().map(|sample| Request { sample, shots: Vec::new() }).collect::<Vec<_>>();
+    run(engine, infer, &ShotFormat::default(), &requests)
+}
+
+/// Runs requests; results in the order of the requests.
+pub(crate) fn run(
+    engine: &mut dyn Engine,
+    infer: &InferSpec,
+    shot_format: &ShotFormat,
+    requests: &[Request<'_>],
+) -> (Vec<SampleResult>, TokenCounters) {
+    let pack = PackSpec { infer: infer.clone(), shot_format: shot_format.clone() };
+    let mut results = Vec::new();
+    let counters = engine.run(&pack, requests, &mut |result| results.push(result)).unwrap();
+    let place = |result: &SampleResult| requests.iter().position(|request| request.sample.index == result.index);
+    results.sort_by_key(place);
+    assert_eq!(results.len(), requests.len());
+    (results, counters)
+}

@@ -1,0 +1,126 @@
+//! A tiny Llama with random weights and a character tokenizer, written by the test: needs no data.
+
+use super::plan;
+use compass_common::plan::{BosPolicy, ModelPlan};
+use safetensors::tensor::{Dtype, TensorView};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A model directory that a test may change before it writes it.
+pub(crate) struct TinyModel {
+    pub(crate) config: Value,
+    pub(crate) tokenizer: Value,
+    pub(crate) tokenizer_config: Value,
+    /// Name, shape and values of every tensor.
+    pub(crate) tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
+}
+
+const HIDDEN: usize = 24;
+const INNER: usize = 40;
+const HEADS: usize = 4;
+const KV_HEADS: usize = 2;
+const HEAD_DIM: usize = 6;
+const LAYERS: usize = 2;
+
+impl Default for TinyModel {
+    fn default() -> Self {
+        let mut vocab = vec!["<unk>".to_owned(), "<s>".to_owned(), "</s>".to_owned(), "\n".to_owned()];
+        vocab.extend((' '..='~').map(String::from));
+        let size = vocab.len();
+        let special = |id: usize| {
+            json!({"id": id, "content": vocab[id], "single_word": false, "lstrip": false, "rstrip": false,
+                   "normalized": false, "special": true})
+        };
+        let tokenizer = json!({
+            "version": "1.0", "truncation": null, "padding": null,
+            "added_tokens": [special(0), special(1), special(2)],
+            "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": {"type": "Fuse"},
+            "model": {"type": "BPE", "dropout": null, "unk_token": "<unk>", "continuing_subword_prefix": null,
+                      "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+                      "vocab": vocab.iter().enumerate().map(|(id, token)| (token.clone(), json!(id))).collect::<serde_json::Map<_, _>>(),
+                      "merges": []}
+        });
+        let config = json!({
+            "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN,
+            "intermediate_size": INNER, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
+            "num_key_value_heads": KV_HEADS, "head_dim": HEAD_DIM, "vocab_size": size, "max_position_embeddings": 64,
+            "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": false, "hidden_act": "silu",
+            "bos_token_id": 1, "eos_token_id": 2
+        });
+        let mut shapes = vec![
+            ("model.embed_tokens.weight".to_owned(), vec![size, HIDDEN]),
+            ("lm_head.weight".to_owned(), vec![size, HIDDEN]),
+            ("model.norm.weight".to_owned(), vec![HIDDEN]),
+        ];
+        for layer in 0..LAYERS {
+            let at = |name: &str| format!("model.layers.{layer}.{name}.weight");
+            shapes.extend([
+                (at("input_layernorm"), vec![HIDDEN]),
+                (at("post_attention_layernorm"), vec![HIDDEN]),
+                (at("self_attn.q_proj"), vec![HEADS * HEAD_DIM, HIDDEN]),
+                (at("self_attn.k_proj"), vec![KV_HEADS * HEAD_DIM, HIDDEN]),
+                (at("self_attn.v_proj"), vec![KV_HEADS * HEAD_DIM, HIDDEN]),
+                (at("self_attn.o_proj"), vec![HIDDEN, HEADS * HEAD_DIM]),
+                (at("mlp.gate_proj"), vec![INNER, HIDDEN]),
+                (at("mlp.up_proj"), vec![INNER, HIDDEN]),
+                (at("mlp.down_proj"), vec![HIDDEN, INNER]),
+            ]);
+        }
+        let mut state = 1u64;
+        let mut uniform = || {
+            // xorshift64: the numbers only need to be the same every time.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / (1u64 << 24) as f32 - 0.5
+        };
+        let tensors = shapes.into_iter().map(|(name, shape)| {
+            let centre = if name.contains("norm") { 1.0 } else { 0.0 };
+            let values = (0..shape.iter().product::<usize>()).map(|_| centre + uniform()).collect();
+            (name, (shape, values))
+        });
+        Self {
+            config,
+            tokenizer,
+            tokenizer_config: json!({"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": true}),
+            tensors: tensors.collect(),
+        }
+    }
+}
+
+impl TinyModel {
+    /// Writes every file; the weights in one file.
+    pub(crate) fn write(&self, directory: &Path) {
+        self.write_json(directory);
+        self.write_weights(&directory.join("model.safetensors"), |_| true);
+    }
+
+    /// Writes everything but the weights.
+    pub(crate) fn write_json(&self, directory: &Path) {
+        let files = [
+            ("config.json", &self.config),
+            ("tokenizer.json", &self.tokenizer),
+            ("tokenizer_config.json", &self.tokenizer_config),
+        ];
+        for (name, value) in files {
+            std::fs::write(directory.join(name), value.to_string()).unwrap();
+        }
+    }
+
+    /// Writes the tensors that `wanted` picks, as f32.
+    pub(crate) fn write_weights(&self, path: &Path, wanted: impl Fn(&str) -> bool) {
+        let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+        let picked = self.tensors.iter().filter(|(name, _)| wanted(name));
+        let stored = picked.map(|(name, (shape, values))| (name, shape, bytes(values))).collect::<Vec<_>>();
+        let views = stored
+            .iter()
+            .map(|(name, shape, bytes)| (name.as_str(), TensorView::new(Dtype::F32, (*shape).clone(), bytes).unwrap()));
+        safetensors::serialize_to_file(views, None, path).unwrap();
+    }
+}
+
+/// A plan for a tiny model that the tokenizer's own rule opens with BOS.
+pub(crate) fn tiny_plan(directory: &Path) -> ModelPlan {
+    plan(directory, BosPolicy::Auto, None)
+}
