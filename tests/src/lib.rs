@@ -3,10 +3,12 @@
 //! Tests wait for conditions, never for times. The programs under test are those of this build: `deploy/test.sh` builds
 //! them first.
 
+mod echo;
 mod job;
 mod processes;
 mod shared;
 
+pub use echo::{SAMPLES, configuration, echo_job};
 pub use job::{Finished, Job, Running};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use shared::shared;

@@ -1,0 +1,64 @@
+//! A job on the echo engine: three kinds of requests, no libtorch, and delays on demand, so that kills hit mid-run.
+
+use crate::job::Job;
+use std::fmt::Write as _;
+
+/// Samples of each of the two data sets.
+pub const SAMPLES: u32 = 120;
+
+const DATASETS: &str = r#"
+[[model]]
+abbr = "echo"
+type = "echo"
+
+[[dataset]]
+abbr = "choice_ppl"
+reader_cfg = { input_columns = ["q", "a", "b"], output_column = "label" }
+[dataset.test]
+path = "rows.jsonl"
+[dataset.train]
+path = "rows.jsonl"
+[dataset.infer_cfg]
+retriever = { type = "fix_k", ids = [0, 1] }
+inferencer = "ppl"
+[dataset.infer_cfg.ice_template]
+0 = "{q} {a}"
+1 = "{q} {b}"
+[dataset.infer_cfg.prompt_template]
+0 = "Header\n</E>{q} {a}"
+1 = "Header\n</E>{q} {b}"
+[dataset.eval_cfg]
+evaluator = "acc"
+
+[[dataset]]
+abbr = "answer_gen"
+reader_cfg = { input_columns = ["q"], output_column = "a" }
+[dataset.test]
+path = "rows.jsonl"
+[dataset.infer_cfg]
+retriever = "zero"
+inferencer = { type = "gen", max_out_len = 8 }
+prompt_template = "{q}"
+[dataset.eval_cfg]
+evaluator = "em"
+"#;
+
+/// The job; `master` is the body of its `[master]` table, `infer` that of `[infer]` and what is below.
+pub fn echo_job(delay_ms: u32, master: &str, infer: &str) -> Job {
+    let mut job = Job::new(&configuration(master, infer));
+    let mut rows = String::new();
+    for at in 0..SAMPLES {
+        let label = at % 2;
+        // Writing to a string cannot fail.
+        let _ =
+            writeln!(rows, r#"{{"q": "What is {at}?", "a": "one of {at}", "b": "two é of {at}", "label": {label}}}"#);
+    }
+    job.write("rows.jsonl", &rows);
+    job.set_env("COMPASS_ECHO_DELAY_MS", &delay_ms.to_string());
+    job
+}
+
+/// The configuration of [`echo_job`].
+pub fn configuration(master: &str, infer: &str) -> String {
+    format!("\n[master]\n{master}\n{DATASETS}\n{infer}\n")
+}

@@ -1,0 +1,242 @@
+//! Exactly once, whatever dies: real processes on the echo engine, real `kill -9`, and bytes compared.
+
+use compass_tests::{Job, SAMPLES, children_of, configuration, echo_job, is_alive, kill, program, wait_until};
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+type Tree = BTreeMap<String, Vec<u8>>;
+
+/// `results/` and `predictions/` of a run that nothing disturbed.
+fn undisturbed() -> (Tree, Tree) {
+    let job = echo_job(0, "", "");
+    job.run(&[]).expect(0);
+    (job.tree("results"), job.tree("predictions"))
+}
+
+fn assert_same(job: &Job, expected: &(Tree, Tree)) {
+    assert_eq!(job.tree("results"), expected.0);
+    assert_eq!(job.tree("predictions"), expected.1);
+}
+
+/// Waits until some samples are durable but far from all.
+fn wait_for_progress(job: &Job) {
+    let begun = wait_until("the ledger exists", || (job.ledger_bytes() > 0).then(|| job.ledger_bytes()));
+    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
+}
+
+/// The agent and the engines of a master.
+fn family(master: u32) -> (u32, Vec<u32>) {
+    let agent = wait_until("the agent runs", || children_of(master).first().copied());
+    let engines = wait_until("engines run", || Some(children_of(agent)).filter(|engines| !engines.is_empty()));
+    (agent, engines)
+}
+
+#[test]
+fn no_number_depends_on_workers_or_partitioner() {
+    let expected = undisturbed();
+    let settings = [
+        (1, "[infer.partitioner]\ntype = \"naive\""),
+        (2, "[infer.partitioner]\ntype = \"naive\""),
+        (5, "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 40\ngen_task_coef = 3"),
+        (2, "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 90\nstrategy = \"split\""),
+        (5, "[infer.partitioner]\ntype = \"num_worker\""),
+        (2, "[infer.partitioner]\ntype = \"num_worker\"\nnum_split = 7\nmin_task_size = 2"),
+        (1, "[infer.partitioner]\ntype = \"balanced\""),
+        (5, ""),
+    ];
+    for (workers, partitioner) in settings {
+        let job = echo_job(0, "", partitioner);
+        job.run(&["--max-num-workers", &workers.to_string()]).expect(0);
+        assert_same(&job, &expected);
+    }
+}
+
+#[test]
+fn a_killed_engine_loses_nothing() {
+    let expected = undisturbed();
+    let job = echo_job(15, "", "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    let (agent, engines) = family(master.pid());
+    kill(engines[0], "KILL");
+    wait_until("the engine is replaced", || {
+        let now = children_of(agent);
+        (now.len() == engines.len() && !now.contains(&engines[0])).then_some(())
+    });
+    master.finish().expect(0);
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn a_killed_agent_loses_nothing() {
+    let expected = undisturbed();
+    let job = echo_job(15, "", "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    let (agent, engines) = family(master.pid());
+    kill(agent, "KILL");
+    wait_until("its engines end with it", || engines.iter().all(|&engine| !is_alive(engine)).then_some(()));
+    master.finish().expect(0);
+    assert_same(&job, &expected);
+    let facts = job.facts();
+    let deaths: u64 = facts["workers"].as_object().unwrap().values().map(|w| w["deaths"].as_u64().unwrap()).sum();
+    assert_eq!(deaths, 1, "{facts}");
+}
+
+#[test]
+fn a_killed_master_resumes_and_repeats_at_most_what_was_in_flight() {
+    let expected = undisturbed();
+    let job = echo_job(15, "", "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    let (agent, engines) = family(master.pid());
+    master.signal("KILL");
+    assert_eq!(master.finish().code, None);
+    wait_until("old workers are gone", || {
+        (!is_alive(agent) && engines.iter().all(|&engine| !is_alive(engine))).then_some(())
+    });
+    job.run(&["--max-num-workers", "2", "-r"]).expect(0);
+    assert_same(&job, &expected);
+    assert_eq!(job.runs().len(), 1, "resumed in its own folder");
+    let facts = job.facts();
+    let (resumed, results) = (facts["resumed_samples"].as_u64().unwrap(), results_received(&facts));
+    assert!(resumed > 0 && resumed < 2 * u64::from(SAMPLES), "{facts}");
+    assert_eq!(resumed + results, 2 * u64::from(SAMPLES), "what was durable was not run again: {facts}");
+    assert_eq!(facts["epoch"], 2);
+}
+
+fn results_received(facts: &serde_json::Value) -> u64 {
+    facts["workers"].as_object().unwrap().values().map(|worker| worker["results"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_run_resumes_without_its_store() {
+    let expected = undisturbed();
+    let job = echo_job(15, "", "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    master.signal("KILL");
+    master.finish();
+    std::fs::remove_dir_all(job.path("state")).unwrap();
+    job.run(&["-r"]).expect(0);
+    assert_same(&job, &expected);
+    assert!(job.facts()["resumed_samples"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn ctrl_c_stops_cleanly_and_says_how_to_resume() {
+    let expected = undisturbed();
+    let job = echo_job(15, "", "");
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let arguments: &[&str] = if signal == "INT" { &[] } else { &["-r"] };
+        let master = job.start(arguments);
+        let before = job.ledger_bytes();
+        wait_until("more samples are durable", || (job.ledger_bytes() > before + 400).then_some(()));
+        let (agent, _) = family(master.pid());
+        master.signal(signal);
+        let finished = master.finish().expect(code);
+        let name = job.latest().file_name().unwrap().to_string_lossy().into_owned();
+        let hint = format!("resume with: compass-master --config eval.toml -r {name}");
+        assert!(finished.stderr.contains(&hint), "{}", finished.stderr);
+        assert!(!is_alive(agent));
+    }
+    job.run(&["-r"]).expect(0);
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn a_second_master_on_the_same_run_is_told_who_has_it() {
+    let job = echo_job(15, "", "");
+    let first = job.start(&[]);
+    wait_for_progress(&job);
+    let second = job.run(&["-r"]).expect(3);
+    let holder = format!("another master works on this run: process {}", first.pid());
+    assert!(second.stderr.contains(&holder), "{}", second.stderr);
+    first.finish().expect(0);
+}
+
+#[test]
+fn a_finished_run_scores_again_without_a_worker() {
+    let job = echo_job(0, "", "");
+    job.run(&["-m", "infer"]).expect(0);
+    assert!(job.tree("results").is_empty());
+    job.run(&["-m", "eval", "-r"]).expect(0);
+    let results = job.tree("results");
+    assert_eq!(results.len(), 2);
+    job.run(&["-r"]).expect(0);
+    assert_eq!(job.tree("results"), results);
+    assert!(job.facts()["workers"].as_object().unwrap().is_empty(), "nothing was left to run");
+    let shown = job.run(&["-m", "viz", "-r"]).expect(0);
+    assert!(shown.stdout.contains("choice_ppl"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_poison_sample_fails_alone_and_by_name() {
+    let mut job = echo_job(0, "", "");
+    job.set_env("COMPASS_ECHO_DIE_ON", "What is 77?");
+    job.run(&[]).expect(1);
+    for dataset in ["choice_ppl", "answer_gen"] {
+        let result = job.result("echo", dataset);
+        assert_eq!((&result["scored"], &result["failed"]), (&(SAMPLES - 1).into(), &1.into()), "{result}");
+        let failed = result["failed_samples"].as_object().unwrap();
+        assert_eq!(failed.keys().collect::<Vec<_>>(), ["77"]);
+    }
+}
+
+#[test]
+fn workers_started_by_hand_join_a_master_that_launches_none() {
+    let expected = undisturbed();
+    let job = echo_job(0, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
+    let master = job.command(&[]).stderr(Stdio::from(std::fs::File::create(job.path("err")).unwrap())).spawn().unwrap();
+    let address = wait_until("the master says where it listens", || {
+        let text = std::fs::read_to_string(job.path("err")).unwrap_or_default();
+        Some(text.lines().find_map(|line| line.split_once("compass-worker --master "))?.1.trim().to_owned())
+    });
+    let worker = Command::new(program("compass-worker")).args(["--master", &address, "--slots", "3"]).output().unwrap();
+    assert_eq!(worker.status.code(), Some(0), "{}", String::from_utf8_lossy(&worker.stderr));
+    assert_eq!(master.wait_with_output().unwrap().status.code(), Some(0));
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn a_worker_by_hand_survives_its_master_and_goes_on_with_the_next() {
+    let expected = undisturbed();
+    let runner = "[infer.runner]\ntype = \"none\"";
+    let job = echo_job(15, "", runner);
+    // A port of our own, so that the second master listens where the first one did.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    job.configure(&configuration(&format!("listen = \"127.0.0.1:{port}\""), runner));
+    let master = job.start(&[]);
+    let mut worker = Command::new(program("compass-worker"));
+    worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]).env("COMPASS_ECHO_DELAY_MS", "15");
+    let mut worker = worker.stderr(Stdio::null()).spawn().unwrap();
+    wait_for_progress(&job);
+    master.signal("KILL");
+    master.finish();
+    job.run(&["-r"]).expect(0);
+    assert_eq!(worker.wait().unwrap().code(), Some(0));
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_it_resumes() {
+    let expected = undisturbed();
+    let job = echo_job(5, "", "");
+    // No file may be written beyond its first 4 KiB from now on: what a full disk looks like to the ledger.
+    let mut limited = Command::new("bash");
+    let master = program("compass-master").display().to_string();
+    limited.arg("-c").arg(format!("trap '' XFSZ; exec {master} --config eval.toml --max-num-workers 2"));
+    limited.current_dir(job.path(".")).env("COMPASS_WORKER", program("compass-worker"));
+    limited.env("COMPASS_ECHO_DELAY_MS", "5").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let limited = limited.spawn().unwrap();
+    wait_for_progress(&job);
+    let limit = ["--pid", &limited.id().to_string(), "--fsize=4096"];
+    assert!(Command::new("prlimit").args(limit).status().unwrap().success());
+    let output = limited.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains("nothing more can be made durable: cannot"), "{stderr}");
+    assert!(stderr.contains("resume with: compass-master --config eval.toml -r "), "{stderr}");
+    job.run(&["-r"]).expect(0);
+    assert_same(&job, &expected);
+}
