@@ -1,0 +1,100 @@
+//! Results gathered into frames: few frames when results come fast, no waiting when they come slowly.
+//!
+//! Pure. A frame's encoding stays below the protocol's limit: a batch closes at [`BATCH_BYTES`], and the one result that
+//! may take it beyond is smaller than [`LARGE_RESULT_BYTES`]; a larger one travels apart.
+
+use super::grants::GrantKey;
+use compass_proto::v1::SampleResult;
+use prost::Message;
+use std::collections::BTreeMap;
+
+/// A result whose encoding is larger is uploaded instead.
+pub(super) const LARGE_RESULT_BYTES: usize = 128 * 1024;
+const BATCH_BYTES: usize = 100 * 1024;
+const BATCH_SAMPLES: usize = 64;
+/// How long the first result of a batch waits for company.
+const BATCH_MS: u64 = 50;
+
+#[derive(Debug)]
+struct Batch {
+    results: Vec<SampleResult>,
+    bytes: usize,
+    due_ms: u64,
+}
+
+/// Open batches by grant.
+#[derive(Debug, Default)]
+pub(super) struct Batches(BTreeMap<GrantKey, Batch>);
+
+impl Batches {
+    /// Adds a result; returns the batch when it is large enough to go.
+    pub(super) fn add(&mut self, grant: GrantKey, result: SampleResult, now_ms: u64) -> Option<Vec<SampleResult>> {
+        let due_ms = now_ms + BATCH_MS;
+        let batch = self.0.entry(grant).or_insert(Batch { results: Vec::new(), bytes: 0, due_ms });
+        batch.bytes += result.encoded_len();
+        batch.results.push(result);
+        let closed = batch.results.len() >= BATCH_SAMPLES || batch.bytes >= BATCH_BYTES;
+        closed.then(|| self.take(grant)).flatten()
+    }
+
+    /// The open batch of a grant.
+    pub(super) fn take(&mut self, grant: GrantKey) -> Option<Vec<SampleResult>> {
+        self.0.remove(&grant).map(|batch| batch.results)
+    }
+
+    /// A grant whose batch has waited long enough.
+    pub(super) fn due(&self, now_ms: u64) -> Option<GrantKey> {
+        self.0.iter().find(|(_, batch)| batch.due_ms <= now_ms).map(|(grant, _)| *grant)
+    }
+
+    /// When the next batch is due.
+    pub(super) fn next_due_ms(&self) -> Option<u64> {
+        self.0.values().map(|batch| batch.due_ms).min()
+    }
+
+    /// Grants with an open batch.
+    pub(super) fn grants(&self) -> Vec<GrantKey> {
+        self.0.keys().copied().collect()
+    }
+
+    /// Drops everything.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::ids::{Attempt, Epoch, TaskId};
+    use compass_proto::MAX_FRAME_BYTES;
+    use compass_proto::v1::sample_result::Outcome;
+
+    const GRANT: GrantKey = GrantKey { epoch: Epoch(1), task: TaskId(2), attempt: Attempt(3) };
+
+    fn result(index: u32, bytes: usize) -> SampleResult {
+        SampleResult { index, outcome: Some(Outcome::Failed("x".repeat(bytes))), ..Default::default() }
+    }
+
+    #[test]
+    fn a_batch_goes_when_it_is_long_or_old() {
+        let mut batches = Batches::default();
+        for index in 0..BATCH_SAMPLES as u32 - 1 {
+            assert!(batches.add(GRANT, result(index, 5), 1_000 + u64::from(index)).is_none());
+        }
+        assert_eq!(batches.next_due_ms(), Some(1_050));
+        assert_eq!(batches.due(1_049), None);
+        assert_eq!(batches.due(1_050), Some(GRANT));
+        assert_eq!(batches.add(GRANT, result(99, 5), 1_049).map(|batch| batch.len()), Some(BATCH_SAMPLES));
+        assert_eq!(batches.next_due_ms(), None);
+    }
+
+    #[test]
+    fn the_largest_batch_fits_a_frame() {
+        let mut batches = Batches::default();
+        assert!(batches.add(GRANT, result(0, BATCH_BYTES - 100), 0).is_none());
+        let batch = batches.add(GRANT, result(1, LARGE_RESULT_BYTES - 20), 0).unwrap();
+        let bytes: usize = batch.iter().map(|result| result.encoded_len() + 8).sum();
+        assert!(bytes + 1024 < MAX_FRAME_BYTES, "{bytes}");
+    }
+}

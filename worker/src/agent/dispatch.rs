@@ -1,0 +1,125 @@
+//! Which slot runs what next.
+
+use super::grants::{GrantKey, Held};
+use super::session::{Agent, UnitOrder};
+use super::shard::Shard;
+use super::slots::Busy;
+use crate::engine_child::HAS_ENGINE;
+use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
+use compass_common::engine::PackSpec;
+use compass_common::ids::UnitId;
+use compass_common::plan::{ModelKind, Plan, Unit};
+use std::sync::Arc;
+
+/// Position in the plan of a unit's model.
+fn model_of(plan: &Plan, unit: UnitId) -> u32 {
+    unit.0 / plan.datasets.len().max(1) as u32
+}
+
+impl Agent {
+    /// Gives every idle slot a pack, as far as lease, outbox and drain allow.
+    pub(super) fn dispatch(&mut self, now_ms: u64) {
+        let Some(terms) = &self.terms else { return };
+        let (active, head) = (terms.active_slots, terms.plan);
+        let Some(plan) = self.plan.clone() else {
+            self.fetch(head);
+            return;
+        };
+        if self.drain.is_some() || !self.lease.may_start(now_ms) || self.outbox.is_full() {
+            return;
+        }
+        for slot in 0..active {
+            if self.slots[slot].busy.is_none() {
+                self.feed(slot, active, &plan, now_ms);
+            }
+        }
+        self.fetch_ahead(&plan);
+    }
+
+    fn feed(&mut self, slot: usize, active: usize, plan: &Plan, now_ms: u64) {
+        while let Some(grant) = self.choose_grant(slot, active, plan) {
+            match self.start_pack(slot, grant, plan, now_ms) {
+                Ok(()) => return,
+                Err(reason) => self.fail(grant, false, reason),
+            }
+        }
+    }
+
+    /// The grant that the slot works on; else the oldest that no active slot has, those for its resident model first.
+    fn choose_grant(&self, slot: usize, active: usize, plan: &Plan) -> Option<GrantKey> {
+        let resident = self.slots[slot].resident;
+        let open = || self.grants.iter().filter(|held| held.has_waiting());
+        let own = open().find(|held| held.slot == Some(slot));
+        let free = || open().filter(|held| held.slot.is_none_or(|other| other >= active));
+        let warm = || free().find(|held| Some(model_of(plan, held.unit)) == resident);
+        own.or_else(warm).or_else(|| free().next()).map(|held| held.key)
+    }
+
+    /// Sends the grant's next pack to the slot, or asks for the part that it needs.
+    fn start_pack(&mut self, slot: usize, grant: GrantKey, plan: &Plan, now_ms: u64) -> Result<(), String> {
+        let Some(held) = self.grants.get(grant) else { return Ok(()) };
+        let unit = plan.unit(held.unit).ok_or_else(|| format!("the plan has no unit {}", held.unit))?;
+        let pack = held.next_pack(unit.dataset).ok_or_else(|| missing_sample(held, &unit))?;
+        if unit.model.kind != ModelKind::Echo && !HAS_ENGINE {
+            return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
+        }
+        let order = self.unit_order(&unit)?;
+        let part = self.parts.get(&pack.part);
+        if let Some(held) = self.grants.get_mut(grant) {
+            held.slot = Some(slot);
+            held.shard.get_or_insert_with(|| Shard::new(&unit.dataset.eval));
+        }
+        let Some(part) = part else {
+            self.fetch(pack.part);
+            return Ok(());
+        };
+        self.last_pack += 1;
+        let id = self.last_pack;
+        let state = &mut self.slots[slot];
+        let submitted = state.slot.submit(PackOrder {
+            id,
+            model: order.model,
+            spec: order.spec,
+            part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
+            samples: pack.samples.clone(),
+        });
+        if !submitted {
+            return Err(format!("slot {slot} takes no packs"));
+        }
+        if let Some(held) = self.grants.get_mut(grant) {
+            held.begun(&pack.samples);
+        }
+        let model = model_of(plan, unit.id);
+        state.busy = Some(Busy { pack: id, grant, model, samples: pack.samples, part, since_ms: now_ms, stale: false });
+        Ok(())
+    }
+
+    fn unit_order(&mut self, unit: &Unit<'_>) -> Result<UnitOrder, String> {
+        if let Some(order) = self.unit_orders.get(&unit.id) {
+            return Ok(order.clone());
+        }
+        let spec = PackSpec { infer: unit.dataset.infer.clone(), shot_format: unit.dataset.shot_format.clone() };
+        let model = serde_json::to_vec(unit.model).map_err(|error| error.to_string())?;
+        let model = ModelOrder { plan: model, device: self.options.device.clone() };
+        let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
+        let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };
+        self.unit_orders.insert(unit.id, order.clone());
+        Ok(order)
+    }
+
+    /// Asks for the parts that grants in waiting will need first, while that costs nobody his own.
+    fn fetch_ahead(&mut self, plan: &Plan) {
+        let waiting = self.grants.iter().filter(|held| held.slot.is_none() && held.has_waiting());
+        let packs = waiting.filter_map(|held| held.next_pack(plan.unit(held.unit)?.dataset));
+        let digests: Vec<_> = packs.map(|pack| pack.part).collect();
+        for digest in digests {
+            if self.parts.has_room() && self.parts.get(&digest).is_none() {
+                self.fetch(digest);
+            }
+        }
+    }
+}
+
+fn missing_sample(held: &Held, unit: &Unit<'_>) -> String {
+    format!("the grant of task {} holds samples that {} does not have", held.key.task, unit.dataset.abbr)
+}

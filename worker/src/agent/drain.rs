@@ -1,0 +1,49 @@
+//! Going in good order: what has begun is finished and handed in, nothing new is begun.
+
+use super::ending::Ending;
+use super::session::Agent;
+use compass_proto::v1;
+use v1::worker_frame::Body;
+
+/// How long the master may take to acknowledge what was handed in at the end.
+const HAND_IN_MS: u64 = 10_000;
+
+/// A drain under way.
+#[derive(Debug)]
+pub(super) struct Drain {
+    pub(super) ending: Ending,
+    /// Since when nothing runs any more.
+    idle_since_ms: Option<u64>,
+}
+
+impl Agent {
+    /// Begins to drain; `ending` is how it will have ended.
+    pub(super) fn start_drain(&mut self, ending: Ending, reason: &str) {
+        if self.drain.is_some() {
+            return;
+        }
+        tracing::info!(reason, "draining");
+        self.drain = Some(Drain { ending, idle_since_ms: None });
+        if self.terms.is_some() {
+            self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }), Vec::new());
+            self.say_credit();
+        }
+    }
+
+    /// Ends the agent when the drain is complete, or has waited for the master long enough.
+    pub(super) fn check_drained(&mut self, now_ms: u64) {
+        let busy = self.slots.iter().any(|slot| slot.busy.is_some());
+        if self.drain.is_none() || busy {
+            return;
+        }
+        for grant in self.batches.grants() {
+            self.hand_in_batch(grant);
+        }
+        let handed_in = self.outbox.is_empty();
+        let Some(drain) = &mut self.drain else { return };
+        let since = *drain.idle_since_ms.get_or_insert(now_ms);
+        if handed_in || now_ms >= since + HAND_IN_MS {
+            self.ending = Some(drain.ending.clone());
+        }
+    }
+}

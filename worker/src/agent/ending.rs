@@ -1,0 +1,53 @@
+//! Why an agent ends, and what its exit code says of it.
+
+use std::fmt;
+use std::time::Duration;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The master has no more work.
+    Shutdown { reason: String },
+    /// The master told this worker to finish what it had begun and go.
+    Drained,
+    /// The launcher at the other end of standard input is gone.
+    ParentGone,
+    /// No master answered for so long.
+    MasterLost { after: Duration },
+    /// The master will not have this worker.
+    Refused { reason: String },
+    /// SIGINT (2) or SIGTERM (15).
+    Signal(u8),
+    /// The agent could not so much as start.
+    Broken { reason: String },
+}
+
+impl Ending {
+    /// The process's exit code.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Shutdown { .. } | Self::Drained | Self::ParentGone => 0,
+            Self::Broken { .. } => 1,
+            Self::MasterLost { .. } => 3,
+            Self::Refused { .. } => 4,
+            Self::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shutdown { reason } => write!(f, "shut down by the master: {reason}"),
+            Self::Drained => f.write_str("drained by the master"),
+            Self::ParentGone => f.write_str("the launcher is gone"),
+            Self::MasterLost { after } => {
+                let seconds = after.as_secs();
+                write!(f, "no master answered for {seconds} s; is it running, and is --master its address?")
+            }
+            Self::Refused { reason } => write!(f, "refused by the master: {reason}"),
+            Self::Signal(signal) => write!(f, "ended by signal {signal}"),
+            Self::Broken { reason } => write!(f, "cannot start: {reason}"),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What happens to an agent, one at a time.
+
+use super::bulk::BulkError;
+use super::link::LinkEvent;
+use crate::engine_link::SlotReport;
+use compass_common::ids::Digest;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// Of the connection with this number; those of an older one are stale.
+    Link { link: u64, event: LinkEvent },
+    /// A slot's child or pack.
+    Slot(SlotReport),
+    /// Content that was asked for; checked against its digest.
+    Fetched { digest: Digest, content: Result<Vec<u8>, BulkError> },
+    /// The attachments of an outbox entry are at the master, or not.
+    Uploaded { link: u64, seq: u64, done: Result<(), BulkError> },
+    /// SIGINT or SIGTERM.
+    Signal(u8),
+    /// Standard input ended.
+    ParentGone,
+}
+
+impl From<SlotReport> for Event {
+    fn from(report: SlotReport) -> Self {
+        Self::Slot(report)
+    }
+}

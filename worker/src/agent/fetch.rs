@@ -1,0 +1,70 @@
+//! The plan's head and its parts: asked for when needed, kept when they come.
+
+use super::bulk::BulkError;
+use super::ending::Ending;
+use super::event::Event;
+use super::session::Agent;
+use compass_common::ids::Digest;
+use compass_common::plan::{PLAN_FORMAT, Plan};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Pause after a fetch that failed.
+const FETCH_PAUSE: Duration = Duration::from_millis(500);
+
+impl Agent {
+    /// Asks for content, unless it is on its way already or nobody can be asked.
+    pub(super) fn fetch(&mut self, digest: Digest) {
+        let Some(stream) = self.stream.as_ref().filter(|stream| stream.welcomed) else { return };
+        if !self.fetching.insert(digest) {
+            return;
+        }
+        let (bulk, events) = (stream.bulk.clone(), self.events.clone());
+        tokio::spawn(async move {
+            let content = Box::pin(bulk.fetch(digest)).await;
+            if content.is_err() {
+                tokio::time::sleep(FETCH_PAUSE).await;
+            }
+            let _ = events.send(Event::Fetched { digest, content }).await;
+        });
+    }
+
+    /// Takes what came. What did not is asked for again by whoever still needs it.
+    pub(super) fn fetched(&mut self, digest: Digest, content: Result<Vec<u8>, BulkError>) {
+        self.fetching.remove(&digest);
+        let is_head = self.terms.as_ref().is_some_and(|terms| terms.plan == digest);
+        match content {
+            Ok(bytes) if is_head => self.take_head(&bytes),
+            Ok(bytes) => {
+                if let Err(error) = self.parts.keep(digest, bytes) {
+                    self.part_is_hopeless(digest, &error.to_string());
+                }
+            }
+            Err(BulkError::Hopeless(reason)) if !is_head => self.part_is_hopeless(digest, &reason),
+            Err(error) => tracing::warn!(digest = digest.short(), %error, "fetch failed; trying again"),
+        }
+    }
+
+    fn take_head(&mut self, bytes: &[u8]) {
+        match serde_json::from_slice::<Plan>(bytes) {
+            Ok(plan) if plan.format == PLAN_FORMAT => self.plan = Some(Arc::new(plan)),
+            Ok(plan) => {
+                let reason = format!("its plan has format {}, this worker reads {PLAN_FORMAT}", plan.format);
+                self.ending = Some(Ending::Refused { reason });
+            }
+            Err(error) => self.ending = Some(Ending::Refused { reason: format!("its plan cannot be read: {error}") }),
+        }
+    }
+
+    fn part_is_hopeless(&mut self, digest: Digest, reason: &str) {
+        let Some(plan) = self.plan.clone() else { return };
+        let needs = |held: &&super::grants::Held| {
+            let pack = plan.unit(held.unit).and_then(|unit| held.next_pack(unit.dataset));
+            pack.is_some_and(|pack| pack.part == digest)
+        };
+        let failing: Vec<_> = self.grants.iter().filter(needs).map(|held| held.key).collect();
+        for grant in failing {
+            self.fail(grant, false, format!("part {} of the plan: {reason}", digest.short()));
+        }
+    }
+}

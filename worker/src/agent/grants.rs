@@ -1,0 +1,203 @@
+//! What this worker holds: grants with their samples that wait, run and are done.
+//!
+//! Pure state. A grant lives from the master's frame until its last sample is handed in, or its revocation is
+//! acknowledged. Frames may come twice: an attempt that was seen is not taken again.
+
+use super::shard::Shard;
+use super::suspects::Suspects;
+use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId};
+use compass_common::intervals::IntervalSet;
+use compass_common::plan::DatasetPlan;
+use compass_proto::{intervals_to_wire, v1};
+use std::collections::BTreeMap;
+
+/// Samples of one pack at most.
+pub(super) const PACK_SAMPLES: usize = 16;
+
+/// Identity of a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct GrantKey {
+    pub(super) epoch: Epoch,
+    pub(super) task: TaskId,
+    pub(super) attempt: Attempt,
+}
+
+/// One grant.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) key: GrantKey,
+    pub(super) unit: UnitId,
+    /// All of its samples.
+    pub(super) samples: IntervalSet,
+    waiting: IntervalSet,
+    running: IntervalSet,
+    suspects: Suspects,
+    /// Taken back: what waits was dropped, what runs is handed in.
+    pub(super) revoked: bool,
+    /// The slot that works on it.
+    pub(super) slot: Option<usize>,
+    /// `None` until the plan is known.
+    pub(super) shard: Option<Shard>,
+}
+
+/// Samples to run together, all of one part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PackChoice {
+    pub(super) part: Digest,
+    pub(super) samples: Vec<u32>,
+}
+
+impl Held {
+    /// A grant of which nothing has begun.
+    pub(super) fn new(key: GrantKey, unit: UnitId, samples: IntervalSet) -> Self {
+        let (waiting, running) = (samples.clone(), IntervalSet::new());
+        Self {
+            key,
+            unit,
+            samples,
+            waiting,
+            running,
+            suspects: Suspects::default(),
+            revoked: false,
+            slot: None,
+            shard: None,
+        }
+    }
+
+    /// Whether samples wait.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether nothing waits and nothing runs.
+    pub(super) fn is_over(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_empty()
+    }
+
+    /// The next samples in order: neighbours of one part, a suspect alone. `None` when nothing waits, or when the plan
+    /// does not have the next sample.
+    pub(super) fn next_pack(&self, dataset: &DatasetPlan) -> Option<PackChoice> {
+        let first = self.waiting.iter().next()?;
+        let part = dataset.part_of(first)?;
+        let samples = if self.suspects.contains(first) {
+            vec![first]
+        } else {
+            let end = part.first + part.samples;
+            let fit = self.waiting.iter().take_while(|&index| index < end && !self.suspects.contains(index));
+            fit.take(PACK_SAMPLES).collect()
+        };
+        Some(PackChoice { part: part.digest, samples })
+    }
+
+    /// The pack went to an engine.
+    pub(super) fn begun(&mut self, samples: &[u32]) {
+        for &sample in samples {
+            self.waiting.remove(sample);
+            self.running.insert(sample);
+        }
+    }
+
+    /// A result came; false when it is not awaited.
+    pub(super) fn finished(&mut self, sample: u32) -> bool {
+        self.suspects.cleared(sample);
+        self.running.remove(sample)
+    }
+
+    /// The pack's engine died before it began, or the pack was never sent: its samples wait again.
+    pub(super) fn unbegun(&mut self, samples: &[u32]) {
+        for &sample in samples {
+            if self.running.remove(sample) && !self.revoked {
+                self.waiting.insert(sample);
+            }
+        }
+    }
+
+    /// The pack's engine died in the middle. Samples without a result wait again, as suspects; those that must not be
+    /// tried again stay running and are returned: their result is that they failed.
+    pub(super) fn engine_died(&mut self, samples: &[u32]) -> Vec<u32> {
+        let unfinished: Vec<u32> = samples.iter().copied().filter(|&sample| self.running.contains(sample)).collect();
+        let condemned = self.suspects.engine_died(samples.len(), &unfinished);
+        let again: Vec<u32> = unfinished.into_iter().filter(|sample| !condemned.contains(sample)).collect();
+        self.unbegun(&again);
+        condemned
+    }
+
+    fn revoke(&mut self) {
+        self.revoked = true;
+        self.waiting = IntervalSet::new();
+    }
+}
+
+/// All grants, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Grants {
+    held: Vec<Held>,
+    /// Latest attempt seen of every task.
+    seen: BTreeMap<TaskId, (Epoch, Attempt)>,
+}
+
+impl Grants {
+    /// Takes a grant; false when it was seen before. An older attempt of the same task is revoked by it.
+    pub(super) fn offer(&mut self, grant: Held) -> bool {
+        let GrantKey { epoch, task, attempt } = grant.key;
+        if self.seen.get(&task).is_some_and(|&seen| seen >= (epoch, attempt)) {
+            return false;
+        }
+        self.seen.insert(task, (epoch, attempt));
+        self.held.iter_mut().filter(|held| held.key.task == task).for_each(Held::revoke);
+        self.held.push(grant);
+        true
+    }
+
+    /// Takes back what has not begun of an attempt; false when it is not held.
+    pub(super) fn revoke(&mut self, task: TaskId, attempt: Attempt) -> bool {
+        let matching = self.held.iter_mut().filter(|held| held.key.task == task && held.key.attempt == attempt);
+        matching.map(Held::revoke).count() > 0
+    }
+
+    /// A held grant.
+    pub(super) fn get(&self, key: GrantKey) -> Option<&Held> {
+        self.held.iter().find(|held| held.key == key)
+    }
+
+    /// A held grant.
+    pub(super) fn get_mut(&mut self, key: GrantKey) -> Option<&mut Held> {
+        self.held.iter_mut().find(|held| held.key == key)
+    }
+
+    /// Lets a grant go.
+    pub(super) fn remove(&mut self, key: GrantKey) -> Option<Held> {
+        let at = self.held.iter().position(|held| held.key == key)?;
+        Some(self.held.remove(at))
+    }
+
+    /// All of them, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter()
+    }
+
+    /// Drops everything, because the plan is another.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// For the hello: what is held, with the samples that are not handed in.
+    pub(super) fn to_wire(&self) -> Vec<v1::HeldGrant> {
+        let open = |held: &Held| {
+            let pairs = held.waiting.pairs().iter().chain(held.running.pairs()).copied();
+            intervals_to_wire(&IntervalSet::from_pairs(pairs))
+        };
+        let held = self.held.iter().map(|held| v1::HeldGrant {
+            task: held.key.task.0,
+            attempt: held.key.attempt.0,
+            epoch: held.key.epoch.0,
+            unit: held.unit.0,
+            samples: open(held),
+        });
+        held.collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "grants_tests.rs"]
+mod tests;

@@ -1,0 +1,110 @@
+//! The life of a grant.
+
+use super::*;
+use compass_common::evaluator::EvaluatorKind;
+use compass_common::plan::{EvalSpec, InferSpec, PartRef};
+use compass_common::prompt::ShotFormat;
+
+/// Parts of 20 samples each.
+fn dataset() -> DatasetPlan {
+    let part = |n: u8| PartRef { digest: Digest([n; 32]), first: u32::from(n) * 20, samples: 20, bytes: 1 };
+    let evaluator = EvaluatorKind::Acc;
+    DatasetPlan {
+        abbr: "d".into(),
+        version: "000000".into(),
+        infer: InferSpec::Ppl,
+        shot_format: ShotFormat::default(),
+        eval: EvalSpec { evaluator, pred_postprocessors: Vec::new(), dataset_postprocessors: Vec::new() },
+        samples: 60,
+        characters: 0,
+        labels: None,
+        parts: vec![part(0), part(1), part(2)],
+    }
+}
+
+fn key(epoch: u64, task: u32, attempt: u32) -> GrantKey {
+    GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) }
+}
+
+fn grant(key: GrantKey, first: u32, end: u32) -> Held {
+    Held::new(key, UnitId(0), IntervalSet::range(first, end))
+}
+
+#[test]
+fn packs_follow_the_order_and_stop_at_a_parts_border() {
+    let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 2, 45));
+    let mut packs = Vec::new();
+    while let Some(pack) = held.next_pack(&dataset) {
+        held.begun(&pack.samples);
+        packs.push((pack.part.0[0], pack.samples[0], pack.samples.len()));
+    }
+    assert_eq!(packs, [(0, 2, 16), (0, 18, 2), (1, 20, 16), (1, 36, 4), (2, 40, 5)]);
+    assert!(!held.is_over());
+    (2..45).for_each(|sample| assert!(held.finished(sample)));
+    assert!(held.is_over());
+    assert!(!held.finished(2), "a second result is not awaited");
+}
+
+#[test]
+fn suspects_run_alone_and_the_rest_together() {
+    let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 0, 20));
+    let pack = held.next_pack(&dataset).unwrap();
+    held.begun(&pack.samples);
+    (0..13).for_each(|sample| assert!(held.finished(sample)));
+    assert!(held.engine_died(&pack.samples).is_empty());
+    for suspect in 13..16 {
+        let pack = held.next_pack(&dataset).unwrap();
+        assert_eq!(pack.samples, [suspect]);
+        held.begun(&pack.samples);
+        assert!(held.finished(suspect));
+    }
+    assert_eq!(held.next_pack(&dataset).unwrap().samples, [16, 17, 18, 19]);
+}
+
+#[test]
+fn the_second_death_alone_ends_the_sample() {
+    let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 7, 8));
+    for deaths in 1..=2 {
+        let pack = held.next_pack(&dataset).unwrap();
+        held.begun(&pack.samples);
+        assert_eq!(held.engine_died(&pack.samples), if deaths == 2 { vec![7] } else { vec![] });
+    }
+    assert!(!held.has_waiting() && !held.is_over());
+    assert!(held.finished(7) && held.is_over());
+}
+
+#[test]
+fn a_replayed_grant_is_known_even_after_it_was_done() {
+    let mut grants = Grants::default();
+    assert!(grants.offer(grant(key(1, 5, 1), 0, 4)));
+    assert!(!grants.offer(grant(key(1, 5, 1), 0, 4)));
+    grants.remove(key(1, 5, 1));
+    assert!(!grants.offer(grant(key(1, 5, 1), 0, 4)));
+    assert!(grants.offer(grant(key(1, 5, 2), 0, 4)));
+    assert!(grants.offer(grant(key(2, 5, 1), 0, 4)), "a new leader counts from its own epoch");
+    assert_eq!(grants.iter().filter(|held| held.revoked).count(), 1);
+}
+
+#[test]
+fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
+    let (dataset, mut grants) = (dataset(), Grants::default());
+    grants.offer(grant(key(1, 5, 1), 0, 20));
+    let held = grants.get_mut(key(1, 5, 1)).unwrap();
+    let pack = held.next_pack(&dataset).unwrap();
+    held.begun(&pack.samples);
+    assert!(grants.revoke(TaskId(5), Attempt(1)));
+    assert!(!grants.revoke(TaskId(5), Attempt(2)));
+    let wire = grants.to_wire();
+    assert_eq!(wire[0].samples, [v1::Interval { first: 0, end: 16 }]);
+    let held = grants.get_mut(key(1, 5, 1)).unwrap();
+    assert_eq!(held.next_pack(&dataset), None);
+    assert!(!held.is_over());
+    assert!(held.finished(0));
+    assert!(held.engine_died(&pack.samples).is_empty());
+    assert!(held.is_over(), "samples of a dead pack are not tried again once revoked");
+}
+
+#[test]
+fn a_sample_beyond_the_plan_makes_no_pack() {
+    assert_eq!(grant(key(1, 1, 1), 60, 61).next_pack(&dataset()), None);
+}

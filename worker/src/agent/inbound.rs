@@ -1,0 +1,124 @@
+//! What the master says. Everything may come twice.
+
+use super::ending::Ending;
+use super::grants::{GrantKey, Held};
+use super::session::{Agent, Terms};
+use compass_common::ids::{Attempt, Epoch, TaskId, UnitId};
+use compass_proto::{digest_from_wire, intervals_from_wire, v1};
+use v1::master_frame::Body;
+use v1::worker_frame::Body as Say;
+
+impl Agent {
+    /// Handles one frame.
+    pub(super) fn master_frame(&mut self, frame: v1::MasterFrame) {
+        self.outbox.acknowledged(frame.ack);
+        let Some(stream) = &mut self.stream else { return };
+        if frame.seq != 0 {
+            if frame.seq <= stream.handled {
+                return;
+            }
+            stream.handled = frame.seq;
+        }
+        match frame.body {
+            Some(Body::Welcome(welcome)) => self.welcome(&welcome),
+            Some(Body::HeartbeatAck(ack)) => self.lease.renewed(ack.sent_ms),
+            Some(Body::Grant(grant)) => self.grant(&grant),
+            Some(Body::Revoke(revoke)) => self.revoke(&revoke),
+            Some(Body::Drain(_)) => self.start_drain(Ending::Drained, "the master asked for it"),
+            Some(Body::Shutdown(shutdown)) => self.shutdown(shutdown.reason),
+            Some(Body::Refused(refused)) => self.ending = Some(Ending::Refused { reason: refused.reason }),
+            // What is durable leaves the outbox by acknowledgement; nothing else is kept of a result.
+            Some(Body::Commit(_)) | None => {}
+        }
+    }
+
+    fn welcome(&mut self, welcome: &v1::Welcome) {
+        let Ok(plan) = digest_from_wire(&welcome.plan) else {
+            self.ending = Some(Ending::Refused { reason: "the welcome names no plan".into() });
+            return;
+        };
+        let Some(stream) = &mut self.stream else { return };
+        stream.welcomed = true;
+        self.lease.granted(stream.hello_sent_ms, welcome.lease_ttl_ms);
+        let epoch = Epoch(welcome.epoch);
+        let before = self.terms.as_ref().map(|terms| (terms.plan, terms.epoch));
+        if before.is_none_or(|(known, _)| known != plan) {
+            self.drop_plan();
+        }
+        let most = self.slots.len();
+        let active_slots = if welcome.max_slots == 0 { most } else { most.min(welcome.max_slots as usize) };
+        let (lease_ttl_ms, heartbeat_ms) = (u64::from(welcome.lease_ttl_ms), u64::from(welcome.heartbeat_ms.max(10)));
+        self.terms = Some(Terms { epoch, plan, lease_ttl_ms, heartbeat_ms, active_slots });
+        self.reset_backoff();
+        tracing::info!(%epoch, plan = plan.short(), slots = active_slots, "welcomed by the master");
+        self.outbox.acknowledged(welcome.last_ack);
+        self.outbox.rewind();
+        if before.is_some_and(|(_, known)| known != epoch) {
+            for (model, facts) in self.facts.clone() {
+                self.outbox.push(Say::Facts(v1::Facts { model, facts }), Vec::new());
+            }
+        }
+        self.next_heartbeat_ms = 0;
+        self.say_credit();
+    }
+
+    /// The total number of grants that the worker will hold: one ahead of those that its slots run.
+    pub(super) fn say_credit(&mut self) {
+        let grants = match (&self.drain, &self.terms) {
+            (None, Some(terms)) => terms.active_slots as u32 + 1,
+            _ => 0,
+        };
+        self.say_now(Say::Credit(v1::Credit { grants }));
+    }
+
+    /// Forgets all that belongs to the plan so far.
+    fn drop_plan(&mut self) {
+        if self.terms.is_some() {
+            tracing::warn!("the master has another plan; dropping what was held for the old one");
+        }
+        self.plan = None;
+        self.unit_orders.clear();
+        self.grants.clear();
+        self.batches.clear();
+        self.outbox.clear();
+        self.facts.clear();
+        for slot in &mut self.slots {
+            slot.resident = None;
+            if let Some(busy) = &mut slot.busy {
+                busy.stale = true;
+            }
+        }
+    }
+
+    fn grant(&mut self, grant: &v1::Grant) {
+        let current = self.terms.as_ref().is_some_and(|terms| terms.plan.0 == grant.plan.as_slice());
+        if !current {
+            tracing::warn!(task = grant.task, "a grant of another plan; ignored");
+            return;
+        }
+        let (epoch, task, attempt) = (Epoch(grant.epoch), TaskId(grant.task), Attempt(grant.attempt));
+        let key = GrantKey { epoch, task, attempt };
+        if self.grants.offer(Held::new(key, UnitId(grant.unit), intervals_from_wire(&grant.samples))) {
+            tracing::debug!(%task, %attempt, unit = grant.unit, "grant");
+            self.outbox.push(Say::Accepted(v1::Accepted { task: task.0, attempt: attempt.0 }), Vec::new());
+            // An older attempt may have been waiting with nothing under way: it is over.
+            self.settle_all();
+        }
+    }
+
+    fn revoke(&mut self, revoke: &v1::Revoke) {
+        tracing::info!(task = revoke.task, attempt = revoke.attempt, reason = revoke.reason, "grant revoked");
+        if self.grants.revoke(TaskId(revoke.task), Attempt(revoke.attempt)) {
+            self.settle_all();
+        } else {
+            let (task, attempt) = (revoke.task, revoke.attempt);
+            self.outbox.push(Say::RevokeAck(v1::RevokeAck { task, attempt }), Vec::new());
+        }
+    }
+
+    fn shutdown(&mut self, reason: String) {
+        tracing::info!(reason, "the master shuts down");
+        let drained = self.drain.take().map(|drain| drain.ending);
+        self.ending = Some(drained.unwrap_or(Ending::Shutdown { reason }));
+    }
+}

@@ -1,0 +1,31 @@
+//! The agent: holds the session with the master, and keeps the engine slots busy with what was granted.
+//!
+//! One task owns all state and takes one event at a time; everything slow (connecting, fetching, uploading, computing)
+//! happens on tasks of its own that report back. `lease`, `outbox`, `grants`, `suspects`, `batch`, `parts` are pure.
+
+mod batch;
+mod bulk;
+mod clock;
+mod dispatch;
+mod drain;
+mod ending;
+mod event;
+mod fetch;
+mod grants;
+mod handed_in;
+mod inbound;
+mod lease;
+mod link;
+mod options;
+mod outbox;
+mod parts;
+mod run;
+mod send;
+mod session;
+mod shard;
+mod slots;
+mod suspects;
+
+pub use ending::Ending;
+pub use options::AgentOptions;
+pub use run::run;

@@ -1,0 +1,34 @@
+//! What an agent is told when it starts.
+
+use std::time::Duration;
+
+/// The parsed command line of an agent.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// `host:port`.
+    pub master: String,
+    /// `auto`, `cpu` or `cuda:N`; every slot uses the same.
+    pub device: String,
+    /// Engines at once.
+    pub slots: u32,
+    /// Unique among the master's workers.
+    pub name: String,
+    /// Threads within one engine.
+    pub threads: u32,
+    /// How long to go on without a word from any master.
+    pub master_lost_timeout: Duration,
+    /// Whether the end of standard input ends the agent.
+    pub exit_with_parent: bool,
+}
+
+impl AgentOptions {
+    /// `cpu` or `cuda`, as far as one can tell without a tensor library: the engine has the last word.
+    pub(super) fn device_kind(&self) -> &'static str {
+        let has_gpu = || std::path::Path::new("/dev/nvidiactl").exists();
+        match self.device.as_str() {
+            "cpu" => "cpu",
+            "auto" if !has_gpu() => "cpu",
+            _ => "cuda",
+        }
+    }
+}

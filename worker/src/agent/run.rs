@@ -1,0 +1,131 @@
+//! The agent's loop: one event at a time, until something ends it.
+
+use super::ending::Ending;
+use super::event::Event;
+use super::link::endpoint;
+use super::options::AgentOptions;
+use super::session::Agent;
+use compass_common::ids::Digest;
+use std::io::Read;
+use std::time::{Duration, SystemTime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Events that may wait; those who report wait when it is full.
+const WAITING_EVENTS: usize = 1024;
+/// How often the clock is looked at when nothing else happens.
+const TICK_MS: u64 = 500;
+/// How long the slots may take to be gone at the end.
+const STOP_GRACE: Duration = Duration::from_secs(3);
+
+/// Runs an agent to its end.
+pub fn run(options: AgentOptions) -> Ending {
+    let broken = |reason: String| Ending::Broken { reason };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    match runtime {
+        Ok(runtime) => {
+            let ending = runtime.block_on(Box::pin(run_agent(options))).unwrap_or_else(broken);
+            // The thread that reads standard input may never return.
+            runtime.shutdown_background();
+            ending
+        }
+        Err(error) => broken(error.to_string()),
+    }
+}
+
+async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
+    let endpoint = endpoint(&options.master).map_err(|error| format!("--master {}: {error}", options.master))?;
+    let (events, mut inbox) = mpsc::channel(WAITING_EVENTS);
+    report_signals(&events).map_err(|error| error.to_string())?;
+    if options.exit_with_parent {
+        report_end_of_input(events.clone()).map_err(|error| error.to_string())?;
+    }
+    tracing::info!(name = options.name, master = options.master, slots = options.slots, "worker starts");
+    let host = options.master.rsplit_once(':').map_or("", |(host, _)| host);
+    if host != "localhost" && host != "[::1]" && !host.starts_with("127.") {
+        tracing::warn!(host, "the connection to this master is not encrypted; use it in a trusted network only");
+    }
+    let session = session_name(&options.name);
+    let mut agent = Agent::new(options, endpoint, session, events);
+    agent.dial(Duration::ZERO);
+    let ending = agent.run(&mut inbox).await;
+    drop(inbox);
+    let stop_all = async {
+        for state in agent.slots {
+            state.slot.stop().await;
+        }
+    };
+    let _ = tokio::time::timeout(STOP_GRACE, stop_all).await;
+    Ok(ending)
+}
+
+/// Differs between any two processes, whatever their names.
+fn session_name(worker: &str) -> String {
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    Digest::of(format!("{worker} {} {now}", std::process::id()).as_bytes()).short()
+}
+
+fn report_signals(events: &mpsc::Sender<Event>) -> std::io::Result<()> {
+    for (number, kind) in [(2, SignalKind::interrupt()), (15, SignalKind::terminate())] {
+        let (mut stream, events) = (signal(kind)?, events.clone());
+        tokio::spawn(async move {
+            while stream.recv().await.is_some() && events.send(Event::Signal(number)).await.is_ok() {}
+        });
+    }
+    Ok(())
+}
+
+fn report_end_of_input(events: mpsc::Sender<Event>) -> std::io::Result<()> {
+    let read = move || {
+        let mut input = std::io::stdin().lock();
+        let mut ignored = [0; 256];
+        while input.read(&mut ignored).is_ok_and(|bytes| bytes > 0) {}
+        let _ = events.blocking_send(Event::ParentGone);
+    };
+    std::thread::Builder::new().name("parent".into()).spawn(read).map(drop)
+}
+
+impl Agent {
+    async fn run(&mut self, inbox: &mut mpsc::Receiver<Event>) -> Ending {
+        loop {
+            let now_ms = self.clock.now_ms();
+            self.hand_in_due(now_ms);
+            self.check_silence(now_ms);
+            self.check_drained(now_ms);
+            self.beat(now_ms);
+            self.dispatch(now_ms);
+            if let Some(ending) = self.ending.take() {
+                return ending;
+            }
+            let batch_due = self.batches.next_due_ms().unwrap_or(u64::MAX);
+            // A heartbeat that is due but not welcome yet must not spin the loop.
+            let beat_due = if self.next_heartbeat_ms > now_ms { self.next_heartbeat_ms } else { u64::MAX };
+            let wake = self.clock.instant(batch_due.min(beat_due).min(now_ms + TICK_MS));
+            let sender = self.wants_to_send();
+            let can_send = sender.is_some();
+            let permit = async {
+                match sender {
+                    Some(sender) => sender.reserve_owned().await.ok(),
+                    None => None,
+                }
+            };
+            tokio::select! {
+                Some(event) = inbox.recv() => self.take(event),
+                permit = permit, if can_send => self.send_next(permit),
+                () = tokio::time::sleep_until(wake) => {}
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Link { link, event } => self.link_event(link, event),
+            Event::Slot(report) => self.slot_report(report),
+            Event::Fetched { digest, content } => self.fetched(digest, content),
+            Event::Uploaded { link, seq, done } => self.uploaded(link, seq, done),
+            Event::Signal(number) if self.drain.is_some() => self.ending = Some(Ending::Signal(number)),
+            Event::Signal(number) => self.start_drain(Ending::Signal(number), "a signal"),
+            Event::ParentGone => self.ending = Some(Ending::ParentGone),
+        }
+    }
+}

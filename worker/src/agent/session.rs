@@ -1,0 +1,217 @@
+//! The agent's state, and the life of its connections.
+
+use super::batch::Batches;
+use super::bulk::Bulk;
+use super::clock::Clock;
+use super::drain::Drain;
+use super::ending::Ending;
+use super::event::Event;
+use super::grants::Grants;
+use super::lease::Lease;
+use super::link::{Dial, LinkEvent, LinkTask};
+use super::options::AgentOptions;
+use super::outbox::Outbox;
+use super::parts::{PART_CACHE_BYTES, PartCache};
+use super::slots::SlotState;
+use crate::engine_child::HAS_ENGINE;
+use crate::engine_link::{ModelOrder, Slot};
+use compass_common::backoff::{self, FullJitter};
+use compass_common::ids::{Digest, Epoch, UnitId};
+use compass_common::plan::Plan;
+use compass_proto::{PROTOCOL_VERSION, v1};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tonic::transport::Endpoint;
+use v1::worker_frame::Body;
+
+/// How long an open stream may stay without a welcome.
+const WELCOME_TIMEOUT_MS: u64 = 10_000;
+
+/// Longest pause between two attempts to reach the master.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// A stream is not given up for a shorter silence, whatever the master's terms.
+const LEAST_SILENCE_MS: u64 = 5_000;
+
+/// What engines must be told of a unit, encoded once.
+#[derive(Clone, Debug)]
+pub(super) struct UnitOrder {
+    pub(super) model: Arc<ModelOrder>,
+    pub(super) spec: Arc<Vec<u8>>,
+}
+
+/// The terms of the master that welcomed this worker last.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    pub(super) epoch: Epoch,
+    pub(super) plan: Digest,
+    pub(super) lease_ttl_ms: u64,
+    pub(super) heartbeat_ms: u64,
+    pub(super) active_slots: usize,
+}
+
+/// An open stream.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) frames: mpsc::Sender<v1::WorkerFrame>,
+    pub(super) bulk: Bulk,
+    pub(super) hello_sent_ms: u64,
+    pub(super) welcomed: bool,
+    /// Highest seq of the master's handled on this stream.
+    pub(super) handled: u64,
+    /// Attachments up to this seq of ours are at the master.
+    pub(super) uploaded: u64,
+    pub(super) uploading: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Agent {
+    pub(super) options: AgentOptions,
+    endpoint: Endpoint,
+    session: String,
+    pub(super) clock: Clock,
+    pub(super) events: mpsc::Sender<Event>,
+    pub(super) link: u64,
+    _link_task: Option<LinkTask>,
+    backoff: FullJitter,
+    pub(super) stream: Option<Stream>,
+    last_heard_ms: u64,
+    pub(super) next_heartbeat_ms: u64,
+    /// Frames that are not replayed: heartbeats and credit. At most one of each kind.
+    pub(super) control: VecDeque<Body>,
+    pub(super) outbox: Outbox,
+    pub(super) batches: Batches,
+    pub(super) lease: Lease,
+    pub(super) terms: Option<Terms>,
+    pub(super) plan: Option<Arc<Plan>>,
+    pub(super) unit_orders: BTreeMap<UnitId, UnitOrder>,
+    pub(super) parts: PartCache,
+    pub(super) fetching: BTreeSet<Digest>,
+    pub(super) grants: Grants,
+    pub(super) slots: Vec<SlotState>,
+    pub(super) last_pack: u64,
+    /// `ModelFacts` as JSON by the model's position in the plan.
+    pub(super) facts: BTreeMap<u32, Vec<u8>>,
+    pub(super) drain: Option<Drain>,
+    pub(super) ending: Option<Ending>,
+}
+
+fn new_backoff() -> FullJitter {
+    backoff::policy(Duration::from_millis(200), LONGEST_PAUSE)
+}
+
+impl Agent {
+    /// An agent that has not dialled yet; `session` names this process.
+    pub(super) fn new(options: AgentOptions, endpoint: Endpoint, session: String, events: mpsc::Sender<Event>) -> Self {
+        let slot = |n| Slot::start(n, options.threads, events.clone());
+        let slots =
+            (0..options.slots as usize).map(|n| SlotState { slot: slot(n), resident: None, busy: None }).collect();
+        Self {
+            options,
+            endpoint,
+            session,
+            clock: Clock::start(),
+            events,
+            link: 0,
+            _link_task: None,
+            backoff: new_backoff(),
+            stream: None,
+            last_heard_ms: 0,
+            next_heartbeat_ms: 0,
+            control: VecDeque::new(),
+            outbox: Outbox::default(),
+            batches: Batches::default(),
+            lease: Lease::default(),
+            terms: None,
+            plan: None,
+            unit_orders: BTreeMap::new(),
+            parts: PartCache::new(PART_CACHE_BYTES),
+            fetching: BTreeSet::new(),
+            grants: Grants::default(),
+            slots,
+            last_pack: 0,
+            facts: BTreeMap::new(),
+            drain: None,
+            ending: None,
+        }
+    }
+
+    /// Dials after `pause`; what was connected before is closed.
+    pub(super) fn dial(&mut self, pause: Duration) {
+        self.stream = None;
+        self.control.clear();
+        self.link += 1;
+        let hello = v1::Hello {
+            protocol: PROTOCOL_VERSION,
+            worker: self.options.name.clone(),
+            session: self.session.clone(),
+            slots: self.options.slots,
+            device: self.options.device_kind().to_owned(),
+            has_engine: HAS_ENGINE,
+            held: self.grants.to_wire(),
+            // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
+            // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
+            last_ack: 0,
+        };
+        let dial = Dial { number: self.link, endpoint: self.endpoint.clone(), pause, hello, clock: self.clock };
+        self._link_task = Some(dial.start(self.events.clone()));
+    }
+
+    /// Takes an event of a connection.
+    pub(super) fn link_event(&mut self, link: u64, event: LinkEvent) {
+        if link != self.link {
+            return;
+        }
+        match event {
+            LinkEvent::Up { frames, bulk, hello_sent_ms } => {
+                let (welcomed, uploading) = (false, false);
+                self.stream =
+                    Some(Stream { frames, bulk, hello_sent_ms, welcomed, handled: 0, uploaded: 0, uploading });
+            }
+            LinkEvent::Frame(frame) => {
+                self.last_heard_ms = self.clock.now_ms();
+                self.master_frame(*frame);
+            }
+            LinkEvent::Down { reason } => self.redial(&reason),
+        }
+    }
+
+    /// The master took this worker in: the next failure is a new one.
+    pub(super) fn reset_backoff(&mut self) {
+        self.backoff = new_backoff();
+    }
+
+    fn redial(&mut self, reason: &str) {
+        let pause = self.backoff.next().unwrap_or(LONGEST_PAUSE);
+        tracing::warn!(
+            master = self.options.master,
+            reason,
+            pause_ms = pause.as_millis() as u64,
+            "no session; dialling again"
+        );
+        self.dial(pause);
+    }
+
+    /// What the passing of time brings about: a dead stream is left, and a master that stays away is given up.
+    pub(super) fn check_silence(&mut self, now_ms: u64) {
+        if let Some(stream) = &self.stream {
+            let (since, limit) = match (&self.terms, stream.welcomed) {
+                (Some(terms), true) => {
+                    (self.last_heard_ms, terms.lease_ttl_ms.max(3 * terms.heartbeat_ms).max(LEAST_SILENCE_MS))
+                }
+                _ => (stream.hello_sent_ms, WELCOME_TIMEOUT_MS),
+            };
+            if now_ms >= since + limit {
+                self.redial("the master is silent");
+            }
+        }
+        let after = self.options.master_lost_timeout;
+        let welcomed = self.stream.as_ref().is_some_and(|stream| stream.welcomed);
+        if !welcomed && now_ms >= self.last_heard_ms + after.as_millis() as u64 {
+            self.ending = Some(Ending::MasterLost { after });
+        }
+    }
+}

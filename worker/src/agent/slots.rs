@@ -1,0 +1,27 @@
+//! The agent's record of its slots: what each is doing and which model it holds.
+
+use super::grants::GrantKey;
+use super::parts::CachedPart;
+use crate::engine_link::Slot;
+
+/// One slot.
+#[derive(Debug)]
+pub(super) struct SlotState {
+    pub(super) slot: Slot,
+    /// Position in the plan of the model that its child holds.
+    pub(super) resident: Option<u32>,
+    pub(super) busy: Option<Busy>,
+}
+
+/// A pack under way.
+#[derive(Debug)]
+pub(super) struct Busy {
+    pub(super) pack: u64,
+    pub(super) grant: GrantKey,
+    pub(super) model: u32,
+    pub(super) samples: Vec<u32>,
+    pub(super) part: CachedPart,
+    pub(super) since_ms: u64,
+    /// Of a plan that nobody asks for any more: its results are dropped.
+    pub(super) stale: bool,
+}

@@ -1,0 +1,198 @@
+//! The command line, parsed into what the rest may trust.
+
+use crate::agent::AgentOptions;
+use crate::engine_child::EngineOptions;
+use clap::{Args, Parser, Subcommand};
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  compass-worker --master head:50051                       one engine on the first GPU, or on the CPU
+  compass-worker --master head:50051 --device cuda:1       one engine on the second GPU
+  compass-worker --master 127.0.0.1:50051 --device cpu --slots 4 --threads 2
+                                                           four engines of two threads each
+  srun -N 8 compass-worker --master head:50051             one worker on each of eight nodes
+
+Stop it with Ctrl-C or SIGTERM: it finishes the samples that it has begun, hands them in and goes. A second signal ends it
+at once. Nothing is lost either way: what is not handed in, another worker does.
+
+Exit codes:
+  0  the master's work is done      2  wrong usage                  3  the master was lost for too long
+  4  the master refused the worker  130, 143  ended by SIGINT, SIGTERM";
+
+/// Runs evaluation tasks for a compass-master.
+#[derive(Debug, Parser)]
+#[command(name = "compass-worker", version, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    child: Option<ChildCommand>,
+    #[command(flatten)]
+    agent: Option<AgentArgs>,
+}
+
+#[derive(Debug, Subcommand)]
+enum ChildCommand {
+    /// The engine child that an agent starts; standard input is its end of a socket pair.
+    #[command(hide = true)]
+    Engine {
+        #[arg(long, default_value = "1")]
+        threads: NonZeroU32,
+    },
+}
+
+#[derive(Debug, Args)]
+struct AgentArgs {
+    /// Where the master listens
+    #[arg(long, value_name = "HOST:PORT", required = true)]
+    master: MasterAddress,
+    /// Where models run: auto takes the first GPU when there is one
+    #[arg(long, value_name = "auto|cpu|cuda:N", default_value = "auto")]
+    device: Device,
+    /// Engines to run at once; each holds its own copy of the model
+    #[arg(long, value_name = "N", default_value = "1")]
+    slots: NonZeroU32,
+    /// Name shown by the master, unique among its workers [default: <hostname>-<pid>]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Threads within one engine
+    #[arg(long, value_name = "N", default_value = "1")]
+    threads: NonZeroU32,
+    /// Give up when no master has answered for so long, such as 90s, 10m or 2h
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_duration)]
+    master_lost_timeout: Duration,
+    /// End when standard input ends: the launcher holds its other end
+    #[arg(long, hide = true)]
+    exit_with_parent: bool,
+}
+
+/// What this process is to be.
+#[derive(Debug)]
+pub enum Role {
+    Agent(AgentOptions),
+    Engine(EngineOptions),
+}
+
+impl Cli {
+    /// What was asked for.
+    pub fn role(self) -> Role {
+        match (self.child, self.agent) {
+            (Some(ChildCommand::Engine { threads }), _) => Role::Engine(EngineOptions { threads: threads.get() }),
+            (None, Some(args)) => Role::Agent(args.options()),
+            // `--master` is required, so that clap has already answered a command line without it.
+            (None, None) => clap::Command::new("compass-worker")
+                .error(clap::error::ErrorKind::MissingRequiredArgument, "--master HOST:PORT is needed")
+                .exit(),
+        }
+    }
+}
+
+impl AgentArgs {
+    fn options(self) -> AgentOptions {
+        let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        AgentOptions {
+            master: self.master.0,
+            device: self.device.0,
+            slots: self.slots.get(),
+            name: self.name.unwrap_or_else(|| format!("{node}-{}", std::process::id())),
+            threads: self.threads.get(),
+            master_lost_timeout: self.master_lost_timeout,
+            exit_with_parent: self.exit_with_parent,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct MasterAddress(String);
+
+impl FromStr for MasterAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains(',') {
+            return Err("several masters are not supported yet: name the one that leads".into());
+        }
+        let (host, port) = text.rsplit_once(':').ok_or("write host:port, such as head:50051")?;
+        if host.is_empty() || host.contains('/') {
+            return Err("write host:port without a scheme, such as head:50051".into());
+        }
+        port.parse::<u16>().map_err(|_| format!("`{port}` is no port; write host:port, such as {host}:50051"))?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Device(String);
+
+impl FromStr for Device {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = matches!(text, "auto" | "cpu");
+        let ordinal = text.strip_prefix("cuda:").is_some_and(|ordinal| ordinal.parse::<u32>().is_ok());
+        if known || ordinal {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("write auto, cpu or cuda:N with the GPU's number, such as cuda:0".into())
+        }
+    }
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "write a number and s, m or h, such as 90s, 10m or 2h".to_owned();
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let count: u64 = digits.parse().map_err(|_| wrong())?;
+    let seconds = match &text[digits.len()..] {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err(wrong()),
+    };
+    Ok(Duration::from_secs(count.saturating_mul(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(line: &str) -> Result<AgentOptions, String> {
+        let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
+        match cli.role() {
+            Role::Agent(options) => Ok(options),
+            Role::Engine(_) => Err("an engine".into()),
+        }
+    }
+
+    #[test]
+    fn a_bare_command_line_gets_the_defaults() {
+        let options = agent("compass-worker --master head:50051").unwrap();
+        assert_eq!(options.master, "head:50051");
+        assert_eq!((options.slots, options.threads, options.device.as_str()), (1, 1, "auto"));
+        assert_eq!(options.master_lost_timeout, Duration::from_secs(600));
+        assert!(options.name.ends_with(&std::process::id().to_string()));
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_what_to_write() {
+        for (line, hint) in [
+            ("compass-worker", "--master"),
+            ("compass-worker --master a:1,b:2", "not supported yet"),
+            ("compass-worker --master http://head:50051", "without a scheme"),
+            ("compass-worker --master head", "head:50051"),
+            ("compass-worker --master head:1 --device gpu", "cuda:0"),
+            ("compass-worker --master head:1 --slots 0", "--slots"),
+            ("compass-worker --master head:1 --master-lost-timeout 10", "90s, 10m or 2h"),
+        ] {
+            let message = agent(line).unwrap_err();
+            assert!(message.contains(hint), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_engine_child_needs_no_master() {
+        let cli = Cli::try_parse_from(["compass-worker", "engine", "--threads", "3"]).unwrap();
+        assert!(matches!(cli.role(), Role::Engine(EngineOptions { threads: 3 })));
+    }
+}

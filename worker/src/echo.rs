@@ -1,0 +1,143 @@
+//! The echo engine: answers that are a hash of the prompt. No model, no libtorch; for tests of everything else.
+//!
+//! Two environment variables make it misbehave on purpose: `COMPASS_ECHO_DELAY_MS` sleeps before every sample, and
+//! `COMPASS_ECHO_DIE_ON` aborts the process at a prompt that holds the given text.
+
+use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
+use compass_common::plan::{Body, ModelPlan};
+use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
+use std::time::Duration;
+
+/// Longest input when the plan names none, in tokens.
+const DEFAULT_MAX_SEQ_LEN: u32 = 2048;
+const CHARACTERS_PER_TOKEN: u32 = 4;
+
+/// See the module.
+#[derive(Debug)]
+pub struct EchoEngine {
+    facts: ModelFacts,
+    delay: Duration,
+    die_on: Option<String>,
+}
+
+impl EchoEngine {
+    /// An engine for `plan` that misbehaves as the environment says.
+    pub fn from_env(plan: &ModelPlan) -> Self {
+        let delay = std::env::var("COMPASS_ECHO_DELAY_MS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let facts = ModelFacts {
+            max_seq_len: plan.max_seq_len.unwrap_or(DEFAULT_MAX_SEQ_LEN),
+            characters_per_token: f64::from(CHARACTERS_PER_TOKEN),
+            bos_token: None,
+            eos_token: None,
+            notes: Vec::new(),
+        };
+        let die_on = std::env::var("COMPASS_ECHO_DIE_ON").ok().filter(|text| !text.is_empty());
+        Self { facts, delay: Duration::from_millis(delay), die_on }
+    }
+
+    fn answer(&self, pack: &PackSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
+        let mut longest = 0;
+        let mut read = |text: String| {
+            if self.die_on.as_ref().is_some_and(|poison| text.contains(poison)) {
+                eprintln!("echo engine: told to die at this prompt");
+                std::process::abort();
+            }
+            longest = longest.max(token_count(&text));
+            tokens.submitted += u64::from(token_count(&text));
+            tokens.computed += u64::from(token_count(&text));
+            text
+        };
+        let outcome = match &request.sample.body {
+            Body::Ppl { options } => {
+                let texts = options.iter().map(|option| read(option.prompt.render(&request.shots, &pack.shot_format)));
+                Outcome::Ppl(texts.map(|text| PplScore { nll_sum: nll(&text), tokens: token_count(&text) }).collect())
+            }
+            Body::Loglikelihood { context, options } => {
+                let context = context.render(&request.shots, &pack.shot_format);
+                let scores = options.iter().map(|option| {
+                    let text = read(format!("{context}{}", option.continuation));
+                    let is_greedy = blake3::hash(text.as_bytes()).as_bytes()[4] & 1 == 1;
+                    LoglikelihoodScore { sum: -nll(&text), tokens: token_count(&option.continuation), is_greedy }
+                });
+                Outcome::Loglikelihood(scores.collect())
+            }
+            Body::Gen { prompt } => {
+                let text = generated(&read(prompt.render(&request.shots, &pack.shot_format)));
+                let count = token_count(&text);
+                tokens.generated += u64::from(count);
+                Outcome::Generated(Generation { text, tokens: count, finish: Finish::Eos })
+            }
+        };
+        let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens: longest, truncated_from: 0 };
+        SampleResult { index: request.sample.index, fit, outcome }
+    }
+}
+
+impl Engine for EchoEngine {
+    fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
+    fn run(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault> {
+        let mut tokens = TokenCounters::default();
+        for request in requests {
+            std::thread::sleep(self.delay);
+            emit(self.answer(pack, request, &mut tokens));
+        }
+        Ok(tokens)
+    }
+}
+
+fn token_count(text: &str) -> u32 {
+    text.chars().count() as u32 / CHARACTERS_PER_TOKEN + 1
+}
+
+/// In [0, 256): the first four bytes of the digest over 2^24.
+fn nll(text: &str) -> f64 {
+    let digest = blake3::hash(text.as_bytes());
+    let [a, b, c, d, ..] = *digest.as_bytes();
+    f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(1 << 24)
+}
+
+fn generated(prompt: &str) -> String {
+    let digest = blake3::hash(prompt.as_bytes()).to_hex();
+    let last = prompt.split_whitespace().next_back().unwrap_or_default();
+    format!("{} {last}", &digest.as_str()[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::plan::{InferSpec, Sample};
+    use compass_common::prompt::{Prompt, Segment, ShotFormat};
+
+    #[test]
+    fn answers_depend_on_the_rendered_prompt_alone() {
+        let facts = ModelFacts {
+            max_seq_len: 2048,
+            characters_per_token: 4.0,
+            bos_token: None,
+            eos_token: None,
+            notes: Vec::new(),
+        };
+        let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None };
+        let infer = InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+        let pack = PackSpec { infer, shot_format: ShotFormat { separator: "|".into(), end: "\n".into() } };
+        let prompt = Prompt(vec![Segment::Shots, Segment::Question("what is seven".into())]);
+        let sample = Sample { index: 3, gold: 7.into(), shots: vec![0, 1], body: Body::Gen { prompt } };
+        let request = Request { sample: &sample, shots: vec!["a", "b"] };
+        let mut results = Vec::new();
+        let tokens = engine.run(&pack, &[request.clone(), request], &mut |result| results.push(result)).unwrap();
+        let digest = blake3::hash(b"a|b\nwhat is seven").to_hex();
+        let Outcome::Generated(generation) = &results[0].outcome else { panic!("not a generation") };
+        assert_eq!(generation.text, format!("{} seven", &digest.as_str()[..8]));
+        assert_eq!(results[0], results[1]);
+        assert_eq!((results[0].index, results[0].fit.shots_kept, results[0].fit.tokens), (3, 2, 5));
+        assert_eq!((tokens.submitted, tokens.computed, tokens.padded), (10, 10, 0));
+    }
+}

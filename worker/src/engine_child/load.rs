@@ -1,0 +1,41 @@
+//! From the plan's words about a model to an engine.
+
+use crate::echo::EchoEngine;
+use compass_common::engine::{Engine, EngineFault};
+use compass_common::plan::{ModelKind, ModelPlan};
+
+/// Whether this build can run real models.
+pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");
+
+/// Loads the model of `plan` on `device` with so many threads.
+///
+/// # Errors
+/// [`EngineFault::Model`] when no worker could load it, [`EngineFault::Device`] when this one cannot now.
+pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
+    match plan.kind {
+        ModelKind::Echo => Ok(Box::new(EchoEngine::from_env(plan))),
+        ModelKind::Hf => load_with_libtorch(plan, device, threads),
+    }
+}
+
+#[cfg(feature = "engine")]
+fn load_with_libtorch(plan: &ModelPlan, device: &str, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
+    use compass_engine::{CudaLibrary, DeviceChoice};
+    let device: DeviceChoice = device.parse().map_err(|error| EngineFault::Device(format!("{error}")))?;
+    if device != DeviceChoice::Cpu
+        && let CudaLibrary::Failed(reason) = compass_engine::load_cuda_library()
+    {
+        if device != DeviceChoice::Auto {
+            return Err(EngineFault::Device(format!("libtorch's CUDA half cannot be loaded: {reason}")));
+        }
+        tracing::warn!(reason, "libtorch's CUDA half cannot be loaded; running on the CPU");
+    }
+    compass_engine::load(plan, &device, threads)
+}
+
+#[cfg(not(feature = "engine"))]
+fn load_with_libtorch(plan: &ModelPlan, _: &str, _: u32) -> Result<Box<dyn Engine>, EngineFault> {
+    // Not the model's fault: a worker that was built with libtorch can run it.
+    let build = "build compass-worker with its default features";
+    Err(EngineFault::Device(format!("this worker was built without libtorch and cannot run {}; {build}", plan.abbr)))
+}

@@ -1,0 +1,10 @@
+//! The engine child: one process, one model, one thread that computes.
+
+mod inbox;
+mod load;
+mod parts;
+mod serve;
+
+pub(crate) use load::HAS_ENGINE;
+pub use parts::KEPT_PARTS;
+pub use serve::{EngineOptions, run};

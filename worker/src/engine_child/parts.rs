@@ -1,0 +1,36 @@
+//! The parts of the plan that the child keeps. The agent knows the rule and sends a part again when it has gone.
+
+use compass_common::ids::Digest;
+use compass_common::plan::Part;
+use std::collections::VecDeque;
+
+/// Parts kept, newest sent last; the agent's record of what it sent follows the same rule.
+pub const KEPT_PARTS: usize = 8;
+
+/// The last [`KEPT_PARTS`] parts that were sent.
+#[derive(Debug, Default)]
+pub(super) struct Parts(VecDeque<(Digest, Part)>);
+
+impl Parts {
+    /// Checks, parses and keeps a part; the one sent first makes room.
+    ///
+    /// # Errors
+    /// In words, when the bytes are not what their name says or not a part.
+    pub(super) fn keep(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), String> {
+        if Digest::of(bytes) != digest {
+            return Err(format!("part {} does not match its digest", digest.short()));
+        }
+        let part = serde_json::from_slice(bytes).map_err(|error| format!("part {}: {error}", digest.short()))?;
+        self.0.retain(|(kept, _)| *kept != digest);
+        self.0.push_back((digest, part));
+        if self.0.len() > KEPT_PARTS {
+            self.0.pop_front();
+        }
+        Ok(())
+    }
+
+    /// A kept part.
+    pub(super) fn get(&self, digest: &Digest) -> Option<&Part> {
+        self.0.iter().find(|(kept, _)| kept == digest).map(|(_, part)| part)
+    }
+}

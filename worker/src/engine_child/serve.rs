@@ -1,0 +1,126 @@
+//! The child's owner thread: loads the model, runs packs one after another, says everything as soon as it is known.
+
+use super::inbox::read_on_a_thread;
+use super::load::load;
+use super::parts::Parts;
+use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
+use compass_common::plan::ModelPlan;
+use compass_proto::v1::from_engine::Body as Say;
+use compass_proto::v1::to_engine::Body as Hear;
+use compass_proto::{delimited, digest_from_wire, v1};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// What the agent tells an engine child on its command line.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOptions {
+    /// Threads within an operation.
+    pub threads: u32,
+}
+
+/// Serves the agent at the other end of standard input until one of the two ends.
+pub fn run(options: EngineOptions) -> ExitCode {
+    match serve(options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("compass-worker engine: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Child {
+    options: EngineOptions,
+    agent: UnixStream,
+    engine: Option<Box<dyn Engine>>,
+    parts: Parts,
+}
+
+fn serve(options: EngineOptions) -> io::Result<()> {
+    let agent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let inbox = read_on_a_thread(agent.try_clone()?)?;
+    let mut child = Child { options, agent, engine: None, parts: Parts::default() };
+    while let Ok(message) = inbox.recv() {
+        match message.body {
+            Some(Hear::Load(load)) => child.load(&load)?,
+            Some(Hear::Part(part)) => child.keep(&part)?,
+            Some(Hear::Pack(pack)) => child.run_pack(&pack)?,
+            None => return Err(io::Error::new(io::ErrorKind::InvalidData, "an empty message from the agent")),
+        }
+    }
+    Ok(())
+}
+
+impl Child {
+    fn say(&mut self, body: Say) -> io::Result<()> {
+        delimited::write(&mut self.agent, &v1::FromEngine { body: Some(body) })
+    }
+
+    fn load(&mut self, request: &v1::LoadModel) -> io::Result<()> {
+        let start = Instant::now();
+        let plan = serde_json::from_slice::<ModelPlan>(&request.model);
+        let loaded = match &plan {
+            Ok(plan) => load(plan, &request.device, self.options.threads),
+            Err(error) => Err(EngineFault::Model(format!("cannot read the plan of the model: {error}"))),
+        };
+        match loaded {
+            Ok(engine) => {
+                let facts = serde_json::to_vec(engine.facts())?;
+                self.engine = Some(engine);
+                self.say(Say::Loaded(v1::Loaded { facts, seconds: start.elapsed().as_secs_f64() }))
+            }
+            Err(EngineFault::Model(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message })),
+            // The device's fault, not the model's: dying says so, and a fresh process is the best that can be tried.
+            Err(EngineFault::Device(message)) => Err(io::Error::other(message)),
+        }
+    }
+
+    fn keep(&mut self, part: &v1::LoadPart) -> io::Result<()> {
+        let digest = digest_from_wire(&part.digest).map_err(io::Error::other)?;
+        self.parts.keep(digest, &part.data).map_err(io::Error::other)
+    }
+
+    fn run_pack(&mut self, pack: &v1::Pack) -> io::Result<()> {
+        self.say(Say::PackStarted(v1::PackStarted { id: pack.id }))?;
+        match self.compute(pack)? {
+            Ok(tokens) => self.say(Say::PackDone(v1::PackDone { id: pack.id, tokens: Some(tokens) })),
+            Err(message) => self.say(Say::PackFailed(v1::PackFailed { id: pack.id, message })),
+        }
+    }
+
+    /// The inner error is the pack's, the outer one the link's.
+    fn compute(&mut self, pack: &v1::Pack) -> io::Result<Result<v1::TokenCounters, String>> {
+        let Some(engine) = &mut self.engine else { return Ok(Err("no model is loaded".into())) };
+        let spec: PackSpec = match serde_json::from_slice(&pack.spec) {
+            Ok(spec) => spec,
+            Err(error) => return Ok(Err(format!("cannot read what to compute: {error}"))),
+        };
+        let digest = digest_from_wire(&pack.part).map_err(io::Error::other)?;
+        let Some(part) = self.parts.get(&digest) else {
+            return Ok(Err(format!("part {} is not here", digest.short())));
+        };
+        let mut requests = Vec::with_capacity(pack.samples.len());
+        for &index in &pack.samples {
+            let Some(sample) = part.sample(index) else {
+                return Ok(Err(format!("part {} has no sample {index}", digest.short())));
+            };
+            requests.push(Request { sample, shots: part.shots_of(sample) });
+        }
+        let agent = &mut self.agent;
+        let mut broken = None;
+        let run = engine.run(&spec, &requests, &mut |result| {
+            let body = Some(Say::Result(v1::SampleResult::from(&result)));
+            if broken.is_none() {
+                broken = delimited::write(agent, &v1::FromEngine { body }).err();
+            }
+        });
+        match (broken, run) {
+            (Some(error), _) => Err(error),
+            (None, Ok(tokens)) => Ok(Ok(tokens.into())),
+            (None, Err(fault)) => Ok(Err(fault.to_string())),
+        }
+    }
+}

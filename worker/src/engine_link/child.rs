@@ -1,0 +1,91 @@
+//! One engine child: how it is started, spoken to and buried.
+
+use super::order::{ModelOrder, PackOrder};
+use super::sent_parts::SentParts;
+use compass_proto::v1::from_engine::Body as Heard;
+use compass_proto::v1::to_engine::Body as Say;
+use compass_proto::{delimited, v1};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+
+/// How long a child whose end of the link is closed may take to be gone.
+const DEATH_GRACE: Duration = Duration::from_secs(5);
+
+/// A running child. Dropping it kills it.
+#[derive(Debug)]
+pub(super) struct EngineChild {
+    process: Child,
+    link: UnixStream,
+    parts: SentParts,
+    pub(super) model: ModelOrder,
+    /// `ModelFacts` as JSON; empty until the model is loaded.
+    pub(super) facts: Vec<u8>,
+}
+
+impl EngineChild {
+    /// Starts this same executable as an engine and asks it to load `model`.
+    pub(super) async fn start(model: &ModelOrder, threads: u32) -> io::Result<Self> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        let log = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("engine").arg("--threads").arg(threads.to_string());
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(log()?).stderr(log()?);
+        // Its own group: a Ctrl-C at the terminal is the agent's to handle, which lets packs in flight finish.
+        command.process_group(0).kill_on_drop(true);
+        let process = command.spawn()?;
+        // `command` still owns the child's end of the pair; while it lives, the death of the child is not seen here.
+        drop(command);
+        ours.set_nonblocking(true)?;
+        let link = UnixStream::from_std(ours)?;
+        tracing::debug!(pid = process.id(), "engine started");
+        let mut child = Self { process, link, parts: SentParts::default(), model: model.clone(), facts: Vec::new() };
+        let load = v1::LoadModel { model: model.plan.clone(), device: model.device.clone() };
+        child.say(Say::Load(load)).await?;
+        Ok(child)
+    }
+
+    async fn say(&mut self, body: Say) -> io::Result<()> {
+        delimited::write_async(&mut self.link, &v1::ToEngine { body: Some(body) }).await
+    }
+
+    /// The next message; `None` when the child is dead or dying.
+    pub(super) async fn hear(&mut self) -> Option<Heard> {
+        let heard = delimited::read_async::<v1::FromEngine>(&mut self.link).await;
+        heard.ok().flatten().and_then(|message| message.body)
+    }
+
+    /// Sends the pack, and before it the part when the child no longer has it.
+    pub(super) async fn submit(&mut self, order: &PackOrder) -> io::Result<()> {
+        let digest = order.part.digest;
+        if !self.parts.has(&digest) {
+            let (name, data) = (digest.0.to_vec(), order.part.bytes.to_vec());
+            self.say(Say::Part(v1::LoadPart { digest: name, data })).await?;
+            self.parts.sent(digest);
+        }
+        let (part, samples) = (digest.0.to_vec(), order.samples.clone());
+        self.say(Say::Pack(v1::Pack { id: order.id, spec: order.spec.to_vec(), part, samples })).await
+    }
+
+    /// Waits for a child that has gone silent, kills it if it lingers, and says how it ended.
+    pub(super) async fn bury(mut self) -> String {
+        let ended = match tokio::time::timeout(DEATH_GRACE, self.process.wait()).await {
+            Ok(ended) => ended,
+            Err(_) => match self.process.kill().await {
+                Ok(()) => self.process.wait().await,
+                Err(error) => Err(error),
+            },
+        };
+        ended.map_or_else(|error| error.to_string(), |status| status.to_string())
+    }
+
+    /// Kills a child that is no longer wanted and waits until it is gone, so that its memory is free for the next.
+    pub(super) async fn kill(mut self) {
+        if let Err(error) = self.process.kill().await {
+            tracing::debug!(%error, "engine was gone already");
+        }
+    }
+}

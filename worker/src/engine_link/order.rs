@@ -1,0 +1,58 @@
+//! What the agent asks of a slot and what it hears back.
+
+use compass_common::engine::TokenCounters;
+use compass_common::ids::Digest;
+use compass_proto::v1;
+use std::sync::Arc;
+
+/// The model that must be resident; a slot that holds another replaces its child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelOrder {
+    /// A `ModelPlan` as JSON.
+    pub plan: Vec<u8>,
+    /// `auto`, `cpu` or `cuda:N`.
+    pub device: String,
+}
+
+/// A part of the plan.
+#[derive(Clone, Debug)]
+pub struct PartOrder {
+    pub digest: Digest,
+    pub bytes: Arc<Vec<u8>>,
+}
+
+/// Samples of one part to run on one model.
+#[derive(Clone, Debug)]
+pub struct PackOrder {
+    /// Unique within the agent.
+    pub id: u64,
+    pub model: Arc<ModelOrder>,
+    /// A `PackSpec` as JSON.
+    pub spec: Arc<Vec<u8>>,
+    pub part: PartOrder,
+    pub samples: Vec<u32>,
+}
+
+/// What a slot says about its child and its pack.
+#[derive(Debug)]
+pub enum SlotEvent {
+    /// A child holds the model of the pack under way; `facts` are `ModelFacts` as JSON. Said before every pack.
+    Ready { facts: Vec<u8> },
+    /// One sample of the pack under way.
+    Result(v1::SampleResult),
+    /// The pack is over; the slot is idle.
+    Ended { pack: u64, end: PackEnd },
+}
+
+/// How a pack ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PackEnd {
+    /// Every sample has its result.
+    Done(TokenCounters),
+    /// The model cannot be loaded by anyone.
+    LoadFailed { message: String },
+    /// Children kept dying before they began the pack: its samples are not to blame.
+    NeverStarted { message: String },
+    /// The child died in the middle, or gave up: samples without a result are suspects.
+    Broken { message: String },
+}

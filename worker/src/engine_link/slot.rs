@@ -1,0 +1,159 @@
+//! A slot: room for one engine child, a task of its own that runs one pack at a time.
+//!
+//! The slot keeps a child alive and its model resident between packs. What becomes of samples whose child died is
+//! decided elsewhere; here a death is only told apart by whether the pack had begun.
+
+use super::child::EngineChild;
+use super::order::{PackEnd, PackOrder, SlotEvent};
+use compass_proto::v1::from_engine::Body as Heard;
+use std::ops::ControlFlow;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Deaths in a row before a pack begins after which it is given back.
+const DEATHS_BEFORE_START: u32 = 3;
+
+/// The agent's handle of a slot.
+#[derive(Debug)]
+pub struct Slot {
+    orders: mpsc::Sender<PackOrder>,
+    task: JoinHandle<()>,
+}
+
+/// What a slot says, with its number.
+#[derive(Debug)]
+pub struct SlotReport {
+    pub slot: usize,
+    pub event: SlotEvent,
+}
+
+impl Slot {
+    /// Starts the slot's task; its child is started with the first pack. Events go to `reports`.
+    pub fn start<T>(slot: usize, threads: u32, reports: mpsc::Sender<T>) -> Self
+    where
+        T: From<SlotReport> + Send + 'static,
+    {
+        let (orders, inbox) = mpsc::channel(1);
+        let actor = Actor { slot, threads, reports, child: None };
+        Self { orders, task: tokio::spawn(actor.run(inbox)) }
+    }
+
+    /// Hands over a pack; false when the slot is not idle.
+    pub fn submit(&self, order: PackOrder) -> bool {
+        self.orders.try_send(order).is_ok()
+    }
+
+    /// Kills the child and ends the task.
+    pub async fn stop(self) {
+        self.task.abort();
+        // An aborted task has dropped its child, and with it killed it.
+        let _ = self.task.await;
+    }
+}
+
+struct Actor<T> {
+    slot: usize,
+    threads: u32,
+    reports: mpsc::Sender<T>,
+    child: Option<EngineChild>,
+}
+
+impl<T: From<SlotReport> + Send + 'static> Actor<T> {
+    async fn run(mut self, mut orders: mpsc::Receiver<PackOrder>) {
+        while let Some(order) = orders.recv().await {
+            let end = self.run_pack(&order).await;
+            if self.report(SlotEvent::Ended { pack: order.id, end }).await.is_break() {
+                return;
+            }
+        }
+    }
+
+    async fn report(&self, event: SlotEvent) -> ControlFlow<()> {
+        match self.reports.send(SlotReport { slot: self.slot, event }.into()).await {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
+    async fn run_pack(&mut self, order: &PackOrder) -> PackEnd {
+        let mut message = String::new();
+        for _ in 0..DEATHS_BEFORE_START {
+            let child = match self.ready_child(order).await {
+                Ok(child) => child,
+                Err(Unready::LoadFailed(message)) => return PackEnd::LoadFailed { message },
+                Err(Unready::Died(status)) => {
+                    message = format!("the engine died while loading the model: {status}");
+                    tracing::warn!(slot = self.slot, status, "engine died while loading");
+                    continue;
+                }
+            };
+            match self.compute(child, order).await {
+                Some(end) => return end,
+                // Killed while idle, say: a fresh one may begin.
+                None => message = "the engine died before it began".into(),
+            }
+        }
+        PackEnd::NeverStarted { message: format!("{message} ({DEATHS_BEFORE_START} times in a row)") }
+    }
+
+    /// The resident child, or a fresh one with the model loaded.
+    async fn ready_child(&mut self, order: &PackOrder) -> Result<EngineChild, Unready> {
+        match self.child.take() {
+            Some(child) if child.model == *order.model => return Ok(child),
+            Some(other) => other.kill().await,
+            None => {}
+        }
+        let started = EngineChild::start(&order.model, self.threads).await;
+        let mut child = started.map_err(|error| Unready::Died(error.to_string()))?;
+        match child.hear().await {
+            Some(Heard::Loaded(loaded)) => {
+                tracing::info!(slot = self.slot, seconds = loaded.seconds, "model loaded");
+                child.facts = loaded.facts;
+                Ok(child)
+            }
+            Some(Heard::LoadFailed(failed)) => {
+                child.kill().await;
+                Err(Unready::LoadFailed(failed.message))
+            }
+            _ => Err(Unready::Died(child.bury().await)),
+        }
+    }
+
+    /// Runs the pack; `None` when the child died before it began.
+    async fn compute(&mut self, mut child: EngineChild, order: &PackOrder) -> Option<PackEnd> {
+        let _ = self.report(SlotEvent::Ready { facts: child.facts.clone() }).await;
+        if child.submit(order).await.is_err() {
+            let status = child.bury().await;
+            tracing::warn!(slot = self.slot, status, "engine died while idle");
+            return None;
+        }
+        let mut started = false;
+        loop {
+            match child.hear().await {
+                Some(Heard::PackStarted(_)) => started = true,
+                Some(Heard::Result(result)) => {
+                    let _ = self.report(SlotEvent::Result(result)).await;
+                }
+                Some(Heard::PackDone(done)) => {
+                    self.child = Some(child);
+                    return Some(PackEnd::Done(done.tokens.unwrap_or_default().into()));
+                }
+                Some(Heard::PackFailed(failed)) => {
+                    tracing::warn!(slot = self.slot, message = failed.message, "pack failed; restarting the engine");
+                    child.kill().await;
+                    return Some(PackEnd::Broken { message: failed.message });
+                }
+                Some(Heard::Loaded(_) | Heard::LoadFailed(_)) | None => {
+                    let message = child.bury().await;
+                    tracing::warn!(slot = self.slot, status = message, started, "engine died");
+                    return started.then_some(PackEnd::Broken { message });
+                }
+            }
+        }
+    }
+}
+
+enum Unready {
+    LoadFailed(String),
+    Died(String),
+}

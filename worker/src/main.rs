@@ -1,0 +1,25 @@
+//! `compass-worker`: the agent, or with the hidden subcommand `engine` one of its children.
+
+use clap::Parser;
+use compass_worker::agent::{self, Ending};
+use compass_worker::cli::{Cli, Role};
+use compass_worker::engine_child;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let role = Cli::parse().role();
+    if let Err(error) = compass_common::telemetry::init("info") {
+        eprintln!("compass-worker: {error}");
+        return ExitCode::from(2);
+    }
+    match role {
+        Role::Engine(options) => engine_child::run(options),
+        Role::Agent(options) => {
+            let ending = agent::run(options);
+            if !matches!(ending, Ending::Shutdown { .. } | Ending::ParentGone) {
+                eprintln!("compass-worker: {ending}");
+            }
+            ExitCode::from(ending.exit_code())
+        }
+    }
+}
