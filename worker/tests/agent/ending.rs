@@ -1,0 +1,120 @@
+//! How an agent ends, with which exit code, and that its engines end with it.
+
+use crate::support::{Agent, Collected, FakeMaster, Terms, TestPlan, children_of, is_running};
+use compass_proto::v1;
+use compass_proto::v1::master_frame::Body;
+use rustix::process::Signal;
+use std::time::Duration;
+
+const SLOW: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "20")];
+/// Slow enough that an engine killed in the middle of a sample cannot have ended by itself.
+const STUCK: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "600000")];
+
+async fn engines_of(agent: &Agent, count: usize) -> Vec<i32> {
+    for _ in 0..6000 {
+        let children = children_of(agent.pid());
+        if children.len() == count {
+            return children;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("no {count} engines");
+}
+
+async fn gone(pids: &[i32]) {
+    for _ in 0..6000 {
+        if !pids.iter().any(|&pid| is_running(pid)) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("engines outlive their agent");
+}
+
+/// An agent with two engines, each in the middle of a sample that takes for ever.
+async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>) {
+    let plan = TestPlan::questions(20);
+    let mut master = FakeMaster::start(&plan).await;
+    let flags: Vec<&str> = ["--slots", "2"].into_iter().chain(flags.iter().copied()).collect();
+    let agent = Agent::start(&master.address, &flags, STUCK);
+    let mut session = master.session().await;
+    session.welcome(&plan, Terms::default()).await;
+    session.grant(&plan, 0, 1, 0, 10).await;
+    session.grant(&plan, 1, 1, 10, 20).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.facts.len() == 1).await;
+    let engines = engines_of(&agent, 2).await;
+    (master, agent, engines)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_standard_input_ends_agent_and_engines() {
+    let (_master, mut agent, engines) = stuck(&["--exit-with-parent"]).await;
+    drop(agent.0.stdin.take());
+    assert_eq!(agent.ended().await.code(), Some(0));
+    gone(&engines).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn engines_do_not_outlive_an_agent_that_is_killed() {
+    let (_master, mut agent, engines) = stuck(&[]).await;
+    agent.signal(Signal::KILL);
+    agent.ended().await;
+    gone(&engines).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_ends_it_at_once() {
+    let (_master, mut agent, engines) = stuck(&[]).await;
+    agent.signal(Signal::INT);
+    // Two signals of one kind may arrive as one; the other kind cannot be taken for the first.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    agent.signal(Signal::TERM);
+    let code = agent.ended().await.code();
+    assert!(matches!(code, Some(130 | 143)), "{code:?}");
+    gone(&engines).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_lets_it_hand_in_what_it_has_begun() {
+    let plan = TestPlan::questions(100);
+    let mut master = FakeMaster::start(&plan).await;
+    let mut agent = Agent::start(&master.address, &[], SLOW);
+    let mut session = master.session().await;
+    session.welcome(&plan, Terms::default()).await;
+    session.grant(&plan, 0, 1, 0, 100).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.samples() >= 12).await;
+    agent.signal(Signal::TERM);
+    heard.until_closed(&mut session).await;
+    assert_eq!(agent.ended().await.code(), Some(143));
+    assert!(heard.draining);
+    assert!(heard.samples() < 100);
+    assert_eq!(heard.samples() % 10, 0, "whole packs: parts hold ten samples each");
+    assert!(heard.reports.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_worker_ends() {
+    let plan = TestPlan::questions(1);
+    let mut master = FakeMaster::start(&plan).await;
+    let mut agent = Agent::start(&master.address, &[], &[]);
+    let mut session = master.session().await;
+    session.send_unsequenced(0, Some(Body::Refused(v1::Refused { reason: "no".into() }))).await;
+    assert_eq!(agent.ended().await.code(), Some(4));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_master_that_stays_away_is_given_up() {
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = nobody.local_addr().unwrap().to_string();
+    drop(nobody);
+    let mut agent = Agent::start(&address, &["--master-lost-timeout", "1s"], &[]);
+    assert_eq!(agent.ended().await.code(), Some(3));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_usage_is_told_apart() {
+    let mut agent = Agent::start("127.0.0.1:1,127.0.0.1:2", &[], &[]);
+    assert_eq!(agent.ended().await.code(), Some(2));
+}

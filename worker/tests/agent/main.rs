@@ -1,0 +1,12 @@
+//! The real agent with real engine children, the echo engine, and a master that does what the test says.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its fixtures too"
+)]
+
+mod ending;
+mod session;
+mod support;

@@ -1,0 +1,198 @@
+//! What an agent hands in, whatever happens to its connection, its engines and its grants.
+
+use crate::support::{Agent, Collected, FakeMaster, Session, Terms, TestPlan, children_of, is_running};
+use compass_common::evaluator::Accumulator;
+use compass_common::intervals::IntervalSet;
+use compass_proto::v1;
+use compass_proto::v1::master_frame::Body;
+use prost::Message;
+use rustix::process::Signal;
+use std::time::Duration;
+
+const SLOW: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "20")];
+
+async fn welcomed(master: &mut FakeMaster, plan: &TestPlan) -> Session {
+    let mut session = master.session().await;
+    session.welcome(plan, Terms::default()).await;
+    session
+}
+
+/// Polls for what will come; the bound only turns a hang into a failure.
+async fn eventually(what: &str, mut check: impl FnMut() -> bool) {
+    for _ in 0..6000 {
+        if check() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never came: {what}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_sample_of_two_grants_is_handed_in_with_a_report() {
+    let plan = TestPlan::questions(45);
+    let mut master = FakeMaster::start(&plan).await;
+    let mut agent = Agent::start(&master.address, &["--slots", "2", "--name", "w"], &[]);
+    let mut session = welcomed(&mut master, &plan).await;
+    assert_eq!((session.hello.worker.as_str(), session.hello.slots, session.hello.device.as_str()), ("w", 2, "cpu"));
+    session.grant(&plan, 0, 1, 0, 25).await;
+    session.grant(&plan, 1, 1, 25, 45).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.reports.len() == 2).await;
+    heard.assert_answers(&plan, 45, &[]);
+    assert_eq!(heard.accepted, [(0, 1), (1, 1)]);
+    assert_eq!(heard.credits, [3], "one grant more than slots");
+    assert_eq!(heard.facts.len(), 1, "facts go once per model, whichever slot loads it first");
+    let report = heard.reports.iter().find(|report| report.task == 0).unwrap();
+    assert_eq!((report.scored, report.failed, report.epoch, report.attempt), (25, 0, 1, 1));
+    assert_eq!(report.samples, [v1::Interval { first: 0, end: 25 }]);
+    assert!(report.tokens.unwrap().submitted > 25);
+    let state: Accumulator = serde_json::from_slice(&report.evaluator).unwrap();
+    assert_eq!((state.samples(), state.finish().counts.scored), (&IntervalSet::range(0, 25), 25));
+    session.send(Body::Shutdown(v1::Shutdown { reason: "done".into() })).await;
+    assert_eq!(agent.ended().await.code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_too_large_for_a_frame_is_uploaded_before_it_is_named() {
+    let long = format!("say {}", "x".repeat(300_000));
+    let plan = TestPlan::of(vec!["short".into(), long]);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], &[]);
+    let mut session = welcomed(&mut master, &plan).await;
+    session.grant(&plan, 0, 1, 0, 2).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| !heard.uploaded.is_empty()).await;
+    let bytes = master.uploads.lock().unwrap().get(&heard.uploaded[0]).cloned().expect("named before it was here");
+    let result = v1::SampleResult::decode(bytes.as_slice()).unwrap();
+    let Some(v1::sample_result::Outcome::Generation(generation)) = result.outcome else { panic!("no generation") };
+    assert_eq!((result.index, generation.text), (1, plan.answer(1)));
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    assert_eq!(heard.samples(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cut_connection_loses_nothing_and_repeats_only_what_was_not_acknowledged() {
+    let plan = TestPlan::questions(60);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], SLOW);
+    let mut session = welcomed(&mut master, &plan).await;
+    let nonce = session.hello.session.clone();
+    session.grant(&plan, 0, 1, 0, 60).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.samples() >= 5).await;
+    let acknowledged = heard.last_seq;
+    heard.until(&mut session, false, |heard| heard.samples() >= 20).await;
+    drop(session);
+
+    let mut session = master.session().await;
+    assert_eq!(session.hello.session, nonce);
+    let held = &session.hello.held;
+    assert_eq!((held.len(), held[0].task, held[0].attempt, held[0].epoch), (1, 0, 1, 1));
+    assert!(held[0].samples.iter().all(|interval| interval.first >= 5), "{held:?}");
+    session.welcome(&plan, Terms { last_ack: acknowledged, ..Terms::default() }).await;
+    // The master does not know whether the grant arrived, and sends it again.
+    session.grant(&plan, 0, 1, 0, 60).await;
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    heard.assert_answers(&plan, 60, &[]);
+    assert!(heard.replayed > 0, "what was not acknowledged must come again");
+    assert_eq!(heard.accepted, [(0, 1)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_engine_costs_no_sample_and_repeats_none() {
+    let plan = TestPlan::questions(40);
+    let mut master = FakeMaster::start(&plan).await;
+    let agent = Agent::start(&master.address, &[], SLOW);
+    let mut session = welcomed(&mut master, &plan).await;
+    session.grant(&plan, 0, 1, 0, 40).await;
+    let mut heard = Collected::default();
+    for victims in 1..=2 {
+        heard.until(&mut session, true, |heard| heard.samples() >= victims * 5).await;
+        let children = children_of(agent.pid());
+        assert_eq!(children.len(), 1);
+        rustix::process::kill_process(rustix::process::Pid::from_raw(children[0]).unwrap(), Signal::KILL).unwrap();
+        eventually("the death of the engine", || !is_running(children[0])).await;
+    }
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    heard.assert_answers(&plan, 40, &[]);
+    assert!(heard.failures.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_poison_sample_is_found_and_failed_and_the_rest_goes_on() {
+    let plan = TestPlan::questions(40);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], &[("COMPASS_ECHO_DIE_ON", "question 13")]);
+    let mut session = welcomed(&mut master, &plan).await;
+    session.grant(&plan, 0, 1, 0, 40).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    heard.assert_answers(&plan, 40, &[13]);
+    let v1::sample_result::Outcome::Failed(reason) = &heard.outcomes[&13][0] else { panic!("13 did not fail") };
+    assert!(reason.starts_with("the engine died on this sample twice: signal: 6"), "{reason}");
+    assert_eq!((heard.reports[0].scored, heard.reports[0].failed), (39, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revoked_grant_hands_in_what_runs_and_ends_without_a_report() {
+    let plan = TestPlan::questions(60);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], SLOW);
+    let mut session = welcomed(&mut master, &plan).await;
+    session.grant(&plan, 0, 1, 0, 50).await;
+    session.grant(&plan, 1, 1, 50, 60).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    session.send(Body::Revoke(v1::Revoke { task: 0, attempt: 1, reason: "stolen".into() })).await;
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    assert_eq!(heard.revoke_acks, [(0, 1)]);
+    assert_eq!(heard.reports[0].task, 1);
+    let of_first = heard.outcomes.keys().filter(|&&index| index < 50).count();
+    assert!((3..50).contains(&of_first), "{of_first}");
+    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_master_with_another_plan_makes_it_drop_everything() {
+    let (old, new) = (TestPlan::questions(200), TestPlan::of(vec!["another question".into()]));
+    let mut master = FakeMaster::start(&old).await;
+    let address = master.address.clone();
+    let _agent = Agent::start(&address, &[], SLOW);
+    let mut session = welcomed(&mut master, &old).await;
+    session.grant(&old, 0, 1, 0, 200).await;
+    Collected::default().until(&mut session, false, |heard| heard.samples() >= 3).await;
+    drop(session);
+    master.stop().await;
+
+    let mut master = FakeMaster::start_at(&new, &address).await;
+    let mut session = master.session().await;
+    session.welcome(&new, Terms { epoch: 2, ..Terms::default() }).await;
+    session.grant(&new, 0, 1, 0, 1).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    heard.assert_answers(&new, 1, &[]);
+    assert_eq!(heard.facts.len(), 1, "the new master has not heard the facts yet");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_is_not_renewed_stops_the_start_of_samples() {
+    let plan = TestPlan::questions(10);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], &[]);
+    let mut session = master.session().await;
+    session.welcome(&plan, Terms { lease_ttl_ms: 0, ..Terms::default() }).await;
+    session.grant(&plan, 0, 1, 0, 10).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.accepted.len() == 1).await;
+    // Several heartbeats are acknowledged, none of which leases any time at all.
+    for _ in 0..5 {
+        let frame = session.frame().await.unwrap();
+        let Some(v1::worker_frame::Body::Heartbeat(heartbeat)) = frame.body else { panic!("{frame:?}") };
+        session.send_unsequenced(0, Some(Body::HeartbeatAck(v1::HeartbeatAck { sent_ms: heartbeat.sent_ms }))).await;
+    }
+    drop(session);
+    let mut session = welcomed(&mut master, &plan).await;
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    heard.assert_answers(&plan, 10, &[]);
+}

@@ -1,0 +1,66 @@
+//! The real executable, and what `/proc` says of its children.
+
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running agent; killed when dropped.
+pub(crate) struct Agent(pub(crate) Child);
+
+impl Agent {
+    pub(crate) fn start(master: &str, flags: &[&str], env: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_compass-worker"));
+        command.args(["--master", master, "--device", "cpu"]).args(flags).envs(env.iter().copied());
+        Self(command.stdin(Stdio::piped()).spawn().unwrap())
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.0.id() as i32
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        kill(self.pid(), signal);
+    }
+
+    /// Waits for its end. The bound is far beyond what it takes; it turns a hang into a failure.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let limit = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < limit, "the agent does not end");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub(crate) fn kill(pid: i32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    // It may be gone by now.
+    let _ = rustix::process::kill_process(pid, signal);
+}
+
+/// Process ids of the children of `parent` that are alive.
+pub(crate) fn children_of(parent: i32) -> Vec<i32> {
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|&pid| status_of(pid).is_some_and(|(state, ppid)| ppid == parent && state != 'Z')).collect()
+}
+
+/// Whether the process exists and is more than a zombie.
+pub(crate) fn is_running(pid: i32) -> bool {
+    status_of(pid).is_some_and(|(state, _)| state != 'Z')
+}
+
+fn status_of(pid: i32) -> Option<(char, i32)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}

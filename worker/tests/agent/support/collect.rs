@@ -1,0 +1,100 @@
+//! What a worker said over one or more sessions, with each frame counted once.
+
+use super::master::Session;
+use compass_common::ids::Digest;
+use compass_proto::v1;
+use std::collections::{BTreeMap, BTreeSet};
+use v1::sample_result::Outcome;
+use v1::worker_frame::Body;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    seen: BTreeSet<u64>,
+    /// Frames that came again.
+    pub(crate) replayed: u32,
+    pub(crate) last_seq: u64,
+    /// Outcomes by sample, in the order they came.
+    pub(crate) outcomes: BTreeMap<u32, Vec<Outcome>>,
+    pub(crate) uploaded: Vec<Digest>,
+    pub(crate) reports: Vec<v1::ShardReport>,
+    pub(crate) failures: Vec<v1::Failed>,
+    pub(crate) accepted: Vec<(u32, u32)>,
+    pub(crate) revoke_acks: Vec<(u32, u32)>,
+    pub(crate) facts: Vec<v1::Facts>,
+    pub(crate) credits: Vec<u32>,
+    pub(crate) draining: bool,
+}
+
+impl Collected {
+    /// Takes frames, answering heartbeats, until `done`. With `acknowledge`, everything is acknowledged at once.
+    pub(crate) async fn until(&mut self, session: &mut Session, acknowledge: bool, done: impl Fn(&Self) -> bool) {
+        while !done(self) {
+            let frame = session.frame().await.expect("the stream ended too early");
+            let seq = frame.seq;
+            if let Some(Body::Heartbeat(heartbeat)) = frame.body {
+                let body = v1::master_frame::Body::HeartbeatAck(v1::HeartbeatAck { sent_ms: heartbeat.sent_ms });
+                session.send_unsequenced(0, Some(body)).await;
+                continue;
+            }
+            if seq != 0 && !self.seen.insert(seq) {
+                self.replayed += 1;
+            } else {
+                self.take(frame.body.unwrap());
+            }
+            if seq != 0 {
+                self.last_seq = self.last_seq.max(seq);
+                if acknowledge {
+                    session.send_unsequenced(seq, None).await;
+                }
+            }
+        }
+    }
+
+    /// Takes what still comes until the stream ends.
+    pub(crate) async fn until_closed(&mut self, session: &mut Session) {
+        while let Some(frame) = session.frame().await {
+            if frame.seq != 0 && self.seen.insert(frame.seq) {
+                self.take(frame.body.unwrap());
+                session.send_unsequenced(frame.seq, None).await;
+            }
+        }
+    }
+
+    /// Samples with an outcome.
+    pub(crate) fn samples(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// Asserts one outcome each for `0..count`, the echo engine's answers but for `failed`.
+    pub(crate) fn assert_answers(&self, plan: &super::TestPlan, count: u32, failed: &[u32]) {
+        assert_eq!(self.outcomes.keys().copied().collect::<Vec<_>>(), (0..count).collect::<Vec<_>>());
+        for (index, outcomes) in &self.outcomes {
+            assert_eq!(outcomes.len(), 1, "sample {index} came more than once: {outcomes:?}");
+            match &outcomes[0] {
+                Outcome::Generation(generation) => assert_eq!(generation.text, plan.answer(*index)),
+                Outcome::Failed(reason) => assert!(failed.contains(index), "sample {index} failed: {reason}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn take(&mut self, body: Body) {
+        match body {
+            Body::Results(results) => {
+                for result in results.samples {
+                    self.outcomes.entry(result.index).or_default().push(result.outcome.unwrap());
+                }
+                self.uploaded.extend(results.uploaded.into_iter().map(|digest| Digest(digest.try_into().unwrap())));
+            }
+            Body::Report(report) => self.reports.push(report),
+            Body::Failed(failed) => self.failures.push(failed),
+            Body::Accepted(accepted) => self.accepted.push((accepted.task, accepted.attempt)),
+            Body::RevokeAck(ack) => self.revoke_acks.push((ack.task, ack.attempt)),
+            Body::Facts(facts) => self.facts.push(facts),
+            Body::Credit(credit) => self.credits.push(credit.grants),
+            Body::Draining(_) => self.draining = true,
+            Body::Hello(_) | Body::Heartbeat(_) => panic!("not here"),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! A master that does what a test says, a plan without data, and the real executable.
+
+mod agent;
+mod collect;
+mod master;
+mod plan;
+
+pub(crate) use agent::{Agent, children_of, is_running};
+pub(crate) use collect::Collected;
+pub(crate) use master::{FakeMaster, Session, Terms};
+pub(crate) use plan::TestPlan;

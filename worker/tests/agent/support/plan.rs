@@ -1,0 +1,89 @@
+//! A plan of one echo model and one generation data set, in parts of ten samples.
+
+use compass_common::evaluator::EvaluatorKind;
+use compass_common::ids::Digest;
+use compass_common::plan::{
+    Body, BosPolicy, DatasetPlan, Dtype, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile, PLAN_FORMAT, Part,
+    PartRef, Plan, Sample,
+};
+use compass_common::prompt::{Prompt, ShotFormat};
+use std::collections::BTreeMap;
+
+const PART_SAMPLES: usize = 10;
+
+/// The digest of the head, and every file by digest.
+#[derive(Clone, Debug)]
+pub(crate) struct TestPlan {
+    pub(crate) digest: Digest,
+    pub(crate) files: BTreeMap<Digest, Vec<u8>>,
+    pub(crate) prompts: Vec<String>,
+}
+
+impl TestPlan {
+    /// Prompts `question 0` and so on.
+    pub(crate) fn questions(count: usize) -> Self {
+        Self::of((0..count).map(|n| format!("question {n}")).collect())
+    }
+
+    pub(crate) fn of(prompts: Vec<String>) -> Self {
+        let mut files = BTreeMap::new();
+        let mut parts = Vec::new();
+        for (n, chunk) in prompts.chunks(PART_SAMPLES).enumerate() {
+            let first = (n * PART_SAMPLES) as u32;
+            let sample = |(index, text): (u32, &String)| Sample {
+                index,
+                gold: text.clone().into(),
+                shots: Vec::new(),
+                body: Body::Gen { prompt: Prompt::question(text) },
+            };
+            let samples = (first..).zip(chunk).map(sample).collect();
+            let bytes = serde_json::to_vec(&Part { shots: Vec::new(), samples }).unwrap();
+            let digest = Digest::of(&bytes);
+            parts.push(PartRef { digest, first, samples: chunk.len() as u32, bytes: bytes.len() as u64 });
+            files.insert(digest, bytes);
+        }
+        let plan = Plan {
+            format: PLAN_FORMAT,
+            config: Digest::of(b"a configuration"),
+            models: vec![ModelPlan {
+                abbr: "echo".into(),
+                kind: ModelKind::Echo,
+                path: String::new(),
+                tokenizer_path: String::new(),
+                max_seq_len: Some(512),
+                max_out_len: 16,
+                dtype: Dtype::Float32,
+                bos: BosPolicy::Auto,
+                profile: NumericProfile::Canonical,
+                stop_words: Vec::new(),
+                num_gpus: 0,
+            }],
+            datasets: vec![DatasetPlan {
+                abbr: "questions".into(),
+                version: "000000".into(),
+                infer: InferSpec::Gen { max_out_len: None, stop: Vec::new() },
+                shot_format: ShotFormat::default(),
+                eval: EvalSpec {
+                    evaluator: EvaluatorKind::Acc,
+                    pred_postprocessors: Vec::new(),
+                    dataset_postprocessors: Vec::new(),
+                },
+                samples: prompts.len() as u32,
+                characters: 0,
+                labels: None,
+                parts,
+            }],
+        };
+        let head = serde_json::to_vec(&plan).unwrap();
+        let digest = Digest::of(&head);
+        files.insert(digest, head);
+        Self { digest, files, prompts }
+    }
+
+    /// What the echo engine answers to sample `index`.
+    pub(crate) fn answer(&self, index: u32) -> String {
+        let prompt = &self.prompts[index as usize];
+        let last = prompt.split_whitespace().next_back().unwrap_or_default();
+        format!("{} {last}", &Digest::of(prompt.as_bytes()).to_string()[..8])
+    }
+}
