@@ -9,18 +9,25 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  compass-worker --master head:50051                       one engine on the first GPU, or on the CPU
-  compass-worker --master head:50051 --device cuda:1       one engine on the second GPU
-  compass-worker --master 127.0.0.1:50051 --device cpu --slots 4 --threads 2
-                                                           four engines of two threads each
-  srun -N 8 compass-worker --master head:50051             one worker on each of eight nodes
+  One engine on the first GPU, or on the CPU where there is none:
+    compass-worker --master head:50051
+  One engine on the second GPU:
+    compass-worker --master head:50051 --device cuda:1
+  Four engines of two threads each, beside the master:
+    compass-worker --master 127.0.0.1:50051 --device cpu --slots 4 --threads 2
+  One worker on each of eight nodes:
+    srun -N 8 compass-worker --master head:50051
 
-Stop it with Ctrl-C or SIGTERM: it finishes the samples that it has begun, hands them in and goes. A second signal ends it
-at once. Nothing is lost either way: what is not handed in, another worker does.
+Stop it with Ctrl-C or SIGTERM: it finishes the samples that it has begun,
+hands them in and goes. A second signal ends it at once. Nothing is lost
+either way: what is not handed in, another worker does.
 
 Exit codes:
-  0  the master's work is done      2  wrong usage                  3  the master was lost for too long
-  4  the master refused the worker  130, 143  ended by SIGINT, SIGTERM";
+  0         the master's work is done
+  2         wrong usage
+  3         no master answered for too long
+  4         the master refused the worker
+  130, 143  ended by SIGINT, SIGTERM";
 
 /// Runs evaluation tasks for a compass-master.
 #[derive(Debug, Parser)]
