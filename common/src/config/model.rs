@@ -46,7 +46,7 @@ const MAX_OUT_LEN: u32 = 64;
 pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let abbr = abbr::read(check, &mut fields);
     fields.get("inherit");
-    let kind = fields.require(check, "type", "\"hf\"").and_then(|node| KINDS.pick(check, "type", node));
+    let kind = fields.get("type").map_or(Some(ModelKind::Hf), |node| KINDS.pick(check, "type", node));
     let files = model_files::read(check, &mut fields, kind);
     let max_seq_len = fields.u32(check, "max_seq_len", 1);
     let max_out_len = fields.u32(check, "max_out_len", 1).unwrap_or(MAX_OUT_LEN);

@@ -68,7 +68,7 @@ fn a_missing_key_is_reported_at_its_table() {
         places,
         [
             "eval.toml:1:1: missing key `abbr` in [[model]]",
-            "eval.toml:1:1: missing key `type` in [[model]]",
+            "eval.toml:1:1: missing key `path` in [[model]]",
             "eval.toml:2:1: missing key `abbr` in [[dataset]]",
             "eval.toml:2:1: missing key `reader_cfg` in [[dataset]]",
             "eval.toml:2:1: missing key `infer_cfg` in [[dataset]]",
