@@ -1,5 +1,6 @@
 //! What an agent is told when it starts.
 
+use crate::engine_child::sees_gpu;
 use std::time::Duration;
 
 /// The parsed command line of an agent.
@@ -24,10 +25,9 @@ pub struct AgentOptions {
 impl AgentOptions {
     /// `cpu` or `cuda`, as far as one can tell without a tensor library: the engine has the last word.
     pub(super) fn device_kind(&self) -> &'static str {
-        let has_gpu = || std::path::Path::new("/dev/nvidiactl").exists();
         match self.device.as_str() {
             "cpu" => "cpu",
-            "auto" if !has_gpu() => "cpu",
+            "auto" if !sees_gpu() => "cpu",
             _ => "cuda",
         }
     }

@@ -7,6 +7,11 @@ use compass_common::plan::{ModelKind, ModelPlan};
 /// Whether this build can run real models.
 pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");
 
+/// Whether the machine shows a GPU, as far as one can tell without a tensor library.
+pub(crate) fn sees_gpu() -> bool {
+    ["/dev/nvidiactl", "/dev/dxg"].iter().any(|path| std::path::Path::new(path).exists())
+}
+
 /// Loads the model of `plan` on `device` with so many threads.
 ///
 /// # Errors
@@ -28,7 +33,11 @@ fn load_with_libtorch(plan: &ModelPlan, device: &str, threads: u32) -> Result<Bo
         if device != DeviceChoice::Auto {
             return Err(EngineFault::Device(format!("libtorch's CUDA half cannot be loaded: {reason}")));
         }
-        tracing::warn!(reason, "libtorch's CUDA half cannot be loaded; running on the CPU");
+        if sees_gpu() {
+            tracing::warn!(reason, "libtorch's CUDA half cannot be loaded; running on the CPU");
+        } else {
+            tracing::debug!(reason, "no GPU, and libtorch's CUDA half cannot be loaded");
+        }
     }
     compass_engine::load(plan, &device, threads)
 }

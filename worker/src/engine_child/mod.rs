@@ -5,6 +5,6 @@ mod load;
 mod parts;
 mod serve;
 
-pub(crate) use load::HAS_ENGINE;
+pub(crate) use load::{HAS_ENGINE, sees_gpu};
 pub use parts::KEPT_PARTS;
 pub use serve::{EngineOptions, run};
