@@ -1,5 +1,7 @@
 //! Exactly once, whatever dies: real processes on the echo engine, real `kill -9`, and bytes compared.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use compass_tests::{Job, SAMPLES, children_of, configuration, echo_job, is_alive, kill, program, wait_until};
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

@@ -2,6 +2,8 @@
 //!
 //! Oracles and goldens were printed by programs that we did not write; without them these tests say `skipped`.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use compass_tests::{Job, shared};
 use serde_json::Value;
 use std::fmt::Write as _;
