@@ -15,8 +15,8 @@ impl Core {
             Event::Attached { worker, connection, capabilities, held } => {
                 self.attach(now, worker, connection, capabilities, &held, effects);
             }
-            Event::Detached { worker, connection } => self.detach(&worker, connection),
-            Event::Exited { worker } => self.lose(&worker, "its process ended", effects),
+            Event::Detached { worker, connection } => self.detach(&worker, connection, effects),
+            Event::Exited { worker } => self.lose(&worker, FailureClass::Lost, "its process ended", effects),
             Event::Heartbeat { worker } => self.heard(now, &worker),
             Event::Credit { worker, grants } => {
                 self.heard(now, &worker);
@@ -63,7 +63,7 @@ impl Core {
         effects: &mut Vec<Effect>,
     ) {
         if self.workers.get(&id).is_some_and(|known| known.session != capabilities.session) {
-            self.lose(&id, "another process took its name", effects);
+            self.lose(&id, FailureClass::Lost, "another process took its name", effects);
         }
         let elsewhere: u32 =
             self.workers.iter().filter(|(other, _)| **other != id).map(|(_, worker)| worker.slots).sum();
@@ -107,16 +107,19 @@ impl Core {
         }
     }
 
-    fn detach(&mut self, id: &WorkerId, connection: ConnectionId) {
-        if let Some(worker) = self.workers.get_mut(id)
-            && worker.connection == Some(connection)
-        {
-            worker.connection = None;
+    /// A worker may come back until its lease runs out, unless it said that it would go.
+    fn detach(&mut self, id: &WorkerId, connection: ConnectionId, effects: &mut Vec<Effect>) {
+        let Some(worker) = self.workers.get_mut(id).filter(|worker| worker.connection == Some(connection)) else {
+            return;
+        };
+        worker.connection = None;
+        if worker.draining {
+            self.lose(id, FailureClass::Preempted, "it drained", effects);
         }
     }
 
     /// Forgets a worker: what it held can be granted again.
-    fn lose(&mut self, id: &WorkerId, why: &str, effects: &mut Vec<Effect>) {
+    fn lose(&mut self, id: &WorkerId, class: FailureClass, why: &str, effects: &mut Vec<Effect>) {
         let Some(worker) = self.workers.remove(id) else { return };
         if let Some(connection) = worker.connection {
             effects.push(Effect::Disconnect { worker: id.clone(), connection });
@@ -126,7 +129,7 @@ impl Core {
             effects.push(Effect::Note { text });
         }
         for task in worker.held {
-            self.requeue(task, FailureClass::Lost, format!("worker {id} was lost: {why}"), effects);
+            self.requeue(task, class, format!("worker {id} was lost: {why}"), effects);
         }
     }
 
@@ -135,6 +138,7 @@ impl Core {
         let Some(task) = self.task_mut(id) else { return };
         let spent = match class {
             FailureClass::User => true,
+            FailureClass::Preempted => false,
             FailureClass::Transient => {
                 task.transient_failures += 1;
                 task.transient_failures > limits.retry
@@ -266,7 +270,7 @@ impl Core {
             }
         }
         for worker in lost {
-            self.lose(&worker, "its lease ran out", effects);
+            self.lose(&worker, FailureClass::Lost, "its lease ran out", effects);
         }
     }
 

@@ -43,6 +43,8 @@ pub enum FailureClass {
     Transient,
     /// The worker is gone; tried again while anything gets done between losses.
     Lost,
+    /// The worker said that it would go: never counted.
+    Preempted,
 }
 
 /// An input of [`super::Core::apply`].

@@ -248,3 +248,14 @@ fn slots_beyond_the_bound_are_refused_with_a_reason() {
     });
     assert_eq!(refused, Some("all 2 slots of this job are taken (max_num_workers = 2)"));
 }
+
+#[test]
+fn what_a_drained_worker_leaves_goes_to_others_at_once_and_uncounted() {
+    let mut bench = Bench::new(Limits { losses: 0, ..Limits::default() }, vec![view(0, 0, 3)]);
+    bench.attach(0, 0, 1);
+    bench.work(0);
+    bench.apply(Event::Draining { worker: worker(0) });
+    bench.apply(Event::Detached { worker: worker(0), connection: ConnectionId(1) });
+    bench.attach(1, 0, 1);
+    assert_eq!(bench.grants.last().map(|grant| (grant.0, grant.3.len())), Some((1, 2)));
+}
