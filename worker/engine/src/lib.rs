@@ -14,7 +14,7 @@ mod fault;
 mod load;
 mod models;
 mod reproducible;
-mod tokenizer;
+pub mod tokenizer;
 mod weights;
 
 pub use device::{CudaLibrary, DeviceChoice, DeviceChoiceError, device_kind, load_cuda_library};

@@ -3,7 +3,9 @@
 mod anchors;
 mod bos;
 mod cleanup;
+mod sentencepiece;
 mod settings;
 mod text;
 
+pub use sentencepiece::{PieceKind, SentencePiece};
 pub(crate) use text::TextTokenizer;

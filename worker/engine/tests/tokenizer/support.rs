@@ -1,0 +1,31 @@
+//! Where goldens and shared data lie.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A golden file.
+pub(crate) fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tokenizer/goldens").join(name)
+}
+
+/// A golden JSON document.
+pub(crate) fn golden_json(name: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(golden(name)).unwrap()).unwrap()
+}
+
+/// A path of the shared data, or `None` with a line on standard error.
+pub(crate) fn shared(relative: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("COMPASS_SHARED").map(PathBuf::from);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let places = [root, Some(workspace.join("shared")), Some(workspace.join("../shared"))];
+    let found = places.into_iter().flatten().map(|place| place.join(relative)).find(|path| path.exists());
+    if found.is_none() {
+        eprintln!("skipped: {relative} is not in shared/ beside the workspace nor in $COMPASS_SHARED");
+    }
+    found
+}
+
+/// The ids of a golden case.
+pub(crate) fn ids(value: &Value) -> Vec<u32> {
+    value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
+}
