@@ -1,11 +1,16 @@
 //! From text to tokens and back, by the rules of the model's own files.
 
 mod anchors;
+mod backend;
 mod bos;
+mod class;
 mod cleanup;
+mod gpt2_backend;
 mod sentencepiece;
 mod settings;
+mod special;
+mod spm_backend;
 mod text;
 
 pub use sentencepiece::{PieceKind, SentencePiece};
-pub(crate) use text::TextTokenizer;
+pub use text::TextTokenizer;

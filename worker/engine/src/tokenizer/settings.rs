@@ -1,57 +1,147 @@
-//! `tokenizer_config.json`: which strings are BOS and EOS, and what the tokenizer class would add by itself.
+//! `tokenizer_config.json` and its older companions: special tokens, added tokens, and what the tokenizer class would do.
 
+use super::special::{ROLES, SpecialToken, added_token};
 use crate::config::read_json;
 use compass_common::engine::EngineFault;
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::path::Path;
+use tokenizers::AddedToken;
 
-/// What is read of tokenizer_config.json; all of it may be absent.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct TokenizerSettings {
-    pub(crate) bos_token: Option<String>,
-    pub(crate) eos_token: Option<String>,
-    pub(crate) add_bos_token: Option<bool>,
-    pub(crate) clean_up_tokenization_spaces: bool,
+/// What is read of the files; all of it may be absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct TokenizerSettings {
+    /// Without `Fast`, since both spellings of a class name mean the same files.
+    pub(super) class: Option<String>,
+    /// Tokens by role; a role that a file sets to `null` is there without a token.
+    pub(super) roles: BTreeMap<&'static str, Option<SpecialToken>>,
+    pub(super) additional: Vec<SpecialToken>,
+    /// `added_tokens_decoder`, or added_tokens.json in older directories, by id.
+    pub(super) added: BTreeMap<u32, AddedToken>,
+    pub(super) add_bos_token: Option<bool>,
+    pub(super) add_eos_token: Option<bool>,
+    pub(super) legacy: Option<bool>,
+    pub(super) add_prefix_space: Option<bool>,
+    pub(super) clean_up_tokenization_spaces: bool,
     /// Absent where the file says "infinite" (a number of thirty digits) or nothing.
-    pub(crate) model_max_length: Option<u32>,
-}
-
-#[derive(Deserialize)]
-struct RawSettings {
-    bos_token: Option<Value>,
-    eos_token: Option<Value>,
-    add_bos_token: Option<bool>,
-    clean_up_tokenization_spaces: Option<bool>,
-    model_max_length: Option<f64>,
-}
-
-/// A token is written as a string or as an object with its `content`.
-fn token_text(value: Option<Value>) -> Option<String> {
-    match value? {
-        Value::String(text) => Some(text),
-        Value::Object(fields) => fields.get("content").and_then(Value::as_str).map(str::to_owned),
-        _ => None,
-    }
+    pub(super) model_max_length: Option<u32>,
 }
 
 impl TokenizerSettings {
-    /// Reads the file of `directory`; a missing one means nothing is set.
+    /// Reads the files of `directory`; missing ones mean that nothing is set.
+    ///
+    /// special_tokens_map.json and added_tokens.json count only where tokenizer_config.json has no
+    /// `added_tokens_decoder`, as in transformers.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when it is malformed.
-    pub(crate) fn read(directory: &Path) -> Result<Self, EngineFault> {
-        let Some(raw) = read_json::<RawSettings>(&directory.join("tokenizer_config.json"))? else {
-            return Ok(Self::default());
-        };
+    /// [`EngineFault::Model`] when one is malformed.
+    pub(super) fn read(directory: &Path) -> Result<Self, EngineFault> {
+        let read = |name: &str| read_json::<Map<String, Value>>(&directory.join(name)).map(Option::unwrap_or_default);
+        let config = read("tokenizer_config.json")?;
+        let mut settings = Self::from_config(&config);
+        if !config.contains_key("added_tokens_decoder") {
+            settings.read_roles(&read("special_tokens_map.json")?);
+            let older = read("added_tokens.json")?;
+            for (content, id) in &older {
+                let special = settings.is_special(content);
+                if let Some(id) = id.as_u64().and_then(|id| u32::try_from(id).ok()) {
+                    // The older loader normalises none of them.
+                    settings.added.insert(id, AddedToken::from(content.as_str(), special).normalized(!special));
+                }
+            }
+        }
+        Ok(settings)
+    }
+
+    fn from_config(config: &Map<String, Value>) -> Self {
+        let flag = |key: &str| config.get(key).and_then(Value::as_bool);
+        let class = config.get("tokenizer_class").and_then(Value::as_str);
         let finite = |length: &f64| *length >= 1.0 && *length <= f64::from(u32::MAX);
-        Ok(Self {
-            bos_token: token_text(raw.bos_token),
-            eos_token: token_text(raw.eos_token),
-            add_bos_token: raw.add_bos_token,
-            clean_up_tokenization_spaces: raw.clean_up_tokenization_spaces.unwrap_or(false),
-            model_max_length: raw.model_max_length.filter(finite).map(|length| length as u32),
-        })
+        let mut settings = Self {
+            class: class.map(|class| class.strip_suffix("Fast").unwrap_or(class).to_owned()),
+            add_bos_token: flag("add_bos_token"),
+            add_eos_token: flag("add_eos_token"),
+            legacy: flag("legacy"),
+            add_prefix_space: flag("add_prefix_space"),
+            clean_up_tokenization_spaces: flag("clean_up_tokenization_spaces").unwrap_or(false),
+            model_max_length: config
+                .get("model_max_length")
+                .and_then(Value::as_f64)
+                .filter(finite)
+                .map(|length| length as u32),
+            ..Self::default()
+        };
+        settings.read_roles(config);
+        for (id, token) in config.get("added_tokens_decoder").and_then(Value::as_object).into_iter().flatten() {
+            if let (Ok(id), Some(token)) = (id.parse(), token.as_object().and_then(added_token)) {
+                settings.added.insert(id, token);
+            }
+        }
+        settings
+    }
+
+    fn read_roles(&mut self, fields: &Map<String, Value>) {
+        for role in ROLES {
+            if let Some(value) = fields.get(role) {
+                self.roles.insert(role, SpecialToken::read(value));
+            }
+        }
+        let more = fields.get("additional_special_tokens").and_then(Value::as_array).into_iter().flatten();
+        for token in more.filter_map(SpecialToken::read) {
+            if !self.additional.contains(&token) {
+                self.additional.push(token);
+            }
+        }
+    }
+
+    /// The token of a role.
+    pub(super) fn role(&self, role: &str) -> Option<&SpecialToken> {
+        self.roles.get(role).and_then(Option::as_ref)
+    }
+
+    /// The text of a role's token.
+    pub(super) fn text(&self, role: &str) -> Option<&str> {
+        self.role(role).map(|token| token.content.as_str())
+    }
+
+    /// Gives a role a token unless a file has spoken of it.
+    pub(super) fn default_role(&mut self, role: &'static str, content: &str) {
+        self.roles.entry(role).or_insert_with(|| Some(SpecialToken::plain(content)));
+    }
+
+    /// Every special token: the roles in order, then the additional ones.
+    pub(super) fn special_tokens(&self) -> impl Iterator<Item = &SpecialToken> {
+        ROLES.iter().filter_map(|role| self.role(role)).chain(&self.additional)
+    }
+
+    fn is_special(&self, content: &str) -> bool {
+        self.special_tokens().any(|token| token.content == content)
+    }
+
+    /// The tokens that transformers adds to the vocabulary of a loaded tokenizer, in its order.
+    pub(super) fn tokens_to_add(&self) -> Vec<AddedToken> {
+        let listed = self.added.values().map(|token| {
+            let special = token.special || self.is_special(&token.content);
+            token.clone().special(special)
+        });
+        let mut tokens: Vec<AddedToken> = listed.collect();
+        for token in self.special_tokens() {
+            if !tokens.iter().any(|listed| listed.content == token.content) {
+                tokens.push(token.to_added());
+            }
+        }
+        tokens
+    }
+
+    /// `special_tokens_map`: what chat templates see as variables.
+    pub(super) fn special_tokens_map(&self) -> Map<String, Value> {
+        let roles = ROLES.iter().filter_map(|&role| Some((role.to_owned(), self.text(role)?.into())));
+        let mut map: Map<String, Value> = roles.collect();
+        if !self.additional.is_empty() {
+            let texts = self.additional.iter().map(|token| Value::from(token.content.as_str()));
+            map.insert("additional_special_tokens".into(), texts.collect());
+        }
+        map
     }
 }
 
@@ -59,19 +149,50 @@ impl TokenizerSettings {
 mod tests {
     use super::*;
 
+    fn read(files: &[(&str, &str)]) -> TokenizerSettings {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        }
+        TokenizerSettings::read(directory.path()).unwrap()
+    }
+
     #[test]
     fn both_spellings_of_a_token_and_of_no_limit() {
-        let directory = tempfile::tempdir().unwrap();
-        assert_eq!(TokenizerSettings::read(directory.path()).unwrap(), TokenizerSettings::default());
+        assert_eq!(read(&[]), TokenizerSettings::default());
         let text = r#"{"bos_token": {"content": "<s>", "lstrip": false}, "eos_token": "</s>", "pad_token": null,
-                       "add_bos_token": true, "model_max_length": 1000000000000000019884624838656}"#;
-        std::fs::write(directory.path().join("tokenizer_config.json"), text).unwrap();
-        let settings = TokenizerSettings::read(directory.path()).unwrap();
-        assert_eq!(settings.bos_token.as_deref(), Some("<s>"));
-        assert_eq!(settings.eos_token.as_deref(), Some("</s>"));
+                       "add_bos_token": true, "model_max_length": 1000000000000000019884624838656,
+                       "tokenizer_class": "LlamaTokenizerFast"}"#;
+        let mut settings = read(&[("tokenizer_config.json", text)]);
+        assert_eq!((settings.text("bos_token"), settings.text("eos_token")), (Some("<s>"), Some("</s>")));
         assert_eq!((settings.add_bos_token, settings.model_max_length), (Some(true), None));
+        assert_eq!(settings.class.as_deref(), Some("LlamaTokenizer"));
+        settings.default_role("pad_token", "<pad>");
+        settings.default_role("unk_token", "<unk>");
+        assert_eq!((settings.text("pad_token"), settings.text("unk_token")), (None, Some("<unk>")));
+        let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("tokenizer_config.json"), "{").unwrap();
         let fault = TokenizerSettings::read(directory.path()).unwrap_err().to_string();
         assert!(fault.contains("tokenizer_config.json"), "{fault}");
+    }
+
+    #[test]
+    fn which_file_has_the_word() {
+        let map = r#"{"bos_token": "<b>", "additional_special_tokens": ["<x>"]}"#;
+        let added = r#"{"<x>": 7, "plain": 6}"#;
+        let older = [("special_tokens_map.json", map), ("added_tokens.json", added)];
+        let mut files = older.to_vec();
+        files.push(("tokenizer_config.json", r#"{"bos_token": "<s>", "eos_token": "</s>"}"#));
+        let settings = read(&files);
+        assert_eq!((settings.text("bos_token"), settings.text("eos_token")), (Some("<b>"), Some("</s>")));
+        let contents: Vec<_> = settings.tokens_to_add().into_iter().map(|t| (t.content, t.special)).collect();
+        let expected = [("plain", false), ("<x>", true), ("<b>", true), ("</s>", true)];
+        assert_eq!(contents, expected.map(|(text, special)| (text.to_owned(), special)));
+        let mut files = older.to_vec();
+        let config = r#"{"bos_token": "<s>", "added_tokens_decoder": {"1": {"content": "<s>", "special": true}}}"#;
+        files.push(("tokenizer_config.json", config));
+        let settings = read(&files);
+        assert_eq!((settings.text("bos_token"), settings.added.len()), (Some("<s>"), 1));
+        assert_eq!(settings.special_tokens_map(), serde_json::json!({"bos_token": "<s>"}).as_object().unwrap().clone());
     }
 }

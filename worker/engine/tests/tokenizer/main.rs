@@ -3,3 +3,4 @@
 
 mod sentencepiece;
 mod support;
+mod transformers;

@@ -1,6 +1,6 @@
 //! SentencePiece models against the SentencePiece library: every id and every decoded byte.
 
-use crate::support::{golden, golden_json, ids, shared};
+use crate::support::{FNV, fnv, golden, golden_json, ids, shared};
 use compass_engine::tokenizer::{PieceKind, SentencePiece};
 use std::path::Path;
 
@@ -26,12 +26,6 @@ fn the_librarys_ids_and_texts() {
     assert!(compared >= 5 * 30, "{compared}");
 }
 
-/// FNV-1a over 32-bit little-endian words, as the golden's script computes it.
-fn fnv(state: u64, number: u32) -> u64 {
-    let add = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    number.to_le_bytes().into_iter().fold(state, add)
-}
-
 #[test]
 fn real_models_on_real_texts() {
     let document = golden_json("sentencepiece.json");
@@ -42,7 +36,7 @@ fn real_models_on_real_texts() {
         let (Some(path), Some(file)) = (shared(of("model")), shared(of("file"))) else { continue };
         let model = model(&path);
         let text = std::fs::read_to_string(file).unwrap();
-        let mut state = 0xcbf2_9ce4_8422_2325;
+        let mut state = FNV;
         for line in text.split('\n').take(entry["lines"].as_u64().unwrap() as usize).chain(own.iter().copied()) {
             let ids = model.encode(line);
             let decoded = model.decode(&ids).unwrap();

@@ -29,3 +29,12 @@ pub(crate) fn shared(relative: &str) -> Option<PathBuf> {
 pub(crate) fn ids(value: &Value) -> Vec<u32> {
     value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
 }
+
+/// Where FNV-1a begins.
+pub(crate) const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a over 32-bit little-endian words, as the golden's scripts compute it.
+pub(crate) fn fnv(state: u64, number: u32) -> u64 {
+    let add = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    number.to_le_bytes().into_iter().fold(state, add)
+}

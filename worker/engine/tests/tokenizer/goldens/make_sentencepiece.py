@@ -54,6 +54,12 @@ def main():
         "bpe_symbols", user_defined_symbols=["<sep>", "  ", "\t"], control_symbols=["<|im_start|>", "<|im_end|>"],
         **{**llama, "add_dummy_prefix": False},
     )
+    # Gemma's order of the first ids.
+    train(
+        "bpe_gemma", pad_id=0, eos_id=1, bos_id=2, unk_id=3, bos_piece="<bos>", eos_piece="<eos>",
+        control_symbols=["<start_of_turn>", "<end_of_turn>"], user_defined_symbols=["  ", "\n\n"],
+        **{**llama, "add_dummy_prefix": False},
+    )
     # Rules of a few lines instead of nmt_nfkc's 240 KB: they take the same path.
     rules = HERE / "rules.tsv"
     rules.write_text(
@@ -83,7 +89,7 @@ def main():
         piece.type = pb.ModelProto.SentencePiece.UNUSED
     (HERE / "unigram_suffix.model").write_bytes(proto.SerializeToString())
 
-    names = ["bpe", "bpe_symbols", "bpe_unused", "unigram", "unigram_suffix"]
+    names = ["bpe", "bpe_symbols", "bpe_gemma", "bpe_unused", "unigram", "unigram_suffix"]
     document = {"sentencepiece": spm.__version__, "models": {name: record(name) for name in names}}
     if len(sys.argv) > 1:
         document["shared"] = shared(pathlib.Path(sys.argv[1]))
