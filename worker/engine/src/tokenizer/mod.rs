@@ -3,14 +3,18 @@
 mod anchors;
 mod backend;
 mod bos;
+mod chat;
 mod class;
 mod cleanup;
 mod gpt2_backend;
+mod kwargs;
 mod sentencepiece;
 mod settings;
 mod special;
 mod spm_backend;
 mod text;
 
+pub use chat::{ChatError, ChatTemplate, ChatTemplates, NoTemplate, render_chat};
+pub use kwargs::{Side, TokenizerKwargs, pad, truncate};
 pub use sentencepiece::{PieceKind, SentencePiece};
 pub use text::TextTokenizer;

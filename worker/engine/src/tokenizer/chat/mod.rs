@@ -1,0 +1,11 @@
+//! Chat templates: messages to one text, as transformers' `apply_chat_template` renders them.
+
+mod environment;
+mod generation_tag;
+mod json;
+mod python_output;
+mod render;
+mod source;
+
+pub use render::{ChatError, ChatTemplate, render_chat};
+pub use source::{ChatTemplates, NoTemplate};

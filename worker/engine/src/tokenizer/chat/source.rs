@@ -1,0 +1,129 @@
+//! Where a model's chat templates stand: chat_template.jinja and its folder, tokenizer_config.json, chat_template.json.
+
+use crate::config::read_json;
+use crate::fault::file_fault;
+use compass_common::engine::EngineFault;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The name of the template that is taken when none is asked for.
+const DEFAULT: &str = "default";
+
+/// The name of the template that is taken when tools are given.
+const TOOL_USE: &str = "tool_use";
+
+/// The templates of a model by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChatTemplates(BTreeMap<String, String>);
+
+/// Why there is no template to take.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoTemplate {
+    /// The model's files hold none: it is a base model, or its template must be given.
+    #[error("the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json)")]
+    None,
+    /// There are several, and none is called `default`.
+    #[error("the model has several chat templates and none is called `default`; choose one of: {0}")]
+    Several(String),
+}
+
+impl ChatTemplates {
+    /// Reads the templates of `directory`. A file of its own comes before tokenizer_config.json, as in transformers;
+    /// chat_template.json, which transformers' processors write, is the last resort.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when a file is malformed or cannot be read.
+    pub fn read(directory: &Path) -> Result<Self, EngineFault> {
+        let mut own = BTreeMap::new();
+        let single = directory.join("chat_template.jinja");
+        if single.is_file() {
+            own.insert(DEFAULT.to_owned(), text(&single)?);
+        }
+        let folder = directory.join("additional_chat_templates");
+        if folder.is_dir() {
+            for entry in std::fs::read_dir(&folder).map_err(|error| file_fault(&folder, error))? {
+                let path = entry.map_err(|error| file_fault(&folder, error))?.path();
+                let name = path.file_stem().and_then(|name| name.to_str());
+                if let (Some(name), true) = (name, path.extension().is_some_and(|end| end == "jinja")) {
+                    own.insert(name.to_owned(), text(&path)?);
+                }
+            }
+        }
+        for name in ["tokenizer_config.json", "chat_template.json"] {
+            if own.is_empty()
+                && let Some(fields) = read_json::<Map<String, Value>>(&directory.join(name))?
+            {
+                own = fields.get("chat_template").map(from_value).unwrap_or_default();
+            }
+        }
+        Ok(Self(own))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The template to take: `tool_use` when there are tools and it is there, else `default`.
+    ///
+    /// # Errors
+    /// [`NoTemplate`].
+    pub fn choose(&self, with_tools: bool) -> Result<&str, NoTemplate> {
+        let named = |name: &str| self.0.get(name).map(String::as_str);
+        let tools = with_tools.then(|| named(TOOL_USE)).flatten();
+        let names = || self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        match tools.or_else(|| named(DEFAULT)) {
+            Some(template) => Ok(template),
+            None if self.0.is_empty() => Err(NoTemplate::None),
+            None => Err(NoTemplate::Several(names())),
+        }
+    }
+
+    /// The template of a name.
+    pub fn named(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+fn text(path: &Path) -> Result<String, EngineFault> {
+    std::fs::read_to_string(path).map_err(|error| file_fault(path, error))
+}
+
+/// One template, or a list of `{"name": ..., "template": ...}`.
+fn from_value(value: &Value) -> BTreeMap<String, String> {
+    match value {
+        Value::String(template) => BTreeMap::from([(DEFAULT.to_owned(), template.clone())]),
+        Value::Array(entries) => {
+            let entry =
+                |entry: &Value| Some((entry.get("name")?.as_str()?.into(), entry.get("template")?.as_str()?.into()));
+            entries.iter().filter_map(entry).collect()
+        }
+        _ => BTreeMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = || ChatTemplates::read(directory.path()).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+        assert_eq!(read().choose(false), Err(NoTemplate::None));
+        write("chat_template.json", r#"{"chat_template": "processor's"}"#);
+        assert_eq!(read().choose(false), Ok("processor's"));
+        write("tokenizer_config.json", r#"{"chat_template": "one"}"#);
+        assert_eq!(read().choose(true), Ok("one"));
+        let list = r#"{"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "rag", "template": "r"}]}"#;
+        write("tokenizer_config.json", list);
+        assert_eq!((read().choose(true), read().named("rag")), (Ok("t"), Some("r")));
+        assert_eq!(read().choose(false), Err(NoTemplate::Several("rag, tool_use".into())));
+        write("chat_template.jinja", "file");
+        std::fs::create_dir(directory.path().join("additional_chat_templates")).unwrap();
+        write("additional_chat_templates/tool_use.jinja", "tools");
+        assert_eq!((read().choose(false), read().choose(true)), (Ok("file"), Ok("tools")));
+    }
+}

@@ -1,0 +1,130 @@
+//! `tokenizer_kwargs` as configurations write them: sides of padding and truncation; what cannot be obeyed is noted.
+
+use serde_json::{Map, Value};
+
+/// An end of a row of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Left,
+    Right,
+}
+
+/// What is obeyed of `tokenizer_kwargs`, with notes on the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenizerKwargs {
+    /// Where shorter rows are filled up. Nothing here is padded between samples; the side counts in peers' profiles.
+    pub padding_side: Side,
+    /// Where a prompt that is too long loses tokens.
+    pub truncation_side: Side,
+    /// What was asked for and not obeyed, or has no effect here, in words.
+    pub notes: Vec<String>,
+}
+
+impl Default for TokenizerKwargs {
+    /// Padding and truncation on the left: a prompt keeps its end, which is what is continued.
+    fn default() -> Self {
+        Self { padding_side: Side::Left, truncation_side: Side::Left, notes: Vec::new() }
+    }
+}
+
+impl TokenizerKwargs {
+    /// Reads the table. OpenCompass's old `truncation = "left"` means `truncation_side = "left"`.
+    ///
+    /// # Errors
+    /// Names a key whose value is no side.
+    pub fn parse(kwargs: &Map<String, Value>) -> Result<Self, String> {
+        let mut parsed = Self::default();
+        for (key, value) in kwargs {
+            match (key.as_str(), value) {
+                ("padding_side", value) => parsed.padding_side = side(key, value)?,
+                ("truncation_side", value) => parsed.truncation_side = side(key, value)?,
+                ("truncation", Value::String(text)) if text == "left" || text == "right" => {
+                    parsed.truncation_side = side(key, value)?;
+                }
+                ("use_fast", Value::Bool(true)) | ("trust_remote_code", Value::Bool(false)) => {}
+                ("use_fast", _) => parsed.notes.push(
+                    "tokenizer_kwargs.use_fast = false has no effect: there is one tokenizer, which gives the fast \
+                     class's tokens"
+                        .into(),
+                ),
+                ("trust_remote_code", _) => {
+                    parsed
+                        .notes
+                        .push("tokenizer_kwargs.trust_remote_code has no effect: no code of a model is run".into());
+                }
+                _ => parsed.notes.push(format!("tokenizer_kwargs.{key} is not known and has no effect")),
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+fn side(key: &str, value: &Value) -> Result<Side, String> {
+    match value.as_str() {
+        Some("left") => Ok(Side::Left),
+        Some("right") => Ok(Side::Right),
+        _ => Err(format!("tokenizer_kwargs.{key} is {value}; it must be \"left\" or \"right\"")),
+    }
+}
+
+/// Takes tokens away at a side until at most `limit` are left; returns how many there were.
+pub fn truncate(ids: &mut Vec<u32>, limit: usize, side: Side) -> usize {
+    let length = ids.len();
+    match side {
+        Side::Left => drop(ids.drain(..length.saturating_sub(limit))),
+        Side::Right => ids.truncate(limit),
+    }
+    length
+}
+
+/// Fills rows up to the longest with `pad`; returns, per row, where its own tokens begin.
+pub fn pad(rows: &mut [Vec<u32>], pad: u32, side: Side) -> Vec<usize> {
+    let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let fill = |row: &mut Vec<u32>| {
+        let missing = longest - row.len();
+        match side {
+            Side::Left => {
+                row.splice(..0, std::iter::repeat_n(pad, missing));
+                missing
+            }
+            Side::Right => {
+                row.resize(longest, pad);
+                0
+            }
+        }
+    };
+    rows.iter_mut().map(fill).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(value: &Value) -> Result<TokenizerKwargs, String> {
+        TokenizerKwargs::parse(value.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_seeds_spelling_is_understood() {
+        let seed = json!({"padding_side": "left", "truncation": "left", "use_fast": false, "trust_remote_code": true});
+        let parsed = parse(&seed).unwrap();
+        assert_eq!((parsed.padding_side, parsed.truncation_side, parsed.notes.len()), (Side::Left, Side::Left, 2));
+        let parsed = parse(&json!({"truncation_side": "right", "use_fast": true, "odd": 1})).unwrap();
+        assert_eq!(parsed.truncation_side, Side::Right);
+        assert!(parsed.notes[0].contains("odd"), "{:?}", parsed.notes);
+        assert!(parse(&json!({"padding_side": "up"})).unwrap_err().contains("padding_side"));
+        assert_eq!(parse(&json!({})).unwrap(), TokenizerKwargs::default());
+    }
+
+    #[test]
+    fn sides() {
+        let mut ids = vec![1, 2, 3];
+        assert_eq!((truncate(&mut ids, 2, Side::Left), ids.clone()), (3, vec![2, 3]));
+        assert_eq!((truncate(&mut ids, 1, Side::Right), ids.clone()), (2, vec![2]));
+        let rows = || vec![vec![1], vec![2, 3]];
+        let (mut left, mut right) = (rows(), rows());
+        assert_eq!((pad(&mut left, 0, Side::Left), left), (vec![1, 0], vec![vec![0, 1], vec![2, 3]]));
+        assert_eq!((pad(&mut right, 0, Side::Right), right), (vec![0, 0], vec![vec![1, 0], vec![2, 3]]));
+    }
+}

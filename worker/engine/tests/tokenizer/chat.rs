@@ -1,0 +1,58 @@
+//! Chat templates of well-known formats against transformers' `apply_chat_template`, byte for byte.
+
+use crate::support::golden_json;
+use compass_engine::tokenizer::{ChatError, ChatTemplate, render_chat};
+use serde_json::{Map, Value};
+
+#[test]
+fn every_template_over_every_conversation() {
+    let document = golden_json("chat.json");
+    let now = document["now"].as_str().unwrap().parse().unwrap();
+    let mut differences = Vec::new();
+    let (mut rendered, mut refused) = (0, 0);
+    for case in document["cases"].as_array().unwrap() {
+        let name = case["template"].as_str().unwrap();
+        let template = ChatTemplate::new(document["templates"][name].as_str().unwrap(), now);
+        let template = template.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let messages = document["conversations"][case["conversation"].as_str().unwrap()].as_array().unwrap();
+        let mut extra: Map<String, Value> = document["special"].as_object().unwrap().clone();
+        let (mut generate, mut go_on) = (false, false);
+        for (key, value) in case["options"].as_object().unwrap() {
+            match key.as_str() {
+                "add_generation_prompt" => generate = value.as_bool().unwrap(),
+                "continue_final_message" => go_on = value.as_bool().unwrap(),
+                _ => {
+                    extra.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        let result = render_chat(&template, messages, generate, go_on, &extra);
+        let place = format!("{name} over {} with {}", case["conversation"], case["options"]);
+        match (case["text"].as_str(), &result) {
+            (Some(expected), Ok(text)) if text == expected => rendered += 1,
+            // A refusal is the template's own and says what it says; Python's other errors have other words.
+            (None, Err(ChatError::Refused(said))) if case["error"] == format!("TemplateError: {said}") => refused += 1,
+            (None, Err(ChatError::Failed(_) | ChatError::Continuation(_)))
+                if !case["error"].as_str().unwrap().starts_with("TemplateError") => {}
+            (expected, _) => {
+                let expected = expected.map_or_else(|| case["error"].to_string(), |text| format!("{text:?}"));
+                differences.push(format!("{place}\n  expected {expected}\n  got      {result:?}"));
+            }
+        }
+    }
+    let all = differences.len();
+    assert!(differences.is_empty(), "{all} differ:\n{}", differences.join("\n"));
+    assert!(rendered >= 380 && refused >= 24, "{rendered} {refused}");
+}
+
+#[test]
+fn templates_that_are_none() {
+    let now = "2025-03-07T09:05".parse().unwrap();
+    let said = ChatTemplate::new("{% if x %}", now).unwrap_err().to_string();
+    assert!(said.contains("cannot be compiled") && said.lines().count() == 1, "{said}");
+    let template = ChatTemplate::new("{{ messages[0].content }}", now).unwrap();
+    let both = render_chat(&template, &[serde_json::json!({"content": "x"})], true, true, &Map::new());
+    assert!(matches!(both, Err(ChatError::Continuation(_))), "{both:?}");
+    let none = render_chat(&template, &[], false, true, &Map::new());
+    assert!(matches!(none, Err(ChatError::Continuation(_))), "{none:?}");
+}
