@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 const LINE_EVERY: Duration = Duration::from_secs(2);
+const BAR_EVERY: Duration = Duration::from_millis(500);
 
 /// How far a stage is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,19 +97,28 @@ async fn show_bar(
     mut receiver: watch::Receiver<Snapshot>,
     board: &ProgressBoard,
 ) {
-    let style =
-        ProgressStyle::with_template("{prefix:5} [{bar:30}] {pos}/{len} samples  {per_sec}  eta {eta}  {wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = ProgressStyle::with_template("{prefix:5}  [{bar:24}]  {wide_msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
     bar.set_prefix(stage);
     bar.set_position(already);
-    bar.reset_eta();
-    while receiver.changed().await.is_ok() {
-        let now = *receiver.borrow_and_update();
+    let started = Instant::now();
+    let mut timer = tokio::time::interval(BAR_EVERY);
+    loop {
+        let ended = tokio::select! {
+            _ = timer.tick() => false,
+            changed = receiver.changed() => changed.is_err(),
+        };
+        let now = *receiver.borrow();
         bar.set_position(now.recorded);
-        bar.set_message(board.live_metrics());
+        bar.set_message(status(total, already, now, started.elapsed(), &board.live_metrics()));
+        if ended {
+            break;
+        }
     }
-    bar.finish();
+    bar.abandon();
+    // The bar leaves the cursor behind its last character.
+    eprintln!();
 }
 
 async fn show_lines(
@@ -140,15 +150,24 @@ async fn show_lines(
 
 /// `infer  120/600 samples  45.2 samples/s  eta 11 s  2 slots  sums_gen 93.2`.
 fn line(stage: &str, total: u64, already: u64, now: Snapshot, elapsed: Duration, live: &str) -> String {
+    format!("{stage:5}  {}", status(total, already, now, elapsed, live))
+}
+
+/// How far, how fast, how long, on what, with which live metrics.
+fn status(total: u64, already: u64, now: Snapshot, elapsed: Duration, live: &str) -> String {
     let rate = now.recorded.saturating_sub(already) as f64 / elapsed.as_secs_f64().max(1e-3);
     let eta = match total.saturating_sub(now.recorded) {
         0 => "done".to_owned(),
         left if rate > 0.0 => format!("eta {:.0} s", left as f64 / rate),
         _ => "eta unknown".to_owned(),
     };
-    let slots = if now.slots == 0 { "waiting for workers".to_owned() } else { format!("{} slots", now.slots) };
+    let slots = match now.slots {
+        0 => "waiting for workers".to_owned(),
+        1 => "1 slot".to_owned(),
+        many => format!("{many} slots"),
+    };
     let recorded = now.recorded;
-    format!("{stage:5}  {recorded}/{total} samples  {rate:.1} samples/s  {eta}  {slots}  {live}").trim_end().to_owned()
+    format!("{recorded}/{total} samples  {rate:.1} samples/s  {eta}  {slots}  {live}").trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::planner::{PlanError, read_part};
 use crate::ledger::{Entry, Kind, Ledger, LedgerError};
-use compass_common::evaluator::Accumulator;
+use compass_common::evaluator::{Accumulator, Metrics};
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, Sample, Unit};
@@ -35,6 +35,8 @@ pub enum ScoreError {
 #[derive(Debug)]
 pub struct Scored {
     pub summary: Summary,
+    /// Samples that count in some metric.
+    pub samples: u64,
     /// For the screen: samples that were too long, tasks that failed, reports that disagree. `note: ...`, `error: ...`.
     pub notices: Vec<String>,
     /// Whether every number stands on all its samples and every report agrees.
@@ -79,17 +81,19 @@ pub fn score(
             results.entry(index).or_insert(SampleResult { index, fit: PromptFit::default(), outcome });
         }
     }
-    let mut cells = Vec::new();
+    let (mut cells, mut samples) = (Vec::new(), 0);
     let mut notices = Vec::new();
     for unit in plan.units() {
         let entries = units.remove(&unit.id).unwrap_or_default();
-        cells.push((unit.id, score_unit(folder, unit, entries, write, &mut notices)?));
+        let metrics = score_unit(folder, unit, entries, write, &mut notices)?;
+        samples += metrics.counts.scored;
+        cells.push((unit.id, Cell::Evaluated(metrics)));
     }
     let reasons: BTreeSet<&String> = failures.iter().map(|(_, _, reason)| reason).collect();
     notices.extend(reasons.into_iter().map(|reason| format!("error: {reason}")));
     let summary = Summary::new(plan, cells);
     let complete = summary.is_complete() && !notices.iter().any(|notice| notice.starts_with("error"));
-    Ok(Scored { summary, notices, complete })
+    Ok(Scored { summary, samples, notices, complete })
 }
 
 /// The first result of a sample counts; entries come in the order in which they became durable.
@@ -131,7 +135,7 @@ fn score_unit(
     mut entries: UnitEntries,
     write: bool,
     notices: &mut Vec<String>,
-) -> Result<Cell, ScoreError> {
+) -> Result<Metrics, ScoreError> {
     let mut total = Accumulator::new(&unit.dataset.eval);
     let mut findings = Findings::default();
     let mut predictions = Vec::new();
@@ -161,7 +165,7 @@ fn score_unit(
         write_atomically(&folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?;
         write_atomically(&folder.results(&unit.model.abbr, &unit.dataset.abbr), &results)?;
     }
-    Ok(Cell::Evaluated(metrics))
+    Ok(metrics)
 }
 
 fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, result: &SampleResult) {
