@@ -162,12 +162,14 @@ fn status(total: u64, already: u64, now: Snapshot, elapsed: Duration, live: &str
         _ => "eta unknown".to_owned(),
     };
     let slots = match now.slots {
+        0 if now.recorded == total => String::new(),
         0 => "waiting for workers".to_owned(),
         1 => "1 slot".to_owned(),
         many => format!("{many} slots"),
     };
     let recorded = now.recorded;
-    format!("{recorded}/{total} samples  {rate:.1} samples/s  {eta}  {slots}  {live}").trim_end().to_owned()
+    let words = [format!("{recorded}/{total} samples"), format!("{rate:.1} samples/s"), eta, slots, live.to_owned()];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("  ")
 }
 
 #[cfg(test)]
