@@ -115,12 +115,13 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         );
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
-    let begun = std::time::Instant::now();
-    let scored = pipeline::score(&folder, &plan, digest, &failures, cli.mode != Mode::Viz);
+    let mut bar = pipeline::StageBar::new("eval", plan.expected());
+    let write = cli.mode != Mode::Viz;
+    let scored = pipeline::score(&folder, &plan, digest, &failures, write, &mut |samples| bar.advance(samples));
+    bar.finish();
     let scored = scored.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     pipeline::summarize(&folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    eprintln!("eval   {}/{} samples scored in {:.1} s", scored.samples, plan.expected(), begun.elapsed().as_secs_f64());
     println!("{}", scored.summary.text());
     for notice in &scored.notices {
         eprintln!("{notice}");

@@ -15,5 +15,5 @@ pub use facts::{RunFacts, WorkerFacts};
 pub use folder::{FolderError, RunFolder, keep_config};
 pub use infer::{InferError, InferOptions, infer};
 pub use planner::{PlanError, Planned, plan, read_plan, write_plan};
-pub use progress::{ProgressBoard, Snapshot};
+pub use progress::{ProgressBoard, Snapshot, StageBar};
 pub use score::{ScoreError, Scored, score, summarize};

@@ -90,6 +90,63 @@ impl ProgressBoard {
     }
 }
 
+/// A stage that runs in one go, on the thread that calls it.
+#[derive(Debug)]
+pub struct StageBar {
+    stage: &'static str,
+    bar: ProgressBar,
+    started: Instant,
+    shown: Instant,
+}
+
+impl StageBar {
+    /// A bar on a terminal; elsewhere a line every two seconds and at the end.
+    pub fn new(stage: &'static str, total: u64) -> Self {
+        let target =
+            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style());
+        bar.set_prefix(stage);
+        Self { stage, bar, started: Instant::now(), shown: Instant::now() }
+    }
+
+    /// So many samples more are through.
+    pub fn advance(&mut self, samples: u64) {
+        self.bar.inc(samples);
+        self.bar.set_message(self.status());
+        if self.bar.is_hidden() && self.shown.elapsed() >= LINE_EVERY {
+            eprintln!("{:5}  {}", self.stage, self.status());
+            self.shown = Instant::now();
+        }
+    }
+
+    /// The stage is over.
+    pub fn finish(self) {
+        let status = self.status();
+        let hidden = self.bar.is_hidden();
+        self.bar.abandon();
+        if hidden {
+            eprintln!("{:5}  {status}", self.stage);
+        } else {
+            eprintln!();
+        }
+    }
+
+    fn status(&self) -> String {
+        let (done, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
+        let seconds = self.started.elapsed().as_secs_f64();
+        let rate = done as f64 / seconds.max(1e-3);
+        match total.saturating_sub(done) {
+            0 => format!("{done}/{total} samples  {rate:.1} samples/s  done"),
+            left => format!("{done}/{total} samples  {rate:.1} samples/s  eta {:.0} s", left as f64 / rate.max(1e-3)),
+        }
+    }
+}
+
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{prefix:5}  [{bar:24}]  {wide_msg}");
+    style.unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
 async fn show_bar(
     stage: &'static str,
     total: u64,
@@ -97,9 +154,7 @@ async fn show_bar(
     mut receiver: watch::Receiver<Snapshot>,
     board: &ProgressBoard,
 ) {
-    let style = ProgressStyle::with_template("{prefix:5}  [{bar:24}]  {wide_msg}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style());
     bar.set_prefix(stage);
     bar.set_position(already);
     let started = Instant::now();

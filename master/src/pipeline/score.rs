@@ -35,8 +35,6 @@ pub enum ScoreError {
 #[derive(Debug)]
 pub struct Scored {
     pub summary: Summary,
-    /// Samples that count in some metric.
-    pub samples: u64,
     /// For the screen: samples that were too long, tasks that failed, reports that disagree. `note: ...`, `error: ...`.
     pub notices: Vec<String>,
     /// Whether every number stands on all its samples and every report agrees.
@@ -60,7 +58,7 @@ struct ShardCheck {
 }
 
 /// Scores every unit of the plan. `failures` are the samples that failed for good in this run, with the reasons.
-/// `write` also writes `predictions/` and `results/`.
+/// `write` also writes `predictions/` and `results/`; `on_unit` hears the samples of every unit that is through.
 ///
 /// # Errors
 /// The ledger or the plan is damaged, or the disk refuses.
@@ -70,6 +68,7 @@ pub fn score(
     digest: Digest,
     failures: &[(UnitId, IntervalSet, String)],
     write: bool,
+    on_unit: &mut dyn FnMut(u64),
 ) -> Result<Scored, ScoreError> {
     // Scoring believes what its checksums prove: nobody appends any more, and the store may lie on another host.
     let loaded = Ledger::new(folder.ledger(), digest).load(None)?;
@@ -81,19 +80,19 @@ pub fn score(
             results.entry(index).or_insert(SampleResult { index, fit: PromptFit::default(), outcome });
         }
     }
-    let (mut cells, mut samples) = (Vec::new(), 0);
+    let mut cells = Vec::new();
     let mut notices = Vec::new();
     for unit in plan.units() {
         let entries = units.remove(&unit.id).unwrap_or_default();
         let metrics = score_unit(folder, unit, entries, write, &mut notices)?;
-        samples += metrics.counts.scored;
+        on_unit(u64::from(unit.dataset.samples));
         cells.push((unit.id, Cell::Evaluated(metrics)));
     }
     let reasons: BTreeSet<&String> = failures.iter().map(|(_, _, reason)| reason).collect();
     notices.extend(reasons.into_iter().map(|reason| format!("error: {reason}")));
     let summary = Summary::new(plan, cells);
     let complete = summary.is_complete() && !notices.iter().any(|notice| notice.starts_with("error"));
-    Ok(Scored { summary, samples, notices, complete })
+    Ok(Scored { summary, notices, complete })
 }
 
 /// The first result of a sample counts; entries come in the order in which they became durable.
