@@ -117,7 +117,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());
     let write = cli.mode != Mode::Viz;
-    let scored = pipeline::score(&folder, &plan, digest, &failures, write, &mut |samples| bar.advance(samples));
+    let recorded = pipeline::recorded_lengths(&config, &folder, digest).await;
+    let advance = &mut |samples| bar.advance(samples);
+    let scored = pipeline::score(&folder, &plan, digest, &recorded, &failures, write, advance);
     bar.finish();
     let scored = scored.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();

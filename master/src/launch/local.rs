@@ -7,12 +7,14 @@ use crate::stop::raised;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
 
-/// Starts of an agent that ended without the run being over, before the launcher gives up.
+/// Agents in a row that ended early, without the run being over, before the launcher gives up.
 const RESTARTS: u32 = 10;
+/// An agent that lived longer did not end early: whatever ended it, another start makes sense.
+const EARLY: Duration = Duration::from_secs(60);
 const RESTART_PAUSE: Duration = Duration::from_millis(300);
 /// How long an agent may take to end when the run is over.
 const GRACE: Duration = Duration::from_secs(5);
@@ -109,7 +111,9 @@ impl LocalLauncher {
 
     /// Keeps one agent running until `stop` turns true; then closes the pipe and waits for the agent to end.
     pub async fn run(self, events: mpsc::Sender<LaunchEvent>, mut stop: watch::Receiver<bool>) {
-        for _ in 0..=RESTARTS {
+        let mut early_ends = 0;
+        while early_ends <= RESTARTS {
+            let started = Instant::now();
             let mut child = match self.spawn() {
                 Ok(child) => child,
                 Err(error) => {
@@ -127,6 +131,7 @@ impl LocalLauncher {
                 status = child.wait() => {
                     let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
                     let _ = events.send(LaunchEvent::Exited { worker: Self::worker_name(), status }).await;
+                    early_ends = if started.elapsed() < EARLY { early_ends + 1 } else { 0 };
                 }
                 () = raised(&mut stop) => {
                     drop(pipe);
@@ -141,7 +146,7 @@ impl LocalLauncher {
                 () = raised(&mut stop) => return,
             }
         }
-        let reason = format!("the local agent ended {} times; its log tells why", RESTARTS + 1);
+        let reason = format!("the local agent ended {} times in a row; its log tells why", RESTARTS + 1);
         let _ = events.send(LaunchEvent::GaveUp { reason }).await;
     }
 }

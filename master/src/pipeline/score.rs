@@ -59,6 +59,7 @@ struct ShardCheck {
 
 /// Scores every unit of the plan. `failures` are the samples that failed for good in this run, with the reasons.
 /// `write` also writes `predictions/` and `results/`; `on_unit` hears the samples of every unit that is through.
+/// `recorded` is how much of each ledger segment exists: see [`Ledger::load`].
 ///
 /// # Errors
 /// The ledger or the plan is damaged, or the disk refuses.
@@ -66,12 +67,12 @@ pub fn score(
     folder: &RunFolder,
     plan: &Plan,
     digest: Digest,
+    recorded: &BTreeMap<String, u64>,
     failures: &[(UnitId, IntervalSet, String)],
     write: bool,
     on_unit: &mut dyn FnMut(u64),
 ) -> Result<Scored, ScoreError> {
-    // Scoring believes what its checksums prove: nobody appends any more, and the store may lie on another host.
-    let loaded = Ledger::new(folder.ledger(), digest).load(None)?;
+    let loaded = Ledger::new(folder.ledger(), digest).load(recorded)?;
     let mut units = sort_entries(loaded.entries);
     for (unit, samples, reason) in failures {
         let results = &mut units.entry(*unit).or_default().results;
