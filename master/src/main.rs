@@ -4,7 +4,8 @@ use clap::Parser;
 use compass_common::config::{self, Config};
 use compass_master::cli::{Cli, Mode, exit, not_yet};
 use compass_master::core::Recorded;
-use compass_master::pipeline::{self, Ending, InferError, InferOptions, PlanError, RunFolder};
+use compass_master::ledger::LedgerError;
+use compass_master::pipeline::{self, Ending, FolderError, InferError, InferOptions, PlanError, RunFolder, ScoreError};
 use compass_master::store::StoreError;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -83,7 +84,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let plan = Arc::new(plan);
     let mut failures = Vec::new();
     if matches!(cli.mode, Mode::All | Mode::Infer) {
-        eprintln!("run {}: {} samples, job {}", folder.root().display(), plan.expected(), digest.short());
+        eprintln!("run {}: {} samples, job {}", folder.shown(), plan.expected(), digest.short());
         if cli.debug {
             eprintln!("Starting inference process");
         }
@@ -108,11 +109,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         failures = inferred.failures;
     }
     if cli.mode == Mode::Infer {
-        eprintln!(
-            "predictions are recorded in {}; score them with -m eval -r {}",
-            folder.root().display(),
-            folder.name()
-        );
+        eprintln!("predictions are recorded in {}; score them with -m eval -r {}", folder.shown(), folder.name());
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());
@@ -121,14 +118,14 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let advance = &mut |samples| bar.advance(samples);
     let scored = pipeline::score(&folder, &plan, digest, &recorded, &failures, write, advance);
     bar.finish();
-    let scored = scored.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let scored = scored.map_err(|error| score_failure(&error, cli))?;
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     pipeline::summarize(&folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     println!("{}", scored.summary.text());
     for notice in &scored.notices {
         eprintln!("{notice}");
     }
-    eprintln!("results, predictions and logs: {}", folder.root().display());
+    eprintln!("results, predictions and logs: {}", folder.shown());
     Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
 }
 
@@ -136,7 +133,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
 fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
     if let Some(name) = &cli.reuse {
         let folder = RunFolder::find(&config.work_dir, Some(name));
-        let folder = folder.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+        let folder = folder.map_err(|error| folder_failure(&error))?;
         let (plan, ..) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
         if plan.config != config::digest(config) {
             let error = PlanError::OtherConfig { run: folder.name(), configs: folder.configs() };
@@ -148,6 +145,10 @@ fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
     if matches!(cli.mode, Mode::All | Mode::Infer) {
         // Whoever cannot launch a worker should hear it before anything is written.
         pipeline::check_launcher(config).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    }
+    // The state first: where it cannot be kept, no run folder is left behind.
+    for (key, folder) in [("state_dir", &config.state_dir), ("work_dir", &config.work_dir)] {
+        pipeline::check_writable(key, folder).map_err(|error| folder_failure(&error))?;
     }
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     let folder = RunFolder::create(&config.work_dir, &stamp);
@@ -164,17 +165,34 @@ fn plan_failure(error: &PlanError) -> Failure {
             let plural = if count == 1 { "error" } else { "errors" };
             Failure::bad_input(format!("{}\n{count} {plural}; nothing was started", faults.join("\n")))
         }
-        PlanError::Folder(_) => Failure::of(exit::INFRASTRUCTURE, error),
+        PlanError::Folder(error) => folder_failure(error),
         PlanError::Damaged { .. } | PlanError::Format { .. } | PlanError::OtherConfig { .. } => {
             Failure::of(exit::BAD_INPUT, error)
         }
     }
 }
 
+fn folder_failure(error: &FolderError) -> Failure {
+    Failure::of(if error.is_bad_input() { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
+}
+
+fn score_failure(error: &ScoreError, cli: &Cli) -> Failure {
+    let damaged = matches!(
+        error,
+        ScoreError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. })
+            | ScoreError::Plan(PlanError::Damaged { .. })
+    );
+    // A stage that ran before may not be called nothing.
+    let only_scores = matches!(cli.mode, Mode::Eval | Mode::Viz);
+    Failure::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
+}
+
 fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
     let code = match error {
         InferError::Store(StoreError::Fenced(_)) => exit::LEADERSHIP_LOST,
         InferError::Partition(_) => exit::BAD_INPUT,
+        // Another try would find the same: somebody must put the file right first. Nothing was started.
+        InferError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. }) => exit::BAD_INPUT,
         _ => exit::INFRASTRUCTURE,
     };
     let mut failure = Failure::of(code, error);

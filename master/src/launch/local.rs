@@ -27,6 +27,17 @@ pub enum LaunchError {
          `cargo build -p compass-worker`, or name it with COMPASS_WORKER"
     )]
     NoBinary { beside: PathBuf },
+    #[error("COMPASS_WORKER names {path}, where there is no program; correct it, or unset it")]
+    NoSuchWorker { path: PathBuf },
+    #[error(
+        "model `{model}` asks for `device = \"cuda\"`, but this host shows no NVIDIA GPU; write `device = \"auto\"` or \"cpu\""
+    )]
+    NoGpu { model: String },
+    #[error(
+        "model `{cpu}` asks for the cpu and model `{cuda}` for cuda; one job on two devices is not yet supported: \
+         run them one after the other with --models"
+    )]
+    TwoDevices { cpu: String, cuda: String },
     #[error("cannot start {binary}")]
     Start {
         binary: PathBuf,
@@ -47,7 +58,8 @@ pub enum LaunchError {
 /// [`LaunchError::NoBinary`] when none of these exists.
 pub fn find_worker() -> Result<PathBuf, LaunchError> {
     if let Some(path) = std::env::var_os("COMPASS_WORKER") {
-        return Ok(path.into());
+        let path = PathBuf::from(path);
+        return if path.is_file() { Ok(path) } else { Err(LaunchError::NoSuchWorker { path }) };
     }
     let beside = std::env::current_exe().unwrap_or_default().with_file_name("compass-worker");
     if beside.is_file() {
@@ -56,6 +68,11 @@ pub fn find_worker() -> Result<PathBuf, LaunchError> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&on_path).map(|folder| folder.join("compass-worker")).find(|path| path.is_file());
     found.ok_or(LaunchError::NoBinary { beside })
+}
+
+/// Whether this host shows a GPU: the driver's device files, also those of WSL.
+pub fn sees_gpu() -> bool {
+    ["/dev/nvidiactl", "/dev/dxg"].iter().any(|path| Path::new(path).exists())
 }
 
 /// What to launch.

@@ -8,7 +8,7 @@ use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Capabilities, Core, Effect, Event, GrantRef, HeldGrant, Message, Record, Seq};
 use crate::launch::LaunchEvent;
 use crate::ledger::{CommitError, Committed, Committer, Entry, Kind, Submission};
-use crate::rpc::{Inbound, Parsed, Session, Terms, Uploads, parse_frame};
+use crate::rpc::{Inbound, Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::stop::raised;
 use crate::store::{Keys, Op};
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
@@ -149,6 +149,13 @@ impl Driver {
         match inbound {
             Inbound::Hello { connection, hello, outbound } => {
                 let worker = WorkerId(hello.worker);
+                // Were the newcomer let in, the two would throw each other out for ever and finish nothing.
+                if self.sessions.get(&worker).is_some_and(|session| session.belongs_to_another(&hello.session)) {
+                    let text = format!("a worker named {worker} is connected already; give this one another --name");
+                    tracing::warn!(%worker, "refused a worker whose name another one has");
+                    refuse(&outbound, text);
+                    return Ok(());
+                }
                 let session =
                     self.sessions.entry(worker.clone()).or_insert_with(|| Session::new(hello.session.clone()));
                 if session.nonce != hello.session {

@@ -14,6 +14,13 @@ pub enum FolderError {
         #[source]
         source: io::Error,
     },
+    #[error("`{key}` cannot be written: {path}; name a folder where you may write")]
+    NotWritable {
+        key: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("there is no run to resume in {work_dir}; leave -r out to start one")]
     NoRun { work_dir: PathBuf },
     #[error("there is no run {name} in {work_dir}; it holds: {known}")]
@@ -42,6 +49,35 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderEr
     file.sync_all().map_err(failed("sync"))?;
     fs::rename(&partial, path).map_err(failed("name"))?;
     fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync the folder of"))
+}
+
+impl FolderError {
+    /// Whether the configuration is to blame, rather than a disk that is full or broken.
+    pub fn is_bad_input(&self) -> bool {
+        use io::ErrorKind as Kind;
+        match self {
+            Self::NoRun { .. } | Self::UnknownRun { .. } => true,
+            Self::Io { .. } => false,
+            Self::NotWritable { source, .. } => matches!(
+                source.kind(),
+                Kind::PermissionDenied
+                    | Kind::NotFound
+                    | Kind::NotADirectory
+                    | Kind::AlreadyExists
+                    | Kind::ReadOnlyFilesystem
+            ),
+        }
+    }
+}
+
+/// Makes the folder that the configuration names by `key`, and tries to write there.
+///
+/// # Errors
+/// [`FolderError::NotWritable`].
+pub fn check_writable(key: &'static str, folder: &Path) -> Result<(), FolderError> {
+    let probe = folder.join(format!(".compass-probe-{}", std::process::id()));
+    let tried = fs::create_dir_all(folder).and_then(|()| fs::write(&probe, [])).and_then(|()| fs::remove_file(&probe));
+    tried.map_err(|source| FolderError::NotWritable { key, path: folder.to_owned(), source })
 }
 
 impl RunFolder {
@@ -99,6 +135,13 @@ impl RunFolder {
     /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The folder as a person would write it: without detours, relative to the current directory where it lies below.
+    pub fn shown(&self) -> String {
+        let whole = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+        whole.strip_prefix(&here).unwrap_or(&whole).display().to_string()
     }
 
     /// The folder's name, which is the run's: its time.

@@ -5,7 +5,7 @@ use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, TaskView};
-use crate::launch::{LocalLauncher, find_worker};
+use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
 use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::store::{EmbeddedStore, Keys, LeaseStore, Op, StoreError};
@@ -111,16 +111,22 @@ pub(super) fn launcher(
     if config.infer.runner.kind == RunnerKind::None {
         return Ok(None);
     }
-    let mut devices: Vec<_> = config.models.iter().map(|model| model.device).collect();
-    devices.dedup();
-    let device = match devices.as_slice() {
-        [DeviceRequest::Cpu] => "cpu",
-        [DeviceRequest::Cuda] => "cuda:0",
-        _ => "auto",
-    };
+    let device = device(config)?;
     let log = folder.filter(|_| !debug).map(|folder| folder.logs().join("infer").join("local.log"));
     let binary = find_worker()?;
     Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), log }))
+}
+
+/// The device of the one agent that is launched: what the models ask for, as far as they ask.
+fn device(config: &Config) -> Result<&'static str, LaunchError> {
+    let first = |wanted| config.models.iter().find(|model| model.device == wanted).map(|model| model.abbr.clone());
+    match (first(DeviceRequest::Cpu), first(DeviceRequest::Cuda)) {
+        (Some(cpu), Some(cuda)) => Err(LaunchError::TwoDevices { cpu, cuda }),
+        (Some(_), None) => Ok("cpu"),
+        (None, Some(cuda)) if !sees_gpu() => Err(LaunchError::NoGpu { model: cuda }),
+        (None, Some(_)) => Ok("cuda:0"),
+        (None, None) => Ok("auto"),
+    }
 }
 
 struct Opened {

@@ -17,6 +17,13 @@ pub struct Terms {
     pub heartbeat_ms: u32,
 }
 
+/// Turns a worker away that has no session; it hears why and ends.
+pub fn refuse(outbound: &mpsc::Sender<Result<v1::MasterFrame, Status>>, reason: String) {
+    // One that cannot even take this frame is cut off all the same, since nobody keeps its connection.
+    let _ =
+        outbound.try_send(Ok(v1::MasterFrame { seq: 0, ack: 0, body: Some(Body::Refused(v1::Refused { reason })) }));
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Session {
@@ -80,6 +87,12 @@ impl Session {
     /// Whether a connection is up.
     pub fn is_connected(&self) -> bool {
         self.connection.is_some()
+    }
+
+    /// Whether another process is at work under this name: its connection is up, and `nonce` is not its own.
+    pub fn belongs_to_another(&self, nonce: &str) -> bool {
+        let is_up = self.connection.as_ref().is_some_and(|(_, outbound)| !outbound.is_closed());
+        is_up && self.nonce != nonce
     }
 
     /// Whether `id` is the connection in use.

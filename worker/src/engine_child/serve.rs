@@ -72,9 +72,8 @@ impl Child {
                 self.engine = Some(engine);
                 self.say(Say::Loaded(v1::Loaded { facts, seconds: start.elapsed().as_secs_f64() }))
             }
-            Err(EngineFault::Model(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message })),
-            // The device's fault, not the model's: dying says so, and a fresh process is the best that can be tried.
-            Err(EngineFault::Device(message)) => Err(io::Error::other(message)),
+            Err(EngineFault::Model(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message, device: false })),
+            Err(EngineFault::Device(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message, device: true })),
         }
     }
 
