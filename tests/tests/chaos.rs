@@ -184,16 +184,13 @@ impl History {
                 (8, ..) => self.freeze("freeze master", pid),
                 (9, Some(agent), _) => self.freeze("freeze agent", agent),
                 (10, _, Some(engine)) => self.freeze("freeze engine", engine),
-                // Frozen agents and engines do not see that their masters are gone; they must still go.
+                // Frozen agents and engines do not see that their master is gone; they must go all the same.
                 (11, Some(agent), Some(engine)) => {
                     self.note("kill master of the frozen", pid);
                     signal(agent, "STOP");
                     signal(engine, "STOP");
                     signal(pid, "KILL");
                     master.wait().unwrap();
-                    self.dice.pause(300);
-                    signal(engine, "CONT");
-                    signal(agent, "CONT");
                     return Life::Killed;
                 }
                 _ => {}

@@ -97,6 +97,11 @@ impl RunFolder {
                     for inner in [folder.plan(), folder.ledger()] {
                         fs::create_dir_all(&inner).map_err(|source| failed(&inner, source))?;
                     }
+                    // The names must survive a power cut as the files in them do.
+                    for named in [&folder.root, work_dir] {
+                        let synced = fs::File::open(named).and_then(|folder| folder.sync_all());
+                        synced.map_err(|source| failed(named, source))?;
+                    }
                     return Ok(folder);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -5,6 +5,7 @@ use super::event::Event;
 use super::link::endpoint;
 use super::options::AgentOptions;
 use super::session::Agent;
+use crate::parent::end_with_parent;
 use compass_common::ids::Digest;
 use std::io::Read;
 use std::time::{Duration, SystemTime};
@@ -38,6 +39,7 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     let (events, mut inbox) = mpsc::channel(WAITING_EVENTS);
     report_signals(&events).map_err(|error| error.to_string())?;
     if options.exit_with_parent {
+        end_with_parent();
         report_end_of_input(events.clone()).map_err(|error| error.to_string())?;
     }
     tracing::info!(name = options.name, master = options.master, slots = options.slots, "worker starts");
