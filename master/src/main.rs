@@ -6,6 +6,7 @@ use compass_master::cli::{Cli, Mode, exit, not_yet};
 use compass_master::core::Recorded;
 use compass_master::ledger::LedgerError;
 use compass_master::pipeline::{self, Ending, FolderError, InferError, InferOptions, PlanError, RunFolder, ScoreError};
+use compass_master::screen::{print, say};
 use compass_master::store::StoreError;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,6 +18,11 @@ struct Failure {
     code: u8,
     text: String,
 }
+
+/// Standard output takes no more.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to standard output")]
+struct OutputError(#[source] std::io::Error);
 
 impl Failure {
     fn bad_input(text: impl Into<String>) -> Self {
@@ -37,26 +43,26 @@ impl Failure {
 
 fn main() -> ExitCode {
     if let Err(error) = compass_common::telemetry::init("warn") {
-        eprintln!("error: {error}");
+        say(format!("error: {error}"));
         return ExitCode::from(exit::BAD_INPUT);
     }
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(message) = not_yet(&arguments) {
-        eprintln!("{message}");
+        say(message);
         return ExitCode::from(exit::BAD_INPUT);
     }
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: cannot start the runtime: {error}");
+            say(format!("error: cannot start the runtime: {error}"));
             return ExitCode::from(exit::INFRASTRUCTURE);
         }
     };
     match runtime.block_on(run(&cli)) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("{}", failure.text);
+            say(failure.text);
             ExitCode::from(failure.code)
         }
     }
@@ -66,7 +72,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let loaded = config::load(&cli.config, &cli.overrides());
     let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
     for note in &loaded.notes {
-        eprintln!("{note}");
+        say(note);
     }
     let config = loaded.config;
     if matches!(cli.mode, Mode::Eval | Mode::Viz) && cli.reuse.is_none() {
@@ -84,9 +90,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let plan = Arc::new(plan);
     let mut failures = Vec::new();
     if matches!(cli.mode, Mode::All | Mode::Infer) {
-        eprintln!("run {}: {} samples, job {}", folder.shown(), plan.expected(), digest.short());
+        say(format!("run {}: {} samples, job {}", folder.shown(), plan.expected(), digest.short()));
         if cli.debug {
-            eprintln!("Starting inference process");
+            say("Starting inference process");
         }
         let (stop, stopped) = watch::channel(false);
         let mut signals = interrupted.clone();
@@ -109,7 +115,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         failures = inferred.failures;
     }
     if cli.mode == Mode::Infer {
-        eprintln!("predictions are recorded in {}; score them with -m eval -r {}", folder.shown(), folder.name());
+        say(format!("predictions are recorded in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());
@@ -121,11 +127,13 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let scored = scored.map_err(|error| score_failure(&error, cli))?;
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     pipeline::summarize(&folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    println!("{}", scored.summary.text());
+    let printed = print(format!("{}\n", scored.summary.text()));
     for notice in &scored.notices {
-        eprintln!("{notice}");
+        say(notice);
     }
-    eprintln!("results, predictions and logs: {}", folder.shown());
+    say(format!("results, predictions and logs: {}", folder.shown()));
+    // Last, so that everything else is written and said by now.
+    printed.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
 }
 
@@ -208,8 +216,8 @@ fn resume_hint(folder: &RunFolder, cli: &Cli) -> String {
 fn dry_run(config: &Config) -> Result<(), Failure> {
     let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
     let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default());
-    print!("{}", listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?);
-    Ok(())
+    let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 
 /// The first signal asks to stop, the second one does not ask.
@@ -225,7 +233,7 @@ async fn watch_signals(interrupt: watch::Sender<Option<u8>>) {
         if interrupt.borrow().is_some() {
             std::process::exit(i32::from(code));
         }
-        eprintln!("stopping; once more to stop at once");
+        say("stopping; once more to stop at once");
         let _ = interrupt.send(Some(code));
     }
 }

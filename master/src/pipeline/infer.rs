@@ -8,6 +8,7 @@ use crate::core::{Core, Limits, Recorded, TaskView};
 use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
 use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
+use crate::screen::say;
 use crate::store::{EmbeddedStore, Keys, LeaseStore, Op, StoreError};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
 use compass_common::ids::{Attempt, Digest, UnitId};
@@ -166,7 +167,7 @@ pub async fn infer(
     let agents = match launcher {
         Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping))),
         None => {
-            eprintln!("waiting for workers: compass-worker --master {address}");
+            say(format!("waiting for workers: compass-worker --master {address}"));
             None
         }
     };

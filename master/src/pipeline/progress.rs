@@ -1,5 +1,6 @@
 //! Progress for people: a bar per stage on a terminal, plain lines otherwise; on standard error.
 
+use crate::screen::say;
 use compass_common::evaluator::Accumulator;
 use compass_common::ids::UnitId;
 use compass_common::plan::Plan;
@@ -113,8 +114,9 @@ impl StageBar {
     pub fn advance(&mut self, samples: u64) {
         self.bar.inc(samples);
         self.bar.set_message(self.status());
-        if self.bar.is_hidden() && self.shown.elapsed() >= LINE_EVERY {
-            eprintln!("{:5}  {}", self.stage, self.status());
+        let ends = Some(self.bar.position()) == self.bar.length();
+        if self.bar.is_hidden() && !ends && self.shown.elapsed() >= LINE_EVERY {
+            say(format!("{:5}  {}", self.stage, self.status()));
             self.shown = Instant::now();
         }
     }
@@ -125,9 +127,9 @@ impl StageBar {
         let hidden = self.bar.is_hidden();
         self.bar.abandon();
         if hidden {
-            eprintln!("{:5}  {status}", self.stage);
+            say(format!("{:5}  {status}", self.stage));
         } else {
-            eprintln!();
+            say("");
         }
     }
 
@@ -173,7 +175,7 @@ async fn show_bar(
     }
     bar.abandon();
     // The bar leaves the cursor behind its last character.
-    eprintln!();
+    say("");
 }
 
 async fn show_lines(
@@ -194,7 +196,7 @@ async fn show_lines(
         let now = *receiver.borrow();
         let due = ended || shown.is_none_or(|(_, at): (Snapshot, Instant)| at.elapsed() >= LINE_EVERY);
         if due && shown.is_none_or(|(before, _)| before != now) {
-            eprintln!("{}", line(stage, total, already, now, started.elapsed(), &board.live_metrics()));
+            say(line(stage, total, already, now, started.elapsed(), &board.live_metrics()));
             shown = Some((now, Instant::now()));
         }
         if ended {
