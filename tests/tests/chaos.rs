@@ -53,6 +53,10 @@ fn signal(pid: u32, signal: &str) {
     kill.arg(format!("-{signal}")).arg(pid.to_string()).stderr(Stdio::null()).status().unwrap();
 }
 
+fn threads(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
+}
+
 /// Processes that carry the mark and are no zombies.
 fn marked(mark: &str) -> Vec<u32> {
     let needle = format!("{MARK}={mark}\0");
@@ -183,9 +187,10 @@ impl History {
                 }
                 (8, ..) => self.freeze("freeze master", pid),
                 (9, Some(agent), _) => self.freeze("freeze agent", agent),
-                (10, _, Some(engine)) => self.freeze("freeze engine", engine),
-                // Frozen agents and engines do not see that their master is gone; they must go all the same.
-                (11, Some(agent), Some(engine)) => {
+                (10, _, Some(engine)) if threads(engine) > 1 => self.freeze("freeze engine", engine),
+                // Frozen agents and engines do not see that their master is gone; they must go all the same. Only a process
+                // that is frozen before its first thread runs cannot have arranged for that.
+                (11, Some(agent), Some(engine)) if threads(engine) > 1 => {
                     self.note("kill master of the frozen", pid);
                     signal(agent, "STOP");
                     signal(engine, "STOP");

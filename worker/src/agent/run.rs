@@ -22,6 +22,9 @@ const STOP_GRACE: Duration = Duration::from_secs(3);
 /// Runs an agent to its end.
 pub fn run(options: AgentOptions) -> Ending {
     let broken = |reason: String| Ending::Broken { reason };
+    if options.exit_with_parent {
+        end_with_parent();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     match runtime {
         Ok(runtime) => {
@@ -39,7 +42,6 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     let (events, mut inbox) = mpsc::channel(WAITING_EVENTS);
     report_signals(&events).map_err(|error| error.to_string())?;
     if options.exit_with_parent {
-        end_with_parent();
         report_end_of_input(events.clone()).map_err(|error| error.to_string())?;
     }
     tracing::info!(name = options.name, master = options.master, slots = options.slots, "worker starts");
