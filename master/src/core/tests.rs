@@ -305,3 +305,20 @@ fn a_worker_that_attaches_after_the_end_is_told_to_go() {
     let told = |effect: &Effect| matches!(effect, Effect::Send { message: Message::Shutdown { .. }, .. });
     assert_eq!(effects.iter().filter(|effect| told(effect)).count(), 1);
 }
+
+#[test]
+fn a_worker_without_libtorch_waits_and_the_master_says_why() {
+    let task = TaskView { needs_engine: true, ..view(0, 0, 4) };
+    let mut bench = Bench::new(Limits::default(), vec![task]);
+    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false };
+    let (connection, held) = (ConnectionId(1), vec![]);
+    let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
+    let said =
+        effects.iter().any(|effect| matches!(effect, Effect::Note { text } if text.contains("without libtorch")));
+    assert!(said, "{effects:?}");
+    bench.apply(Event::Credit { worker: worker(0), grants: 2 });
+    assert!(bench.grants.is_empty());
+    bench.apply(attached(1, 2, 1, 1));
+    bench.apply(Event::Credit { worker: worker(1), grants: 2 });
+    assert_eq!(bench.grants.len(), 1, "one that has it takes the task");
+}
