@@ -142,7 +142,8 @@ impl History {
             // Most faults hit a run in full swing, the rest anything from its first moment on.
             if self.dice.roll(3) > 0 {
                 wait_until("engines run, or the master ends", || {
-                    let busy = children_of(pid).into_iter().any(|agent| !children_of(agent).is_empty());
+                    let mut engines = children_of(pid).into_iter().flat_map(children_of);
+                    let busy = engines.any(|engine| threads(engine) > 1);
                     (busy || master.try_wait().unwrap().is_some()).then_some(())
                 });
             }
