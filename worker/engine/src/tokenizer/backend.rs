@@ -55,7 +55,8 @@ impl Backend {
         if path.is_file() {
             class.name_tokens_of(named, settings);
             let bytes = std::fs::read(&path).map_err(|error| file_fault(&path, error))?;
-            let mut backend = from_json(&bytes).map_err(|what| file_fault(&path, what))?;
+            let damaged = |what| file_fault(&path, format!("not a tokenizer: {what}; fetch the file again"));
+            let mut backend = from_json(&bytes).map_err(damaged)?;
             // Without a named class the files have the word; the class of the model's type only adds its habit.
             let frame = named.and_then(|class| class.frame(settings));
             backend.complete(settings, frame).map_err(|what| file_fault(&path, what))?;
