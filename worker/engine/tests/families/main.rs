@@ -1,0 +1,4 @@
+//! Integration tests of the model families: against transformers' logits, without tokenizers or data sets.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod goldens;
