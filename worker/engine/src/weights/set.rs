@@ -30,22 +30,33 @@ struct ShardIndex {
     weight_map: BTreeMap<String, String>,
 }
 
-const SINGLE: &str = "model.safetensors";
-const INDEX: &str = "model.safetensors.index.json";
+/// The names that transformers looks for, in its order: safetensors first.
+const SINGLES: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
+
+/// What an index of shards has after the single file's name.
+const INDEX: &str = ".index.json";
 
 impl Weights {
-    /// Opens `model.safetensors`, or the shards that `model.safetensors.index.json` names.
+    /// Opens `model.safetensors`, or the shards that `model.safetensors.index.json` names, or the same of
+    /// `pytorch_model.bin`.
     ///
     /// # Errors
     /// [`EngineFault::Model`] when neither is there, or a file is damaged.
     pub(crate) fn open(directory: &Path, kind: Kind, device: Device) -> Result<Self, EngineFault> {
-        let index_path = directory.join(INDEX);
-        let single = directory.join(SINGLE);
-        let index: Option<ShardIndex> = if single.exists() { None } else { read_json(&index_path)? };
-        let (root, names) = match index {
-            None => (single, vec![SINGLE.to_owned()]),
-            Some(index) => (index_path, index.weight_map.into_values().collect::<BTreeSet<_>>().into_iter().collect()),
-        };
+        // When nothing is there, the first name is what is missing.
+        let (mut root, mut names) = (directory.join(SINGLES[0]), vec![SINGLES[0].to_owned()]);
+        for single in SINGLES {
+            if directory.join(single).exists() {
+                (root, names) = (directory.join(single), vec![single.to_owned()]);
+                break;
+            }
+            let path = directory.join(format!("{single}{INDEX}"));
+            if let Some(index) = read_json::<ShardIndex>(&path)? {
+                let shards: BTreeSet<String> = index.weight_map.into_values().collect();
+                (root, names) = (path, shards.into_iter().collect());
+                break;
+            }
+        }
         let files: Vec<MappedFile> =
             names.iter().map(|name| MappedFile::open(&directory.join(name))).collect::<Result<_, _>>()?;
         let mut places = BTreeMap::new();
@@ -80,7 +91,7 @@ impl Weights {
             return Err(file_fault(&self.root, what));
         };
         let stored = file.shape(name).unwrap_or_default();
-        if stored != shape {
+        if *stored != *shape {
             let what = format!("tensor `{name}` has shape {stored:?}, but config.json asks for {shape:?}");
             return Err(file_fault(file.path(), what));
         }

@@ -3,7 +3,7 @@
 
 Run with torch 2.11.0 and transformers 4.57 (CPU, two threads); every case is a folder beside this file:
   config.json          as transformers writes it (InternLM2: as its repository does)
-  model.safetensors    weights, drawn with a fixed seed and rounded to bfloat16, which halves the files and loses nothing
+  model.safetensors    (or pytorch_model.bin, as the case says) weights, drawn with a fixed seed and rounded to bfloat16, which halves the files and loses nothing
   golden.safetensors   `tokens.N` and `logits.N` (fp32 run) of each sequence; for some cases also
                        `logits.N.bfloat16` and `logits.N.float16`, of runs in those dtypes
 Nothing but the goldens is needed to run the tests. `make_goldens.py NAME...` makes only these cases.
@@ -84,6 +84,9 @@ CASES = {
     "qwen2-moe-mixed": ("Qwen2Moe", LLAMA | MOE | dict(shared_expert_intermediate_size=28, mlp_only_layers=[0], norm_topk_prob=True,
                         qkv_bias=False), SHORT, {}),
     "qwen3-moe": ("Qwen3Moe", LLAMA | MOE | dict(head_dim=12, norm_topk_prob=True), SHORT, dict(dtypes=True)),
+    "pickle-llama": ("Llama", LLAMA, (33,), dict(store="zip")),
+    "pickle-qwen2-shards": ("Qwen2", LLAMA, (33,), dict(store="shards")),
+    "pickle-old-gpt2": ("GPT2", GPT2, (33,), dict(store="old")),
 }
 
 
@@ -145,6 +148,31 @@ def logits(model, tokens):
         return model(torch.tensor([tokens]), use_cache=False).logits[0].float().contiguous()
 
 
+def store(folder, weights, kind):
+    """Writes the weights as safetensors, or as one of the forms that torch.save has."""
+    if kind is None:
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    elif kind == "zip":
+        # One tensor stored as a transposed view, and one as a part of a larger storage.
+        up, norm = "model.layers.0.mlp.up_proj.weight", "model.norm.weight"
+        weights[up] = weights[up].t().contiguous().t()
+        weights[norm] = torch.cat([torch.full((3,), 9.0, dtype=torch.bfloat16), weights[norm]])[3:]
+        torch.save(weights, folder / "pytorch_model.bin")
+    elif kind == "shards":
+        names = [f"pytorch_model-{number}-of-2.bin" for number in (1, 2)]
+        places = {key: names["layers.1" in key] for key in weights}
+        for name in names:
+            part = {key: torch.nn.Parameter(weights[key].float()) for key in weights if places[key] == name}
+            torch.save(part, folder / name)
+        (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}, indent=1) + "\n")
+    elif kind == "old":
+        # As the first GPT-2 was stored: without the head's prefix, with causal masks, in the format before torch 1.6.
+        weights = {key.removeprefix("transformer."): value.half() for key, value in weights.items()}
+        for layer in (0, 1):
+            weights[f"h.{layer}.attn.bias"] = torch.ones(1, 1, 8, 8).tril().byte()
+        torch.save(weights, folder / "pytorch_model.bin", _use_new_zipfile_serialization=False)
+
+
 def make(name, seed):
     kind, changes, lengths, extra = CASES[name]
     folder = HERE / name
@@ -173,8 +201,7 @@ def make(name, seed):
                    or not config.tie_word_embeddings}
         model.config.architectures = [type(model).__name__]
         model.config.save_pretrained(folder)
-    save_file({key: value.to(torch.bfloat16).contiguous() for key, value in weights.items()}, folder / "model.safetensors",
-              metadata={"format": "pt"})
+    store(folder, {key: value.to(torch.bfloat16).contiguous() for key, value in weights.items()}, extra.get("store"))
     if extra.get("dtypes"):
         place = len(sequences) - 1
         for dtype in (torch.bfloat16, torch.float16):
