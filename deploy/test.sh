@@ -18,6 +18,16 @@ stage() {
   printf '== %s: %d s\n' "$name" "$((SECONDS - begin))"
 }
 
+formatting() {
+  cargo fmt --version >/dev/null 2>&1 || { echo "skipped: rustfmt is not installed (rustup component add rustfmt)"; return; }
+  cargo fmt --all --check
+}
+
+lints() {
+  cargo clippy --version >/dev/null 2>&1 || { echo "skipped: clippy is not installed (rustup component add clippy)"; return; }
+  cargo clippy --workspace --all-targets --features compass-tests/engine -- -D warnings
+}
+
 tests() {
   if cargo nextest --version >/dev/null 2>&1; then
     cargo nextest run --workspace --features compass-tests/engine --no-fail-fast
@@ -37,7 +47,7 @@ policy() {
 
 stage "set-up" ./deploy/setup.sh
 stage "build" cargo build --workspace --features compass-tests/engine
-stage "formatting" cargo fmt --all --check
-stage "lints" cargo clippy --workspace --all-targets --features compass-tests/engine -- -D warnings
+stage "formatting" formatting
+stage "lints" lints
 stage "tests" tests
 stage "dependency policy" policy

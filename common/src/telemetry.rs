@@ -18,17 +18,21 @@ pub enum TelemetryError {
 }
 
 /// Installs the process-wide subscriber: `level` unless [`LOG_VARIABLE`] is set and not empty; no colour when standard
-/// error is no terminal.
+/// error is no terminal or `NO_COLOR` is set.
 ///
 /// # Errors
 /// [`TelemetryError::Filter`] for a malformed filter, [`TelemetryError::Installed`] at a second call.
 pub fn init(level: &str) -> Result<(), TelemetryError> {
     use tracing_subscriber::util::SubscriberInitExt;
     let text = std::env::var(LOG_VARIABLE).ok().filter(|text| !text.is_empty()).unwrap_or_else(|| level.into());
+    // https://no-color.org
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter(&text)?)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(std::io::stderr().is_terminal() && !no_color)
+        // It would complain on standard error, and panic where that is closed: a log that nobody reads ends no run.
+        .log_internal_errors(false)
         .finish()
         .try_init()
         .map_err(TelemetryError::Installed)

@@ -9,5 +9,6 @@ pub mod launch;
 pub mod ledger;
 pub mod pipeline;
 pub mod rpc;
+pub mod screen;
 pub mod stop;
 pub mod store;

@@ -4,7 +4,9 @@ use clap::Parser;
 use compass_common::config::{self, Config};
 use compass_master::cli::{Cli, Mode, exit, not_yet};
 use compass_master::core::Recorded;
-use compass_master::pipeline::{self, Ending, InferError, InferOptions, PlanError, RunFolder};
+use compass_master::ledger::LedgerError;
+use compass_master::pipeline::{self, Ending, FolderError, InferError, InferOptions, PlanError, RunFolder, ScoreError};
+use compass_master::screen::{print, say};
 use compass_master::store::StoreError;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +18,11 @@ struct Failure {
     code: u8,
     text: String,
 }
+
+/// Standard output takes no more.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to standard output")]
+struct OutputError(#[source] std::io::Error);
 
 impl Failure {
     fn bad_input(text: impl Into<String>) -> Self {
@@ -36,26 +43,26 @@ impl Failure {
 
 fn main() -> ExitCode {
     if let Err(error) = compass_common::telemetry::init("warn") {
-        eprintln!("error: {error}");
+        say(format!("error: {error}"));
         return ExitCode::from(exit::BAD_INPUT);
     }
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(message) = not_yet(&arguments) {
-        eprintln!("{message}");
+        say(message);
         return ExitCode::from(exit::BAD_INPUT);
     }
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: cannot start the runtime: {error}");
+            say(format!("error: cannot start the runtime: {error}"));
             return ExitCode::from(exit::INFRASTRUCTURE);
         }
     };
     match runtime.block_on(run(&cli)) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("{}", failure.text);
+            say(failure.text);
             ExitCode::from(failure.code)
         }
     }
@@ -65,7 +72,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let loaded = config::load(&cli.config, &cli.overrides());
     let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
     for note in &loaded.notes {
-        eprintln!("{note}");
+        say(note);
     }
     let config = loaded.config;
     if matches!(cli.mode, Mode::Eval | Mode::Viz) && cli.reuse.is_none() {
@@ -83,9 +90,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let plan = Arc::new(plan);
     let mut failures = Vec::new();
     if matches!(cli.mode, Mode::All | Mode::Infer) {
-        eprintln!("run {}: {} samples, job {}", folder.root().display(), plan.expected(), digest.short());
+        say(format!("run {}: {} samples, job {}", folder.shown(), plan.expected(), digest.short()));
         if cli.debug {
-            eprintln!("Starting inference process");
+            say("Starting inference process");
         }
         let (stop, stopped) = watch::channel(false);
         let mut signals = interrupted.clone();
@@ -108,22 +115,25 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         failures = inferred.failures;
     }
     if cli.mode == Mode::Infer {
-        eprintln!(
-            "predictions are recorded in {}; score them with -m eval -r {}",
-            folder.root().display(),
-            folder.name()
-        );
+        say(format!("predictions are recorded in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
-    let scored = pipeline::score(&folder, &plan, digest, &failures, cli.mode != Mode::Viz);
-    let scored = scored.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let mut bar = pipeline::StageBar::new("eval", plan.expected());
+    let write = cli.mode != Mode::Viz;
+    let recorded = pipeline::recorded_lengths(&config, &folder, digest).await;
+    let advance = &mut |samples| bar.advance(samples);
+    let scored = pipeline::score(&folder, &plan, digest, &recorded, &failures, write, advance);
+    bar.finish();
+    let scored = scored.map_err(|error| score_failure(&error, cli))?;
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     pipeline::summarize(&folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    println!("{}", scored.summary.text());
+    let printed = print(format!("{}\n", scored.summary.text()));
     for notice in &scored.notices {
-        eprintln!("{notice}");
+        say(notice);
     }
-    eprintln!("results, predictions and logs: {}", folder.root().display());
+    say(format!("results, predictions and logs: {}", folder.shown()));
+    // Last, so that everything else is written and said by now.
+    printed.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
 }
 
@@ -131,7 +141,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
 fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
     if let Some(name) = &cli.reuse {
         let folder = RunFolder::find(&config.work_dir, Some(name));
-        let folder = folder.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+        let folder = folder.map_err(|error| folder_failure(&error))?;
         let (plan, ..) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
         if plan.config != config::digest(config) {
             let error = PlanError::OtherConfig { run: folder.name(), configs: folder.configs() };
@@ -143,6 +153,10 @@ fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
     if matches!(cli.mode, Mode::All | Mode::Infer) {
         // Whoever cannot launch a worker should hear it before anything is written.
         pipeline::check_launcher(config).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    }
+    // The state first: where it cannot be kept, no run folder is left behind.
+    for (key, folder) in [("state_dir", &config.state_dir), ("work_dir", &config.work_dir)] {
+        pipeline::check_writable(key, folder).map_err(|error| folder_failure(&error))?;
     }
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     let folder = RunFolder::create(&config.work_dir, &stamp);
@@ -159,17 +173,34 @@ fn plan_failure(error: &PlanError) -> Failure {
             let plural = if count == 1 { "error" } else { "errors" };
             Failure::bad_input(format!("{}\n{count} {plural}; nothing was started", faults.join("\n")))
         }
-        PlanError::Folder(_) => Failure::of(exit::INFRASTRUCTURE, error),
+        PlanError::Folder(error) => folder_failure(error),
         PlanError::Damaged { .. } | PlanError::Format { .. } | PlanError::OtherConfig { .. } => {
             Failure::of(exit::BAD_INPUT, error)
         }
     }
 }
 
+fn folder_failure(error: &FolderError) -> Failure {
+    Failure::of(if error.is_bad_input() { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
+}
+
+fn score_failure(error: &ScoreError, cli: &Cli) -> Failure {
+    let damaged = matches!(
+        error,
+        ScoreError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. })
+            | ScoreError::Plan(PlanError::Damaged { .. })
+    );
+    // A stage that ran before may not be called nothing.
+    let only_scores = matches!(cli.mode, Mode::Eval | Mode::Viz);
+    Failure::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
+}
+
 fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
     let code = match error {
         InferError::Store(StoreError::Fenced(_)) => exit::LEADERSHIP_LOST,
         InferError::Partition(_) => exit::BAD_INPUT,
+        // Another try would find the same: somebody must put the file right first. Nothing was started.
+        InferError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. }) => exit::BAD_INPUT,
         _ => exit::INFRASTRUCTURE,
     };
     let mut failure = Failure::of(code, error);
@@ -185,8 +216,8 @@ fn resume_hint(folder: &RunFolder, cli: &Cli) -> String {
 fn dry_run(config: &Config) -> Result<(), Failure> {
     let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
     let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default());
-    print!("{}", listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?);
-    Ok(())
+    let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }
 
 /// The first signal asks to stop, the second one does not ask.
@@ -202,7 +233,7 @@ async fn watch_signals(interrupt: watch::Sender<Option<u8>>) {
         if interrupt.borrow().is_some() {
             std::process::exit(i32::from(code));
         }
-        eprintln!("stopping; once more to stop at once");
+        say("stopping; once more to stop at once");
         let _ = interrupt.send(Some(code));
     }
 }

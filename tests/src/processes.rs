@@ -32,7 +32,8 @@ pub fn wait_until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T 
 
 /// Sends a signal by name, e.g. `KILL`.
 pub fn kill(pid: u32, signal: &str) {
-    let status = std::process::Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).status();
+    // The shell's own: a bare Debian has no kill program.
+    let status = std::process::Command::new("bash").arg("-c").arg(format!("kill -{signal} {pid}")).status();
     assert!(status.is_ok_and(|status| status.success()), "kill -{signal} {pid}");
 }
 

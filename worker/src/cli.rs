@@ -1,7 +1,7 @@
 //! The command line, parsed into what the rest may trust.
 
 use crate::agent::AgentOptions;
-use crate::engine_child::EngineOptions;
+use crate::engine_child::{EngineOptions, sees_gpu};
 use clap::{Args, Parser, Subcommand};
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -59,10 +59,10 @@ struct AgentArgs {
     #[arg(long, value_name = "auto|cpu|cuda:N", default_value = "auto")]
     device: Device,
     /// Engines to run at once; each holds its own copy of the model
-    #[arg(long, value_name = "N", default_value = "1")]
-    slots: NonZeroU32,
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    slots: u32,
     /// Name shown by the master, unique among its workers [default: <hostname>-<pid>]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
     /// Threads within one engine
     #[arg(long, value_name = "N", default_value = "1")]
@@ -102,7 +102,7 @@ impl AgentArgs {
         AgentOptions {
             master: self.master.0,
             device: self.device.0,
-            slots: self.slots.get(),
+            slots: self.slots,
             name: self.name.unwrap_or_else(|| format!("{node}-{}", std::process::id())),
             threads: self.threads.get(),
             master_lost_timeout: self.master_lost_timeout,
@@ -125,6 +125,12 @@ impl FromStr for MasterAddress {
         if host.is_empty() || host.contains('/') {
             return Err("write host:port without a scheme, such as head:50051".into());
         }
+        if host.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err("a host's name holds no spaces; write host:port, such as head:50051".into());
+        }
+        if host.contains(':') && !(host.starts_with('[') && host.ends_with(']')) {
+            return Err("write an IPv6 address in brackets, such as [::1]:50051".into());
+        }
         port.parse::<u16>().map_err(|_| format!("`{port}` is no port; write host:port, such as {host}:50051"))?;
         Ok(Self(text.to_owned()))
     }
@@ -137,6 +143,9 @@ impl FromStr for Device {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with("cuda:") && !sees_gpu() {
+            return Err("this machine shows no NVIDIA GPU; write cpu, or auto".into());
+        }
         let known = matches!(text, "auto" | "cpu");
         let ordinal = text.strip_prefix("cuda:").is_some_and(|ordinal| ordinal.parse::<u32>().is_ok());
         if known || ordinal {
@@ -145,6 +154,13 @@ impl FromStr for Device {
             Err("write auto, cpu or cuda:N with the GPU's number, such as cuda:0".into())
         }
     }
+}
+
+fn parse_name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() || text.contains(char::is_control) || text.len() > 200 {
+        return Err("write a name of 1 to 200 visible characters".into());
+    }
+    Ok(text.to_owned())
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -189,6 +205,9 @@ mod tests {
             ("compass-worker --master http://head:50051", "without a scheme"),
             ("compass-worker --master head", "head:50051"),
             ("compass-worker --master head:1 --device gpu", "cuda:0"),
+            ("compass-worker --master ::1:1", "[::1]:50051"),
+            ("compass-worker --master head:1 --slots 5000", "1..=1024"),
+            ("compass-worker --master head:1 --name=", "visible characters"),
             ("compass-worker --master head:1 --slots 0", "--slots"),
             ("compass-worker --master head:1 --master-lost-timeout 10", "90s, 10m or 2h"),
         ] {

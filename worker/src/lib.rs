@@ -8,3 +8,4 @@ pub mod cli;
 pub mod echo;
 pub mod engine_child;
 pub mod engine_link;
+mod parent;

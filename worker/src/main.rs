@@ -4,12 +4,13 @@ use clap::Parser;
 use compass_worker::agent::{self, Ending};
 use compass_worker::cli::{Cli, Role};
 use compass_worker::engine_child;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let role = Cli::parse().role();
     if let Err(error) = compass_common::telemetry::init("info") {
-        eprintln!("compass-worker: {error}");
+        let _ = writeln!(io::stderr(), "compass-worker: {error}");
         return ExitCode::from(2);
     }
     match role {
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
         Role::Agent(options) => {
             let ending = agent::run(options);
             if !matches!(ending, Ending::Shutdown { .. } | Ending::ParentGone) {
-                eprintln!("compass-worker: {ending}");
+                let _ = writeln!(io::stderr(), "compass-worker: {ending}");
             }
             ExitCode::from(ending.exit_code())
         }

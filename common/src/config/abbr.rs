@@ -3,6 +3,11 @@
 use super::check::Check;
 use super::fields::{Fields, text};
 
+/// Characters without width, and those that turn the direction of writing: two names that differ by them look alike.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 /// The abbr of a table, which becomes a file name and so may not leave its folder.
 pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> Option<String> {
     let node = fields.require(check, "abbr", "\"...\"")?;
@@ -13,6 +18,10 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> Option<String>
         "begins with a dot"
     } else if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
         "holds a slash or a control character"
+    } else if name.trim() != name {
+        "begins or ends with a space"
+    } else if name.contains(is_invisible) {
+        "holds an invisible character"
     } else if name.len() > 200 {
         "is longer than 200 bytes"
     } else {

@@ -112,6 +112,12 @@ impl Check {
     }
 
     fn push(&mut self, severity: Severity, span: Option<Span>, message: String, help: Option<String>) {
+        // A name that is quoted may hold what a terminal would obey.
+        let visible = |text: String| match text.contains(char::is_control) {
+            true => text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect(),
+            false => text,
+        };
+        let (message, help) = (visible(message), help.map(visible));
         let origin = span.map(|span| self.sources.origin(span));
         let snippet = span.map(|span| self.sources.snippet(span));
         self.found.push((span, Diagnostic { severity, origin, message, help, snippet }));

@@ -17,13 +17,24 @@ pub(super) fn read(check: &mut Check, path: &Path) -> Option<(Table, Span)> {
 
 /// `named_at` is the place that includes `path`; `open` holds the files whose includes are being read.
 fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut Vec<PathBuf>) -> Option<(Table, Span)> {
-    let read = std::fs::canonicalize(path).and_then(|canonical| Ok((std::fs::read_to_string(path)?, canonical)));
-    let (text, canonical) = match read {
+    let read = std::fs::canonicalize(path).and_then(|canonical| Ok((std::fs::read(path)?, canonical)));
+    let (bytes, canonical) = match read {
         Ok(read) => read,
         Err(error) => {
-            let help = "paths are relative to the file that names them".to_owned();
-            let help = named_at.is_some().then_some(help);
-            check.report(named_at, format!("cannot read `{}`: {}", path.display(), reason(&error)), help);
+            let help = match named_at {
+                Some(_) => "paths are relative to the file that names them",
+                None => "give --config the path of a TOML file",
+            };
+            check.report(named_at, format!("cannot read `{}`: {}", path.display(), reason(&error)), Some(help.into()));
+            return None;
+        }
+    };
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let place = invalid_utf8(error.as_bytes(), error.utf8_error().valid_up_to());
+            let message = format!("`{}` is not UTF-8 text: {place}", path.display());
+            check.report(named_at, message, Some("save the file as UTF-8".into()));
             return None;
         }
     };
@@ -49,11 +60,20 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
     Some((merge_files(base, table), Span { file, start: 0, end: 0 }))
 }
 
+/// The first byte that is not UTF-8, with its line and column from 1, the column in characters.
+fn invalid_utf8(bytes: &[u8], at: usize) -> String {
+    let (before, after) = bytes.split_at(at);
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+    let byte = after.first().copied().unwrap_or_default();
+    format!("byte 0x{byte:02x} at line {line}, column {column}")
+}
+
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".into(),
         std::io::ErrorKind::IsADirectory => "it is a directory".into(),
-        std::io::ErrorKind::InvalidData => "it is not UTF-8 text".into(),
         std::io::ErrorKind::PermissionDenied => "permission denied".into(),
         _ => error.to_string(),
     }

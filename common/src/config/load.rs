@@ -47,8 +47,8 @@ fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config>
     root.get("include");
 
     let work_dir = match (&overrides.work_dir, root.get("work_dir")) {
-        (Some(dir), _) => std::path::absolute(dir).ok(),
-        (None, Some(node)) => paths::resolve(check, "work_dir", node),
+        (Some(dir), _) => flag_folder(check, dir),
+        (None, Some(node)) => paths::folder(check, "work_dir", node),
         (None, None) => std::path::absolute(WORK_DIR).ok(),
     };
     let named = root.get("data_dir").filter(|node| !node.is_empty());
@@ -80,6 +80,19 @@ fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config>
         infer,
         eval,
     })
+}
+
+/// The folder that `--work-dir` names.
+fn flag_folder(check: &mut Check, dir: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(dir).ok();
+    if let Some(fault) = path.as_deref().and_then(paths::file_in_the_way) {
+        check.report(
+            None,
+            format!("`--work-dir` {fault}"),
+            Some("name a folder, or a place where one can be made".into()),
+        );
+    }
+    path
 }
 
 /// Reads every table, so that each is checked, and returns the wanted ones in order.

@@ -46,7 +46,7 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Opt
     }
     fields.not_yet(check, "etcd", "it belongs to `store = \"etcd://...\"`; remove it and use `store = \"embedded\"`");
     let state = match fields.get("state_dir") {
-        Some(node) => paths::resolve(check, "state_dir", node),
+        Some(node) => paths::folder(check, "state_dir", node),
         None => default_state(check),
     };
     fields.finish(check);

@@ -32,6 +32,7 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
     }
     let node = fields.require(check, "path", "\"models/...\"");
     let path = node.and_then(|node| directory(check, "path", node, "config.json"));
+    let path = path.filter(|path| node.is_none_or(|node| holds_weights(check, node, path)));
     match (tokenizer, node, path) {
         (Some(tokenizer), _, path) => {
             let tokenizer_path = directory(check, "tokenizer_path", tokenizer, "tokenizer.json");
@@ -71,6 +72,23 @@ fn holds(check: &mut Check, node: &Node, path: &std::path::Path, file: &str) -> 
         (format!("no directory `{written}`"), format!("looked for `{}`", path.display()))
     };
     check.error(node.span, message, Some(help));
+    false
+}
+
+/// Whether there are weights to load in `path`; if not, that is reported, for a model of this job.
+fn holds_weights(check: &mut Check, node: &Node, path: &std::path::Path) -> bool {
+    let known = ["model.safetensors", "model.safetensors.index.json"];
+    if check.unselected || known.iter().any(|file| path.join(file).is_file()) {
+        return true;
+    }
+    let written = node.text().unwrap_or_default();
+    let pickled = ["pytorch_model.bin", "pytorch_model.bin.index.json"].iter().any(|file| path.join(file).is_file());
+    let help = match pickled {
+        true => "its weights are pickled; save them as safetensors with transformers' `save_pretrained`",
+        false => "name a Hugging Face directory with its weights; was it downloaded whole?",
+    };
+    let message = format!("`{written}` holds neither model.safetensors nor model.safetensors.index.json");
+    check.error(node.span, message, Some(help.into()));
     false
 }
 

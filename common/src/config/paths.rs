@@ -22,6 +22,28 @@ pub(super) fn resolve(check: &mut Check, key: &str, node: &Node) -> Option<PathB
     }
 }
 
+/// Why no folder can be made at `path`: a file stands in the way. Whether one may write there is for others to find out.
+pub(super) fn file_in_the_way(path: &Path) -> Option<String> {
+    let nearest = path.ancestors().find(|ancestor| ancestor.exists())?;
+    (!nearest.is_dir()).then(|| format!("cannot be a folder: `{}` is a file", nearest.display()))
+}
+
+/// A folder that will be written to, which need not exist yet.
+pub(super) fn folder(check: &mut Check, key: &str, node: &Node) -> Option<PathBuf> {
+    let path = resolve(check, key, node)?;
+    match file_in_the_way(&path) {
+        None => Some(path),
+        Some(fault) => {
+            check.error(
+                node.span,
+                format!("`{key}` {fault}"),
+                Some("name a folder, or a place where one can be made".into()),
+            );
+            None
+        }
+    }
+}
+
 /// A file with data: beside the file that names it, else in `data_dir`. Where it is in neither, that is reported.
 pub(super) fn data_file(check: &mut Check, key: &str, node: &Node, data_dir: Option<&Path>) -> Option<PathBuf> {
     let near = resolve(check, key, node)?;

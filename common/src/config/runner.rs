@@ -26,7 +26,16 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         max_gpus: 0,
         retry: RETRY,
     };
-    if let Some((kind, mut fields)) = node.and_then(|node| tagged(check, node)) {
+    let known = node.and_then(|node| tagged(check, node));
+    // Of a kind that is not known only the numbers that every kind has can be checked.
+    let of_any_kind = node.and_then(Node::table).zip(node).filter(|_| known.is_none());
+    if let Some((table, node)) = of_any_kind {
+        let mut fields = Fields::new(table, node.span, "`runner`");
+        for (key, least) in [("max_num_workers", 1), ("max_workers_per_gpu", 1), ("max_gpus", 0), ("retry", 0)] {
+            fields.u32(check, key, least);
+        }
+    }
+    if let Some((kind, mut fields)) = known {
         config.kind = kind;
         config.max_num_workers = fields.u32(check, "max_num_workers", 1);
         config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu", 1).unwrap_or(config.max_workers_per_gpu);

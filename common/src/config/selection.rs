@@ -5,6 +5,7 @@ use super::fields::Fields;
 use super::source::Span;
 use super::spelling;
 use super::tree::{Node, Table, Value};
+use std::collections::BTreeMap;
 
 /// The tables of a list, with those that are wanted.
 #[derive(Debug)]
@@ -55,7 +56,26 @@ pub(super) fn read<'t>(
         let help = format!("add a [[{}]] table", list.table);
         check.error(root.span, format!("no {} is defined", list.noun), Some(help));
     }
+    one_file_each(check, &defined, &wanted);
     Selection { defined, wanted }
+}
+
+/// Names become file names, and some file systems do not tell `A` from `a`.
+fn one_file_each(check: &mut Check, defined: &[(&Table, Span)], wanted: &[usize]) {
+    let mut first: BTreeMap<String, &str> = BTreeMap::new();
+    for node in wanted.iter().filter_map(|at| defined.get(*at)?.0.get("abbr")) {
+        let Some(name) = node.text() else { continue };
+        match first.get(&name.to_lowercase()) {
+            Some(other) if *other != name => {
+                let message = format!("`{name}` and `{other}` differ by case alone: their results would be one file");
+                check.error(node.span, message, Some("give each its own name, whatever its case".into()));
+            }
+            Some(_) => {}
+            None => {
+                first.insert(name.to_lowercase(), name);
+            }
+        }
+    }
 }
 
 fn tables<'t>(check: &mut Check, key: &str, node: &'t Node) -> Vec<(&'t Table, Span)> {

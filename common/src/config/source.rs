@@ -67,6 +67,9 @@ impl Sources {
     /// The first line of `span` with what to mark in it.
     pub(super) fn snippet(&self, span: Span) -> Snippet {
         let (_, column, line) = self.locate(span);
+        // A terminal obeys control characters; a person wants to see that there is one.
+        let line: String = line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect();
+        let line = line.as_str();
         let marked = self.slice(span).lines().next().unwrap_or("").chars().count().max(1);
         let (length, before) = (line.chars().count(), column - 1);
         if length <= WINDOW {

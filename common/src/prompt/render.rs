@@ -107,6 +107,16 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
             columns.iter().map(|column| format!("{{{column}}}")).collect::<Vec<_>>().join(", ")
         ));
     }
+    if let (Question::Whole(map), true) = (&recipe.question, messages.is_empty()) {
+        let constant = map.iter().filter(|(_, text)| check::used(&[text.as_str()], columns).is_empty());
+        messages.extend(constant.map(|(label, _)| {
+            format!(
+                "the template of label `{label}` puts nothing of a row in, so that its score is the same for every \
+                 question: use columns as in {}",
+                columns.iter().map(|column| format!("{{{column}}}")).collect::<Vec<_>>().join(", ")
+            )
+        }));
+    }
     if let Some(shot) = &recipe.shot {
         messages.extend(check::misspelt(&showing_texts(shot), &check::columns(train)));
     }

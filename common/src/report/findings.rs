@@ -48,6 +48,11 @@ impl Findings {
         }
     }
 
+    /// Samples without a score and why, by index.
+    pub fn failed(&self) -> &BTreeMap<u32, String> {
+        &self.failed
+    }
+
     /// Appends what was found to `document`, each key only when there is something: too_long and fewer_shots (indices),
     /// failed_samples (index to reason), details.
     ///

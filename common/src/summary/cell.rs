@@ -7,6 +7,8 @@ use crate::evaluator::{Counts, Metrics};
 pub enum Cell {
     /// It was evaluated, perhaps with failed or missing samples.
     Evaluated(Metrics),
+    /// No sample has a score, every one for this same reason in words.
+    Failed { counts: Counts, reason: String },
     /// It was not, for this reason in words.
     Missing(String),
 }
@@ -16,6 +18,7 @@ impl Cell {
     pub(super) fn counts(&self) -> Counts {
         match self {
             Self::Evaluated(metrics) => metrics.counts,
+            Self::Failed { counts, .. } => *counts,
             Self::Missing(_) => Counts::default(),
         }
     }
@@ -24,6 +27,9 @@ impl Cell {
     pub(super) fn value(&self, metric: &str, expected: u64) -> Result<String, String> {
         match self {
             Self::Missing(reason) => Err(format!("missing: {reason}")),
+            Self::Failed { counts, reason } => {
+                Err(format!("withheld: {} of {expected} failed: {reason}", counts.failed))
+            }
             Self::Evaluated(metrics) => match metrics.get(metric) {
                 Some(metric) => Ok(format!("{:.2}", metric.value)),
                 None => Err(match metrics.withheld(expected) {

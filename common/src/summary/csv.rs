@@ -50,6 +50,6 @@ mod tests {
 piqa,1cf9f0,accuracy,ppl,55.00,93.50,200,200,0,200,198,2
 arc_easy,1cf9f0,accuracy,ll,20.00,withheld: no sample was scored: 40 of 40 failed,40,30,1,40,0,40
 arc_easy,1cf9f0,acc_norm,ll,33.33,withheld: no sample was scored: 40 of 40 failed,40,30,1,40,0,40
-gsm8k,1cf9f0,accuracy,gen,missing: not evaluated,missing: the model cannot be loaded,6,0,0,6,0,0
+gsm8k,1cf9f0,accuracy,gen,missing: not evaluated,withheld: 6 of 6 failed: no weights,6,0,0,6,0,6
 "#;
 }

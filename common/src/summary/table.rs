@@ -64,7 +64,7 @@ fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
     let mut names = vec![dataset.eval.evaluator.metric().to_string()];
     for metric in cells.iter().flat_map(|cell| match cell {
         Cell::Evaluated(Metrics { values, .. }) => values.as_slice(),
-        Cell::Missing(_) => &[],
+        Cell::Failed { .. } | Cell::Missing(_) => &[],
     }) {
         if !names.contains(&metric.name) {
             names.push(metric.name.clone());
@@ -126,7 +126,10 @@ pub(super) mod tests {
             (UnitId(0), cell(&[("accuracy", 55.00000000000001)], 200, 0)),
             (UnitId(1), cell(&[("accuracy", 20.0), (ACC_NORM, 100.0 / 3.0)], 30, 1)),
             (UnitId(4), cell(&[], 0, 40)),
-            (UnitId(5), Cell::Missing("the model cannot be loaded".into())),
+            (
+                UnitId(5),
+                Cell::Failed { counts: Counts { failed: 6, ..Counts::default() }, reason: "no weights".into() },
+            ),
         ];
         Summary::new(&plan(), cells)
     }

@@ -37,6 +37,6 @@ mod tests {
 piqa       1cf9f0    accuracy   ppl                       55.00 (200/200)                         93.50 (198/200, 2 failed)
 arc_easy   1cf9f0    accuracy   ll     20.00 (30/40, 1 failed, 9 missing)   withheld: no sample was scored: 40 of 40 failed
 arc_easy   1cf9f0    acc_norm   ll     33.33 (30/40, 1 failed, 9 missing)   withheld: no sample was scored: 40 of 40 failed
-gsm8k      1cf9f0    accuracy   gen                missing: not evaluated               missing: the model cannot be loaded
+gsm8k      1cf9f0    accuracy   gen                missing: not evaluated               withheld: 6 of 6 failed: no weights
 "#;
 }

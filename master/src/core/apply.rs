@@ -3,10 +3,12 @@
 use super::effect::{Effect, Message, Record};
 use super::event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant};
 use super::recorded::Arrival;
-use super::state::{Core, TaskState, Worker};
+use super::state::{Core, Task, TaskState, Worker};
 use compass_common::ids::{TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeSet;
+
+const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
 
 impl Core {
     /// Takes one event at `now` (milliseconds of a clock that never goes back) and appends what is to be done.
@@ -26,6 +28,7 @@ impl Core {
             }
             Event::Results { worker, grant, unit, samples } => {
                 self.heard(now, &worker);
+                self.progressed(now, &worker);
                 self.results(&worker, grant, unit, samples, effects);
             }
             Event::Report { worker, grant, unit, report } => {
@@ -34,6 +37,7 @@ impl Core {
             }
             Event::Failed { worker, grant, class, message } => {
                 self.heard(now, &worker);
+                self.progressed(now, &worker);
                 self.hand_back(&worker, grant, class, message, effects);
             }
             Event::Draining { worker } => {
@@ -85,6 +89,9 @@ impl Core {
             resident: None,
             last_heard: now,
             draining: false,
+            last_progress: now,
+            stall: 0,
+            recorded_any: false,
         });
         worker.last_heard = now;
         if let Some(old) = worker.connection.replace(connection)
@@ -93,16 +100,22 @@ impl Core {
             effects.push(Effect::Disconnect { worker: id.clone(), connection: old });
         }
         self.send(&id, Message::Welcome { max_slots: slots }, self.last_seq, effects);
+        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.needs_engine) {
+            let build = "it was built without libtorch; build compass-worker with its default features";
+            effects.push(Effect::Note { text: format!("worker {id} cannot run every model of this job: {build}") });
+        }
         self.reconcile(&id, held, effects);
+        if self.finished {
+            self.send(&id, SHUTDOWN, self.last_seq, effects);
+        }
     }
 
     /// What the worker holds and the master does not know is revoked: the results of its packs in flight still count.
     fn reconcile(&mut self, id: &WorkerId, held: &[HeldGrant], effects: &mut Vec<Effect>) {
         for held in held {
             if !self.is_live(id, &held.grant) {
-                let GrantRef { task, attempt, .. } = held.grant;
                 let reason = "granted under another leader or taken back";
-                self.send(id, Message::Revoke { task, attempt, reason }, self.last_seq, effects);
+                self.send(id, Message::Revoke { grant: held.grant, reason }, self.last_seq, effects);
             }
         }
     }
@@ -128,6 +141,9 @@ impl Core {
             let text = format!("worker {id} is lost ({why}); {} tasks go to others", worker.held.len());
             effects.push(Effect::Note { text });
         }
+        // A worker that got something done died of something else than these tasks. What it recorded is finite, so that
+        // a task that does kill its workers is still found in the end.
+        let class = if worker.recorded_any { FailureClass::Preempted } else { class };
         for task in worker.held {
             self.requeue(task, class, format!("worker {id} was lost: {why}"), effects);
         }
@@ -149,11 +165,24 @@ impl Core {
             }
         };
         if spent {
-            effects.push(Effect::Note { text: format!("task {id} failed: {message}") });
+            // A model that cannot be loaded fails every task with the same words: they are said once.
+            let known =
+                |task: &Task| matches!(&task.state, TaskState::Failed { message: said, .. } if *said == message);
+            if !self.tasks.iter().any(known) {
+                effects.push(Effect::Note { text: format!("task {id} failed: {message}") });
+            }
+            let Some(task) = self.task_mut(id) else { return };
             task.state = TaskState::Failed { class, message };
         } else {
             task.state = TaskState::Pending;
             self.pending.insert(id);
+        }
+    }
+
+    /// The worker handed something in.
+    fn progressed(&mut self, now: u64, worker: &WorkerId) {
+        if let Some(worker) = self.workers.get_mut(worker) {
+            (worker.last_progress, worker.stall) = (now, 0);
         }
     }
 
@@ -174,6 +203,9 @@ impl Core {
             match self.recorded.arrive(unit, index, &result) {
                 Arrival::First => {
                     self.persist(Record::Sample { unit, grant, worker: id.clone(), result }, effects);
+                    if let Some(worker) = self.workers.get_mut(id) {
+                        worker.recorded_any = true;
+                    }
                     if let Some(home) = home {
                         self.settle(home, index);
                     }
@@ -269,8 +301,30 @@ impl Core {
                 effects.push(Effect::Disconnect { worker: id.clone(), connection });
             }
         }
+        self.name_the_stalled(now, effects);
         for worker in lost {
             self.lose(&worker, FailureClass::Lost, "its lease ran out", effects);
+        }
+    }
+
+    /// A hung engine looks like a slow one from here, so nobody is thrown out; but a run must not stand still in silence.
+    fn name_the_stalled(&mut self, now: u64, effects: &mut Vec<Effect>) {
+        let stall = self.limits.stall;
+        for (id, worker) in &mut self.workers {
+            if worker.held.is_empty() {
+                worker.last_progress = now;
+            }
+            let since = now.saturating_sub(worker.last_progress);
+            if since < worker.stall.max(stall) {
+                continue;
+            }
+            worker.stall = since * 2;
+            let (tasks, seconds) = (worker.held.len(), since / 1000);
+            let text = format!(
+                "worker {id} holds {tasks} tasks and has handed in nothing for {seconds} s: it may be loading a model, \
+                 or an engine of it hangs; its log tells"
+            );
+            effects.push(Effect::Note { text });
         }
     }
 
@@ -281,7 +335,7 @@ impl Core {
         self.finished = true;
         let after = self.last_seq;
         for id in self.workers.keys() {
-            self.send(id, Message::Shutdown { reason: "every task is done or failed" }, after, effects);
+            self.send(id, SHUTDOWN, after, effects);
         }
     }
 }

@@ -31,7 +31,7 @@ pub enum Message {
     /// These samples are durable.
     Commit { unit: UnitId, samples: IntervalSet },
     /// Begin no further sample of this grant.
-    Revoke { task: TaskId, attempt: Attempt, reason: &'static str },
+    Revoke { grant: GrantRef, reason: &'static str },
     /// The session cannot be.
     Refused { reason: String },
     /// Nothing is left to do.

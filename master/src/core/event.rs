@@ -43,7 +43,7 @@ pub enum FailureClass {
     Transient,
     /// The worker is gone; tried again while anything gets done between losses.
     Lost,
-    /// The worker said that it would go: never counted.
+    /// The worker said that it would go, or got things done before it went: never counted.
     Preempted,
 }
 

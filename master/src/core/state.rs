@@ -18,13 +18,15 @@ pub struct Limits {
     pub retry: u32,
     /// Losses of a task's worker, with nothing recorded in between, that are followed by another try.
     pub losses: u32,
+    /// A worker that holds tasks and has handed in nothing for so long is named on the screen, then at twice the time.
+    pub stall: u64,
     /// Replica slots of all workers together; `None` takes whatever comes.
     pub max_slots: Option<u32>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { lease_ttl: 30_000, silence: 15_000, retry: 2, losses: 4, max_slots: None }
+        Self { lease_ttl: 30_000, silence: 15_000, retry: 2, losses: 4, stall: 60_000, max_slots: None }
     }
 }
 
@@ -74,6 +76,12 @@ pub(super) struct Worker {
     pub(super) resident: Option<u32>,
     pub(super) last_heard: u64,
     pub(super) draining: bool,
+    /// When it last handed anything in, or had nothing to hand in.
+    pub(super) last_progress: u64,
+    /// How long it may hand in nothing until it is named next.
+    pub(super) stall: u64,
+    /// Whether a sample was recorded from it since it attached.
+    pub(super) recorded_any: bool,
 }
 
 /// How far the job is.
@@ -157,6 +165,11 @@ impl Core {
         }
     }
 
+    /// Whether a worker is counted on: attached, and within its lease.
+    pub fn has_workers(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
     /// Whether every task is done or failed.
     pub fn is_finished(&self) -> bool {
         self.tasks.iter().all(|task| matches!(task.state, TaskState::Done | TaskState::Failed { .. }))
@@ -216,7 +229,7 @@ impl Core {
     }
 
     /// Whether this is the grant that the task is out on now.
-    pub(super) fn is_live(&self, worker: &WorkerId, grant: &GrantRef) -> bool {
+    pub fn is_live(&self, worker: &WorkerId, grant: &GrantRef) -> bool {
         grant.epoch == self.epoch
             && self.task(grant.task).is_some_and(|task| {
                 task.attempt == grant.attempt && task.state == TaskState::Granted { worker: worker.clone() }

@@ -259,3 +259,66 @@ fn what_a_drained_worker_leaves_goes_to_others_at_once_and_uncounted() {
     bench.attach(1, 0, 1);
     assert_eq!(bench.grants.last().map(|grant| (grant.0, grant.3.len())), Some((1, 2)));
 }
+
+#[test]
+fn a_task_that_never_began_does_not_pay_for_the_deaths_of_workers_that_got_things_done() {
+    let mut bench = Bench::new(Limits { losses: 1, ..Limits::default() }, vec![view(0, 0, 50), view(0, 50, 51)]);
+    for session in 0..20 {
+        bench.attach(0, session, 1);
+        assert!(bench.grants.iter().any(|grant| grant.3.iter().eq([50])), "the second task waits at the worker");
+        let latest = bench.grants.iter().rposition(|grant| grant.3.iter().next().is_some_and(|i| i < 50)).unwrap();
+        bench.work(latest);
+        bench.apply(Event::Exited { worker: worker(0) });
+    }
+    assert!(bench.core.failures().is_empty(), "{:?}", bench.core.failures());
+    for session in 20..22 {
+        bench.attach(0, session, 1);
+        bench.apply(Event::Exited { worker: worker(0) });
+    }
+    assert_eq!(bench.core.failures().len(), 2, "workers that die of a task and record nothing are not sent for ever");
+}
+
+#[test]
+fn a_worker_that_holds_tasks_and_hands_in_nothing_is_named() {
+    let mut bench = Bench::new(Limits { stall: 10_000, ..Limits::default() }, vec![view(0, 0, 2)]);
+    bench.attach(0, 0, 1);
+    let mut named = Vec::new();
+    for second in 1..=60 {
+        bench.now = second * 1000;
+        bench.apply(Event::Heartbeat { worker: worker(0) });
+        let effects = bench.apply(Event::Tick);
+        named.extend(effects.iter().any(|effect| matches!(effect, Effect::Note { .. })).then_some(second));
+    }
+    assert_eq!(named, [10, 20, 40], "at ever longer intervals");
+    bench.work(0);
+    bench.now += 9_000;
+    bench.apply(Event::Heartbeat { worker: worker(0) });
+    assert!(bench.apply(Event::Tick).is_empty(), "a result starts the count afresh");
+}
+
+#[test]
+fn a_worker_that_attaches_after_the_end_is_told_to_go() {
+    let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 1)]);
+    bench.attach(0, 0, 1);
+    bench.work(0);
+    let effects = bench.apply(attached(1, 77, 0, 1));
+    let told = |effect: &Effect| matches!(effect, Effect::Send { message: Message::Shutdown { .. }, .. });
+    assert_eq!(effects.iter().filter(|effect| told(effect)).count(), 1);
+}
+
+#[test]
+fn a_worker_without_libtorch_waits_and_the_master_says_why() {
+    let task = TaskView { needs_engine: true, ..view(0, 0, 4) };
+    let mut bench = Bench::new(Limits::default(), vec![task]);
+    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false };
+    let (connection, held) = (ConnectionId(1), vec![]);
+    let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
+    let said =
+        effects.iter().any(|effect| matches!(effect, Effect::Note { text } if text.contains("without libtorch")));
+    assert!(said, "{effects:?}");
+    bench.apply(Event::Credit { worker: worker(0), grants: 2 });
+    assert!(bench.grants.is_empty());
+    bench.apply(attached(1, 2, 1, 1));
+    bench.apply(Event::Credit { worker: worker(1), grants: 2 });
+    assert_eq!(bench.grants.len(), 1, "one that has it takes the task");
+}

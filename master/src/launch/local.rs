@@ -7,12 +7,14 @@ use crate::stop::raised;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
 
-/// Starts of an agent that ended without the run being over, before the launcher gives up.
+/// Agents in a row that ended early, without the run being over, before the launcher gives up.
 const RESTARTS: u32 = 10;
+/// An agent that lived longer did not end early: whatever ended it, another start makes sense.
+const EARLY: Duration = Duration::from_secs(60);
 const RESTART_PAUSE: Duration = Duration::from_millis(300);
 /// How long an agent may take to end when the run is over.
 const GRACE: Duration = Duration::from_secs(5);
@@ -25,6 +27,17 @@ pub enum LaunchError {
          `cargo build -p compass-worker`, or name it with COMPASS_WORKER"
     )]
     NoBinary { beside: PathBuf },
+    #[error("COMPASS_WORKER names {path}, where there is no program; correct it, or unset it")]
+    NoSuchWorker { path: PathBuf },
+    #[error(
+        "model `{model}` asks for `device = \"cuda\"`, but this host shows no NVIDIA GPU; write `device = \"auto\"` or \"cpu\""
+    )]
+    NoGpu { model: String },
+    #[error(
+        "model `{cpu}` asks for the cpu and model `{cuda}` for cuda; one job on two devices is not yet supported: \
+         run them one after the other with --models"
+    )]
+    TwoDevices { cpu: String, cuda: String },
     #[error("cannot start {binary}")]
     Start {
         binary: PathBuf,
@@ -45,7 +58,8 @@ pub enum LaunchError {
 /// [`LaunchError::NoBinary`] when none of these exists.
 pub fn find_worker() -> Result<PathBuf, LaunchError> {
     if let Some(path) = std::env::var_os("COMPASS_WORKER") {
-        return Ok(path.into());
+        let path = PathBuf::from(path);
+        return if path.is_file() { Ok(path) } else { Err(LaunchError::NoSuchWorker { path }) };
     }
     let beside = std::env::current_exe().unwrap_or_default().with_file_name("compass-worker");
     if beside.is_file() {
@@ -54,6 +68,11 @@ pub fn find_worker() -> Result<PathBuf, LaunchError> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&on_path).map(|folder| folder.join("compass-worker")).find(|path| path.is_file());
     found.ok_or(LaunchError::NoBinary { beside })
+}
+
+/// Whether this host shows a GPU: the driver's device files, also those of WSL.
+pub fn sees_gpu() -> bool {
+    ["/dev/nvidiactl", "/dev/dxg"].iter().any(|path| Path::new(path).exists())
 }
 
 /// What to launch.
@@ -109,7 +128,9 @@ impl LocalLauncher {
 
     /// Keeps one agent running until `stop` turns true; then closes the pipe and waits for the agent to end.
     pub async fn run(self, events: mpsc::Sender<LaunchEvent>, mut stop: watch::Receiver<bool>) {
-        for _ in 0..=RESTARTS {
+        let mut early_ends = 0;
+        while early_ends <= RESTARTS {
+            let started = Instant::now();
             let mut child = match self.spawn() {
                 Ok(child) => child,
                 Err(error) => {
@@ -127,6 +148,7 @@ impl LocalLauncher {
                 status = child.wait() => {
                     let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
                     let _ = events.send(LaunchEvent::Exited { worker: Self::worker_name(), status }).await;
+                    early_ends = if started.elapsed() < EARLY { early_ends + 1 } else { 0 };
                 }
                 () = raised(&mut stop) => {
                     drop(pipe);
@@ -141,7 +163,7 @@ impl LocalLauncher {
                 () = raised(&mut stop) => return,
             }
         }
-        let reason = format!("the local agent ended {} times; its log tells why", RESTARTS + 1);
+        let reason = format!("the local agent ended {} times in a row; its log tells why", RESTARTS + 1);
         let _ = events.send(LaunchEvent::GaveUp { reason }).await;
     }
 }

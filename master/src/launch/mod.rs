@@ -2,4 +2,4 @@
 
 mod local;
 
-pub use local::{LaunchError, LaunchEvent, LocalLauncher, find_worker};
+pub use local::{LaunchError, LaunchEvent, LocalLauncher, find_worker, sees_gpu};

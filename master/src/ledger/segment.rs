@@ -20,7 +20,10 @@ pub enum LedgerError {
          restore the file, or remove it to run its samples again"
     )]
     Corrupt { path: PathBuf, offset: u64, recorded: u64 },
-    #[error("the ledger segment {path} belongs to another plan; the run folder mixes two jobs")]
+    #[error(
+        "the ledger segment {path} belongs to another plan than plan/job.json: the one was changed, or the other comes \
+         from another run; restore the file that is wrong, or start a fresh run"
+    )]
     ForeignPlan { path: PathBuf },
 }
 
@@ -49,20 +52,22 @@ impl Ledger {
     }
 
     /// Reads every segment. `recorded` is what the store knows of this job: of a segment, bytes beyond the recorded
-    /// length do not exist. Without it (the store was lost, or lies on another host) checksums decide.
+    /// length do not exist. A leader records its segment before it appends, so one that the store does not know was
+    /// written under another store (lost, or of another host), and checksums decide.
     ///
     /// # Errors
     /// A segment that is corrupt within its recorded length, that cannot be read, or that belongs to another plan.
-    pub fn load(&self, recorded: Option<&BTreeMap<String, u64>>) -> Result<Loaded, LedgerError> {
+    pub fn load(&self, recorded: &BTreeMap<String, u64>) -> Result<Loaded, LedgerError> {
         let mut loaded = Loaded::default();
         for (name, epoch) in self.segments()? {
             let path = self.folder.join(&name);
             let bytes =
                 fs::read(&path).map_err(|source| LedgerError::Io { action: "read", path: path.clone(), source })?;
             loaded.last_epoch = loaded.last_epoch.max(epoch);
-            let limit = recorded.map(|recorded| recorded.get(&name).copied().unwrap_or(0));
+            let limit = recorded.get(&name).copied();
             let end = self.read_segment(&path, &bytes, limit, &mut loaded.entries)?;
-            if end < bytes.len() {
+            // A header alone is a leader that recorded nothing: nothing is lost with it.
+            if end < bytes.len() && bytes.len() > HEADER {
                 loaded.torn.push((name, (bytes.len() - end) as u64));
             }
         }
@@ -81,6 +86,10 @@ impl Ledger {
             offset: offset as u64,
             recorded: limit.unwrap_or_default(),
         };
+        // Asked before the limit: a plan that was changed has another digest, and the store knows nothing of its segments.
+        if bytes.starts_with(MAGIC) && bytes.len() >= HEADER && bytes[MAGIC.len()..HEADER] != self.plan.0 {
+            return Err(LedgerError::ForeignPlan { path: path.to_owned() });
+        }
         let bytes_that_exist = match limit {
             Some(limit) if limit > bytes.len() as u64 => return Err(corrupt(bytes.len())),
             Some(limit) => &bytes[..limit as usize],
@@ -89,9 +98,6 @@ impl Ledger {
         if bytes_that_exist.len() < HEADER || &bytes_that_exist[..8] != MAGIC {
             // A leader that died before its first record; with a recorded length it is damage.
             return if limit.is_some_and(|limit| limit > 0) { Err(corrupt(0)) } else { Ok(0) };
-        }
-        if bytes_that_exist[8..HEADER] != self.plan.0 {
-            return Err(LedgerError::ForeignPlan { path: path.to_owned() });
         }
         let mut at = HEADER;
         while at < bytes_that_exist.len() {
@@ -198,10 +204,10 @@ mod tests {
         writer.append(&[entry(1), entry(2)]).unwrap();
         let known = recorded(&writer);
         writer.append(&[entry(3)]).unwrap();
-        let loaded = ledger.load(Some(&known)).unwrap();
+        let loaded = ledger.load(&known).unwrap();
         assert_eq!(loaded.entries, [entry(1), entry(2)]);
         assert_eq!((loaded.last_epoch, loaded.torn.len()), (Epoch(3), 1));
-        assert_eq!(ledger.load(None).unwrap().entries.len(), 3, "without a record the checksums decide");
+        assert_eq!(ledger.load(&BTreeMap::new()).unwrap().entries.len(), 3, "without a record the checksums decide");
     }
 
     #[test]
@@ -214,17 +220,29 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         for cut in 0..whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            let loaded = ledger.load(None).unwrap();
+            let loaded = ledger.load(&BTreeMap::new()).unwrap();
             assert!(loaded.entries.len() <= 1 && loaded.entries.iter().all(|found| *found == entry(40)));
-            assert!(ledger.load(Some(&recorded(&writer))).is_err(), "recorded bytes are missing");
+            assert!(ledger.load(&recorded(&writer)).is_err(), "recorded bytes are missing");
         }
         for at in [3, 20, HEADER + 5, HEADER + 30] {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             fs::write(&path, damaged).unwrap();
-            let error = ledger.load(Some(&recorded(&writer))).unwrap_err().to_string();
+            let error = ledger.load(&recorded(&writer)).unwrap_err().to_string();
             assert!(error.contains("corrupt at byte") || error.contains("another plan"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_segment_written_under_another_store_counts_beside_ours() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(dir.path().to_owned(), Digest::of(b"plan"));
+        let mut ours = ledger.create_segment(Epoch(1), "a").unwrap();
+        ours.append(&[entry(1)]).unwrap();
+        let known = recorded(&ours);
+        ours.append(&[entry(2)]).unwrap();
+        ledger.create_segment(Epoch(2), "b").unwrap().append(&[entry(3)]).unwrap();
+        assert_eq!(ledger.load(&known).unwrap().entries, [entry(1), entry(3)]);
     }
 
     #[test]

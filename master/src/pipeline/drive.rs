@@ -2,12 +2,13 @@
 //!
 //! What waits for a record to be durable waits here, in order: nothing observable leaves before.
 
+use super::clock::AttentiveClock;
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Capabilities, Core, Effect, Event, GrantRef, HeldGrant, Message, Record, Seq};
 use crate::launch::LaunchEvent;
 use crate::ledger::{CommitError, Committed, Committer, Entry, Kind, Submission};
-use crate::rpc::{Inbound, Parsed, Session, Terms, Uploads, parse_frame};
+use crate::rpc::{Inbound, Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::stop::raised;
 use crate::store::{Keys, Op};
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
@@ -57,7 +58,7 @@ pub struct Setup {
 }
 
 enum Gated {
-    Send { worker: WorkerId, message: Message },
+    Send { worker: WorkerId, nonce: String, message: Message },
     Acknowledge { worker: WorkerId, nonce: String, seq: u64 },
 }
 
@@ -68,6 +69,9 @@ pub struct Driver {
     gated: VecDeque<(Seq, Gated)>,
     durable: Seq,
     started: Instant,
+    clock: AttentiveClock,
+    /// Why no local agent will be started any more.
+    gave_up: Option<String>,
     effects: Vec<Effect>,
 }
 
@@ -80,6 +84,8 @@ impl Driver {
             gated: VecDeque::new(),
             durable: Seq(0),
             started: Instant::now(),
+            clock: AttentiveClock::start(Instant::now()),
+            gave_up: None,
             effects: Vec::new(),
         }
     }
@@ -117,7 +123,12 @@ impl Driver {
                     Some(event) => self.launched(event).await?,
                     None => launcher_open = false,
                 },
-                _ = tick.tick() => self.apply(Event::Tick).await?,
+                _ = tick.tick() => {
+                    self.apply(Event::Tick).await?;
+                    if let Some(reason) = self.gave_up.clone().filter(|_| !self.setup.core.has_workers()) {
+                        return Err(DriveError::NoWorkers { reason });
+                    }
+                }
                 () = raised(&mut self.setup.interrupted) => break Ending::Interrupted,
             }
             self.publish();
@@ -138,11 +149,20 @@ impl Driver {
         match inbound {
             Inbound::Hello { connection, hello, outbound } => {
                 let worker = WorkerId(hello.worker);
+                // Were the newcomer let in, the two would throw each other out for ever and finish nothing.
+                if self.sessions.get(&worker).is_some_and(|session| session.belongs_to_another(&hello.session)) {
+                    let text = format!("a worker named {worker} is connected already; give this one another --name");
+                    tracing::warn!(%worker, "refused a worker whose name another one has");
+                    refuse(&outbound, text);
+                    return Ok(());
+                }
                 let session =
                     self.sessions.entry(worker.clone()).or_insert_with(|| Session::new(hello.session.clone()));
                 if session.nonce != hello.session {
                     *session = Session::new(hello.session.clone());
                 }
+                let core = &self.setup.core;
+                session.keep_grants(|grant| core.is_live(&worker, grant));
                 session.connect(connection, outbound, hello.last_ack);
                 let capabilities =
                     Capabilities { session: hello.session, slots: hello.slots, has_engine: hello.has_engine };
@@ -180,6 +200,7 @@ impl Driver {
         };
         session.acknowledged(frame.ack);
         if !session.is_new(frame.seq) {
+            self.setup.uploads.discard(&frame);
             return Ok(());
         }
         match parse_frame(&worker, frame.body, &self.setup.terms.plan, &self.setup.uploads) {
@@ -230,12 +251,17 @@ impl Driver {
                 self.setup.facts.ended(&WorkerId(worker.clone()));
                 self.apply(Event::Exited { worker: WorkerId(worker) }).await
             }
-            LaunchEvent::GaveUp { reason } => Err(DriveError::NoWorkers { reason }),
+            // Others may have joined by hand: the next tick looks.
+            LaunchEvent::GaveUp { reason } => {
+                tracing::warn!(reason, "no more workers are launched");
+                self.gave_up = Some(reason);
+                Ok(())
+            }
         }
     }
 
     async fn apply(&mut self, event: Event) -> Result<(), DriveError> {
-        let now = self.started.elapsed().as_millis() as u64;
+        let now = self.clock.now_ms(Instant::now());
         let mut effects = std::mem::take(&mut self.effects);
         self.setup.core.apply(now, event, &mut effects);
         for effect in effects.drain(..) {
@@ -248,7 +274,8 @@ impl Driver {
                     }
                 }
                 Effect::Send { worker, message, after } => {
-                    self.gated.push_back((after, Gated::Send { worker, message }));
+                    let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone()).unwrap_or_default();
+                    self.gated.push_back((after, Gated::Send { worker, nonce, message }));
                 }
                 Effect::Disconnect { worker, connection } => {
                     if let Some(session) = self.sessions.get_mut(&worker) {
@@ -296,8 +323,12 @@ impl Driver {
         self.durable = self.durable.max(durable);
         while self.gated.front().is_some_and(|(after, _)| *after <= self.durable) {
             match self.gated.pop_front() {
-                Some((_, Gated::Send { worker, message })) => {
-                    if let Some(session) = self.sessions.get_mut(&worker) {
+                Some((_, Gated::Send { worker, nonce, message })) => {
+                    // By now the worker may be another process, or the grant somebody else's.
+                    let stale =
+                        matches!(&message, Message::Grant { grant, .. } if !self.setup.core.is_live(&worker, grant));
+                    let session = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce && !stale);
+                    if let Some(session) = session {
                         session.send(&message, &self.setup.terms);
                     }
                 }

@@ -14,6 +14,13 @@ pub enum FolderError {
         #[source]
         source: io::Error,
     },
+    #[error("`{key}` cannot be written: {path}; name a folder where you may write")]
+    NotWritable {
+        key: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("there is no run to resume in {work_dir}; leave -r out to start one")]
     NoRun { work_dir: PathBuf },
     #[error("there is no run {name} in {work_dir}; it holds: {known}")]
@@ -44,6 +51,35 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderEr
     fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync the folder of"))
 }
 
+impl FolderError {
+    /// Whether the configuration is to blame, rather than a disk that is full or broken.
+    pub fn is_bad_input(&self) -> bool {
+        use io::ErrorKind as Kind;
+        match self {
+            Self::NoRun { .. } | Self::UnknownRun { .. } => true,
+            Self::Io { .. } => false,
+            Self::NotWritable { source, .. } => matches!(
+                source.kind(),
+                Kind::PermissionDenied
+                    | Kind::NotFound
+                    | Kind::NotADirectory
+                    | Kind::AlreadyExists
+                    | Kind::ReadOnlyFilesystem
+            ),
+        }
+    }
+}
+
+/// Makes the folder that the configuration names by `key`, and tries to write there.
+///
+/// # Errors
+/// [`FolderError::NotWritable`].
+pub fn check_writable(key: &'static str, folder: &Path) -> Result<(), FolderError> {
+    let probe = folder.join(format!(".compass-probe-{}", std::process::id()));
+    let tried = fs::create_dir_all(folder).and_then(|()| fs::write(&probe, [])).and_then(|()| fs::remove_file(&probe));
+    tried.map_err(|source| FolderError::NotWritable { key, path: folder.to_owned(), source })
+}
+
 impl RunFolder {
     /// Makes a new run folder named after the time `stamp` (YYYYmmdd_HHMMSS); a name that is taken gets a suffix.
     ///
@@ -60,6 +96,11 @@ impl RunFolder {
                     let folder = Self { root };
                     for inner in [folder.plan(), folder.ledger()] {
                         fs::create_dir_all(&inner).map_err(|source| failed(&inner, source))?;
+                    }
+                    // The names must survive a power cut as the files in them do.
+                    for named in [&folder.root, work_dir] {
+                        let synced = fs::File::open(named).and_then(|folder| folder.sync_all());
+                        synced.map_err(|source| failed(named, source))?;
                     }
                     return Ok(folder);
                 }
@@ -99,6 +140,13 @@ impl RunFolder {
     /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The folder as a person would write it: without detours, relative to the current directory where it lies below.
+    pub fn shown(&self) -> String {
+        let whole = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+        whole.strip_prefix(&here).unwrap_or(&whole).display().to_string()
     }
 
     /// The folder's name, which is the run's: its time.

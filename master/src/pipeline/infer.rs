@@ -5,10 +5,11 @@ use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, TaskView};
-use crate::launch::{LocalLauncher, find_worker};
+use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
 use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
-use crate::store::{EmbeddedStore, Keys, LeaseStore, StoreError};
+use crate::screen::say;
+use crate::store::{EmbeddedStore, Keys, LeaseStore, Op, StoreError};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
 use compass_common::ids::{Attempt, Digest, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -111,16 +112,22 @@ pub(super) fn launcher(
     if config.infer.runner.kind == RunnerKind::None {
         return Ok(None);
     }
-    let mut devices: Vec<_> = config.models.iter().map(|model| model.device).collect();
-    devices.dedup();
-    let device = match devices.as_slice() {
-        [DeviceRequest::Cpu] => "cpu",
-        [DeviceRequest::Cuda] => "cuda:0",
-        _ => "auto",
-    };
+    let device = device(config)?;
     let log = folder.filter(|_| !debug).map(|folder| folder.logs().join("infer").join("local.log"));
     let binary = find_worker()?;
     Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), log }))
+}
+
+/// The device of the one agent that is launched: what the models ask for, as far as they ask.
+fn device(config: &Config) -> Result<&'static str, LaunchError> {
+    let first = |wanted| config.models.iter().find(|model| model.device == wanted).map(|model| model.abbr.clone());
+    match (first(DeviceRequest::Cpu), first(DeviceRequest::Cuda)) {
+        (Some(cpu), Some(cuda)) => Err(LaunchError::TwoDevices { cpu, cuda }),
+        (Some(_), None) => Ok("cpu"),
+        (None, Some(cuda)) if !sees_gpu() => Err(LaunchError::NoGpu { model: cuda }),
+        (None, Some(_)) => Ok("cuda:0"),
+        (None, None) => Ok("auto"),
+    }
 }
 
 struct Opened {
@@ -160,7 +167,7 @@ pub async fn infer(
     let agents = match launcher {
         Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping))),
         None => {
-            eprintln!("waiting for workers: compass-worker --master {address}");
+            say(format!("waiting for workers: compass-worker --master {address}"));
             None
         }
     };
@@ -201,23 +208,11 @@ async fn open(
     digest: Digest,
     debug: bool,
 ) -> Result<Opened, InferError> {
-    let canonical = std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().to_owned());
-    let name = format!("{}-{}", folder.name(), Digest::of(canonical.as_os_str().as_encoded_bytes()).short());
-    let mut store = EmbeddedStore::open(&config.state_dir, &name)?;
+    let mut store = EmbeddedStore::open(&config.state_dir, &store_name(folder))?;
     let keys = Keys::new(&digest);
-    let known = store.scan_all(&keys.segments()).await?;
     let attempts: BTreeMap<String, Attempt> = attempts(&store, &keys).await?;
     let ledger = Ledger::new(folder.ledger(), digest);
-    let lengths: BTreeMap<String, u64> = known
-        .into_iter()
-        .filter_map(|(key, value)| {
-            let name = key.strip_prefix(&keys.segments())?.to_owned();
-            Some((name, u64::from_le_bytes(value.try_into().ok()?)))
-        })
-        .collect();
-    // A store that never led this run knows nothing of its segments; then their checksums speak for them.
-    let authoritative = store.has_led();
-    let loaded = ledger.load(authoritative.then_some(&lengths))?;
+    let loaded = ledger.load(&lengths(&store, &keys).await?)?;
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
@@ -232,6 +227,9 @@ async fn open(
     let candidate = format!("process {pid} on {host}");
     let leadership = store.campaign(&candidate, loaded.last_epoch).await?;
     let segment = ledger.create_segment(leadership.epoch, &format!("{}-{pid}", host.replace(['/', ' '], "_")))?;
+    // Known before anything is appended: from here on, only what this store records of it exists.
+    let (key, length) = (keys.segment(segment.name()), segment.durable_length());
+    store.commit(&leadership, vec![Op::Put { key, value: length.to_le_bytes().to_vec() }]).await?;
 
     let slots = slots(config, debug);
     let mut views = Vec::new();
@@ -270,6 +268,29 @@ async fn open(
     let (reports, durability) = watch::channel(Committed::default());
     let committer = Committer::start(store, leadership, keys.clone(), segment, reports).map_err(InferError::Thread)?;
     Ok(Opened { core, committer, durability, terms, keys, facts })
+}
+
+/// One store per run folder, wherever it lies.
+fn store_name(folder: &RunFolder) -> String {
+    let canonical = std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().to_owned());
+    format!("{}-{}", folder.name(), Digest::of(canonical.as_os_str().as_encoded_bytes()).short())
+}
+
+/// How much of each ledger segment exists, as far as this host's store knows; empty when it was lost, lies on another
+/// host, or is in use. Scoring then believes what checksums prove.
+pub async fn recorded_lengths(config: &Config, folder: &RunFolder, digest: Digest) -> BTreeMap<String, u64> {
+    match EmbeddedStore::open_idle(&config.state_dir, &store_name(folder)) {
+        Some(store) => lengths(&store, &Keys::new(&digest)).await.unwrap_or_default(),
+        None => BTreeMap::new(),
+    }
+}
+
+async fn lengths(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, u64>, StoreError> {
+    let prefix = keys.segments();
+    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
+        Some((key.strip_prefix(&prefix)?.to_owned(), u64::from_le_bytes(value.try_into().ok()?)))
+    });
+    Ok(entries.collect())
 }
 
 async fn attempts(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, Attempt>, StoreError> {

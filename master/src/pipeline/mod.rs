@@ -1,5 +1,6 @@
 //! The walk of the data: configuration -> plan -> tasks -> results -> scores -> summary.
 
+mod clock;
 mod drive;
 mod dry_run;
 mod facts;
@@ -7,13 +8,15 @@ mod folder;
 mod infer;
 mod planner;
 mod progress;
+mod reasons;
+mod rows;
 mod score;
 
 pub use drive::{DriveError, Driver, Ending, Setup};
 pub use dry_run::{check_launcher, dry_run};
 pub use facts::{RunFacts, WorkerFacts};
-pub use folder::{FolderError, RunFolder, keep_config};
-pub use infer::{InferError, InferOptions, infer};
+pub use folder::{FolderError, RunFolder, check_writable, keep_config};
+pub use infer::{InferError, InferOptions, infer, recorded_lengths};
 pub use planner::{PlanError, Planned, plan, read_plan, write_plan};
-pub use progress::{ProgressBoard, Snapshot};
+pub use progress::{ProgressBoard, Snapshot, StageBar};
 pub use score::{ScoreError, Scored, score, summarize};

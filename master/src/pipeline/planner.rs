@@ -3,11 +3,11 @@
 //! Written once, parts first, the head last: a plan is there when `plan/job.json` is.
 
 use super::folder::{FolderError, RunFolder, write_atomically};
-use compass_common::config::{self, Config, DatasetConfig, ModelConfig, SourceConfig};
+use super::rows::{self, Rows};
+use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
 use compass_common::ids::Digest;
 use compass_common::plan::{Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Sample};
 use compass_common::prompt::{RenderedDataset, Segment, ShotFormat, render};
-use compass_data::Row;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -24,7 +24,9 @@ pub enum PlanError {
     Data(Vec<String>),
     #[error(transparent)]
     Folder(#[from] FolderError),
-    #[error("cannot read the plan {path}: {reason}")]
+    #[error(
+        "cannot read the plan {path}: {reason}; restore the file from a copy of the run, or start a fresh run (leave -r out)"
+    )]
     Damaged { path: PathBuf, reason: String },
     #[error(
         "the run {run} was planned by format {found}, this master reads format {PLAN_FORMAT}; resume it with the version that began it"
@@ -87,9 +89,23 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
 }
 
 fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Vec<String>> {
-    let named = |fault: String| format!("error: data set {}: {fault}", dataset.abbr);
-    let test = read_source(&dataset.test, &dataset.test_range);
-    let train = dataset.train.as_ref().map_or(Ok(Vec::new()), |train| read_source(train, &dataset.train_range));
+    let planned = render_dataset(dataset, parts);
+    planned.map_err(|mut faults| {
+        if let Some(last) = faults.last_mut() {
+            last.push_str(&format!(
+                "\n  = note: data set `{}` names its rows at {}",
+                dataset.abbr, dataset.test.origin
+            ));
+        }
+        faults
+    })
+}
+
+fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Vec<String>> {
+    let named = |fault: String| format!("error: data set `{}`: {fault}", dataset.abbr);
+    let test = Rows::read(&dataset.test, "test_range", &dataset.test_range);
+    let train = dataset.train.as_ref();
+    let train = train.map_or(Ok(Rows::default()), |train| Rows::read(train, "train_range", &dataset.train_range));
     let (test, train) = match (test, train) {
         (Ok(test), Ok(train)) => (test, train),
         (test, train) => {
@@ -97,16 +113,20 @@ fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) 
             return Err(faults.map(named).collect());
         }
     };
-    if test.is_empty() {
-        let path = dataset.test.path.display();
-        return Err(vec![named(format!("{path} has no rows within test_range; widen the range"))]);
+    if let Some(fault) = test.nothing_to_ask() {
+        return Err(vec![named(fault)]);
     }
     let output = dataset.output_column.as_deref();
-    let rendered = render(&dataset.prompt, &dataset.infer, output, &dataset.retriever, &test, &train);
-    let rendered = rendered.map_err(|faults| {
-        let path = dataset.test.path.display();
-        faults.iter().map(|fault| named(format!("{path}: {fault}"))).collect::<Vec<_>>()
-    })?;
+    let inputs = dataset.input_columns.iter().map(|column| ("input_columns", column.as_str()));
+    let columns = inputs.chain(output.map(|column| ("output_column", column)));
+    let unknown: Vec<String> =
+        columns.filter_map(|(key, column)| test.unknown_column(key, column)).map(named).collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    let rendered = render(&dataset.prompt, &dataset.infer, output, &dataset.retriever, &test.rows, &train.rows);
+    let rendered = rendered
+        .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
     let config = serde_json::to_vec(&(&dataset.prompt, &dataset.infer, &dataset.retriever)).unwrap_or_default();
     let version = Digest::of(&config).to_string().chars().take(6).collect();
     let labels = match (&dataset.infer, rendered.samples.first().map(|sample| &sample.body)) {
@@ -126,34 +146,6 @@ fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) 
         labels,
         parts: cut(&rendered, parts),
     })
-}
-
-fn read_source(source: &SourceConfig, range: &compass_common::range::RangeSpec) -> Result<Vec<Row>, Vec<String>> {
-    let texts = |faults: Vec<compass_data::DataError>| faults.iter().map(|fault| with_cause(fault)).collect::<Vec<_>>();
-    let mut rows = compass_data::read(&source.path).map_err(texts)?;
-    for column in &source.columns {
-        let values = compass_data::read_lines(&column.lines_of, column.as_int).map_err(texts)?;
-        compass_data::add_column(&mut rows, &source.path, &column.name, values, &column.lines_of)
-            .map_err(|fault| texts(vec![fault]))?;
-    }
-    let picked = compass_data::apply_range(range, rows.len()).map_err(|fault| vec![fault])?;
-    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
-    let mut out = Vec::with_capacity(picked.len());
-    for at in picked {
-        // A range may name a row twice (chained slices do not, but nothing forbids it).
-        if let Some(row) = rows.get_mut(at).and_then(Option::take) {
-            out.push(row);
-        }
-    }
-    Ok(out)
-}
-
-/// `what: why`.
-fn with_cause(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
 }
 
 /// Characters of all texts of a sample as they would be computed one by one.
@@ -252,9 +244,10 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     let mut files = BTreeMap::from([(digest, path)]);
     for part in plan.datasets.iter().flat_map(|dataset| &dataset.parts) {
         let path = part_path(folder, &part.digest);
-        let length = std::fs::metadata(&path).map_err(|error| damaged(&path, error.to_string()))?.len();
-        if length != part.bytes {
-            return Err(damaged(&path, format!("it has {length} bytes, the plan says {}", part.bytes)));
+        // Read whole: workers would refuse a part that is not what its name says, and nobody could finish its samples.
+        let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error.to_string()))?;
+        if Digest::of(&bytes) != part.digest {
+            return Err(damaged(&path, "its content does not match its name".into()));
         }
         files.insert(part.digest, path);
     }

@@ -1,5 +1,6 @@
 //! Progress for people: a bar per stage on a terminal, plain lines otherwise; on standard error.
 
+use crate::screen::say;
 use compass_common::evaluator::Accumulator;
 use compass_common::ids::UnitId;
 use compass_common::plan::Plan;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 const LINE_EVERY: Duration = Duration::from_secs(2);
+const BAR_EVERY: Duration = Duration::from_millis(500);
 
 /// How far a stage is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,6 +91,64 @@ impl ProgressBoard {
     }
 }
 
+/// A stage that runs in one go, on the thread that calls it.
+#[derive(Debug)]
+pub struct StageBar {
+    stage: &'static str,
+    bar: ProgressBar,
+    started: Instant,
+    shown: Instant,
+}
+
+impl StageBar {
+    /// A bar on a terminal; elsewhere a line every two seconds and at the end.
+    pub fn new(stage: &'static str, total: u64) -> Self {
+        let target =
+            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style());
+        bar.set_prefix(stage);
+        Self { stage, bar, started: Instant::now(), shown: Instant::now() }
+    }
+
+    /// So many samples more are through.
+    pub fn advance(&mut self, samples: u64) {
+        self.bar.inc(samples);
+        self.bar.set_message(self.status());
+        let ends = Some(self.bar.position()) == self.bar.length();
+        if self.bar.is_hidden() && !ends && self.shown.elapsed() >= LINE_EVERY {
+            say(format!("{:5}  {}", self.stage, self.status()));
+            self.shown = Instant::now();
+        }
+    }
+
+    /// The stage is over.
+    pub fn finish(self) {
+        let status = self.status();
+        let hidden = self.bar.is_hidden();
+        self.bar.abandon();
+        if hidden {
+            say(format!("{:5}  {status}", self.stage));
+        } else {
+            say("");
+        }
+    }
+
+    fn status(&self) -> String {
+        let (done, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
+        let seconds = self.started.elapsed().as_secs_f64();
+        let rate = done as f64 / seconds.max(1e-3);
+        match total.saturating_sub(done) {
+            0 => format!("{done}/{total} samples  {rate:.1} samples/s  done"),
+            left => format!("{done}/{total} samples  {rate:.1} samples/s  eta {:.0} s", left as f64 / rate.max(1e-3)),
+        }
+    }
+}
+
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{prefix:5}  [{bar:24}]  {wide_msg}");
+    style.unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
 async fn show_bar(
     stage: &'static str,
     total: u64,
@@ -96,19 +156,26 @@ async fn show_bar(
     mut receiver: watch::Receiver<Snapshot>,
     board: &ProgressBoard,
 ) {
-    let style =
-        ProgressStyle::with_template("{prefix:5} [{bar:30}] {pos}/{len} samples  {per_sec}  eta {eta}  {wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style);
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style());
     bar.set_prefix(stage);
     bar.set_position(already);
-    bar.reset_eta();
-    while receiver.changed().await.is_ok() {
-        let now = *receiver.borrow_and_update();
+    let started = Instant::now();
+    let mut timer = tokio::time::interval(BAR_EVERY);
+    loop {
+        let ended = tokio::select! {
+            _ = timer.tick() => false,
+            changed = receiver.changed() => changed.is_err(),
+        };
+        let now = *receiver.borrow();
         bar.set_position(now.recorded);
-        bar.set_message(board.live_metrics());
+        bar.set_message(status(total, already, now, started.elapsed(), &board.live_metrics()));
+        if ended {
+            break;
+        }
     }
-    bar.finish();
+    bar.abandon();
+    // The bar leaves the cursor behind its last character.
+    say("");
 }
 
 async fn show_lines(
@@ -129,7 +196,7 @@ async fn show_lines(
         let now = *receiver.borrow();
         let due = ended || shown.is_none_or(|(_, at): (Snapshot, Instant)| at.elapsed() >= LINE_EVERY);
         if due && shown.is_none_or(|(before, _)| before != now) {
-            eprintln!("{}", line(stage, total, already, now, started.elapsed(), &board.live_metrics()));
+            say(line(stage, total, already, now, started.elapsed(), &board.live_metrics()));
             shown = Some((now, Instant::now()));
         }
         if ended {
@@ -140,15 +207,26 @@ async fn show_lines(
 
 /// `infer  120/600 samples  45.2 samples/s  eta 11 s  2 slots  sums_gen 93.2`.
 fn line(stage: &str, total: u64, already: u64, now: Snapshot, elapsed: Duration, live: &str) -> String {
+    format!("{stage:5}  {}", status(total, already, now, elapsed, live))
+}
+
+/// How far, how fast, how long, on what, with which live metrics.
+fn status(total: u64, already: u64, now: Snapshot, elapsed: Duration, live: &str) -> String {
     let rate = now.recorded.saturating_sub(already) as f64 / elapsed.as_secs_f64().max(1e-3);
     let eta = match total.saturating_sub(now.recorded) {
         0 => "done".to_owned(),
         left if rate > 0.0 => format!("eta {:.0} s", left as f64 / rate),
         _ => "eta unknown".to_owned(),
     };
-    let slots = if now.slots == 0 { "waiting for workers".to_owned() } else { format!("{} slots", now.slots) };
+    let slots = match now.slots {
+        0 if now.recorded == total => String::new(),
+        0 => "waiting for workers".to_owned(),
+        1 => "1 slot".to_owned(),
+        many => format!("{many} slots"),
+    };
     let recorded = now.recorded;
-    format!("{stage:5}  {recorded}/{total} samples  {rate:.1} samples/s  {eta}  {slots}  {live}").trim_end().to_owned()
+    let words = [format!("{recorded}/{total} samples"), format!("{rate:.1} samples/s"), eta, slots, live.to_owned()];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("  ")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::planner::{PlanError, read_part};
+use super::reasons::{self, Reasons};
 use crate::ledger::{Entry, Kind, Ledger, LedgerError};
 use compass_common::evaluator::Accumulator;
 use compass_common::ids::{Digest, UnitId};
@@ -15,7 +16,7 @@ use compass_common::summary::{Cell, Summary};
 use compass_proto::{intervals_from_wire, v1};
 use prost::Message as _;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 
 /// Why a run cannot be scored.
@@ -41,6 +42,13 @@ pub struct Scored {
     pub complete: bool,
 }
 
+/// What there is to say beside the table.
+#[derive(Default)]
+struct Said {
+    notices: Vec<String>,
+    reasons: Reasons,
+}
+
 /// What the ledger holds of one unit.
 #[derive(Default)]
 struct UnitEntries {
@@ -58,7 +66,8 @@ struct ShardCheck {
 }
 
 /// Scores every unit of the plan. `failures` are the samples that failed for good in this run, with the reasons.
-/// `write` also writes `predictions/` and `results/`.
+/// `write` also writes `predictions/` and `results/`; `on_unit` hears the samples of every unit that is through.
+/// `recorded` is how much of each ledger segment exists: see [`Ledger::load`].
 ///
 /// # Errors
 /// The ledger or the plan is damaged, or the disk refuses.
@@ -66,11 +75,12 @@ pub fn score(
     folder: &RunFolder,
     plan: &Plan,
     digest: Digest,
+    recorded: &BTreeMap<String, u64>,
     failures: &[(UnitId, IntervalSet, String)],
     write: bool,
+    on_unit: &mut dyn FnMut(u64),
 ) -> Result<Scored, ScoreError> {
-    // Scoring believes what its checksums prove: nobody appends any more, and the store may lie on another host.
-    let loaded = Ledger::new(folder.ledger(), digest).load(None)?;
+    let loaded = Ledger::new(folder.ledger(), digest).load(recorded)?;
     let mut units = sort_entries(loaded.entries);
     for (unit, samples, reason) in failures {
         let results = &mut units.entry(*unit).or_default().results;
@@ -80,13 +90,15 @@ pub fn score(
         }
     }
     let mut cells = Vec::new();
-    let mut notices = Vec::new();
+    let mut said = Said::default();
     for unit in plan.units() {
         let entries = units.remove(&unit.id).unwrap_or_default();
-        cells.push((unit.id, score_unit(folder, unit, entries, write, &mut notices)?));
+        let cell = score_unit(folder, unit, entries, write, &mut said)?;
+        on_unit(u64::from(unit.dataset.samples));
+        cells.push((unit.id, cell));
     }
-    let reasons: BTreeSet<&String> = failures.iter().map(|(_, _, reason)| reason).collect();
-    notices.extend(reasons.into_iter().map(|reason| format!("error: {reason}")));
+    let Said { mut notices, reasons } = said;
+    notices.extend(reasons.notices());
     let summary = Summary::new(plan, cells);
     let complete = summary.is_complete() && !notices.iter().any(|notice| notice.starts_with("error"));
     Ok(Scored { summary, notices, complete })
@@ -130,7 +142,7 @@ fn score_unit(
     unit: Unit<'_>,
     mut entries: UnitEntries,
     write: bool,
-    notices: &mut Vec<String>,
+    said: &mut Said,
 ) -> Result<Cell, ScoreError> {
     let mut total = Accumulator::new(&unit.dataset.eval);
     let mut findings = Findings::default();
@@ -153,15 +165,16 @@ fn score_unit(
     let metrics = total.finish();
     let document = results_document(unit.dataset, &metrics, &findings);
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
-    notices.extend(too_long(&name, &document));
-    notices.extend(disagreements(&name, &entries));
+    said.notices.extend(too_long(&name, &document));
+    said.notices.extend(disagreements(&name, &entries));
+    said.reasons.observe(&name, &findings);
     if write {
         let mut results = Vec::new();
         pretty(&mut results, &document)?;
         write_atomically(&folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?;
         write_atomically(&folder.results(&unit.model.abbr, &unit.dataset.abbr), &results)?;
     }
-    Ok(Cell::Evaluated(metrics))
+    Ok(reasons::cell(&unit, metrics, &findings))
 }
 
 fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, result: &SampleResult) {
@@ -172,10 +185,12 @@ fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, 
 
 fn too_long(name: &str, document: &Value) -> Option<String> {
     let ids = document.get("too_long")?.as_array()?;
-    let list: Vec<String> = ids.iter().map(Value::to_string).collect();
     let (samples, were) = if ids.len() == 1 { ("sample is", "was") } else { ("samples are", "were") };
     let count = ids.len();
-    Some(format!("note: {name}: {count} {samples} too long for max_seq_len and {were} truncated: {}", list.join(", ")))
+    Some(format!(
+        "note: {name}: {count} {samples} too long for max_seq_len and {were} truncated: {}",
+        reasons::some(ids)
+    ))
 }
 
 /// A report on samples that diverged cannot agree with the first results, and says nothing; divergences are counted.

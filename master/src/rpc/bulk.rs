@@ -71,6 +71,14 @@ impl Uploads {
         Ok(())
     }
 
+    /// Lets go of uploads that a frame names which came before: nobody will take them.
+    pub fn discard(&self, frame: &v1::WorkerFrame) {
+        if let Some(v1::worker_frame::Body::Results(results)) = &frame.body {
+            let digests = results.uploaded.iter().filter_map(|digest| compass_proto::digest_from_wire(digest).ok());
+            digests.for_each(|digest| drop(self.take(&digest)));
+        }
+    }
+
     /// Takes an upload out.
     pub fn take(&self, digest: &Digest) -> Option<Vec<u8>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(digest)

@@ -41,7 +41,13 @@ pub fn parse_frame(
 ) -> Result<Parsed, ParseError> {
     let worker = worker.clone();
     Ok(match body {
-        None | Some(Body::Accepted(_) | Body::RevokeAck(_)) => Parsed::Nothing,
+        None | Some(Body::Accepted(_)) => Parsed::Nothing,
+        // Of a live grant only when the two have lost step: the task must not wait for ever for a worker that lacks it.
+        Some(Body::RevokeAck(ack)) => {
+            let grant = grant(ack.epoch, ack.task, ack.attempt);
+            let message = format!("worker {worker} does not hold task {}", ack.task);
+            Parsed::Event(Event::Failed { worker, grant, class: FailureClass::Transient, message })
+        }
         Some(Body::Hello(_)) => return Err(malformed("hello", "a second one on the same stream")),
         Some(Body::Heartbeat(heartbeat)) => Parsed::Heartbeat { sent_ms: heartbeat.sent_ms },
         Some(Body::Credit(credit)) => Parsed::Event(Event::Credit { worker, grants: credit.grants }),

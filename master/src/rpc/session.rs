@@ -1,7 +1,7 @@
 //! One worker's session: sequence numbers, acknowledgements, replay. Survives its connections.
 
-use crate::core::{ConnectionId, Message};
-use compass_common::ids::{Digest, Epoch};
+use crate::core::{ConnectionId, GrantRef, Message};
+use compass_common::ids::{Attempt, Digest, Epoch, TaskId};
 use compass_proto::{intervals_to_wire, v1};
 use std::collections::VecDeque;
 use tokio::sync::mpsc;
@@ -17,12 +17,22 @@ pub struct Terms {
     pub heartbeat_ms: u32,
 }
 
+/// Turns a worker away that has no session; it hears why and ends.
+pub fn refuse(outbound: &mpsc::Sender<Result<v1::MasterFrame, Status>>, reason: String) {
+    // One that cannot even take this frame is cut off all the same, since nobody keeps its connection.
+    let _ =
+        outbound.try_send(Ok(v1::MasterFrame { seq: 0, ack: 0, body: Some(Body::Refused(v1::Refused { reason })) }));
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Session {
     /// The agent process behind it.
     pub nonce: String,
     connection: Option<(ConnectionId, mpsc::Sender<Result<v1::MasterFrame, Status>>)>,
+    /// Whether the connection has had its welcome. Nothing goes before it: a new frame that overtook the replay of an
+    /// older one would make the worker take the older one for handled.
+    welcomed: bool,
     last_seq: u64,
     unacknowledged: VecDeque<v1::MasterFrame>,
     /// Highest frame of the worker's that was applied.
@@ -34,7 +44,15 @@ pub struct Session {
 impl Session {
     /// A session without a connection yet.
     pub fn new(nonce: String) -> Self {
-        Self { nonce, connection: None, last_seq: 0, unacknowledged: VecDeque::new(), handled: 0, durable: 0 }
+        Self {
+            nonce,
+            connection: None,
+            welcomed: false,
+            last_seq: 0,
+            unacknowledged: VecDeque::new(),
+            handled: 0,
+            durable: 0,
+        }
     }
 
     /// A connection takes over; frames up to `last_ack` need no replay.
@@ -45,7 +63,18 @@ impl Session {
         last_ack: u64,
     ) {
         self.connection = Some((id, outbound));
+        self.welcomed = false;
         self.acknowledged(last_ack);
+    }
+
+    /// Forgets the grants that are no longer `live`, so that a replay does not start what others do by now.
+    pub fn keep_grants(&mut self, live: impl Fn(&GrantRef) -> bool) {
+        self.unacknowledged.retain(|frame| match &frame.body {
+            Some(Body::Grant(grant)) => {
+                live(&GrantRef { epoch: Epoch(grant.epoch), task: TaskId(grant.task), attempt: Attempt(grant.attempt) })
+            }
+            _ => true,
+        });
     }
 
     /// The connection is down, if it is still the current one.
@@ -58,6 +87,12 @@ impl Session {
     /// Whether a connection is up.
     pub fn is_connected(&self) -> bool {
         self.connection.is_some()
+    }
+
+    /// Whether another process is at work under this name: its connection is up, and `nonce` is not its own.
+    pub fn belongs_to_another(&self, nonce: &str) -> bool {
+        let is_up = self.connection.as_ref().is_some_and(|(_, outbound)| !outbound.is_closed());
+        is_up && self.nonce != nonce
     }
 
     /// Whether `id` is the connection in use.
@@ -108,6 +143,7 @@ impl Session {
                     last_ack: self.durable,
                     max_slots: *max_slots,
                 };
+                self.welcomed = true;
                 self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: Some(Body::Welcome(welcome)) });
                 for frame in self.unacknowledged.clone() {
                     self.transmit(frame);
@@ -115,8 +151,13 @@ impl Session {
             }
             Message::Refused { reason } => {
                 let body = Some(Body::Refused(v1::Refused { reason: reason.clone() }));
+                self.welcomed = true;
                 self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body });
                 self.connection = None;
+            }
+            // For information: what is durable is also acknowledged, and by the welcome after a reconnect.
+            Message::Commit { .. } => {
+                self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: body_of(message, terms) });
             }
             message => {
                 self.last_seq += 1;
@@ -129,7 +170,8 @@ impl Session {
 
     /// Hands a frame to the connection. One that is too slow to take it is cut off: the worker reconnects and replays.
     fn transmit(&mut self, frame: v1::MasterFrame) {
-        if let Some((_, outbound)) = &self.connection
+        if self.welcomed
+            && let Some((_, outbound)) = &self.connection
             && outbound.try_send(Ok(frame)).is_err()
         {
             self.connection = None;
@@ -150,10 +192,76 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
         Message::Commit { unit, samples } => {
             Body::Commit(v1::Commit { unit: unit.0, samples: intervals_to_wire(samples) })
         }
-        Message::Revoke { task, attempt, reason } => {
-            Body::Revoke(v1::Revoke { task: task.0, attempt: attempt.0, reason: (*reason).to_owned() })
-        }
+        Message::Revoke { grant, reason } => Body::Revoke(v1::Revoke {
+            epoch: grant.epoch.0,
+            task: grant.task.0,
+            attempt: grant.attempt.0,
+            reason: (*reason).to_owned(),
+        }),
         Message::Shutdown { reason } => Body::Shutdown(v1::Shutdown { reason: (*reason).to_owned() }),
         Message::Welcome { .. } | Message::Refused { .. } => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::ids::UnitId;
+    use compass_common::intervals::IntervalSet;
+
+    const TERMS: Terms = Terms { plan: Digest([1; 32]), epoch: Epoch(3), lease_ttl_ms: 30_000, heartbeat_ms: 2_000 };
+
+    fn grant(task: u32) -> Message {
+        let grant = GrantRef { epoch: Epoch(3), task: TaskId(task), attempt: Attempt(1) };
+        Message::Grant { grant, unit: UnitId(0), samples: IntervalSet::range(0, 2) }
+    }
+
+    /// What a connection was told: tasks granted, with "welcome" where it came.
+    fn told(receiver: &mut mpsc::Receiver<Result<v1::MasterFrame, Status>>) -> Vec<String> {
+        let frames = std::iter::from_fn(|| receiver.try_recv().ok());
+        let say = |frame: v1::MasterFrame| match frame.body {
+            Some(Body::Grant(grant)) => format!("{}: grant {}", frame.seq, grant.task),
+            Some(Body::Welcome(_)) => "welcome".to_owned(),
+            other => format!("{other:?}"),
+        };
+        frames.map(|frame| say(frame.unwrap())).collect()
+    }
+
+    #[test]
+    fn nothing_overtakes_the_welcome_and_the_replay_after_it() {
+        let mut session = Session::new("s".into());
+        let (first, lost) = mpsc::channel(8);
+        session.connect(ConnectionId(1), first, 0);
+        session.send(&Message::Welcome { max_slots: 1 }, &TERMS);
+        session.send(&grant(5), &TERMS);
+        drop(lost);
+        let (second, mut receiver) = mpsc::channel(8);
+        session.connect(ConnectionId(2), second, 0);
+        // A grant whose record became durable only now, before the answer to the new hello.
+        session.send(&grant(6), &TERMS);
+        session.acknowledge(9);
+        assert!(told(&mut receiver).is_empty());
+        session.send(&Message::Welcome { max_slots: 1 }, &TERMS);
+        assert_eq!(told(&mut receiver), ["welcome", "1: grant 5", "2: grant 6"]);
+    }
+
+    #[test]
+    fn grants_that_others_have_by_now_are_not_replayed() {
+        let mut session = Session::new("s".into());
+        session.send(&grant(5), &TERMS);
+        session.send(&grant(6), &TERMS);
+        let (outbound, mut receiver) = mpsc::channel(8);
+        session.keep_grants(|grant| grant.task == TaskId(6));
+        session.connect(ConnectionId(1), outbound, 0);
+        session.send(&Message::Welcome { max_slots: 1 }, &TERMS);
+        assert_eq!(told(&mut receiver), ["welcome", "2: grant 6"]);
+    }
+
+    #[test]
+    fn commits_are_not_kept_so_that_a_replay_stays_as_short_as_the_credit() {
+        let mut session = Session::new("s".into());
+        let commit = Message::Commit { unit: UnitId(0), samples: IntervalSet::range(0, 1) };
+        (0..5000).for_each(|_| session.send(&commit, &TERMS));
+        assert!(session.unacknowledged.is_empty());
+    }
 }

@@ -7,7 +7,7 @@ use super::lease_store::{Leadership, LeaseStore, Op, StoreError};
 use compass_common::ids::Epoch;
 use redb::{Database, ReadableDatabase, TableDefinition};
 use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 const ENTRIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("entries");
@@ -26,6 +26,19 @@ pub struct EmbeddedStore {
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> StoreError {
     let path = path.to_owned();
     move |source| StoreError::Io { action, path, source }
+}
+
+/// Makes an empty database under its name in one step: a master that is killed while its file is half made must leave
+/// nothing that the next one stumbles over. The caller holds the lock.
+fn make_whole(directory: &Path, path: &Path) -> Result<(), StoreError> {
+    let failed = |source: Box<dyn std::error::Error + Send + Sync>| io_error("make", path)(source);
+    let partial = path.with_extension("partial");
+    match std::fs::remove_file(&partial) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error.into())),
+        _ => drop(Database::create(&partial).map_err(|error| failed(error.into()))?),
+    }
+    let named = std::fs::rename(&partial, path).and_then(|()| File::open(directory)?.sync_all());
+    named.map_err(|error| failed(error.into()))
 }
 
 impl EmbeddedStore {
@@ -53,13 +66,24 @@ impl EmbeddedStore {
             return Err(StoreError::Held { holder: holder.trim().to_owned() });
         }
         let path = directory.join(format!("{name}.redb"));
-        let database = Database::create(&path).map_err(|error| io_error("open", &path)(error.into()))?;
+        if !path.exists() {
+            make_whole(directory, &path)?;
+        }
+        let database = Database::open(&path).map_err(|error| match error {
+            redb::DatabaseError::Storage(redb::StorageError::Io(source))
+                if source.kind() != io::ErrorKind::InvalidData =>
+            {
+                io_error("open", &path)(source.into())
+            }
+            other => StoreError::Damaged { path: path.clone(), source: other.into() },
+        })?;
         Ok(Self { path, database, lock, epoch: Epoch(0) })
     }
 
-    /// Whether a master has led with this store before.
-    pub fn has_led(&self) -> bool {
-        self.read(EPOCH).is_ok_and(|epoch| epoch.is_some())
+    /// Opens the store `name` in `directory` if it exists and nobody has it.
+    pub fn open_idle(directory: &Path, name: &str) -> Option<Self> {
+        let exists = directory.join(format!("{name}.redb")).is_file();
+        exists.then(|| Self::open(directory, name).ok()).flatten()
     }
 
     fn failed<E: std::error::Error + Send + Sync + 'static>(
@@ -166,6 +190,26 @@ mod tests {
         assert_eq!((first.epoch, second.epoch), (Epoch(1), Epoch(8)));
         assert!(matches!(store.commit(&first, vec![put("k/1", b"late")]).await, Err(StoreError::Fenced(Epoch(1)))));
         assert_eq!(store.scan_all("k/").await.unwrap(), [("k/1".to_owned(), b"one".to_vec())]);
+    }
+
+    #[tokio::test]
+    async fn a_master_killed_while_its_store_is_made_leaves_nothing_to_stumble_over() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("run.partial"), [0; 4096]).unwrap();
+        assert!(EmbeddedStore::open_idle(dir.path(), "run").is_none());
+        let mut store = EmbeddedStore::open(dir.path(), "run").unwrap();
+        store.campaign("a", Epoch(0)).await.unwrap();
+        assert!(EmbeddedStore::open_idle(dir.path(), "run").is_none(), "it is in use");
+        drop(store);
+        assert!(EmbeddedStore::open_idle(dir.path(), "run").is_some());
+    }
+
+    #[test]
+    fn a_damaged_store_says_that_the_run_does_not_need_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("run.redb"), [0; 4096]).unwrap();
+        let error = EmbeddedStore::open(dir.path(), "run").unwrap_err();
+        assert!(error.to_string().contains("remove it and resume"), "{error}");
     }
 
     #[tokio::test]

@@ -33,6 +33,13 @@ pub enum StoreError {
         "the state directory {path} is on a network file system, where file locks do not hold; set master.state_dir to a disk of this host"
     )]
     NetworkFileSystem { path: PathBuf },
+    /// The file is there and is no store.
+    #[error("the store {path} is damaged; remove it and resume: the run folder alone tells what is done")]
+    Damaged {
+        path: PathBuf,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Reading or writing failed.
     #[error("cannot {action} the store {path}")]
     Io {

@@ -149,10 +149,9 @@ impl Grants {
         true
     }
 
-    /// Takes back what has not begun of an attempt; false when it is not held.
-    pub(super) fn revoke(&mut self, task: TaskId, attempt: Attempt) -> bool {
-        let matching = self.held.iter_mut().filter(|held| held.key.task == task && held.key.attempt == attempt);
-        matching.map(Held::revoke).count() > 0
+    /// Takes back what has not begun of a grant; false when it is not held.
+    pub(super) fn revoke(&mut self, key: GrantKey) -> bool {
+        self.get_mut(key).map(Held::revoke).is_some()
     }
 
     /// A held grant.

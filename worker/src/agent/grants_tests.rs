@@ -92,8 +92,9 @@ fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
     let pack = held.next_pack(&dataset).unwrap();
     held.begun(&pack.samples);
-    assert!(grants.revoke(TaskId(5), Attempt(1)));
-    assert!(!grants.revoke(TaskId(5), Attempt(2)));
+    assert!(!grants.revoke(key(2, 5, 1)), "another leader's task of the same number");
+    assert!(!grants.revoke(key(1, 5, 2)));
+    assert!(grants.revoke(key(1, 5, 1)));
     let wire = grants.to_wire();
     assert_eq!(wire[0].samples, [v1::Interval { first: 0, end: 16 }]);
     let held = grants.get_mut(key(1, 5, 1)).unwrap();

@@ -7,6 +7,7 @@ use super::session::Agent;
 use super::slots::Busy;
 use crate::engine_link::{PackEnd, SlotEvent, SlotReport};
 use compass_common::ids::Digest;
+use compass_common::result::SampleResult;
 use compass_proto::v1;
 use prost::Message;
 use std::sync::Arc;
@@ -85,6 +86,7 @@ impl Agent {
     }
 
     fn result(&mut self, grant: GrantKey, part: &compass_common::plan::Part, result: v1::SampleResult) {
+        let result = sensible(result);
         let Some(held) = self.grants.get_mut(grant) else { return };
         if !held.finished(result.index) {
             return;
@@ -137,7 +139,10 @@ impl Agent {
             let Some(held) = self.grants.remove(grant) else { continue };
             let body = match held.shard {
                 Some(shard) if !held.revoked => Body::Report(shard.report(grant, held.unit, &held.samples)),
-                _ => Body::RevokeAck(v1::RevokeAck { task: grant.task.0, attempt: grant.attempt.0 }),
+                _ => {
+                    let GrantKey { epoch, task, attempt } = grant;
+                    Body::RevokeAck(v1::RevokeAck { epoch: epoch.0, task: task.0, attempt: attempt.0 })
+                }
             };
             self.outbox.push(body, Vec::new());
         }
@@ -159,5 +164,31 @@ impl Agent {
             epoch: grant.epoch.0,
         };
         self.outbox.push(Body::Failed(failed), Vec::new());
+    }
+}
+
+/// A result as the master takes it. One that makes no sense would be refused at every replay; that it makes none is
+/// what is known of the sample.
+fn sensible(result: v1::SampleResult) -> v1::SampleResult {
+    match SampleResult::try_from(result.clone()) {
+        Ok(_) => result,
+        Err(error) => {
+            let outcome = Some(Outcome::Failed(format!("the engine gave a result that makes no sense: {error}")));
+            v1::SampleResult { index: result.index, outcome, ..Default::default() }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_makes_no_sense_becomes_a_failure_that_the_master_takes() {
+        let broken = v1::SampleResult { index: 7, ..Default::default() };
+        let mended = sensible(broken);
+        assert!(matches!(&mended.outcome, Some(Outcome::Failed(reason)) if reason.contains("makes no sense")));
+        assert_eq!(SampleResult::try_from(mended.clone()).map(|result| result.index), Ok(7));
+        assert_eq!(sensible(mended.clone()), mended);
     }
 }

@@ -14,7 +14,8 @@ impl Agent {
         self.outbox.acknowledged(frame.ack);
         let Some(stream) = &mut self.stream else { return };
         if frame.seq != 0 {
-            if frame.seq <= stream.handled {
+            // Those before the welcome come again after it, together with what the last connection lost.
+            if frame.seq <= stream.handled || !stream.welcomed {
                 return;
             }
             stream.handled = frame.seq;
@@ -108,11 +109,11 @@ impl Agent {
 
     fn revoke(&mut self, revoke: &v1::Revoke) {
         tracing::info!(task = revoke.task, attempt = revoke.attempt, reason = revoke.reason, "grant revoked");
-        if self.grants.revoke(TaskId(revoke.task), Attempt(revoke.attempt)) {
+        let (epoch, task, attempt) = (revoke.epoch, revoke.task, revoke.attempt);
+        if self.grants.revoke(GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) }) {
             self.settle_all();
         } else {
-            let (task, attempt) = (revoke.task, revoke.attempt);
-            self.outbox.push(Say::RevokeAck(v1::RevokeAck { task, attempt }), Vec::new());
+            self.outbox.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt }), Vec::new());
         }
     }
 

@@ -5,6 +5,7 @@ use super::event::Event;
 use super::link::endpoint;
 use super::options::AgentOptions;
 use super::session::Agent;
+use crate::parent::end_with_parent;
 use compass_common::ids::Digest;
 use std::io::Read;
 use std::time::{Duration, SystemTime};
@@ -21,6 +22,9 @@ const STOP_GRACE: Duration = Duration::from_secs(3);
 /// Runs an agent to its end.
 pub fn run(options: AgentOptions) -> Ending {
     let broken = |reason: String| Ending::Broken { reason };
+    if options.exit_with_parent {
+        end_with_parent();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     match runtime {
         Ok(runtime) => {

@@ -32,6 +32,9 @@ const WELCOME_TIMEOUT_MS: u64 = 10_000;
 /// Longest pause between two attempts to reach the master.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// The agent looks at its clock far more often, unless it was stopped.
+const LONGEST_TURN_MS: u64 = 3_000;
+
 /// A stream is not given up for a shorter silence, whatever the master's terms.
 const LEAST_SILENCE_MS: u64 = 5_000;
 
@@ -79,6 +82,8 @@ pub(super) struct Agent {
     backoff: FullJitter,
     pub(super) stream: Option<Stream>,
     last_heard_ms: u64,
+    /// When [`Self::check_silence`] looked last.
+    last_check_ms: u64,
     pub(super) next_heartbeat_ms: u64,
     /// Frames that are not replayed: heartbeats and credit. At most one of each kind.
     pub(super) control: VecDeque<Body>,
@@ -120,6 +125,7 @@ impl Agent {
             backoff: new_backoff(),
             stream: None,
             last_heard_ms: 0,
+            last_check_ms: 0,
             next_heartbeat_ms: 0,
             control: VecDeque::new(),
             outbox: Outbox::default(),
@@ -197,10 +203,17 @@ impl Agent {
 
     /// What the passing of time brings about: a dead stream is left, and a master that stays away is given up.
     pub(super) fn check_silence(&mut self, now_ms: u64) {
+        // While this process was stopped, what the master said could not be heard: that is no silence of the master's.
+        let absent_ms = now_ms.saturating_sub(self.last_check_ms);
+        self.last_check_ms = now_ms;
+        if absent_ms > LONGEST_TURN_MS {
+            self.last_heard_ms = (self.last_heard_ms + absent_ms).min(now_ms);
+        }
         if let Some(stream) = &self.stream {
             let (since, limit) = match (&self.terms, stream.welcomed) {
                 (Some(terms), true) => {
-                    (self.last_heard_ms, terms.lease_ttl_ms.max(3 * terms.heartbeat_ms).max(LEAST_SILENCE_MS))
+                    // Half the lease: a dead connection is left in time to come back before the lease runs out.
+                    (self.last_heard_ms, (terms.lease_ttl_ms / 2).max(3 * terms.heartbeat_ms).max(LEAST_SILENCE_MS))
                 }
                 _ => (stream.hello_sent_ms, WELCOME_TIMEOUT_MS),
             };

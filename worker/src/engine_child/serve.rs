@@ -3,12 +3,13 @@
 use super::inbox::read_on_a_thread;
 use super::load::load;
 use super::parts::Parts;
+use crate::parent::end_with_parent;
 use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
 use compass_common::plan::ModelPlan;
 use compass_proto::v1::from_engine::Body as Say;
 use compass_proto::v1::to_engine::Body as Hear;
 use compass_proto::{delimited, digest_from_wire, v1};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ pub fn run(options: EngineOptions) -> ExitCode {
     match serve(options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("compass-worker engine: {error}");
+            let _ = writeln!(io::stderr(), "compass-worker engine: {error}");
             ExitCode::FAILURE
         }
     }
@@ -40,6 +41,8 @@ struct Child {
 }
 
 fn serve(options: EngineOptions) -> io::Result<()> {
+    // A thread notices the end of the link; in a frozen engine none runs.
+    end_with_parent();
     let agent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let inbox = read_on_a_thread(agent.try_clone()?)?;
     let mut child = Child { options, agent, engine: None, parts: Parts::default() };
@@ -72,9 +75,8 @@ impl Child {
                 self.engine = Some(engine);
                 self.say(Say::Loaded(v1::Loaded { facts, seconds: start.elapsed().as_secs_f64() }))
             }
-            Err(EngineFault::Model(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message })),
-            // The device's fault, not the model's: dying says so, and a fresh process is the best that can be tried.
-            Err(EngineFault::Device(message)) => Err(io::Error::other(message)),
+            Err(EngineFault::Model(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message, device: false })),
+            Err(EngineFault::Device(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message, device: true })),
         }
     }
 

@@ -7,6 +7,7 @@ use compass_proto::v1::to_engine::Body as Say;
 use compass_proto::{delimited, v1};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::net::UnixStream;
@@ -14,6 +15,13 @@ use tokio::process::{Child, Command};
 
 /// How long a child whose end of the link is closed may take to be gone.
 const DEATH_GRACE: Duration = Duration::from_secs(5);
+
+/// This same executable, even when the file was replaced since: then by the inode that this process runs, so that agent
+/// and engines are never of two versions.
+fn this_executable() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    Ok(if path.is_file() { path } else { "/proc/self/exe".into() })
+}
 
 /// A running child. Dropping it kills it.
 #[derive(Debug)]
@@ -31,7 +39,7 @@ impl EngineChild {
     pub(super) async fn start(model: &ModelOrder, threads: u32) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         let log = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(this_executable()?);
         command.arg("engine").arg("--threads").arg(threads.to_string());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(log()?).stderr(log()?);
         // Its own group: a Ctrl-C at the terminal is the agent's to handle, which lets packs in flight finish.

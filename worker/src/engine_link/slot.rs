@@ -81,6 +81,11 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             let child = match self.ready_child(order).await {
                 Ok(child) => child,
                 Err(Unready::LoadFailed(message)) => return PackEnd::LoadFailed { message },
+                Err(Unready::DeviceFailed(reason)) => {
+                    tracing::warn!(slot = self.slot, reason, "the device would not take the model");
+                    message = reason;
+                    continue;
+                }
                 Err(Unready::Died(status)) => {
                     message = format!("the engine died while loading the model: {status}");
                     tracing::warn!(slot = self.slot, status, "engine died while loading");
@@ -113,7 +118,12 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             }
             Some(Heard::LoadFailed(failed)) => {
                 child.kill().await;
-                Err(Unready::LoadFailed(failed.message))
+                // A fresh process is the best that can be tried against a device's fault.
+                Err(if failed.device {
+                    Unready::DeviceFailed(failed.message)
+                } else {
+                    Unready::LoadFailed(failed.message)
+                })
             }
             _ => Err(Unready::Died(child.bury().await)),
         }
@@ -155,5 +165,6 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
 
 enum Unready {
     LoadFailed(String),
+    DeviceFailed(String),
     Died(String),
 }

@@ -144,7 +144,7 @@ async fn a_revoked_grant_hands_in_what_runs_and_ends_without_a_report() {
     session.grant(&plan, 1, 1, 50, 60).await;
     let mut heard = Collected::default();
     heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
-    session.send(Body::Revoke(v1::Revoke { task: 0, attempt: 1, reason: "stolen".into() })).await;
+    session.send(Body::Revoke(v1::Revoke { epoch: 1, task: 0, attempt: 1, reason: "stolen".into() })).await;
     heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
     assert_eq!(heard.revoke_acks, [(0, 1)]);
     assert_eq!(heard.reports[0].task, 1);

@@ -87,6 +87,7 @@ fn with_files() -> Fixture {
     let fixture = Fixture::new();
     for file in [
         "models/stories260K/config.json",
+        "models/stories260K/model.safetensors",
         "models/stories260K/tokenizer.json",
         "data/piqa/valid.jsonl",
         "data/piqa/train.jsonl",

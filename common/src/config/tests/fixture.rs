@@ -21,7 +21,13 @@ impl Fixture {
         let dir = tempfile::tempdir().unwrap();
         let flags = Overrides { home: Some(dir.path().join("home")), ..Overrides::default() };
         let fixture = Self { dir, flags };
-        for file in ["models/tiny/config.json", "models/tiny/tokenizer.json", "data/test.jsonl", "data/train.jsonl"] {
+        for file in [
+            "models/tiny/config.json",
+            "models/tiny/tokenizer.json",
+            "models/tiny/model.safetensors",
+            "data/test.jsonl",
+            "data/train.jsonl",
+        ] {
             fixture.write(file, "{}");
         }
         fixture

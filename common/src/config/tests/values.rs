@@ -213,6 +213,7 @@ fn files_are_looked_for_beside_the_file_and_in_data_dir() {
 fn model_directories_are_looked_into() {
     let fixture = Fixture::new();
     fixture.write("half/config.json", "{}");
+    fixture.write("half/model.safetensors", "");
     let text = MODEL.replace("models/tiny", "half") + DATASET;
     assert_eq!(fixture.places(&text), ["eval.toml:4:8: `half` holds no tokenizer.json"]);
     let text = MODEL.replace("models/tiny\"", "half\"\ntokenizer_path = \"models/tiny\"") + DATASET;
@@ -263,4 +264,24 @@ fn lists_of_tables_and_selections() {
     wrong(&format!("models = [\"m\", \"m\"]\n{MODEL}{DATASET}"), "model `m` is named twice");
     wrong(MODEL, "no data set is defined");
     wrong(&format!("model = []\n{DATASET}"), "no model is defined");
+}
+
+#[test]
+fn names_must_be_tellable_and_folders_possible() {
+    for (abbr, said) in [(" x", "begins or ends with a space"), ("a\\u200bb", "holds an invisible character")] {
+        let fixture = Fixture::new();
+        let text = MODEL.replace("abbr = \"m\"", &format!("abbr = \"{abbr}\"")) + DATASET;
+        assert_eq!(fixture.places(&text), [format!("eval.toml:2:8: `abbr` {said}")]);
+    }
+    let fixture = Fixture::new();
+    let twin = MODEL.replace("abbr = \"m\"", "abbr = \"M\"");
+    let twins = format!("{MODEL}{twin}{DATASET}");
+    let places = fixture.places(&twins);
+    assert_eq!(places.len(), 1, "{places:?}");
+    assert!(places[0].ends_with("`M` and `m` differ by case alone: their results would be one file"), "{places:?}");
+    let places = fixture.places(&format!("work_dir = \"data/test.jsonl/out\"\n{MODEL}{DATASET}"));
+    assert!(places[0].starts_with("eval.toml:1:12: `work_dir` cannot be a folder: `"), "{places:?}");
+    fixture.write("bare/config.json", "{}");
+    let places = fixture.places(&(MODEL.replace("models/tiny", "bare") + DATASET));
+    assert_eq!(places, ["eval.toml:4:8: `bare` holds neither model.safetensors nor model.safetensors.index.json"]);
 }

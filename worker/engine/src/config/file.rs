@@ -53,7 +53,9 @@ fn token_ids(value: Option<Value>, key: &str) -> Result<Vec<u32>, String> {
 /// Reads a JSON file; `None` when it does not exist.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineFault> {
     match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| file_fault(path, error)),
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+            file_fault(path, format!("not as expected: {error}; fetch the file again, or correct it"))
+        }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(file_fault(path, error)),
     }

@@ -43,7 +43,8 @@ impl TextTokenizer {
             ),
             _ => file_fault(&path, error),
         })?;
-        let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|error| file_fault(&path, error))?;
+        let damaged = |error| file_fault(&path, format!("not a tokenizer: {error}; fetch the file again"));
+        let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(damaged)?;
         match_at_lines(&mut tokenizer, &bytes).map_err(|error| file_fault(&path, error))?;
         // A length stored by whoever saved the file is not ours; transformers resets both for every call.
         tokenizer.with_truncation(None).map_err(|error| file_fault(&path, error))?;

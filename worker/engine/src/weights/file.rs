@@ -28,6 +28,9 @@ impl MappedFile {
             _ => file_fault(path, error),
         };
         let file = File::open(path).map_err(fault)?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(file_fault(path, "this is a directory, not a weights file"));
+        }
         // SAFETY: the map is read-only. Model directories are not written to while a job runs; who does so anyway gets
         // wrong numbers or a bus error, as with every program that maps its weights.
         let map = unsafe { Mmap::map(&file) }.map_err(fault)?;

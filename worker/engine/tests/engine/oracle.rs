@@ -19,7 +19,7 @@ fn texts<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
 }
 
 fn engine(directory: &Path) -> Box<dyn Engine> {
-    compass_engine::load(&plan(directory, BosPolicy::Always, None), &DeviceChoice::Cpu, 2).unwrap()
+    compass_engine::load(&plan(directory, BosPolicy::Always, None), &DeviceChoice::Cpu, 1).unwrap()
 }
 
 /// Compares the first rows of a data set with the oracle's entry of that name; `read` gives context and options of a row.

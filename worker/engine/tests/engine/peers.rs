@@ -15,7 +15,7 @@ const MAX_SEQ_LEN: u32 = 4096;
 fn engine() -> Option<Box<dyn Engine>> {
     let model = shared("models/stories260K-hf")?;
     let plan = plan(&model, BosPolicy::Auto, Some(MAX_SEQ_LEN));
-    let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 2).unwrap();
+    let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     assert!(engine.facts().notes.iter().any(|note| note.contains("512 positions")), "{:?}", engine.facts());
     Some(engine)
 }

@@ -1,0 +1,112 @@
+//! Scores the finished model on its data sets through the engine, with the prompts of `deploy/demo/eval.toml`.
+
+use super::text::DataFile;
+use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
+use compass_common::plan::{
+    Body, BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt, Sample,
+};
+use compass_common::prompt::{Prompt, Segment, ShotFormat};
+use compass_common::result::{Outcome, PplScore, SampleResult};
+use compass_engine::DeviceChoice;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A data set's score in percent, and how many rows stand behind it.
+pub(crate) struct Score {
+    pub(crate) dataset: &'static str,
+    pub(crate) percent: f64,
+    pub(crate) rows: usize,
+}
+
+/// Makes the prompt of a row.
+type ToBody<'a> = dyn Fn(&Value) -> Body + 'a;
+
+/// Shots of `larger_ppl`: the first rows of its training file.
+const SHOTS: usize = 5;
+
+/// Scores of the three data sets.
+///
+/// # Errors
+/// What the engine says when it cannot load or run the model.
+pub(crate) fn score(model: &Path, files: &[DataFile], threads: u32) -> Result<Vec<Score>, EngineFault> {
+    let rows = |name: &str| files.iter().find(|file| file.name == name).map_or(&[][..], |file| &file.rows);
+    let mut engine = compass_engine::load(&plan(model), &DeviceChoice::Cpu, threads)?;
+    let sums = rows("sums_test.jsonl");
+    let generate = InferSpec::Gen { max_out_len: Some(8), stop: vec!["\n".into()] };
+    let sum = |row: &Value| Body::Gen { prompt: Prompt::question(text(row, "question")) };
+    let right = |row: &Value, result: &SampleResult| match &result.outcome {
+        Outcome::Generated(generation) => generation.text.trim() == text(row, "answer"),
+        _ => false,
+    };
+    let sums = percent("sums_gen", engine.as_mut(), &generate, sums, (&[], &sum), &right)?;
+    let story = |row: &Value| {
+        let option = |label: usize| format!("{} {}", text(row, "story"), text(row, &format!("ending{label}")));
+        options((0..3).map(|label| vec![Segment::Question(option(label))]))
+    };
+    let stories =
+        percent("stories_ppl", engine.as_mut(), &InferSpec::Ppl, rows("stories_test.jsonl"), (&[], &story), &least)?;
+    let line =
+        |row: &Value, label: usize| format!("Larger of {} and {}: {}", row["a"], row["b"], row[["a", "b"][label]]);
+    let pool = rows("larger_train.jsonl").iter().take(SHOTS);
+    let shots: Vec<String> = pool.map(|row| line(row, row["label"].as_u64().unwrap_or(0) as usize)).collect();
+    let compare = |row: &Value| options((0..2).map(|label| vec![Segment::Shots, Segment::Question(line(row, label))]));
+    let larger =
+        percent("larger_ppl", engine.as_mut(), &InferSpec::Ppl, rows("larger_test.jsonl"), (&shots, &compare), &least)?;
+    Ok(vec![sums, stories, larger])
+}
+
+fn plan(model: &Path) -> ModelPlan {
+    let path = model.display().to_string();
+    ModelPlan {
+        abbr: "demo".into(),
+        kind: ModelKind::Hf,
+        tokenizer_path: path.clone(),
+        path,
+        max_seq_len: None,
+        max_out_len: 8,
+        dtype: Dtype::Float32,
+        bos: BosPolicy::Auto,
+        profile: NumericProfile::Canonical,
+        stop_words: Vec::new(),
+        num_gpus: 0,
+    }
+}
+
+fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row[key].as_str().unwrap_or_default()
+}
+
+fn options(prompts: impl Iterator<Item = Vec<Segment>>) -> Body {
+    let option =
+        |(label, segments): (usize, Vec<Segment>)| OptionPrompt { label: json!(label), prompt: Prompt(segments) };
+    Body::Ppl { options: prompts.enumerate().map(option).collect() }
+}
+
+/// Whether the option of least `ppl` is the one that the row's label names.
+fn least(row: &Value, result: &SampleResult) -> bool {
+    let Outcome::Ppl(scores) = &result.outcome else { return false };
+    let mean = |&at: &usize| scores.get(at).map_or(f64::INFINITY, PplScore::mean);
+    let best = (0..scores.len()).min_by(|one, other| mean(one).total_cmp(&mean(other)));
+    best.map(|at| at as u64) == row["label"].as_u64()
+}
+
+fn percent(
+    dataset: &'static str,
+    engine: &mut dyn Engine,
+    infer: &InferSpec,
+    rows: &[Value],
+    (shots, body): (&[String], &ToBody<'_>),
+    right: &dyn Fn(&Value, &SampleResult) -> bool,
+) -> Result<Score, EngineFault> {
+    let shot_format = ShotFormat { separator: "\n".into(), end: "\n".into() };
+    let pack = PackSpec { infer: infer.clone(), shot_format };
+    let sample = |(index, row)| Sample { index: index as u32, gold: Value::Null, shots: Vec::new(), body: body(row) };
+    let samples: Vec<Sample> = rows.iter().enumerate().map(sample).collect();
+    let shots: Vec<&str> = shots.iter().map(String::as_str).collect();
+    let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request { sample, shots: shots.clone() }).collect();
+    let mut correct = 0;
+    engine.run(&pack, &requests, &mut |result| {
+        correct += usize::from(rows.get(result.index as usize).is_some_and(|row| right(row, &result)));
+    })?;
+    Ok(Score { dataset, percent: 100.0 * correct as f64 / rows.len().max(1) as f64, rows: rows.len() })
+}
