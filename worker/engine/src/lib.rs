@@ -13,12 +13,14 @@ mod executor;
 mod fault;
 mod load;
 mod models;
+mod parity;
 mod reproducible;
 pub mod tokenizer;
 mod weights;
 
 pub use device::{CudaLibrary, DeviceChoice, DeviceChoiceError, device_kind, load_cuda_library};
 pub use load::load;
+pub use parity::ParityModel;
 
 #[cfg(doc)]
 use compass_common::{engine::Engine, plan::ModelPlan};

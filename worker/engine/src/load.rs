@@ -4,14 +4,14 @@ use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
 use crate::executor::PlainExecutor;
 use crate::fault::file_fault;
-use crate::models::Llama;
+use crate::models::{CausalLm, Family, Placement};
 use crate::reproducible::make_mkl_reproducible;
 use crate::tokenizer::TextTokenizer;
 use crate::weights::Weights;
 use compass_common::engine::{Engine, EngineFault, ModelFacts};
 use compass_common::plan::{Dtype, ModelKind, ModelPlan};
 use std::path::Path;
-use tch::Kind;
+use tch::{Device, Kind};
 
 /// Longest input of a model whose files name no limit; lm-eval's default.
 const DEFAULT_MAX_SEQ_LEN: u32 = 2048;
@@ -37,11 +37,6 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
     let _no_grad = tch::no_grad_guard();
     let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
     let device = resolve(*device)?;
-    let kind = match plan.dtype {
-        Dtype::Float32 => Kind::Float,
-        Dtype::Bfloat16 => Kind::BFloat16,
-        Dtype::Float16 => Kind::Half,
-    };
     let directory = Path::new(&plan.path);
     if !directory.is_dir() {
         return Err(file_fault(directory, "no such model directory on this machine"));
@@ -53,13 +48,17 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
     if max_seq_len == 0 {
         return Err(EngineFault::Model(format!("model `{}`: max_seq_len must be at least 1", plan.abbr)));
     }
-    let weights = Weights::open(directory, kind, device)?;
+    let model = load_model(directory, &config, plan.dtype, device, max_seq_len, &mut notes)?;
+    if let Some(most) = model.most_positions().filter(|&most| most < max_seq_len as usize) {
+        let what = format!(
+            "model `{}`: max_seq_len {max_seq_len} goes beyond the {most} positions that the model has learnt",
+            plan.abbr
+        );
+        return Err(EngineFault::Model(what));
+    }
     if max_seq_len > trained {
         notes
             .push(format!("max_seq_len {max_seq_len} goes beyond the {trained} positions that the model was made for"));
-    }
-    if config.tie_word_embeddings && weights.differ("lm_head.weight", "model.embed_tokens.weight") {
-        notes.push("lm_head.weight differs from the embeddings and is not used: tie_word_embeddings is true".into());
     }
     let mut eos = config.eos_token_ids.clone();
     eos.extend(tokenizer.eos_id());
@@ -70,13 +69,35 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
         eos_token: tokenizer.eos_text(eos.first().copied()),
         notes,
     };
-    let model = Llama::load(&config, weights, max_seq_len.min(ROPE_POSITIONS) as usize, (kind, device))?;
     Ok(Box::new(PlainExecutor {
-        model: Box::new(model),
+        model,
         tokenizer,
         facts,
         eos,
         stop_words: plan.stop_words.clone(),
         max_out_len: plan.max_out_len,
     }))
+}
+
+/// The model alone; `notes` receives what its files ask for that is not obeyed.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_model(
+    directory: &Path,
+    config: &ModelConfig,
+    dtype: Dtype,
+    device: Device,
+    max_seq_len: u32,
+    notes: &mut Vec<String>,
+) -> Result<Box<dyn CausalLm>, EngineFault> {
+    let kind = match dtype {
+        Dtype::Float32 => Kind::Float,
+        Dtype::Bfloat16 => Kind::BFloat16,
+        Dtype::Float16 => Kind::Half,
+    };
+    let family = Family::of(config)?;
+    let weights = Weights::open(directory, kind, device)?;
+    let to = Placement { kind, device, positions: i64::from(max_seq_len.min(ROPE_POSITIONS)) };
+    Ok(Box::new(family.load(config, weights, to, notes)?))
 }

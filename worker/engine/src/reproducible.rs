@@ -1,9 +1,11 @@
 //! Numbers that depend neither on the number of threads nor on where the allocator put a buffer.
 //!
-//! Two things on libtorch's CPU path would make them: MKL picks kernels by the alignment of its operands (measured: the
+//! Three things on libtorch's CPU path would make them: MKL picks kernels by the alignment of its operands (measured: the
 //! per-thread buffers of the fused attention differ in the last bits with 1, 2, 3 and 4 threads), and elementwise kernels
-//! compute the tail of each thread's share with another `exp` than its body. The first is cured by MKL's own
-//! reproducibility mode, at no measurable cost; the second by [`on_one_thread`].
+//! compute the tail of each thread's share with another `exp` than its body; and a matrix product so narrow that each thread
+//! would get less than about a vector register of columns takes another kernel (measured for 16 to 128 rows and up to 64
+//! threads: below 12 columns a thread, whatever the reproducibility mode). The first is cured by MKL's own reproducibility
+//! mode, at no measurable cost; the second by [`on_one_thread`], the third by [`alone_if_narrow`].
 
 use std::sync::OnceLock;
 
@@ -41,7 +43,22 @@ pub(crate) fn on_one_thread<T>(elements: usize, compute: impl FnOnce() -> T) -> 
     if elements < GRAIN {
         return compute();
     }
+    alone(compute)
+}
+
+/// Columns of a matrix product that each thread must get at least.
+const LEAST_COLUMNS: i64 = 16;
+
+/// Runs a matrix product with `columns` columns of output on one thread, if more would share them too thinly.
+pub(crate) fn alone_if_narrow<T>(columns: i64, compute: impl FnOnce() -> T) -> T {
+    if columns >= LEAST_COLUMNS * i64::from(tch::get_num_threads()) { compute() } else { alone(compute) }
+}
+
+fn alone<T>(compute: impl FnOnce() -> T) -> T {
     let threads = tch::get_num_threads();
+    if threads == 1 {
+        return compute();
+    }
     tch::set_num_threads(1);
     let result = compute();
     tch::set_num_threads(threads);
@@ -64,6 +81,7 @@ mod tests {
             let key = Tensor::randn([1, kv_heads, rows, head_dim], options);
             let value = Tensor::randn([1, kv_heads, rows, head_dim], options);
             let wide = Tensor::randn([rows, 172], options);
+            let narrow = Tensor::randn([172, 20], options);
             let attend = |query: &Tensor, causal: bool| {
                 let gqa = heads != kv_heads;
                 Tensor::scaled_dot_product_attention(
@@ -82,13 +100,14 @@ mod tests {
                     attend(&query, true),
                     attend(&query.narrow(2, 0, 1), false),
                     on_one_thread(wide.numel(), || wide.silu()),
+                    alone_if_narrow(20, || wide.matmul(&narrow)),
                     wide.log_softmax(-1, Kind::Float),
                     wide.pow_tensor_scalar(2).mean_dim([-1i64].as_slice(), true, None).rsqrt(),
                 ]
             };
             tch::set_num_threads(1);
             let one = all();
-            for threads in 2..=4 {
+            for threads in [2, 3, 4, 8] {
                 tch::set_num_threads(threads);
                 for (which, (one, more)) in one.iter().zip(all()).enumerate() {
                     assert!(one.equal(&more), "operation {which}, {rows} rows, {threads} threads");

@@ -1,63 +1,127 @@
-//! Causal self-attention with grouped queries (Ainslie et al. 2023) over libtorch's fused kernel.
+//! Causal self-attention with grouped queries (Ainslie et al. 2023): projections, rotation, cache. The mixing itself is
+//! `attend`'s business.
 
-use super::{LayerCache, Linear, RotaryEmbedding};
+use super::attend::attend;
+use super::{LayerCache, Linear, RmsNorm, Rotation};
 use tch::{TchError, Tensor};
 
 /// Heads and their width.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttentionShape {
     pub(crate) heads: i64,
     pub(crate) kv_heads: i64,
     pub(crate) head_dim: i64,
 }
 
+impl AttentionShape {
+    /// Width of all queries of a row.
+    pub(crate) fn q_width(&self) -> i64 {
+        self.heads * self.head_dim
+    }
+
+    /// Width of all keys, or values, of a row.
+    pub(crate) fn kv_width(&self) -> i64 {
+        self.kv_heads * self.head_dim
+    }
+}
+
+/// Queries, keys and values from hidden states.
+pub(crate) enum Projections {
+    Separate {
+        q_proj: Linear,
+        k_proj: Linear,
+        v_proj: Linear,
+    },
+    /// One product: all queries, then all keys, then all values.
+    Fused(Linear),
+    /// One product: for each key-value head its queries, then its key, then its value.
+    FusedByHead(Linear),
+}
+
+/// How scores become weights.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ScoreRule {
+    /// What products of queries and keys are multiplied by; `head_dim ^ -0.5` when absent.
+    pub(crate) scale: Option<f64>,
+    /// Keys that a query sees, itself included; all before it when absent.
+    pub(crate) window: Option<i64>,
+    /// `cap tanh(score / cap)`.
+    pub(crate) softcap: Option<f64>,
+}
+
 /// One layer's attention.
 pub(crate) struct Attention {
     pub(crate) shape: AttentionShape,
-    pub(crate) q_proj: Linear,
-    pub(crate) k_proj: Linear,
-    pub(crate) v_proj: Linear,
+    pub(crate) projections: Projections,
+    /// Normalisation of each query and each key over its head.
+    pub(crate) qk_norm: Option<(RmsNorm, RmsNorm)>,
+    /// What queries are multiplied by right after their projection.
+    pub(crate) query_scale: Option<f64>,
+    pub(crate) rule: ScoreRule,
     pub(crate) o_proj: Linear,
 }
 
 impl Attention {
-    /// `[rows, hidden]` of consecutive tokens, the first at position `start`, to the same shape.
-    ///
-    /// Rows see each other causally, and what the cache holds before them. A cache that holds something takes one row at
-    /// a time: several rows after a past would need a mask that the fused kernel does not offer.
+    /// `[rows, hidden]` of consecutive tokens to the same shape. Rows see each other causally, and what the cache holds
+    /// before them; `rotation` is theirs, and absent where positions are learnt.
     pub(crate) fn forward(
         &self,
         x: &Tensor,
-        rope: &RotaryEmbedding,
-        start: i64,
+        rotation: Option<&Rotation>,
         cache: Option<&mut LayerCache>,
     ) -> Result<Tensor, TchError> {
-        let AttentionShape { heads, kv_heads, head_dim } = self.shape;
         let rows = x.size().first().copied().unwrap_or(0);
-        let split = |x: Tensor, heads: i64| x.f_view([1, rows, heads, head_dim])?.f_transpose(1, 2);
-        let queries = rope.apply(&split(self.q_proj.forward(x)?, heads)?, start)?;
-        let keys = rope.apply(&split(self.k_proj.forward(x)?, kv_heads)?, start)?;
-        let values = split(self.v_proj.forward(x)?, kv_heads)?;
-        let grouped = heads != kv_heads;
-        let attend = |keys: &Tensor, values: &Tensor, causal: bool| {
-            Tensor::f_scaled_dot_product_attention(
-                &queries,
-                keys,
-                values,
-                None::<&Tensor>,
-                0.0,
-                causal,
-                None::<f64>,
-                grouped,
-            )
+        let (queries, keys, values) = self.project(x, rows)?;
+        let (queries, keys) = match &self.qk_norm {
+            None => (queries, keys),
+            Some((q_norm, k_norm)) => (q_norm.forward(&queries)?, k_norm.forward(&keys)?),
+        };
+        let heads_first = |x: Tensor| x.f_unsqueeze(0)?.f_transpose(1, 2);
+        let (queries, keys, values) = (heads_first(queries)?, heads_first(keys)?, heads_first(values)?);
+        let (queries, keys) = match rotation {
+            None => (queries, keys),
+            Some(rotation) => (rotation.apply(&queries)?, rotation.apply(&keys)?),
         };
         let mixed = match cache {
-            None => attend(&keys, &values, rows > 1)?,
+            None => attend(&queries, &keys, &values, &self.rule)?,
+            // What was just computed is nearer than its copy, and equal.
+            Some(cache) if cache.is_empty() => {
+                let _copies = cache.append(&keys, &values)?;
+                attend(&queries, &keys, &values, &self.rule)?
+            }
             Some(cache) => {
-                let (all_keys, all_values) = cache.append(&keys, &values)?;
-                if start == 0 { attend(&keys, &values, rows > 1)? } else { attend(&all_keys, &all_values, false)? }
+                let (keys, values) = cache.append(&keys, &values)?;
+                attend(&queries, &keys, &values, &self.rule)?
             }
         };
-        self.o_proj.forward(&mixed.f_transpose(1, 2)?.f_reshape([rows, heads * head_dim])?)
+        self.o_proj.forward(&mixed.f_transpose(1, 2)?.f_reshape([rows, self.shape.q_width()])?)
+    }
+
+    /// Queries `[rows, heads, head_dim]`, keys and values `[rows, kv_heads, head_dim]`.
+    fn project(&self, x: &Tensor, rows: i64) -> Result<(Tensor, Tensor, Tensor), TchError> {
+        let AttentionShape { heads, kv_heads, head_dim } = self.shape;
+        let split = |x: &Tensor, heads: i64| x.f_reshape([rows, heads, head_dim]);
+        let (queries, keys, values) = match &self.projections {
+            Projections::Separate { q_proj, k_proj, v_proj } => (
+                split(&q_proj.forward(x)?, heads)?,
+                split(&k_proj.forward(x)?, kv_heads)?,
+                split(&v_proj.forward(x)?, kv_heads)?,
+            ),
+            Projections::Fused(qkv_proj) => {
+                let all = qkv_proj.forward(x)?.f_view([rows, heads + 2 * kv_heads, head_dim])?;
+                let part = |start: i64, heads: i64| all.f_narrow(1, start, heads);
+                (part(0, heads)?, part(heads, kv_heads)?, part(heads + kv_heads, kv_heads)?)
+            }
+            Projections::FusedByHead(qkv_proj) => {
+                let groups = heads / kv_heads;
+                let all = qkv_proj.forward(x)?.f_view([rows, kv_heads, groups + 2, head_dim])?;
+                let queries = all.f_narrow(2, 0, groups)?.f_reshape([rows, heads, head_dim])?;
+                (queries, all.f_select(2, groups)?, all.f_select(2, groups + 1)?)
+            }
+        };
+        match self.query_scale {
+            None => Ok((queries, keys, values)),
+            Some(scale) => Ok((queries.f_mul_scalar(scale)?, keys, values)),
+        }
     }
 }

@@ -4,6 +4,8 @@ use tch::{Device, Kind, TchError, Tensor};
 
 /// The cache of one sequence.
 pub(crate) struct KvCache {
+    /// The tokens themselves, for models that must at some length compute them anew.
+    tokens: Vec<u32>,
     layers: Vec<LayerCache>,
 }
 
@@ -25,7 +27,20 @@ impl KvCache {
     ) -> Result<Self, TchError> {
         let room = || Tensor::f_zeros([1, kv_heads, capacity, head_dim], options);
         let layer = || Ok(LayerCache { keys: room()?, values: room()?, length: 0 });
-        Ok(Self { layers: (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()? })
+        Ok(Self { tokens: Vec::new(), layers: (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()? })
+    }
+
+    /// Notes tokens whose keys and values are about to be appended.
+    pub(crate) fn note(&mut self, tokens: &[u32]) {
+        self.tokens.extend_from_slice(tokens);
+    }
+
+    /// Forgets keys and values, and returns the tokens that they were of.
+    pub(crate) fn restart(&mut self) -> Vec<u32> {
+        for layer in &mut self.layers {
+            layer.length = 0;
+        }
+        std::mem::take(&mut self.tokens)
     }
 
     /// The layers in order.
@@ -35,6 +50,11 @@ impl KvCache {
 }
 
 impl LayerCache {
+    /// Whether nothing was appended yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
     /// Appends rows, `[1, kv_heads, rows, head_dim]`, and returns everything held, as views.
     pub(crate) fn append(&mut self, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor), TchError> {
         let (_, _, rows, _) = keys.size4()?;

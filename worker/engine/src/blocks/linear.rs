@@ -3,6 +3,10 @@
 //! fp32 `linear` on libtorch's CPU path is bit-equal for every row count from [`LEAST_ROWS`] up, and not below: fewer rows
 //! take another kernel. So fewer rows are filled up with zeros, and a row's bits are its own.
 
+use crate::fault::device_fault;
+use crate::reproducible::alone_if_narrow;
+use crate::weights::Weights;
+use compass_common::engine::EngineFault;
 use tch::{TchError, Tensor};
 
 /// The least number of rows given to a matrix product.
@@ -25,15 +29,41 @@ impl Linear {
         Self { weight, bias }
     }
 
+    /// Takes `<name>.weight`, `[out, in]`, and when `biased` `<name>.bias`, `[out]`.
+    pub(crate) fn load(
+        weights: &mut Weights,
+        name: &str,
+        (out, inner): (i64, i64),
+        biased: bool,
+    ) -> Result<Self, EngineFault> {
+        let weight = weights.take(&format!("{name}.weight"), &[out, inner])?;
+        let bias = if biased { Some(weights.take(&format!("{name}.bias"), &[out])?) } else { None };
+        Ok(Self::new(weight, bias))
+    }
+
+    /// As [`Linear::load`] with a bias, from GPT-2's `Conv1D`, which stores the weight as `[in, out]`.
+    pub(crate) fn load_transposed(
+        weights: &mut Weights,
+        name: &str,
+        (out, inner): (i64, i64),
+    ) -> Result<Self, EngineFault> {
+        let weight = weights.take(&format!("{name}.weight"), &[inner, out])?;
+        let bias = weights.take(&format!("{name}.bias"), &[out])?;
+        Ok(Self::new(weight.f_transpose(0, 1).map_err(|error| device_fault(&error))?, Some(bias)))
+    }
+
     /// `[rows, in]` to `[rows, out]`.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         let rows = x.size().first().copied().unwrap_or(0);
+        let (columns, _) = self.weight.size2()?;
+        // A single column would be a product with a vector, whose rows do depend on how many they are.
+        let twice = if columns == 1 { Some(self.weight.f_expand([2, -1], false)?) } else { None };
+        let weight = twice.as_ref().unwrap_or(&self.weight);
+        let product =
+            |x: &Tensor| alone_if_narrow(columns, || x.f_linear(weight, self.bias.as_ref()))?.f_narrow(1, 0, columns);
         match added_rows(rows) {
-            0 => x.f_linear(&self.weight, self.bias.as_ref()),
-            added => {
-                let filled = x.f_constant_pad_nd([0, 0, 0, added])?;
-                filled.f_linear(&self.weight, self.bias.as_ref())?.f_narrow(0, 0, rows)
-            }
+            0 => product(x),
+            added => product(&x.f_constant_pad_nd([0, 0, 0, added])?)?.f_narrow(0, 0, rows),
         }
     }
 }
@@ -47,7 +77,7 @@ mod tests {
     fn a_row_is_the_same_in_any_company() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         tch::manual_seed(7);
-        for (inner, outer) in [(64, 172), (172, 64), (128, 512), (96, 100)] {
+        for (inner, outer) in [(64, 172), (172, 64), (128, 512), (96, 100), (64, 20), (32, 1)] {
             let linear = Linear::new(Tensor::randn([outer, inner], (Kind::Float, Device::Cpu)), None);
             let x = Tensor::randn([100, inner], (Kind::Float, Device::Cpu));
             let all = linear.forward(&x).unwrap();

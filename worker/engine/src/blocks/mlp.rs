@@ -1,21 +1,51 @@
-//! The gated feed-forward layer, SwiGLU (Shazeer 2020).
+//! Feed-forward layers: gated ones, SwiGLU and GEGLU (Shazeer 2020), and the plain one of the first transformers.
 
-use super::Linear;
-use crate::reproducible::on_one_thread;
+use super::{Activation, Linear};
 use tch::{TchError, Tensor};
 
-/// `down(silu(gate(x)) * up(x))`.
-pub(crate) struct Mlp {
-    pub(crate) gate_proj: Linear,
-    pub(crate) up_proj: Linear,
+/// `down(act(gate(x)) * up(x))`.
+pub(crate) struct GatedMlp {
+    pub(crate) gate_up: GateUp,
     pub(crate) down_proj: Linear,
+    pub(crate) activation: Activation,
 }
 
-impl Mlp {
+/// The two widening products, apart or as one whose first half is the gate.
+pub(crate) enum GateUp {
+    Separate { gate_proj: Linear, up_proj: Linear },
+    Fused(Linear),
+}
+
+impl GatedMlp {
+    /// Of three matrices.
+    pub(crate) fn new(gate_proj: Linear, up_proj: Linear, down_proj: Linear, activation: Activation) -> Self {
+        Self { gate_up: GateUp::Separate { gate_proj, up_proj }, down_proj, activation }
+    }
+
     /// `[rows, hidden]` to the same.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let gate = self.gate_proj.forward(x)?;
-        let gate = on_one_thread(gate.numel(), || gate.f_silu())?;
-        self.down_proj.forward(&gate.f_mul(&self.up_proj.forward(x)?)?)
+        let (gate, up) = match &self.gate_up {
+            GateUp::Separate { gate_proj, up_proj } => (gate_proj.forward(x)?, up_proj.forward(x)?),
+            GateUp::Fused(gate_up_proj) => {
+                let both = gate_up_proj.forward(x)?;
+                let half = both.size().last().copied().unwrap_or(0) / 2;
+                (both.f_narrow(1, 0, half)?, both.f_narrow(1, half, half)?)
+            }
+        };
+        self.down_proj.forward(&self.activation.forward(&gate)?.f_mul(&up)?)
+    }
+}
+
+/// `down(act(up(x)))`.
+pub(crate) struct FeedForward {
+    pub(crate) up: Linear,
+    pub(crate) down: Linear,
+    pub(crate) activation: Activation,
+}
+
+impl FeedForward {
+    /// `[rows, hidden]` to the same.
+    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        self.down.forward(&self.activation.forward(&self.up.forward(x)?)?)
     }
 }

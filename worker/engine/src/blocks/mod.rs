@@ -2,16 +2,22 @@
 //!
 //! Every formula follows Hugging Face transformers operation by operation, so that numbers are bit-equal to its sdpa path.
 
+mod activation;
+mod attend;
 mod attention;
 mod kv_cache;
 mod linear;
 mod mlp;
-mod rms_norm;
+mod moe;
+mod norm;
+mod rope_frequencies;
 mod rotary;
 
-pub(crate) use attention::{Attention, AttentionShape};
+pub(crate) use activation::Activation;
+pub(crate) use attention::{Attention, AttentionShape, Projections, ScoreRule};
 pub(crate) use kv_cache::{KvCache, LayerCache};
 pub(crate) use linear::{Linear, added_rows};
-pub(crate) use mlp::Mlp;
-pub(crate) use rms_norm::RmsNorm;
-pub(crate) use rotary::RotaryEmbedding;
+pub(crate) use mlp::{FeedForward, GateUp, GatedMlp};
+pub(crate) use moe::{SharedExpert, SparseMoe};
+pub(crate) use norm::{LayerNorm, Norm, RmsNorm};
+pub(crate) use rotary::{RotaryEmbedding, Rotation};

@@ -56,7 +56,10 @@ fn continue_greedily(
     counters: &mut TokenCounters,
 ) -> Result<(Vec<u32>, Finish), RunError> {
     let mut generated = Vec::new();
-    if limits.max_out_len == 0 {
+    // Learnt positions end; the last token generated needs none.
+    let room = model.most_positions().map_or(usize::MAX, |most| (most + 1).saturating_sub(prompt.len()));
+    let max_out_len = limits.max_out_len.min(room);
+    if max_out_len == 0 {
         return Ok((generated, Finish::Length));
     }
     let mut count = |rows: usize| {
@@ -65,7 +68,7 @@ fn continue_greedily(
         counters.padded += added_rows(rows as i64) as u64;
     };
     // The last token generated is never fed back.
-    let mut cache = model.cache(prompt.len() + limits.max_out_len - 1)?;
+    let mut cache = model.cache(prompt.len() + max_out_len - 1)?;
     count(prompt.len());
     let hidden = model.hidden(prompt, 0, Some(&mut cache))?;
     let mut next = most_probable(model, &hidden.f_narrow(0, prompt.len() as i64 - 1, 1)?)?;
@@ -84,7 +87,7 @@ fn continue_greedily(
                 break Finish::Stop;
             }
         }
-        if generated.len() == limits.max_out_len {
+        if generated.len() == max_out_len {
             break Finish::Length;
         }
         count(1);

@@ -5,8 +5,8 @@ use tch::{TchError, Tensor};
 
 /// A decoder-only language model. Batches do not exist here: one sequence at a time.
 pub(crate) trait CausalLm {
-    /// Final hidden states, `[tokens, hidden]`, of consecutive tokens of which the first stands at position `start`.
-    /// With a cache that already holds `start` tokens, exactly one token.
+    /// Final hidden states, `[tokens, hidden]`, of consecutive tokens of which the first stands at position `start`: after
+    /// the `start` tokens that the cache holds, when there is one.
     fn hidden(&mut self, tokens: &[u32], start: usize, cache: Option<&mut KvCache>) -> Result<Tensor, TchError>;
 
     /// Logits, `[rows, vocabulary]` in f32, of some rows of [`CausalLm::hidden`].
@@ -17,4 +17,7 @@ pub(crate) trait CausalLm {
 
     /// Entries of the vocabulary; every token must be below.
     fn vocabulary(&self) -> usize;
+
+    /// Most tokens of a sequence, where positions are learnt and end; `None` where any length can be computed.
+    fn most_positions(&self) -> Option<usize>;
 }

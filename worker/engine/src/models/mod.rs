@@ -1,7 +1,23 @@
 //! Model families: one file each, over shared blocks.
 
 mod causal_lm;
+mod decoder;
+mod gemma2;
+mod gpt2;
+mod gpt_neox;
+mod internlm2;
 mod llama;
+mod mistral;
+mod mixtral;
+mod opt;
+mod phi3;
+mod pre_norm;
+mod qwen2;
+mod qwen2_moe;
+mod qwen3;
+mod qwen3_moe;
+mod registry;
 
 pub(crate) use causal_lm::CausalLm;
-pub(crate) use llama::Llama;
+pub(crate) use decoder::{Decoder, Placement};
+pub(crate) use registry::Family;

@@ -1,11 +1,10 @@
-//! One memory-mapped safetensors file. What belongs to which model is `set`'s business.
+//! One memory-mapped file of weights. What belongs to which model is `set`'s business, the formats are their own files'.
 
-use crate::fault::file_fault;
+use super::stored::{Directory, StoredKind};
+use super::{safetensors_file, torch_file};
+use crate::fault::{device_fault, file_fault};
 use compass_common::engine::EngineFault;
 use memmap2::Mmap;
-use safetensors::SafeTensors;
-use safetensors::tensor::{Dtype, TensorInfo};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use tch::{Device, Kind, Tensor};
@@ -14,19 +13,18 @@ use tch::{Device, Kind, Tensor};
 pub(crate) struct MappedFile {
     path: PathBuf,
     map: Mmap,
-    /// Where the tensors' bytes begin: after the length and the header.
-    data_start: usize,
-    tensors: BTreeMap<String, TensorInfo>,
+    tensors: Directory,
 }
 
 impl MappedFile {
-    /// Maps `path` and reads its header.
+    /// Maps `path` and reads where its tensors stand: safetensors, or by its ending (`.bin`, `.pth`, `.pt`) what
+    /// `torch.save` wrote.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when the file is missing, cut short or no safetensors file.
+    /// [`EngineFault::Model`] when the file is missing, cut short or of another format.
     pub(crate) fn open(path: &Path) -> Result<Self, EngineFault> {
         let fault = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => file_fault(path, "no such weights file; only safetensors can be loaded"),
+            std::io::ErrorKind::NotFound => file_fault(path, "no such weights file (safetensors or pytorch_model.bin)"),
             _ => file_fault(path, error),
         };
         let file = File::open(path).map_err(fault)?;
@@ -39,15 +37,10 @@ impl MappedFile {
         if map.starts_with(b"version https://git-lfs") {
             return Err(file_fault(path, "this is a Git LFS pointer, not the weights; run `git lfs pull` there"));
         }
-        let (header, metadata) = SafeTensors::read_metadata(&map).map_err(|error| {
-            let size = map.len();
-            file_fault(
-                path,
-                format!("damaged or incomplete safetensors file of {size} bytes ({error}); fetch it again"),
-            )
-        })?;
-        let tensors = metadata.tensors().into_iter().map(|(name, info)| (name, info.clone())).collect();
-        Ok(Self { path: path.to_path_buf(), map, data_start: header + size_of::<u64>(), tensors })
+        let pickled = path.extension().is_some_and(|ending| ["bin", "pth", "pt"].iter().any(|&known| ending == known));
+        let tensors = if pickled { torch_file::directory(&map) } else { safetensors_file::directory(&map) };
+        let tensors = tensors.map_err(|what| file_fault(path, what))?;
+        Ok(Self { path: path.to_path_buf(), map, tensors })
     }
 
     /// The file's path, for messages.
@@ -61,14 +54,8 @@ impl MappedFile {
     }
 
     /// The stored shape of a tensor.
-    pub(crate) fn shape(&self, name: &str) -> Option<Vec<i64>> {
-        self.tensors.get(name).map(|info| info.shape.iter().map(|&size| size as i64).collect())
-    }
-
-    /// The stored bytes of a tensor.
-    pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
-        let (start, end) = self.tensors.get(name)?.data_offsets;
-        self.map.get(self.data_start + start..self.data_start + end)
+    pub(crate) fn shape(&self, name: &str) -> Option<&[i64]> {
+        self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
     }
 
     /// A tensor in the given kind on the given device. On the CPU, in the stored kind, it is the mapped file itself.
@@ -78,28 +65,28 @@ impl MappedFile {
     /// [`EngineFault::Device`] when libtorch cannot convert or move it.
     pub(crate) fn tensor(&self, name: &str, kind: Kind, device: Device) -> Result<Tensor, EngineFault> {
         let missing = || file_fault(&self.path, format!("tensor `{name}` is missing"));
-        let (info, bytes) = self.tensors.get(name).zip(self.bytes(name)).ok_or_else(missing)?;
-        let stored = match info.dtype {
-            Dtype::F32 => Kind::Float,
-            Dtype::F16 => Kind::Half,
-            Dtype::BF16 => Kind::BFloat16,
-            Dtype::F64 => Kind::Double,
-            other => {
-                let what = format!("tensor `{name}` is stored as {other:?}; supported are F64, F32, F16 and BF16");
+        let tensor = self.tensors.get(name).ok_or_else(missing)?;
+        let bytes = self.map.get(tensor.bytes.clone()).ok_or_else(missing)?;
+        let stored = match &tensor.kind {
+            StoredKind::Float(stored) => *stored,
+            StoredKind::Other(other) => {
+                let what = format!("tensor `{name}` is stored as {other}; supported are F64, F32, F16 and BF16");
                 return Err(file_fault(&self.path, what));
             }
         };
-        let shape = self.shape(name).unwrap_or_default();
-        let device_fault = |error: tch::TchError| crate::fault::device_fault(&error);
-        let aligned = bytes.as_ptr().addr().is_multiple_of(stored.elt_size_in_bytes());
-        if !aligned {
+        let convert = |tensor: Tensor| tensor.f_to_kind(kind)?.f_to_device(device);
+        let size = stored.elt_size_in_bytes();
+        if !bytes.as_ptr().addr().is_multiple_of(size) {
             // Copied by libtorch: vector loads on a misaligned address would fault.
-            let copy = Tensor::f_from_data_size(bytes, &shape, stored).map_err(device_fault)?;
-            return copy.f_to_kind(kind).and_then(|copy| copy.f_to_device(device)).map_err(device_fault);
+            let copy = Tensor::f_from_data_size(bytes, &[(bytes.len() / size) as i64], stored);
+            let copy = copy.and_then(|copy| copy.f_as_strided(&tensor.shape, &tensor.strides, None));
+            return copy.and_then(convert).map_err(|error| device_fault(&error));
         }
-        // SAFETY: `bytes` holds exactly shape x kind (checked by safetensors), is aligned for it, and outlives the tensor,
-        // since the model keeps its maps until its tensors are gone. Nothing writes to weights in place.
-        let mapped = unsafe { Tensor::f_from_blob(bytes.as_ptr(), &shape, &[], stored, Device::Cpu) };
-        mapped.and_then(|tensor| tensor.f_to_kind(kind)?.f_to_device(device)).map_err(device_fault)
+        // SAFETY: `bytes` holds every element that shape and strides reach (checked when the directory was read), is
+        // aligned for the kind, and outlives the tensor, since the model keeps its maps until its tensors are gone.
+        // Nothing writes to weights in place.
+        let mapped =
+            unsafe { Tensor::f_from_blob(bytes.as_ptr(), &tensor.shape, &tensor.strides, stored, Device::Cpu) };
+        mapped.and_then(convert).map_err(|error| device_fault(&error))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::MappedFile;
 use crate::config::read_json;
-use crate::fault::file_fault;
+use crate::fault::{device_fault, file_fault};
 use compass_common::engine::EngineFault;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,12 @@ pub(crate) struct Weights {
     /// Tensor name to position in `files`.
     places: BTreeMap<String, usize>,
     taken: BTreeSet<String>,
+    /// A prefix that the model's names have and this checkpoint's do not.
+    absent_prefix: Option<&'static str>,
     kind: Kind,
     device: Device,
+    /// What was passed over although it is not what it ought to be.
+    pub(crate) notes: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -26,22 +30,33 @@ struct ShardIndex {
     weight_map: BTreeMap<String, String>,
 }
 
-const SINGLE: &str = "model.safetensors";
-const INDEX: &str = "model.safetensors.index.json";
+/// The names that transformers looks for, in its order: safetensors first.
+const SINGLES: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
+
+/// What an index of shards has after the single file's name.
+const INDEX: &str = ".index.json";
 
 impl Weights {
-    /// Opens `model.safetensors`, or the shards that `model.safetensors.index.json` names.
+    /// Opens `model.safetensors`, or the shards that `model.safetensors.index.json` names, or the same of
+    /// `pytorch_model.bin`.
     ///
     /// # Errors
     /// [`EngineFault::Model`] when neither is there, or a file is damaged.
     pub(crate) fn open(directory: &Path, kind: Kind, device: Device) -> Result<Self, EngineFault> {
-        let index_path = directory.join(INDEX);
-        let single = directory.join(SINGLE);
-        let index: Option<ShardIndex> = if single.exists() { None } else { read_json(&index_path)? };
-        let (root, names) = match index {
-            None => (single, vec![SINGLE.to_owned()]),
-            Some(index) => (index_path, index.weight_map.into_values().collect::<BTreeSet<_>>().into_iter().collect()),
-        };
+        // When nothing is there, the first name is what is missing.
+        let (mut root, mut names) = (directory.join(SINGLES[0]), vec![SINGLES[0].to_owned()]);
+        for single in SINGLES {
+            if directory.join(single).exists() {
+                (root, names) = (directory.join(single), vec![single.to_owned()]);
+                break;
+            }
+            let path = directory.join(format!("{single}{INDEX}"));
+            if let Some(index) = read_json::<ShardIndex>(&path)? {
+                let shards: BTreeSet<String> = index.weight_map.into_values().collect();
+                (root, names) = (path, shards.into_iter().collect());
+                break;
+            }
+        }
         let files: Vec<MappedFile> =
             names.iter().map(|name| MappedFile::open(&directory.join(name))).collect::<Result<_, _>>()?;
         let mut places = BTreeMap::new();
@@ -52,7 +67,17 @@ impl Weights {
                 }
             }
         }
-        Ok(Self { root, files, places, taken: BTreeSet::new(), kind, device })
+        Ok(Self { root, files, places, taken: BTreeSet::new(), absent_prefix: None, kind, device, notes: Vec::new() })
+    }
+
+    /// Accepts names without `prefix`, if this checkpoint has none with it: it was saved from the model without its head.
+    pub(crate) fn allow_without(&mut self, prefix: &'static str) {
+        self.absent_prefix = (!self.places.keys().any(|name| name.starts_with(prefix))).then_some(prefix);
+    }
+
+    /// The name under which this checkpoint has what the model calls `name`.
+    fn stored_name<'a>(&self, name: &'a str) -> &'a str {
+        self.absent_prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
     }
 
     /// Takes a tensor, converted to the model's kind and device.
@@ -60,12 +85,13 @@ impl Weights {
     /// # Errors
     /// [`EngineFault::Model`] when it is missing or has another shape than config.json asks for.
     pub(crate) fn take(&mut self, name: &str, shape: &[i64]) -> Result<Tensor, EngineFault> {
+        let name = self.stored_name(name);
         let Some(file) = self.places.get(name).and_then(|&place| self.files.get(place)) else {
             let what = format!("tensor `{name}` {shape:?} is missing; config.json and weights do not belong together");
             return Err(file_fault(&self.root, what));
         };
         let stored = file.shape(name).unwrap_or_default();
-        if stored != shape {
+        if *stored != *shape {
             let what = format!("tensor `{name}` has shape {stored:?}, but config.json asks for {shape:?}");
             return Err(file_fault(file.path(), what));
         }
@@ -76,13 +102,25 @@ impl Weights {
 
     /// Passes over a tensor that a model has no use for, if it is there: a stored copy of something computed.
     pub(crate) fn skip(&mut self, name: &str) {
-        self.taken.insert(name.to_owned());
+        self.taken.insert(self.stored_name(name).to_owned());
     }
 
-    /// Whether two tensors are both there and hold different bytes.
-    pub(crate) fn differ(&self, one: &str, other: &str) -> bool {
-        let bytes = |name| self.places.get(name).and_then(|&place| self.files.get(place)).and_then(|f| f.bytes(name));
-        bytes(one).zip(bytes(other)).is_some_and(|(one, other)| one != other)
+    /// Passes over a tensor that ought to be a copy of `original`, which is used in its stead; notes it when it is not.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when the stored tensor cannot be read.
+    pub(crate) fn skip_copy(&mut self, name: &str, original: &Tensor) -> Result<(), EngineFault> {
+        let name = self.stored_name(name).to_owned();
+        if let Some(file) = self.places.get(&name).and_then(|&place| self.files.get(place)) {
+            let same = file.shape(&name).unwrap_or_default() == original.size()
+                && file.tensor(&name, self.kind, self.device)?.f_equal(original).map_err(|e| device_fault(&e))?;
+            if !same {
+                self.notes
+                    .push(format!("{name} differs from the embeddings and is not used: tie_word_embeddings is true"));
+            }
+            self.taken.insert(name);
+        }
+        Ok(())
     }
 
     /// The mapped files, to be kept as long as the tensors.

@@ -98,10 +98,10 @@ fn files_that_are_missing_or_malformed() {
 #[test]
 fn an_architecture_that_is_not_supported() {
     let said = fault(|path, model| {
-        model.config["architectures"] = json!(["GPT2LMHeadModel"]);
+        model.config["architectures"] = json!(["MambaForCausalLM"]);
         model.write_json(path);
     });
-    assert_names(&said, &["config.json", "GPT2LMHeadModel", "LlamaForCausalLM"]);
+    assert_names(&said, &["config.json", "MambaForCausalLM", "LlamaForCausalLM", "Qwen3MoeForCausalLM"]);
 }
 
 #[test]

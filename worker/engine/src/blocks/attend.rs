@@ -1,0 +1,144 @@
+//! Queries over keys and values: libtorch's fused kernel, in bands where a window slides, and single operations where
+//! scores are capped, which the kernel cannot do.
+
+use super::{ScoreRule, added_rows};
+use crate::reproducible::on_one_thread;
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Queries that share one mask: bounds what masks and explicit scores take of memory.
+const BAND: i64 = 1024;
+
+/// The fused kernel takes keys in blocks of so many. Keys are left out by whole blocks, so that the others are met in the
+/// blocks in which the whole would meet them.
+const KEY_BLOCK: i64 = 512;
+
+/// `queries`, `[1, heads, rows, head_dim]`, belong to the last rows of `keys` and `values`, `[1, kv_heads, length,
+/// head_dim]`. Returns `[1, heads, rows, head_dim]`.
+pub(super) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, rule: &ScoreRule) -> Result<Tensor, TchError> {
+    let (_, _, rows, head_dim) = queries.size4()?;
+    let (_, _, length, _) = keys.size4()?;
+    let scale = rule.scale.unwrap_or((head_dim as f64).powf(-0.5));
+    if rule.softcap.is_none() {
+        let seen = rule.window.map_or(length, |window| window.min(length));
+        if rows == 1 {
+            let (keys, values) = (keys.f_narrow(2, length - seen, seen)?, values.f_narrow(2, length - seen, seen)?);
+            return fused(queries, &keys, &values, None, false, scale);
+        }
+        if rows == length && seen == length {
+            return fused(queries, keys, values, None, true, scale);
+        }
+    }
+    let past = length - rows;
+    let bands = (0..rows).step_by(BAND as usize).map(|first| {
+        let count = BAND.min(rows - first);
+        let (from, to) = (past + first, past + first + count);
+        let oldest = rule.window.map_or(0, |window| (from - window + 1).max(0)) / KEY_BLOCK * KEY_BLOCK;
+        let queries = queries.f_narrow(2, first, count)?;
+        let keys = repeated(&keys.f_narrow(2, oldest, to - oldest)?, &queries)?;
+        let values = repeated(&values.f_narrow(2, oldest, to - oldest)?, &queries)?;
+        let visible = mask(from..to, oldest..to, rule.window, queries.device())?;
+        match rule.softcap {
+            None => fused(&queries, &keys, &values, Some(&visible), false, scale),
+            Some(cap) => capped(&queries, &keys, &values, &visible, scale, cap),
+        }
+    });
+    Tensor::f_cat(&bands.collect::<Result<Vec<_>, TchError>>()?, 2)
+}
+
+fn fused(
+    queries: &Tensor,
+    keys: &Tensor,
+    values: &Tensor,
+    mask: Option<&Tensor>,
+    causal: bool,
+    scale: f64,
+) -> Result<Tensor, TchError> {
+    let grouped = queries.size().get(1) != keys.size().get(1);
+    Tensor::f_scaled_dot_product_attention(queries, keys, values, mask, 0.0, causal, scale, grouped)
+}
+
+/// transformers' `eager_attention_forward` with a soft cap (Gemma 2).
+fn capped(
+    queries: &Tensor,
+    keys: &Tensor,
+    values: &Tensor,
+    visible: &Tensor,
+    scale: f64,
+    cap: f64,
+) -> Result<Tensor, TchError> {
+    let (_, _, rows, _) = queries.size4()?;
+    // Matrix products of few rows take other kernels, as in `Linear`.
+    let added = added_rows(rows);
+    let queries = queries.f_constant_pad_nd([0, 0, 0, added])?;
+    let scores = queries.f_matmul(&keys.f_transpose(2, 3)?)?.f_mul_scalar(scale)?.f_div_scalar(cap)?;
+    let scores = on_one_thread(scores.numel(), || scores.f_tanh())?.f_mul_scalar(cap)?;
+    let hidden = visible.f_constant_pad_nd([0, 0, 0, added])?.f_logical_not()?;
+    // The lowest finite number rather than minus infinity: the rows added see nothing, and must not become NaN.
+    let scores = scores.f_to_kind(Kind::Float)?.f_masked_fill(&hidden, f64::from(f32::MIN))?;
+    let weights = scores.f_softmax(-1, Kind::Float)?.f_to_kind(queries.kind())?;
+    weights.f_matmul(values)?.f_narrow(2, 0, rows)
+}
+
+/// Keys or values of each group, once for each of its queries' heads.
+fn repeated(x: &Tensor, queries: &Tensor) -> Result<Tensor, TchError> {
+    let (_, heads, _, _) = queries.size4()?;
+    let (_, kv_heads, length, width) = x.size4()?;
+    if heads == kv_heads {
+        return Ok(x.shallow_clone());
+    }
+    let groups = heads / kv_heads;
+    x.f_unsqueeze(2)?.f_expand([1, kv_heads, groups, length, width], false)?.f_reshape([1, heads, length, width])
+}
+
+/// Which of the keys at positions `seen` each query at positions `asking` may see: `[queries, keys]` of booleans.
+fn mask(
+    asking: std::ops::Range<i64>,
+    seen: std::ops::Range<i64>,
+    window: Option<i64>,
+    device: Device,
+) -> Result<Tensor, TchError> {
+    let positions = |range: std::ops::Range<i64>| Tensor::f_arange_start(range.start, range.end, (Kind::Int64, device));
+    let (asking, seen) = (positions(asking)?.f_unsqueeze(1)?, positions(seen)?.f_unsqueeze(0)?);
+    let causal = seen.f_le_tensor(&asking)?;
+    match window {
+        None => Ok(causal),
+        Some(window) => causal.f_logical_and(&seen.f_gt_tensor(&asking.f_sub_scalar(window)?)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Softmax over what each query may see, written out in f64.
+    fn by_hand(queries: &Tensor, keys: &Tensor, values: &Tensor, rule: &ScoreRule) -> Tensor {
+        let wide = |x: &Tensor| x.to_kind(Kind::Double);
+        let (_, _, rows, head_dim) = queries.size4().unwrap();
+        let (_, _, length, _) = keys.size4().unwrap();
+        let (keys, values) = (wide(&repeated(keys, queries).unwrap()), wide(&repeated(values, queries).unwrap()));
+        let mut scores = wide(queries).matmul(&keys.transpose(2, 3)) * (head_dim as f64).powf(-0.5);
+        if let Some(cap) = rule.softcap {
+            scores = (scores / cap).tanh() * cap;
+        }
+        let visible = mask(length - rows..length, 0..length, rule.window, Device::Cpu).unwrap();
+        scores.masked_fill(&visible.logical_not(), f64::NEG_INFINITY).softmax(-1, Kind::Double).matmul(&values)
+    }
+
+    #[test]
+    fn every_path_is_the_softmax_over_what_a_query_sees() {
+        assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
+        tch::manual_seed(7);
+        let random = |heads, rows| Tensor::randn([1, heads, rows, 8], (Kind::Float, Device::Cpu));
+        for (length, rows) in [(1, 1), (40, 40), (40, 1), (40, 7), (1500, 1500), (1500, 1030)] {
+            let (queries, keys, values) = (random(4, rows), random(2, length), random(2, length));
+            for window in [None, Some(1), Some(13), Some(40), Some(900)] {
+                for softcap in [None, Some(1.5)] {
+                    let rule = ScoreRule { scale: None, window, softcap };
+                    let got = attend(&queries, &keys, &values, &rule).unwrap().to_kind(Kind::Double);
+                    let off = (got - by_hand(&queries, &keys, &values, &rule)).abs().max().double_value(&[]);
+                    assert!(off < 2e-6, "{rows} of {length}, {rule:?}: {off}");
+                }
+            }
+        }
+    }
+}

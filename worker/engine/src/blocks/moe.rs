@@ -1,0 +1,52 @@
+//! Sparse mixture of experts (Shazeer et al. 2017): each row goes through the few experts that its router prefers.
+
+use super::{GatedMlp, Linear};
+use tch::{Kind, TchError, Tensor};
+
+/// Experts, the router over them, and for some families one expert that every row goes through.
+pub(crate) struct SparseMoe {
+    /// The router: `[hidden]` to one score per expert.
+    pub(crate) gate: Linear,
+    pub(crate) experts: Vec<GatedMlp>,
+    /// Experts per row.
+    pub(crate) top_k: i64,
+    /// Whether the weights of the experts chosen are scaled to sum to one.
+    pub(crate) normalise: bool,
+    pub(crate) shared: Option<SharedExpert>,
+}
+
+/// The expert of every row, weighted by a gate of its own.
+pub(crate) struct SharedExpert {
+    pub(crate) mlp: GatedMlp,
+    /// `[hidden]` to one number.
+    pub(crate) gate: Linear,
+}
+
+impl SparseMoe {
+    /// `[rows, hidden]` to the same. Experts are added to a row in the order of their numbers, so that its bits do not
+    /// depend on which experts other rows chose.
+    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let scores = self.gate.forward(x)?.f_softmax(-1, Kind::Float)?;
+        let (mut shares, chosen) = scores.f_topk(self.top_k, -1, true, true)?;
+        if self.normalise {
+            shares = shares.f_div(&shares.f_sum_dim_intlist([-1i64].as_slice(), true, Kind::Float)?)?;
+        }
+        let shares = shares.f_to_kind(x.kind())?;
+        let mut mixed = x.f_zeros_like()?;
+        for (number, expert) in self.experts.iter().enumerate() {
+            // Pairs of a row and the rank at which it chose this expert.
+            let places = chosen.f_eq(number as i64)?.f_nonzero()?;
+            if places.size().first() == Some(&0) {
+                continue;
+            }
+            let (rows, ranks) = (places.f_select(1, 0)?, places.f_select(1, 1)?);
+            let share = shares.f_index(&[Some(&rows), Some(&ranks)])?.f_unsqueeze(1)?;
+            let output = expert.forward(&x.f_index_select(0, &rows)?)?.f_mul(&share)?;
+            mixed = mixed.f_index_add_(0, &rows, &output)?;
+        }
+        match &self.shared {
+            None => Ok(mixed),
+            Some(SharedExpert { mlp, gate }) => mixed.f_add(&gate.forward(x)?.f_sigmoid()?.f_mul(&mlp.forward(x)?)?),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The two files themselves: which architecture, what ends a text, and the keys that a family then reads for itself.
+
+use crate::fault::file_fault;
+use compass_common::engine::EngineFault;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What every family has in common, and the whole of config.json for the family's own keys.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelConfig {
+    path: PathBuf,
+    keys: Value,
+    /// As config.json lists them; usually one.
+    pub(crate) architectures: Vec<String>,
+    pub(crate) model_type: Option<String>,
+    /// Absent when config.json does not say.
+    pub(crate) max_position_embeddings: Option<u32>,
+    pub(crate) bos_token_id: Option<u32>,
+    /// Of config.json and generation_config.json together.
+    pub(crate) eos_token_ids: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct RawConfig {
+    architectures: Option<Vec<String>>,
+    model_type: Option<String>,
+    max_position_embeddings: Option<u32>,
+    /// GPT-2's word for it.
+    n_positions: Option<u32>,
+    quantization_config: Option<Value>,
+    bos_token_id: Option<Value>,
+    eos_token_id: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct RawGenerationConfig {
+    eos_token_id: Option<Value>,
+}
+
+/// One id or a list of ids: both spellings occur in the wild.
+fn token_ids(value: Option<Value>, key: &str) -> Result<Vec<u32>, String> {
+    let ids = match value {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(ids)) => ids,
+        Some(one) => vec![one],
+    };
+    let read = |id: &Value| id.as_u64().and_then(|id| u32::try_from(id).ok());
+    ids.iter().map(|id| read(id).ok_or_else(|| format!("`{key}` holds {id}, which is no token id"))).collect()
+}
+
+/// Reads a JSON file; `None` when it does not exist.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineFault> {
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+            file_fault(path, format!("not as expected: {error}; fetch the file again, or correct it"))
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(file_fault(path, error)),
+    }
+}
+
+impl ModelConfig {
+    /// Reads the two files of `directory`; generation_config.json may be missing.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when config.json is missing, malformed, or names quantised weights.
+    pub(crate) fn read(directory: &Path) -> Result<Self, EngineFault> {
+        let path = directory.join("config.json");
+        let keys: Value = read_json(&path)?
+            .ok_or_else(|| file_fault(&path, "no such file: `path` must name a Hugging Face model directory"))?;
+        let mut config = Self::from_json(path, keys)?;
+        let path = directory.join("generation_config.json");
+        let generation: Option<RawGenerationConfig> = read_json(&path)?;
+        let more = generation.and_then(|generation| generation.eos_token_id);
+        config.eos_token_ids.extend(token_ids(more, "eos_token_id").map_err(|what| file_fault(&path, what))?);
+        Ok(config)
+    }
+
+    /// The common keys of `keys`, which `path` is said to hold.
+    ///
+    /// # Errors
+    /// As [`ModelConfig::read`].
+    pub(crate) fn from_json(path: PathBuf, keys: Value) -> Result<Self, EngineFault> {
+        let raw = RawConfig::deserialize(&keys).map_err(|error| file_fault(&path, error))?;
+        if raw.quantization_config.is_some() {
+            let what = "quantised weights (quantization_config) are not supported; use the original checkpoint";
+            return Err(file_fault(&path, what));
+        }
+        let bos = token_ids(raw.bos_token_id, "bos_token_id").map_err(|what| file_fault(&path, what))?;
+        let eos_token_ids = token_ids(raw.eos_token_id, "eos_token_id").map_err(|what| file_fault(&path, what))?;
+        Ok(Self {
+            path,
+            keys,
+            architectures: raw.architectures.unwrap_or_default(),
+            model_type: raw.model_type,
+            max_position_embeddings: raw.max_position_embeddings.or(raw.n_positions),
+            bos_token_id: bos.first().copied(),
+            eos_token_ids,
+        })
+    }
+
+    /// The keys that a family asks for, by the names of the fields of `T`.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] naming the key that is missing or of another type.
+    pub(crate) fn keys<T: DeserializeOwned>(&self) -> Result<T, EngineFault> {
+        T::deserialize(&self.keys).map_err(|error| self.fault(error))
+    }
+
+    /// An error about config.json.
+    pub(crate) fn fault(&self, what: impl std::fmt::Display) -> EngineFault {
+        file_fault(&self.path, what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn ids_come_as_one_or_as_a_list() {
+        let eos = |keys: Value| ModelConfig::from_json("config.json".into(), keys).map(|config| config.eos_token_ids);
+        assert_eq!(eos(json!({"eos_token_id": 2})).unwrap(), [2]);
+        assert_eq!(eos(json!({"eos_token_id": [3, 4]})).unwrap(), [3, 4]);
+        assert!(eos(json!({"eos_token_id": null})).unwrap().is_empty());
+        assert!(eos(json!({"eos_token_id": "x"})).unwrap_err().to_string().contains("`eos_token_id`"));
+    }
+
+    #[test]
+    fn quantised_weights_are_refused() {
+        let keys = json!({"quantization_config": {"bits": 4}});
+        let said = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
+        assert!(said.contains("config.json") && said.contains("quantization_config"), "{said}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Mistral (Jiang et al. 2023): Llama with a sliding window.
+
+use super::decoder::{Decoder, Placement};
+use super::pre_norm;
+use crate::blocks::ScoreRule;
+use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::weights::Weights;
+use compass_common::engine::EngineFault;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Keys {
+    /// `null` is no window; absent is that of the first Mistral.
+    #[serde(default = "first_window")]
+    sliding_window: Option<i64>,
+}
+
+fn first_window() -> Option<i64> {
+    Some(4096)
+}
+
+/// Takes every tensor from `weights`.
+///
+/// # Errors
+/// [`EngineFault::Model`] when weights and configuration do not belong together.
+pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
+    let shape = LlamaShape::read(config, &LlamaDefaults::default())?;
+    let keys: Keys = config.keys()?;
+    let rule = ScoreRule { window: keys.sliding_window, ..ScoreRule::default() };
+    pre_norm::load(&shape, weights, to, |_, at, weights| {
+        let self_attn = pre_norm::attention(&shape, weights, at, (false, false), rule)?;
+        let mlp = pre_norm::dense_mlp(&shape, weights, at)?;
+        pre_norm::layer(&shape, weights, at, self_attn, mlp)
+    })
+}

@@ -1,0 +1,44 @@
+//! Mixtral (Jiang et al. 2024): Mistral with a sparse mixture of experts in every layer.
+
+use super::decoder::{Decoder, Placement};
+use super::pre_norm::{self, Mlp};
+use crate::blocks::{GatedMlp, Linear, ScoreRule, SparseMoe};
+use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
+use crate::weights::Weights;
+use compass_common::engine::EngineFault;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Keys {
+    sliding_window: Option<i64>,
+    num_local_experts: i64,
+    num_experts_per_tok: i64,
+}
+
+/// Takes every tensor from `weights`.
+///
+/// # Errors
+/// [`EngineFault::Model`] when weights and configuration do not belong together.
+pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
+    let defaults = LlamaDefaults { rms_norm_eps: 1e-5, rope_theta: 1e6, ..LlamaDefaults::default() };
+    let shape = LlamaShape::read(config, &defaults)?;
+    let keys: Keys = config.keys()?;
+    let rule = ScoreRule { window: keys.sliding_window, ..ScoreRule::default() };
+    pre_norm::load(&shape, weights, to, |_, at, weights| {
+        let self_attn = pre_norm::attention(&shape, weights, at, (false, false), rule)?;
+        let mlp = experts(&shape, &keys, weights, &format!("{at}.block_sparse_moe"))?;
+        pre_norm::layer(&shape, weights, at, self_attn, Mlp::Sparse(mlp))
+    })
+}
+
+fn experts(shape: &LlamaShape, keys: &Keys, weights: &mut Weights, at: &str) -> Result<SparseMoe, EngineFault> {
+    let (hidden, inner) = (shape.hidden_size, shape.intermediate_size);
+    let gate = Linear::load(weights, &format!("{at}.gate"), (keys.num_local_experts, hidden), false)?;
+    let experts = (0..keys.num_local_experts).map(|number| {
+        let mut linear = |name, size| Linear::load(weights, &format!("{at}.experts.{number}.{name}"), size, false);
+        let (gate, up) = (linear("w1", (inner, hidden))?, linear("w3", (inner, hidden))?);
+        Ok::<_, EngineFault>(GatedMlp::new(gate, up, linear("w2", (hidden, inner))?, shape.activation))
+    });
+    let experts = experts.collect::<Result<_, _>>()?;
+    Ok(SparseMoe { gate, experts, top_k: keys.num_experts_per_tok, normalise: true, shared: None })
+}

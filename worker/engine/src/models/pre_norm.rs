@@ -1,0 +1,148 @@
+//! Llama's manner of building a layer and a model, which most families share: normalise before each half of a layer, add
+//! its result, and the tensors' names of transformers' `LlamaForCausalLM`.
+
+use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
+use crate::blocks::{
+    Attention, GatedMlp, LayerCache, Linear, Norm, Projections, RmsNorm, Rotation, ScoreRule, SparseMoe,
+};
+use crate::config::LlamaShape;
+use crate::weights::Weights;
+use compass_common::engine::EngineFault;
+use tch::{TchError, Tensor};
+
+/// `x + attention(norm(x))`, then `x + feed_forward(norm(x))`.
+pub(crate) struct PreNormLayer {
+    pub(crate) input_layernorm: RmsNorm,
+    pub(crate) self_attn: Attention,
+    pub(crate) post_attention_layernorm: RmsNorm,
+    pub(crate) mlp: Mlp,
+}
+
+/// The second half of a layer.
+pub(crate) enum Mlp {
+    Dense(GatedMlp),
+    Sparse(SparseMoe),
+}
+
+impl Mlp {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        match self {
+            Self::Dense(mlp) => mlp.forward(x),
+            Self::Sparse(moe) => moe.forward(x),
+        }
+    }
+}
+
+impl DecoderLayer for PreNormLayer {
+    fn forward(
+        &self,
+        x: &Tensor,
+        rotation: Option<&Rotation>,
+        cache: Option<&mut LayerCache>,
+    ) -> Result<Tensor, TchError> {
+        let x = x.f_add(&self.self_attn.forward(&self.input_layernorm.forward(x)?, rotation, cache)?)?;
+        x.f_add(&self.mlp.forward(&self.post_attention_layernorm.forward(&x)?)?)
+    }
+}
+
+/// The frame around the layers under Llama's names; `layer` loads one of them, from the names that begin with its second
+/// argument.
+pub(crate) fn load(
+    shape: &LlamaShape,
+    weights: &mut Weights,
+    to: Placement,
+    mut layer: impl FnMut(usize, &str, &mut Weights) -> Result<PreNormLayer, EngineFault>,
+) -> Result<Decoder, EngineFault> {
+    weights.allow_without("model.");
+    let embed_tokens = weights.take("model.embed_tokens.weight", &[shape.vocab_size, shape.hidden_size])?;
+    let layers = (0..shape.layers).map(|number| {
+        let layer = layer(number, &format!("model.layers.{number}"), weights)?;
+        Ok::<Box<dyn DecoderLayer>, EngineFault>(Box::new(layer))
+    });
+    let layers = layers.collect::<Result<_, _>>()?;
+    let norm = RmsNorm::load(weights, "model.norm", shape.hidden_size, shape.rms_norm_eps)?;
+    let lm_head = lm_head(weights, "lm_head", &embed_tokens, shape.tie_word_embeddings)?;
+    Ok(Decoder {
+        embed_tokens,
+        embed_scale: None,
+        project_in: None,
+        project_out: None,
+        positions: Positions::rotary(&shape.rope, &to)?,
+        layers,
+        norm: Some(Norm::Rms(norm)),
+        lm_head,
+        final_softcap: None,
+        kv_heads: shape.attention.kv_heads,
+        head_dim: shape.attention.head_dim,
+        placement: to,
+        _files: Vec::new(),
+    })
+}
+
+/// A layer of Llama's two norms around the two halves given.
+pub(crate) fn layer(
+    shape: &LlamaShape,
+    weights: &mut Weights,
+    at: &str,
+    self_attn: Attention,
+    mlp: Mlp,
+) -> Result<PreNormLayer, EngineFault> {
+    let mut norm = |name: &str| RmsNorm::load(weights, &format!("{at}.{name}"), shape.hidden_size, shape.rms_norm_eps);
+    Ok(PreNormLayer {
+        input_layernorm: norm("input_layernorm")?,
+        self_attn,
+        post_attention_layernorm: norm("post_attention_layernorm")?,
+        mlp,
+    })
+}
+
+/// Attention of four matrices; biases on the first three and on the last as said.
+pub(crate) fn attention(
+    shape: &LlamaShape,
+    weights: &mut Weights,
+    at: &str,
+    (qkv_bias, o_bias): (bool, bool),
+    rule: ScoreRule,
+) -> Result<Attention, EngineFault> {
+    let (hidden, heads) = (shape.hidden_size, shape.attention);
+    let mut linear = |name: &str, size, biased| Linear::load(weights, &format!("{at}.self_attn.{name}"), size, biased);
+    Ok(Attention {
+        shape: heads,
+        projections: Projections::Separate {
+            q_proj: linear("q_proj", (heads.q_width(), hidden), qkv_bias)?,
+            k_proj: linear("k_proj", (heads.kv_width(), hidden), qkv_bias)?,
+            v_proj: linear("v_proj", (heads.kv_width(), hidden), qkv_bias)?,
+        },
+        qk_norm: None,
+        query_scale: None,
+        rule,
+        o_proj: linear("o_proj", (hidden, heads.q_width()), o_bias)?,
+    })
+}
+
+/// Norms of queries and keys over their heads.
+pub(crate) fn qk_norm(shape: &LlamaShape, weights: &mut Weights, at: &str) -> Result<(RmsNorm, RmsNorm), EngineFault> {
+    let mut norm = |name: &str| {
+        RmsNorm::load(weights, &format!("{at}.self_attn.{name}"), shape.attention.head_dim, shape.rms_norm_eps)
+    };
+    Ok((norm("q_norm")?, norm("k_norm")?))
+}
+
+/// A gated feed-forward layer of three matrices under `at`, `width` wide inside.
+pub(crate) fn gated_mlp(
+    shape: &LlamaShape,
+    weights: &mut Weights,
+    at: &str,
+    width: i64,
+    biased: bool,
+) -> Result<GatedMlp, EngineFault> {
+    let mut linear = |name: &str, size| Linear::load(weights, &format!("{at}.{name}"), size, biased);
+    let gate_proj = linear("gate_proj", (width, shape.hidden_size))?;
+    let up_proj = linear("up_proj", (width, shape.hidden_size))?;
+    Ok(GatedMlp::new(gate_proj, up_proj, linear("down_proj", (shape.hidden_size, width))?, shape.activation))
+}
+
+/// The usual feed-forward layer: `<at>.mlp`, dense, without biases.
+pub(crate) fn dense_mlp(shape: &LlamaShape, weights: &mut Weights, at: &str) -> Result<Mlp, EngineFault> {
+    gated_mlp(shape, weights, &format!("{at}.mlp"), shape.intermediate_size, false).map(Mlp::Dense)
+}

@@ -1,0 +1,100 @@
+//! Which family a config.json asks for.
+
+use super::{
+    Decoder, Placement, gemma2, gpt_neox, gpt2, internlm2, llama, mistral, mixtral, opt, phi3, qwen2, qwen2_moe, qwen3,
+    qwen3_moe,
+};
+use crate::config::ModelConfig;
+use crate::weights::Weights;
+use compass_common::engine::EngineFault;
+
+/// A family under the two names that config.json gives it.
+pub(crate) struct Family {
+    architecture: &'static str,
+    model_type: &'static str,
+    load: fn(&ModelConfig, &mut Weights, Placement) -> Result<Decoder, EngineFault>,
+}
+
+const FAMILIES: &[Family] = &[
+    Family { architecture: "LlamaForCausalLM", model_type: "llama", load: llama::load },
+    Family { architecture: "MistralForCausalLM", model_type: "mistral", load: mistral::load },
+    Family { architecture: "Qwen2ForCausalLM", model_type: "qwen2", load: qwen2::load },
+    Family { architecture: "Qwen3ForCausalLM", model_type: "qwen3", load: qwen3::load },
+    Family { architecture: "InternLM2ForCausalLM", model_type: "internlm2", load: internlm2::load },
+    Family { architecture: "Gemma2ForCausalLM", model_type: "gemma2", load: gemma2::load },
+    Family { architecture: "Phi3ForCausalLM", model_type: "phi3", load: phi3::load },
+    Family { architecture: "GPT2LMHeadModel", model_type: "gpt2", load: gpt2::load },
+    Family { architecture: "GPTNeoXForCausalLM", model_type: "gpt_neox", load: gpt_neox::load },
+    Family { architecture: "OPTForCausalLM", model_type: "opt", load: opt::load },
+    Family { architecture: "MixtralForCausalLM", model_type: "mixtral", load: mixtral::load },
+    Family { architecture: "Qwen2MoeForCausalLM", model_type: "qwen2_moe", load: qwen2_moe::load },
+    Family { architecture: "Qwen3MoeForCausalLM", model_type: "qwen3_moe", load: qwen3_moe::load },
+];
+
+impl Family {
+    /// The family of the first architecture that is known; without any architecture, or with only a headless one such as
+    /// `LlamaModel`, that of `model_type`, by which transformers' `AutoModelForCausalLM` goes.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] naming what is asked for and what is supported.
+    pub(crate) fn of(config: &ModelConfig) -> Result<&'static Self, EngineFault> {
+        let by_name = |name: &String| FAMILIES.iter().find(|family| family.architecture == name);
+        if let Some(family) = config.architectures.iter().find_map(by_name) {
+            return Ok(family);
+        }
+        let kind = config.model_type.as_deref();
+        if config.architectures.iter().all(|name| name.ends_with("Model"))
+            && let Some(family) = FAMILIES.iter().find(|family| Some(family.model_type) == kind)
+        {
+            return Ok(family);
+        }
+        let named = config.architectures.first().map(String::as_str).or(kind).unwrap_or("(none named)");
+        let known: Vec<&str> = FAMILIES.iter().map(|family| family.architecture).collect();
+        Err(config.fault(format!("architecture {named} is not supported; supported are: {}", known.join(", "))))
+    }
+
+    /// Loads a model, and checks that `weights` hold nothing else. `notes` receives what was passed over.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when weights and configuration do not belong together, [`EngineFault::Device`] when they
+    /// cannot be moved to their device.
+    pub(crate) fn load(
+        &self,
+        config: &ModelConfig,
+        mut weights: Weights,
+        to: Placement,
+        notes: &mut Vec<String>,
+    ) -> Result<Decoder, EngineFault> {
+        let decoder = (self.load)(config, &mut weights, to)?;
+        notes.append(&mut weights.notes);
+        Ok(Decoder { _files: weights.finish()?, ..decoder })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn family(keys: Value) -> Result<&'static str, String> {
+        let config = ModelConfig::from_json("config.json".into(), keys).unwrap();
+        Family::of(&config).map(|family| family.model_type).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn by_architecture_then_by_type() {
+        assert_eq!(family(json!({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen2"})), Ok("qwen3"));
+        assert_eq!(family(json!({"model_type": "opt"})), Ok("opt"));
+        assert_eq!(family(json!({"architectures": ["GPT2Model"], "model_type": "gpt2"})), Ok("gpt2"));
+        for keys in [
+            json!({"architectures": ["MambaForCausalLM"], "model_type": "llama"}),
+            json!({"model_type": "mamba"}),
+            json!({}),
+        ] {
+            let said = family(keys).unwrap_err();
+            for family in FAMILIES {
+                assert!(said.contains(family.architecture), "{said}");
+            }
+        }
+    }
+}

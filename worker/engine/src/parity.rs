@@ -1,0 +1,76 @@
+//! Logits of a model on token ids, without tokenizer, prompts or samples: what is compared with other implementations.
+
+use crate::config::ModelConfig;
+use crate::device::{DeviceChoice, resolve};
+use crate::fault::device_fault;
+use crate::load::load_model;
+use crate::models::CausalLm;
+use crate::reproducible::make_mkl_reproducible;
+use compass_common::engine::EngineFault;
+use compass_common::plan::Dtype;
+use std::path::Path;
+use tch::{TchError, Tensor};
+
+/// A model to look into. It must stay on the thread that loaded it.
+pub struct ParityModel {
+    model: Box<dyn CausalLm>,
+}
+
+impl ParityModel {
+    /// Loads the model in `directory`; the calling thread's number of libtorch threads becomes `threads` (at least 1).
+    ///
+    /// # Errors
+    /// As [`crate::load`].
+    pub fn load(directory: &Path, dtype: Dtype, device: &DeviceChoice, threads: u32) -> Result<Self, EngineFault> {
+        tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
+        let _no_grad = tch::no_grad_guard();
+        let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
+        let config = ModelConfig::read(directory)?;
+        let model = load_model(directory, &config, dtype, resolve(*device)?, 64, &mut notes)?;
+        for note in notes {
+            tracing::warn!(note, "the model's files ask for what is not obeyed");
+        }
+        Ok(Self { model })
+    }
+
+    /// Entries of the vocabulary; every token must be below.
+    pub fn vocabulary(&self) -> usize {
+        self.model.vocabulary()
+    }
+
+    /// Logits at every position of `tokens`, computed at once: `[tokens, vocabulary]`, row after row.
+    ///
+    /// # Errors
+    /// [`EngineFault::Device`] when libtorch fails, as it does for a token beyond the vocabulary.
+    pub fn prefill(&mut self, tokens: &[u32]) -> Result<Vec<f32>, EngineFault> {
+        let _no_grad = tch::no_grad_guard();
+        let hidden = self.model.hidden(tokens, 0, None);
+        hidden.and_then(|hidden| row_after_row(&self.model.logits(&hidden)?)).map_err(|error| device_fault(&error))
+    }
+
+    /// The same logits, with the first `prompt` tokens (at least 1) computed at once and the others one by one over a
+    /// cache.
+    ///
+    /// # Errors
+    /// As [`ParityModel::prefill`].
+    pub fn decode(&mut self, tokens: &[u32], prompt: usize) -> Result<Vec<f32>, EngineFault> {
+        let _no_grad = tch::no_grad_guard();
+        self.step_by_step(tokens, prompt.clamp(1, tokens.len().max(1))).map_err(|error| device_fault(&error))
+    }
+
+    fn step_by_step(&mut self, tokens: &[u32], prompt: usize) -> Result<Vec<f32>, TchError> {
+        let mut cache = self.model.cache(tokens.len())?;
+        let (first, others) = tokens.split_at(prompt.min(tokens.len()));
+        let hidden = self.model.hidden(first, 0, Some(&mut cache))?;
+        let mut logits = row_after_row(&self.model.logits(&hidden)?)?;
+        for (step, token) in others.iter().enumerate() {
+            let hidden = self.model.hidden(&[*token], prompt + step, Some(&mut cache))?;
+            logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
+        }
+        Ok(logits)
+    }
+}
+
+fn row_after_row(logits: &Tensor) -> Result<Vec<f32>, TchError> {
+    Vec::<f32>::try_from(&logits.f_reshape([-1])?)
+}

@@ -1,0 +1,388 @@
+//! Reads the pickles that `torch.save` writes of a state dict, and executes nothing: the few names that occur in them are
+//! known here, and any other is an error that names it.
+
+/// What a pickle builds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    /// Tuples and lists.
+    Sequence(Vec<Value>),
+    /// Dictionaries, ordered or not.
+    Pairs(Vec<(Value, Value)>),
+    /// A class or function that is known.
+    Name(Name),
+    /// What a persistent id says of a storage.
+    Storage(Storage),
+    Tensor(PickledTensor),
+}
+
+/// The names that a state dict refers to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Name {
+    OrderedDict,
+    RebuildTensor,
+    RebuildParameter,
+    /// torch's class for storages of a kind, such as `FloatStorage`.
+    StorageClass(String),
+}
+
+/// A run of numbers, kept elsewhere under a key.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Storage {
+    pub(super) class: String,
+    pub(super) key: String,
+    pub(super) elements: i64,
+}
+
+/// A view of a storage, in elements.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PickledTensor {
+    pub(super) storage: Storage,
+    pub(super) offset: i64,
+    pub(super) shape: Vec<i64>,
+    pub(super) strides: Vec<i64>,
+}
+
+/// Reads the pickle at the start of `bytes`; returns what it builds, and its length.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(super) fn read(bytes: &[u8]) -> Result<(Value, usize), String> {
+    let mut machine = Machine { bytes, at: 0, stack: Vec::new(), marks: Vec::new(), memo: Vec::new() };
+    loop {
+        if let Some(value) = machine.step()? {
+            return Ok((value, machine.at));
+        }
+    }
+}
+
+/// Pickle's stack machine (Python's `pickletools` describes every instruction).
+struct Machine<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    stack: Vec<Value>,
+    /// Heights of the stack.
+    marks: Vec<usize>,
+    memo: Vec<Option<Value>>,
+}
+
+impl<'a> Machine<'a> {
+    /// One instruction; the value when it was the last.
+    fn step(&mut self) -> Result<Option<Value>, String> {
+        match self.byte()? {
+            b'.' => return self.pop().map(Some),
+            0x80 => {
+                self.byte()?;
+            }
+            0x95 => {
+                self.take(8)?;
+            }
+            b'(' => self.marks.push(self.stack.len()),
+            b'N' => self.stack.push(Value::None),
+            0x88 => self.stack.push(Value::Bool(true)),
+            0x89 => self.stack.push(Value::Bool(false)),
+            b'J' => {
+                let value = i32::from_le_bytes(self.array()?);
+                self.stack.push(Value::Int(i64::from(value)));
+            }
+            b'K' => {
+                let value = self.byte()?;
+                self.stack.push(Value::Int(i64::from(value)));
+            }
+            b'M' => {
+                let value = u16::from_le_bytes(self.array()?);
+                self.stack.push(Value::Int(i64::from(value)));
+            }
+            0x8a => {
+                let length = usize::from(self.byte()?);
+                let value = long(self.take(length)?);
+                self.stack.push(Value::Int(value));
+            }
+            b'G' => {
+                let value = f64::from_be_bytes(self.array()?);
+                self.stack.push(Value::Float(value));
+            }
+            b'X' => {
+                let length = self.length()?;
+                self.text(length)?;
+            }
+            0x8c => {
+                let length = usize::from(self.byte()?);
+                self.text(length)?;
+            }
+            b')' | b']' => self.stack.push(Value::Sequence(Vec::new())),
+            b'}' => self.stack.push(Value::Pairs(Vec::new())),
+            b't' | b'l' => {
+                let items = self.since_mark()?;
+                self.stack.push(Value::Sequence(items));
+            }
+            count @ 0x85..=0x87 => {
+                let items = self.pop_many(usize::from(count - 0x84))?;
+                self.stack.push(Value::Sequence(items));
+            }
+            b'a' => {
+                let item = self.pop()?;
+                self.append(vec![item])?;
+            }
+            b'e' => {
+                let items = self.since_mark()?;
+                self.append(items)?;
+            }
+            b's' => {
+                let pair = self.pop_many(2)?;
+                self.set_items(pair)?;
+            }
+            b'u' => {
+                let pairs = self.since_mark()?;
+                self.set_items(pairs)?;
+            }
+            b'q' => {
+                let place = usize::from(self.byte()?);
+                self.remember(place)?;
+            }
+            b'r' => {
+                let place = self.length()?;
+                self.remember(place)?;
+            }
+            0x94 => self.remember(self.memo.len())?,
+            b'h' => {
+                let place = usize::from(self.byte()?);
+                self.recall(place)?;
+            }
+            b'j' => {
+                let place = self.length()?;
+                self.recall(place)?;
+            }
+            b'c' => {
+                let (module, name) = (self.line()?, self.line()?);
+                self.stack.push(Value::Name(known(&module, &name)?));
+            }
+            0x93 => match self.pop_many(2)?.as_slice() {
+                [Value::Text(module), Value::Text(name)] => self.stack.push(Value::Name(known(module, name)?)),
+                _ => return Err(damaged("a name that is no text")),
+            },
+            b'Q' => {
+                let id = self.pop()?;
+                self.stack.push(Value::Storage(storage(id)?));
+            }
+            b'R' | 0x81 => {
+                let call = self.pop_many(2)?;
+                self.stack.push(built(call)?);
+            }
+            // The attributes of an object, such as the version notes of a state dict: nothing here has use for them.
+            b'b' => {
+                self.pop()?;
+            }
+            b'0' => {
+                self.pop()?;
+            }
+            other => return Err(damaged(&format!("instruction {other:#04x}, which a state dict does not need"))),
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8], String> {
+        let end = self.at.checked_add(length).filter(|&end| end <= self.bytes.len());
+        let end = end.ok_or_else(|| damaged("an end before its last instruction: it is cut short"))?;
+        let taken = &self.bytes[self.at..end];
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        self.take(N)?.try_into().map_err(|_| damaged("an end before its last instruction"))
+    }
+
+    fn byte(&mut self) -> Result<u8, String> {
+        self.array().map(|[byte]| byte)
+    }
+
+    fn length(&mut self) -> Result<usize, String> {
+        self.array().map(|bytes| u32::from_le_bytes(bytes) as usize)
+    }
+
+    fn line(&mut self) -> Result<String, String> {
+        let rest = &self.bytes[self.at..];
+        let length = rest.iter().position(|&byte| byte == b'\n').ok_or_else(|| damaged("a line without an end"))?;
+        let line = String::from_utf8_lossy(self.take(length)?).into_owned();
+        self.byte()?;
+        Ok(line)
+    }
+
+    fn text(&mut self, length: usize) -> Result<(), String> {
+        let text = std::str::from_utf8(self.take(length)?).map_err(|_| damaged("a text that is not UTF-8"))?;
+        self.stack.push(Value::Text(text.to_owned()));
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Result<Value, String> {
+        let floor = self.marks.last().copied().unwrap_or(0);
+        if self.stack.len() <= floor {
+            return Err(damaged("an instruction without its operands"));
+        }
+        self.stack.pop().ok_or_else(|| damaged("an instruction without its operands"))
+    }
+
+    fn pop_many(&mut self, count: usize) -> Result<Vec<Value>, String> {
+        let mut items = (0..count).map(|_| self.pop()).collect::<Result<Vec<_>, _>>()?;
+        items.reverse();
+        Ok(items)
+    }
+
+    fn since_mark(&mut self) -> Result<Vec<Value>, String> {
+        let mark = self.marks.pop().filter(|&mark| mark <= self.stack.len());
+        Ok(self.stack.split_off(mark.ok_or_else(|| damaged("a list without a beginning"))?))
+    }
+
+    fn append(&mut self, items: Vec<Value>) -> Result<(), String> {
+        match self.stack.last_mut() {
+            Some(Value::Sequence(list)) => list.extend(items),
+            _ => return Err(damaged("items for what is no list")),
+        }
+        Ok(())
+    }
+
+    fn set_items(&mut self, items: Vec<Value>) -> Result<(), String> {
+        let Some(Value::Pairs(pairs)) = self.stack.last_mut() else {
+            return Err(damaged("items for what is no dictionary"));
+        };
+        let mut items = items.into_iter();
+        while let (Some(key), Some(value)) = (items.next(), items.next()) {
+            pairs.push((key, value));
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, place: usize) -> Result<(), String> {
+        // A memo holds at most what instructions before it built.
+        if place > self.at {
+            return Err(damaged("a note at an absurd place"));
+        }
+        let value = self.stack.last().cloned().ok_or_else(|| damaged("a note of nothing"))?;
+        if self.memo.len() <= place {
+            self.memo.resize(place + 1, None);
+        }
+        self.memo[place] = Some(value);
+        Ok(())
+    }
+
+    fn recall(&mut self, place: usize) -> Result<(), String> {
+        let value = self.memo.get(place).cloned().flatten().ok_or_else(|| damaged("a reference to nothing"))?;
+        self.stack.push(value);
+        Ok(())
+    }
+}
+
+fn damaged(what: &str) -> String {
+    format!("damaged pickle: {what}")
+}
+
+/// A little-endian number in two's complement; what does not fit in 64 bits is cut off, as only a magic number does.
+fn long(bytes: &[u8]) -> i64 {
+    let sign = if bytes.last().is_some_and(|&top| top >= 0x80) { 0xff } else { 0 };
+    let mut wide = [sign; 8];
+    let length = bytes.len().min(8);
+    wide[..length].copy_from_slice(&bytes[..length]);
+    i64::from_le_bytes(wide)
+}
+
+fn known(module: &str, name: &str) -> Result<Name, String> {
+    match (module, name) {
+        ("collections", "OrderedDict") => Ok(Name::OrderedDict),
+        ("torch._utils", "_rebuild_tensor_v2") => Ok(Name::RebuildTensor),
+        ("torch._utils", "_rebuild_parameter") => Ok(Name::RebuildParameter),
+        ("torch", class) if class.ends_with("Storage") => Ok(Name::StorageClass(class.to_owned())),
+        _ => Err(format!(
+            "it asks to run `{module}.{name}`, and nothing in a checkpoint is run here: only tensors are read; save the \
+             state dict alone, or convert it to safetensors"
+        )),
+    }
+}
+
+/// `("storage", class, key, device, elements)`.
+fn storage(id: Value) -> Result<Storage, String> {
+    let Value::Sequence(fields) = id else { return Err(damaged("a persistent id that is no tuple")) };
+    match fields.as_slice() {
+        [Value::Text(tag), Value::Name(Name::StorageClass(class)), Value::Text(key), _, Value::Int(elements), ..]
+            if tag == "storage" =>
+        {
+            Ok(Storage { class: class.clone(), key: key.clone(), elements: *elements })
+        }
+        _ => Err(damaged("a persistent id that is no storage")),
+    }
+}
+
+/// What a call of a known function builds.
+fn built(call: Vec<Value>) -> Result<Value, String> {
+    let [Value::Name(name), Value::Sequence(arguments)] = call.as_slice() else {
+        return Err(damaged("a call of what is no function"));
+    };
+    match (name, arguments.as_slice()) {
+        (Name::OrderedDict, []) => Ok(Value::Pairs(Vec::new())),
+        (Name::RebuildParameter, [tensor @ Value::Tensor(_), ..]) => Ok(tensor.clone()),
+        (Name::RebuildTensor, [Value::Storage(storage), Value::Int(offset), shape, strides, ..]) => {
+            let tensor = PickledTensor {
+                storage: storage.clone(),
+                offset: *offset,
+                shape: integers(shape)?,
+                strides: integers(strides)?,
+            };
+            Ok(Value::Tensor(tensor))
+        }
+        _ => Err(damaged("a call with other arguments than torch.save writes")),
+    }
+}
+
+fn integers(value: &Value) -> Result<Vec<i64>, String> {
+    let Value::Sequence(items) = value else { return Err(damaged("a shape that is no tuple")) };
+    let integer =
+        |item: &Value| if let Value::Int(value) = item { Ok(*value) } else { Err(damaged("a shape of no integers")) };
+    items.iter().map(integer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_values() {
+        // pickle.dumps({"a": [1, -2, 70000, True, None, 1.5], "b": (2**40,)}, protocol=2)
+        let bytes = b"\x80\x02}q\x00(X\x01\x00\x00\x00aq\x01]q\x02(K\x01J\xfe\xff\xff\xffJp\x11\x01\x00\x88NG?\xf8\x00\x00\x00\x00\x00\x00eX\x01\x00\x00\x00bq\x03\x8a\x06\x00\x00\x00\x00\x00\x01\x85q\x04u.tail";
+        let text = |text: &str| Value::Text(text.to_owned());
+        let list =
+            vec![Value::Int(1), Value::Int(-2), Value::Int(70_000), Value::Bool(true), Value::None, Value::Float(1.5)];
+        let expected = Value::Pairs(vec![
+            (text("a"), Value::Sequence(list)),
+            (text("b"), Value::Sequence(vec![Value::Int(1 << 40)])),
+        ]);
+        assert_eq!(read(bytes).unwrap(), (expected, bytes.len() - 4));
+        for length in 0..bytes.len() - 4 {
+            assert!(read(&bytes[..length]).unwrap_err().contains("damaged"), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn nothing_is_run() {
+        let said = read(b"cos\nsystem\n(X\x04\x00\x00\x00truetR.").unwrap_err();
+        assert!(said.contains("`os.system`") && said.contains("safetensors"), "{said}");
+        let said = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
+        assert!(said.contains("`builtins.eval`"), "{said}");
+    }
+
+    #[test]
+    fn every_single_byte_may_be_wrong() {
+        let bytes = b"\x80\x02}q\x00(X\x01\x00\x00\x00aq\x01]q\x02(K\x01K\x02eu.";
+        for place in 0..bytes.len() {
+            for value in 0..=255 {
+                let mut wrong = bytes.to_vec();
+                wrong[place] = value;
+                // Whatever it says: it ends, and does not panic.
+                let _ = read(&wrong);
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Where a tensor stands in a mapped file, whatever the file's format.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use tch::Kind;
+
+/// A file's tensors by name.
+pub(super) type Directory = BTreeMap<String, StoredTensor>;
+
+/// One tensor of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StoredTensor {
+    pub(super) kind: StoredKind,
+    pub(super) shape: Vec<i64>,
+    /// In elements.
+    pub(super) strides: Vec<i64>,
+    /// From its first to its last element; of the file.
+    pub(super) bytes: Range<usize>,
+}
+
+/// The format of its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum StoredKind {
+    Float(Kind),
+    /// Integers and quantised formats, by their name: no model here has such weights.
+    Other(String),
+}
+
+impl StoredTensor {
+    /// A tensor whose elements follow each other row after row.
+    pub(super) fn contiguous(kind: StoredKind, shape: Vec<i64>, bytes: Range<usize>) -> Self {
+        let mut strides = vec![1; shape.len()];
+        for place in (1..shape.len()).rev() {
+            strides[place - 1] = strides[place] * shape[place].max(1);
+        }
+        Self { kind, shape, strides, bytes }
+    }
+}

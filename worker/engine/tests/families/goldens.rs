@@ -1,0 +1,140 @@
+//! Logits of tiny random models of every family, against those that transformers computed (`tests/goldens`).
+
+use compass_common::plan::Dtype;
+use compass_engine::{DeviceChoice, ParityModel};
+use safetensors::SafeTensors;
+use std::path::{Path, PathBuf};
+
+/// The first row whose logits a decode shares with a prefill of the whole. transformers' `dynamic` rotates what it already
+/// cached by other frequencies than a prefill would, so there is none; `longrope` begins anew where its frequencies change,
+/// and rows before that point were computed as the shorter sequence that they then were.
+fn first_decoded_row(case: &str, length: usize) -> usize {
+    match case {
+        "llama-dynamic" | "internlm2-biases-dynamic" => length,
+        "phi3-longrope" if length > 32 => 32,
+        _ => 0,
+    }
+}
+
+/// One sequence of a case.
+struct Golden {
+    tokens: Vec<u32>,
+    logits: Vec<f32>,
+    bfloat16: Option<Vec<f32>>,
+    float16: Option<Vec<f32>>,
+}
+
+fn cases() -> Vec<(String, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut cases: Vec<_> = entries.filter(|path| path.join("golden.safetensors").exists()).collect();
+    cases.sort();
+    cases.into_iter().map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect()
+}
+
+fn goldens(case: &Path) -> Vec<Golden> {
+    let bytes = std::fs::read(case.join("golden.safetensors")).unwrap();
+    let tensors = SafeTensors::deserialize(&bytes).unwrap();
+    let floats = |name: &str| {
+        let data = tensors.tensor(name).ok()?.data().to_vec();
+        Some(data.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect::<Vec<f32>>())
+    };
+    let golden = |place: usize| {
+        let tokens = tensors.tensor(&format!("tokens.{place}")).ok()?.data().to_vec();
+        let ids = tokens.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap()) as u32);
+        Some(Golden {
+            tokens: ids.collect(),
+            logits: floats(&format!("logits.{place}")).unwrap(),
+            bfloat16: floats(&format!("logits.{place}.bfloat16")),
+            float16: floats(&format!("logits.{place}.float16")),
+        })
+    };
+    (0..).map_while(golden).collect()
+}
+
+/// The largest difference relative to the largest logit, and how many logits are equal to the bit.
+fn compare(got: &[f32], wanted: &[f32]) -> (f64, usize) {
+    assert_eq!(got.len(), wanted.len());
+    if wanted.is_empty() {
+        return (0.0, 0);
+    }
+    let off = got.iter().zip(wanted).map(|(got, wanted)| f64::from((got - wanted).abs())).fold(0.0, f64::max);
+    assert!(got.iter().all(|logit| logit.is_finite()));
+    let largest = wanted.iter().map(|logit| f64::from(logit.abs())).fold(0.0, f64::max);
+    let equal = got.iter().zip(wanted).filter(|(got, wanted)| got.to_bits() == wanted.to_bits()).count();
+    (off / largest, equal)
+}
+
+fn load(case: &Path, dtype: Dtype) -> ParityModel {
+    ParityModel::load(case, dtype, &DeviceChoice::Cpu, 2).unwrap()
+}
+
+#[test]
+fn fp32_logits_are_those_of_transformers() {
+    let cases = cases();
+    assert!(cases.len() >= 34, "only {} cases", cases.len());
+    let mut failures = Vec::new();
+    for (name, path) in &cases {
+        let mut model = load(path, Dtype::Float32);
+        for golden in goldens(path) {
+            let length = golden.tokens.len();
+            let (off, equal) = compare(&model.prefill(&golden.tokens).unwrap(), &golden.logits);
+            eprintln!("{name}, {length} tokens: {equal} of {} bits equal, off by {off:.1e}", golden.logits.len());
+            if off > 1e-6 {
+                failures.push(format!("{name}, {length} tokens: prefill off by {off:.1e}"));
+            }
+            for prompt in [1, length.div_ceil(2)] {
+                let from = first_decoded_row(name, length) * model.vocabulary();
+                let decoded = model.decode(&golden.tokens, prompt).unwrap();
+                let (off, _) = compare(&decoded[from..], &golden.logits[from..]);
+                if off > 5e-6 {
+                    failures.push(format!("{name}, {length} tokens: decode from {prompt} off by {off:.1e}"));
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn halved_precision_is_within_its_resolution() {
+    let mut compared = 0;
+    for (name, path) in cases() {
+        for (dtype, resolution) in [(Dtype::Bfloat16, 2f64.powi(-8)), (Dtype::Float16, 2f64.powi(-11))] {
+            for golden in goldens(&path) {
+                let wanted = if dtype == Dtype::Bfloat16 { &golden.bfloat16 } else { &golden.float16 };
+                let Some(wanted) = wanted else { continue };
+                let got = load(&path, dtype).prefill(&golden.tokens).unwrap();
+                let (off, equal) = compare(&got, wanted);
+                let (theirs, _) = compare(wanted, &golden.logits);
+                eprintln!(
+                    "{name}, {dtype:?}: {equal} of {} bits equal, off by {off:.1e}; theirs from fp32 {theirs:.1e}",
+                    got.len()
+                );
+                assert!(off <= 8.0 * resolution, "{name}, {dtype:?}: off by {off:.1e}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 22, "only {compared} runs");
+}
+
+#[test]
+fn bits_do_not_vary_with_threads() {
+    let mut failures = Vec::new();
+    for (name, path) in cases() {
+        let Some(golden) = goldens(&path).pop() else { continue };
+        let bits = |threads| -> Vec<u32> {
+            let mut model = ParityModel::load(&path, Dtype::Float32, &DeviceChoice::Cpu, threads).unwrap();
+            let mut logits = model.prefill(&golden.tokens).unwrap();
+            logits.extend(model.decode(&golden.tokens, golden.tokens.len() - 3).unwrap());
+            logits.iter().map(|logit| logit.to_bits()).collect()
+        };
+        let alone = bits(1);
+        let differing: Vec<u32> = [2, 3].into_iter().filter(|&threads| bits(threads) != alone).collect();
+        if !differing.is_empty() {
+            failures.push(format!("{name}: {differing:?} threads"));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}

@@ -1,0 +1,72 @@
+//! Checkpoints that `torch.save` wrote and that are not whole, or want to run something: one line that names the file. That
+//! whole ones load to the right numbers is seen in `goldens`.
+
+use compass_common::plan::Dtype;
+use compass_engine::{DeviceChoice, ParityModel};
+use std::path::Path;
+
+fn golden(case: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(case)
+}
+
+/// Loads a copy of a case whose file `name` is replaced by what `damage` makes of it; returns what is said.
+fn said(case: &str, name: &str, damage: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(golden(case)).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, directory.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let bytes = std::fs::read(golden(case).join(name)).unwrap();
+    std::fs::write(directory.path().join(name), damage(bytes)).unwrap();
+    let loaded = ParityModel::load(directory.path(), Dtype::Float32, &DeviceChoice::Cpu, 1);
+    let said = loaded.err().unwrap().to_string();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains(name), "{said}");
+    said
+}
+
+/// Replaces the only occurrence of `from`, of the same length.
+fn replaced(mut bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
+    let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+    bytes[at..at + to.len()].copy_from_slice(to);
+    bytes
+}
+
+#[test]
+fn cut_short_anywhere() {
+    for case in ["pickle-llama", "pickle-old-gpt2"] {
+        let whole = std::fs::read(golden(case).join("pytorch_model.bin")).unwrap().len();
+        for keep in [0, 3, 40, 300, 1000, 5000, whole / 2, whole - 100, whole - 1] {
+            let said = said(case, "pytorch_model.bin", |bytes| bytes[..keep].to_vec());
+            assert!(said.contains("fetch it again"), "{case} of {keep} bytes: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_call_of_anything_else_is_refused() {
+    let said = said("pickle-old-gpt2", "pytorch_model.bin", |bytes| {
+        replaced(bytes, b"ctorch._utils\n_rebuild_tensor_v2\n", b"csubprocess__\n_check_call_tensor_\n")
+    });
+    assert!(
+        said.contains("`subprocess__._check_call_tensor_`") && said.contains("nothing in a checkpoint is run"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_tensor_of_another_name() {
+    let said = said("pickle-llama", "pytorch_model.bin", |bytes| {
+        replaced(bytes, b"model.layers.1.mlp.up_proj.weight", b"model.layers.1.mlp.UP_proj.weight")
+    });
+    assert!(said.contains("`model.layers.1.mlp.up_proj.weight`") && said.contains("missing"), "{said}");
+}
+
+#[test]
+fn a_shard_that_is_not_there() {
+    let said = said("pickle-qwen2-shards", "pytorch_model.bin.index.json", |bytes| {
+        let text = String::from_utf8(bytes).unwrap();
+        text.replace("pytorch_model-2-of-2.bin", "pytorch_model.bin.index.json-2.bin").into_bytes()
+    });
+    assert!(said.contains("no such weights file"), "{said}");
+}

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Makes the golden files of the model families: tiny random models and the logits that transformers computes for them.
+
+Run with torch 2.11.0 and transformers 4.57 (CPU, two threads); every case is a folder beside this file:
+  config.json          as transformers writes it (InternLM2: as its repository does)
+  model.safetensors    (or pytorch_model.bin, as the case says) weights, drawn with a fixed seed and rounded to bfloat16, which halves the files and loses nothing
+  golden.safetensors   `tokens.N` and `logits.N` (fp32 run) of each sequence; for some cases also
+                       `logits.N.bfloat16` and `logits.N.float16`, of runs in those dtypes
+Nothing but the goldens is needed to run the tests. `make_goldens.py NAME...` makes only these cases.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+HERE = Path(__file__).parent
+VOCABULARY = 61
+LLAMA = dict(
+    vocab_size=VOCABULARY, hidden_size=32, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4,
+    num_key_value_heads=2, max_position_embeddings=64, rms_norm_eps=1e-5, bos_token_id=1, eos_token_id=2, pad_token_id=0,
+)
+LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+              original_max_position_embeddings=32)
+YARN = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16)
+LONGROPE = dict(type="longrope", short_factor=[1.0, 1.1], long_factor=[1.5, 3.0])
+MOE = dict(moe_intermediate_size=24, num_experts=6, num_experts_per_tok=3, decoder_sparse_step=1, mlp_only_layers=[])
+GPT2 = dict(vocab_size=VOCABULARY, n_positions=48, n_embd=32, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2)
+NEOX = dict(vocab_size=VOCABULARY, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+            max_position_embeddings=64, bos_token_id=1, eos_token_id=2)
+OPT = dict(vocab_size=VOCABULARY, hidden_size=32, ffn_dim=48, num_hidden_layers=2, num_attention_heads=4,
+           max_position_embeddings=48, word_embed_proj_dim=32, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+SHORT = (1, 5, 33)
+
+# name: (class of transformers, changes to its configuration, lengths of the sequences, extra)
+CASES = {
+    "llama": ("Llama", LLAMA, SHORT, dict(dtypes=True)),
+    "llama-mqa": ("Llama", LLAMA | dict(num_attention_heads=8, num_key_value_heads=1), SHORT, {}),
+    "llama-head-dim-tied": ("Llama", LLAMA | dict(head_dim=6, tie_word_embeddings=True), SHORT, {}),
+    "llama-biases": ("Llama", LLAMA | dict(attention_bias=True, mlp_bias=True, num_key_value_heads=4), SHORT, {}),
+    "llama-linear": ("Llama", LLAMA | dict(rope_scaling=dict(rope_type="linear", factor=2.0)), (40, 80), {}),
+    "llama-dynamic": ("Llama", LLAMA | dict(max_position_embeddings=24, rope_scaling=dict(rope_type="dynamic", factor=2.0)),
+                      (20, 24, 25, 60), dict(decode=False)),
+    "llama-llama3": ("Llama", LLAMA | dict(head_dim=16, rope_theta=500000.0, rope_scaling=LLAMA3), (40, 80), {}),
+    "llama-yarn": ("Llama", LLAMA | dict(head_dim=16, rope_scaling=YARN), (12, 60), {}),
+    "llama-yarn-mscale": ("Llama", LLAMA | dict(head_dim=16, rope_scaling=YARN | dict(
+        mscale=0.8, mscale_all_dim=0.5, beta_fast=16, beta_slow=2, truncate=False)), (60,), {}),
+    "mistral": ("Mistral", LLAMA | dict(sliding_window=12, head_dim=12), (1, 11, 12, 13, 60), dict(dtypes=True)),
+    "mistral-no-window": ("Mistral", LLAMA | dict(sliding_window=None), SHORT, {}),
+    "qwen2": ("Qwen2", LLAMA, SHORT, dict(dtypes=True)),
+    "qwen2-tied-window": ("Qwen2", LLAMA | dict(tie_word_embeddings=True, use_sliding_window=True, sliding_window=9,
+                                                max_window_layers=1), (33,), {}),
+    "qwen3": ("Qwen3", LLAMA | dict(head_dim=12), SHORT, dict(dtypes=True)),
+    "qwen3-tied-biases": ("Qwen3", LLAMA | dict(head_dim=8, tie_word_embeddings=True, attention_bias=True,
+                                                num_attention_heads=8, num_key_value_heads=1), SHORT, {}),
+    "internlm2": ("InternLM2", LLAMA, SHORT, dict(dtypes=True)),
+    "internlm2-biases-dynamic": ("InternLM2", LLAMA | dict(attention_bias=True, num_attention_heads=8, max_position_embeddings=24,
+                                 rope_scaling=dict(rope_type="dynamic", factor=2.0)), (20, 60), dict(decode=False)),
+    "gemma2": ("Gemma2", LLAMA | dict(head_dim=12, sliding_window=8, query_pre_attn_scalar=10, attn_logit_softcapping=2.0,
+                                      final_logit_softcapping=20.0), (1, 5, 33), dict(dtypes=True)),
+    "gemma2-no-caps": ("Gemma2", LLAMA | dict(head_dim=8, sliding_window=8, query_pre_attn_scalar=8, attn_logit_softcapping=None,
+                                              final_logit_softcapping=None), (33,), {}),
+    "phi3": ("Phi3", LLAMA | dict(sliding_window=20), (1, 5, 33), dict(dtypes=True)),
+    "phi3-longrope": ("Phi3", LLAMA | dict(num_attention_heads=8, max_position_embeddings=96,
+                      original_max_position_embeddings=32, rope_scaling=LONGROPE), (32, 33, 60), {}),
+    "phi3-partial": ("Phi3", LLAMA | dict(partial_rotary_factor=0.5, num_key_value_heads=4, tie_word_embeddings=True), SHORT, {}),
+    "gpt2": ("GPT2", GPT2, (1, 5, 33, 48), dict(dtypes=True)),
+    "gpt2-inner-untied": ("GPT2", GPT2 | dict(n_inner=40, tie_word_embeddings=False, activation_function="gelu",
+                          scale_attn_by_inverse_layer_idx=True), (33,), dict(eager=True)),
+    "gpt-neox": ("GPTNeoX", NEOX | dict(rotary_pct=0.25), SHORT, dict(dtypes=True)),
+    "gpt-neox-serial": ("GPTNeoX", NEOX | dict(rotary_pct=1.0, use_parallel_residual=False, attention_bias=False,
+                        tie_word_embeddings=True, hidden_act="gelu_new"), SHORT, {}),
+    "opt": ("OPT", OPT, (1, 5, 33, 48), dict(dtypes=True)),
+    "opt-projected": ("OPT", OPT | dict(word_embed_proj_dim=20, do_layer_norm_before=False), SHORT, {}),
+    "opt-untied-no-biases": ("OPT", OPT | dict(enable_bias=False, tie_word_embeddings=False,
+                             activation_function="gelu"), SHORT, {}),
+    "mixtral": ("Mixtral", LLAMA | dict(num_local_experts=4, num_experts_per_tok=2, intermediate_size=24), SHORT, dict(dtypes=True)),
+    "mixtral-window": ("Mixtral", LLAMA | dict(num_local_experts=3, num_experts_per_tok=2, intermediate_size=20, sliding_window=10), (33,), {}),
+    "qwen2-moe": ("Qwen2Moe", LLAMA | MOE | dict(shared_expert_intermediate_size=28), SHORT, dict(dtypes=True)),
+    "qwen2-moe-mixed": ("Qwen2Moe", LLAMA | MOE | dict(shared_expert_intermediate_size=28, mlp_only_layers=[0], norm_topk_prob=True,
+                        qkv_bias=False), SHORT, {}),
+    "qwen3-moe": ("Qwen3Moe", LLAMA | MOE | dict(head_dim=12, norm_topk_prob=True), SHORT, dict(dtypes=True)),
+    "pickle-llama": ("Llama", LLAMA, (33,), dict(store="zip")),
+    "pickle-qwen2-shards": ("Qwen2", LLAMA, (33,), dict(store="shards")),
+    "pickle-old-gpt2": ("GPT2", GPT2, (33,), dict(store="old")),
+}
+
+
+def draw(model, seed):
+    """Random weights, large enough for every part to show in the logits, each a bfloat16 number."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, parameter in model.named_parameters():
+        values = torch.randn(parameter.shape, generator=generator)
+        if parameter.dim() == 2:
+            embedding = "embed" in name or "wte" in name or "wpe" in name
+            values *= 1.0 if embedding else parameter.shape[-1] ** -0.5
+        elif "norm" in name or "ln_" in name:
+            centred = name.endswith("bias") or "Gemma" in type(model).__name__
+            values = values * 0.2 + (0.0 if centred else 1.0)
+        else:
+            values *= 0.3
+        parameter.data = values.to(torch.bfloat16).float()
+
+
+def internlm2_names(model, config):
+    """A Llama's tensors in InternLM2's layout: per key-value head its queries, then the key, then the value, in one matrix."""
+    heads, groups = config.num_key_value_heads, config.num_attention_heads // config.num_key_value_heads
+    width = config.hidden_size // config.num_attention_heads
+    state = model.state_dict()
+    out = {"model.tok_embeddings.weight": state["model.embed_tokens.weight"], "model.norm.weight": state["model.norm.weight"],
+           "output.weight": state["lm_head.weight"]}
+    renamed = {"self_attn.o_proj": "attention.wo", "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3",
+               "mlp.down_proj": "feed_forward.w2", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm"}
+    for layer in range(config.num_hidden_layers):
+        at = f"model.layers.{layer}."
+        for kind in ("weight", "bias"):
+            for theirs, ours in renamed.items():
+                if f"{at}{theirs}.{kind}" in state:
+                    out[f"{at}{ours}.{kind}"] = state[f"{at}{theirs}.{kind}"]
+            if f"{at}self_attn.q_proj.{kind}" in state:
+                rows = state[f"{at}self_attn.q_proj.weight"].shape[1:] if kind == "weight" else ()
+                q, k, v = (state[f"{at}self_attn.{name}_proj.{kind}"] for name in "qkv")
+                parts = [q.view(heads, groups, width, *rows), k.view(heads, 1, width, *rows), v.view(heads, 1, width, *rows)]
+                out[f"{at}attention.wqkv.{kind}"] = torch.cat(parts, dim=1).flatten(0, 2).contiguous()
+    return out
+
+
+def internlm2_config(config, biases):
+    keys = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+            "max_position_embeddings", "rms_norm_eps", "bos_token_id", "eos_token_id", "pad_token_id", "hidden_act",
+            "rope_theta", "tie_word_embeddings")
+    out = {"architectures": ["InternLM2ForCausalLM"], "model_type": "internlm2", "bias": biases}
+    out |= {key: getattr(config, key) for key in keys}
+    scaling = config.rope_scaling
+    return out | {"rope_scaling": scaling and {"type": scaling["rope_type"], "factor": scaling["factor"]}}
+
+
+def logits(model, tokens):
+    # A fresh rotary state each time: transformers' `dynamic` remembers the longest sequence it saw.
+    inner = getattr(model, "model", None)
+    if getattr(inner, "rotary_emb", None) is not None:
+        inner.rotary_emb = type(inner.rotary_emb)(model.config)
+    with torch.no_grad():
+        return model(torch.tensor([tokens]), use_cache=False).logits[0].float().contiguous()
+
+
+def store(folder, weights, kind):
+    """Writes the weights as safetensors, or as one of the forms that torch.save has."""
+    if kind is None:
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    elif kind == "zip":
+        # One tensor stored as a transposed view, and one as a part of a larger storage.
+        up, norm = "model.layers.0.mlp.up_proj.weight", "model.norm.weight"
+        weights[up] = weights[up].t().contiguous().t()
+        weights[norm] = torch.cat([torch.full((3,), 9.0, dtype=torch.bfloat16), weights[norm]])[3:]
+        torch.save(weights, folder / "pytorch_model.bin")
+    elif kind == "shards":
+        names = [f"pytorch_model-{number}-of-2.bin" for number in (1, 2)]
+        places = {key: names["layers.1" in key] for key in weights}
+        for name in names:
+            part = {key: torch.nn.Parameter(weights[key].float()) for key in weights if places[key] == name}
+            torch.save(part, folder / name)
+        (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}, indent=1) + "\n")
+    elif kind == "old":
+        # As the first GPT-2 was stored: without the head's prefix, with causal masks, in the format before torch 1.6.
+        weights = {key.removeprefix("transformer."): value.half() for key, value in weights.items()}
+        for layer in (0, 1):
+            weights[f"h.{layer}.attn.bias"] = torch.ones(1, 1, 8, 8).tril().byte()
+        torch.save(weights, folder / "pytorch_model.bin", _use_new_zipfile_serialization=False)
+
+
+def make(name, seed):
+    kind, changes, lengths, extra = CASES[name]
+    folder = HERE / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    family = "Llama" if kind == "InternLM2" else kind
+    config = getattr(transformers, family + "Config")(**changes)
+    # transformers' sdpa path leaves out Gemma 2's soft caps and GPT-2's scaling by layer; its eager path is the formula.
+    config._attn_implementation = "eager" if kind == "Gemma2" or extra.get("eager") else "sdpa"
+    suffix = "LMHeadModel" if kind == "GPT2" else "ForCausalLM"
+    model = getattr(transformers, family + suffix)(config).eval()
+    draw(model, seed)
+    model.tie_weights()
+    generator = torch.Generator().manual_seed(seed + 1000)
+    golden = {}
+    sequences = [torch.randint(3, VOCABULARY, (length,), generator=generator).tolist() for length in lengths]
+    for place, tokens in enumerate(sequences):
+        golden[f"tokens.{place}"] = torch.tensor(tokens)
+        golden[f"logits.{place}"] = logits(model, tokens)
+    if kind == "InternLM2":
+        weights = internlm2_names(model, config)
+        text = json.dumps(internlm2_config(config, changes.get("attention_bias", False)), indent=2)
+        (folder / "config.json").write_text(text + "\n")
+    else:
+        weights = {name: value for name, value in model.state_dict().items() if name not in (model._tied_weights_keys or [])
+                   or not config.tie_word_embeddings}
+        model.config.architectures = [type(model).__name__]
+        model.config.save_pretrained(folder)
+    store(folder, {key: value.to(torch.bfloat16).contiguous() for key, value in weights.items()}, extra.get("store"))
+    if extra.get("dtypes"):
+        place = len(sequences) - 1
+        for dtype in (torch.bfloat16, torch.float16):
+            key = f"logits.{place}.{str(dtype).removeprefix('torch.')}"
+            golden[key] = logits(model.to(dtype), sequences[place])
+    save_file(golden, folder / "golden.safetensors")
+    worst = golden[f"logits.{len(sequences) - 1}"].abs().max().item()
+    print(f"{name}: {len(sequences)} sequences, largest logit {worst:.2f}")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(2)
+    transformers.logging.set_verbosity_error()
+    names = sys.argv[1:] or list(CASES)
+    for number, case in enumerate(CASES):
+        if case in names:
+            make(case, 100 + number)
