@@ -5,7 +5,7 @@ use super::fields::{Fields, text};
 use super::paths;
 use super::tree::Node;
 use crate::plan::ModelKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The directories of a model.
 #[derive(Debug, Default)]
@@ -31,33 +31,35 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
         return Some(ModelFiles { path: path?, tokenizer_path: tokenizer_path? });
     }
     let node = fields.require(check, "path", "\"models/...\"");
-    let path = node.and_then(|node| directory(check, "path", node, "config.json"));
+    let path = node.and_then(|node| {
+        let path = resolved(check, "path", node)?;
+        holds(check, node, &path, "config.json").then_some(path)
+    });
     let path = path.filter(|path| node.is_none_or(|node| holds_weights(check, node, path)));
     match (tokenizer, node, path) {
         (Some(tokenizer), _, path) => {
-            let tokenizer_path = directory(check, "tokenizer_path", tokenizer, "tokenizer.json");
+            let tokenizer_path = resolved(check, "tokenizer_path", tokenizer);
+            let tokenizer_path = tokenizer_path.filter(|path| holds_tokenizer(check, tokenizer, path));
             Some(ModelFiles { path: path?, tokenizer_path: tokenizer_path? })
         }
         (None, Some(node), Some(path)) => {
-            holds(check, node, &path, "tokenizer.json").then(|| ModelFiles { tokenizer_path: path.clone(), path })
+            holds_tokenizer(check, node, &path).then(|| ModelFiles { tokenizer_path: path.clone(), path })
         }
         _ => None,
     }
 }
 
-/// A directory that holds `file`.
-fn directory(check: &mut Check, key: &str, node: &Node, file: &str) -> Option<PathBuf> {
-    let written = text(check, key, node)?;
-    if written.contains("s3://") {
+/// A directory of this host, there or not.
+fn resolved(check: &mut Check, key: &str, node: &Node) -> Option<PathBuf> {
+    if text(check, key, node)?.contains("s3://") {
         check.value_not_yet(key, node, "copy the model to a directory of this host and name that");
         return None;
     }
-    let path = paths::resolve(check, key, node)?;
-    holds(check, node, &path, file).then_some(path)
+    paths::resolve(check, key, node)
 }
 
 /// Whether `path` is a directory with `file` in it; if not, that is reported, for a model of this job.
-fn holds(check: &mut Check, node: &Node, path: &std::path::Path, file: &str) -> bool {
+fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
     if check.unselected || path.join(file).is_file() {
         return true;
     }
@@ -76,20 +78,28 @@ fn holds(check: &mut Check, node: &Node, path: &std::path::Path, file: &str) -> 
 }
 
 /// Whether there are weights to load in `path`; if not, that is reported, for a model of this job.
-fn holds_weights(check: &mut Check, node: &Node, path: &std::path::Path) -> bool {
-    let known = ["model.safetensors", "model.safetensors.index.json"];
+fn holds_weights(check: &mut Check, node: &Node, path: &Path) -> bool {
+    let known =
+        ["model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"];
     if check.unselected || known.iter().any(|file| path.join(file).is_file()) {
         return true;
     }
     let written = node.text().unwrap_or_default();
-    let pickled = ["pytorch_model.bin", "pytorch_model.bin.index.json"].iter().any(|file| path.join(file).is_file());
-    let help = match pickled {
-        true => "its weights are pickled; save them as safetensors with transformers' `save_pretrained`",
-        false => "name a Hugging Face directory with its weights; was it downloaded whole?",
-    };
-    let message = format!("`{written}` holds neither model.safetensors nor model.safetensors.index.json");
+    let message = format!("`{written}` holds neither model.safetensors nor pytorch_model.bin, whole or in shards");
+    let help = "name a Hugging Face directory with its weights; was it downloaded whole?";
     check.error(node.span, message, Some(help.into()));
     false
+}
+
+/// Whether there is a tokenizer in `path`, in one of the forms that engines read; if not, that is reported.
+fn holds_tokenizer(check: &mut Check, node: &Node, path: &Path) -> bool {
+    let whole = ["tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.spm"];
+    let pairs = [("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")];
+    let there = |file: &str| path.join(file).is_file();
+    if whole.iter().any(|file| there(file)) || pairs.iter().any(|(vocab, merges)| there(vocab) && there(merges)) {
+        return true;
+    }
+    holds(check, node, path, "tokenizer.json")
 }
 
 /// `organisation/name`: a path to a person, a hub id to transformers.
