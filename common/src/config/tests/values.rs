@@ -283,5 +283,8 @@ fn names_must_be_tellable_and_folders_possible() {
     assert!(places[0].starts_with("eval.toml:1:12: `work_dir` cannot be a folder: `"), "{places:?}");
     fixture.write("bare/config.json", "{}");
     let places = fixture.places(&(MODEL.replace("models/tiny", "bare") + DATASET));
-    assert_eq!(places, ["eval.toml:4:8: `bare` holds neither model.safetensors nor pytorch_model.bin, whole or in shards"]);
+    assert_eq!(
+        places,
+        ["eval.toml:4:8: `bare` holds neither model.safetensors nor pytorch_model.bin, whole or in shards"]
+    );
 }
