@@ -30,8 +30,8 @@ lints() {
 
 tests() {
   if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --features compass-tests/engine --no-fail-fast
     cargo test --quiet --workspace --doc
+    cargo nextest run --workspace --features compass-tests/engine --no-fail-fast
   else
     cargo test --workspace --features compass-tests/engine --no-fail-fast
   fi
