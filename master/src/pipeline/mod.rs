@@ -11,6 +11,8 @@ mod progress;
 mod reasons;
 mod rows;
 mod score;
+#[cfg(test)]
+mod score_tests;
 
 pub use drive::{DriveError, Driver, Ending, Setup};
 pub use dry_run::{check_launcher, dry_run};

@@ -1,0 +1,97 @@
+//! A worker's shard report is checked against the fold of the ledger, and never makes a number.
+
+use super::planner::{Planned, write_plan};
+use super::{RunFolder, score};
+use crate::ledger::{Entry, Kind, Ledger};
+use compass_common::evaluator::{Accumulator, EvaluatorKind};
+use compass_common::ids::{Digest, Epoch};
+use compass_common::plan::*;
+use compass_common::prompt::{Prompt, ShotFormat};
+use compass_common::result::{Outcome, PplScore, PromptFit, SampleResult};
+use compass_proto::v1;
+use prost::Message as _;
+use std::collections::BTreeMap;
+
+fn sample(index: u32) -> Sample {
+    let option =
+        |label: u32| OptionPrompt { label: label.into(), prompt: Prompt::question(format!("{index} {label}")) };
+    Sample { index, gold: 0.into(), shots: vec![], body: Body::Ppl { options: vec![option(0), option(1)] } }
+}
+
+/// Option `best` has the least perplexity.
+fn result(index: u32, best: usize) -> SampleResult {
+    let score = |at| PplScore { nll_sum: if at == best { 1.0 } else { 2.0 }, tokens: 1 };
+    SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Ppl(vec![score(0), score(1)]) }
+}
+
+fn planned() -> Planned {
+    let part = Part { shots: vec![], samples: vec![sample(0), sample(1)] };
+    let bytes = serde_json::to_vec(&part).unwrap();
+    let digest = Digest::of(&bytes);
+    let eval = EvalSpec { evaluator: EvaluatorKind::Acc, pred_postprocessors: vec![], dataset_postprocessors: vec![] };
+    let dataset = DatasetPlan {
+        abbr: "d".into(),
+        version: "000000".into(),
+        infer: InferSpec::Ppl,
+        shot_format: ShotFormat::default(),
+        eval,
+        samples: 2,
+        characters: 12,
+        labels: Some(2),
+        parts: vec![PartRef { digest, first: 0, samples: 2, bytes: bytes.len() as u64 }],
+    };
+    let model = ModelPlan {
+        abbr: "m".into(),
+        kind: ModelKind::Echo,
+        path: String::new(),
+        tokenizer_path: String::new(),
+        max_seq_len: None,
+        max_out_len: 8,
+        dtype: Dtype::Float32,
+        bos: BosPolicy::Auto,
+        profile: NumericProfile::Canonical,
+        stop_words: vec![],
+        num_gpus: 0,
+    };
+    let config = Digest::of(b"config");
+    let plan = Plan { format: PLAN_FORMAT, config, models: vec![model], datasets: vec![dataset] };
+    let head = serde_json::to_vec(&plan).unwrap();
+    Planned { plan, head, parts: BTreeMap::from([(digest, bytes)]) }
+}
+
+/// Scores a run whose worker recorded option 0 for both samples and claims `claimed` for the second.
+fn score_with_claim(claimed: usize) -> (Vec<String>, bool, serde_json::Value) {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let planned = planned();
+    let digest = write_plan(&folder, &planned).unwrap();
+    let mut claim = Accumulator::new(&planned.plan.datasets[0].eval);
+    claim.observe(&sample(0), &result(0, 0));
+    claim.observe(&sample(1), &result(1, claimed));
+    let report = v1::ShardReport {
+        samples: vec![v1::Interval { first: 0, end: 2 }],
+        evaluator: serde_json::to_vec(&claim).unwrap(),
+        ..Default::default()
+    };
+    let entry = |kind: Kind, payload| Entry { kind: kind.into(), worker: "w".into(), payload, ..Entry::default() };
+    let mut segment = Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap();
+    let recorded = |index| entry(Kind::Sample, v1::SampleResult::from(&result(index, 0)).encode_to_vec());
+    segment.append(&[recorded(0), recorded(1), entry(Kind::Report, report.encode_to_vec())]).unwrap();
+    let scored = score(&folder, &planned.plan, digest, &BTreeMap::new(), &[], true, &mut |_| {}).unwrap();
+    let results = std::fs::read(folder.results("m", "d")).unwrap();
+    (scored.notices, scored.complete, serde_json::from_slice(&results).unwrap())
+}
+
+#[test]
+fn a_report_that_disagrees_is_an_error_and_the_ledger_makes_the_number() {
+    let (notices, complete, results) = score_with_claim(0);
+    assert_eq!((notices, complete), (vec![], true));
+    assert_eq!(results["accuracy"], 100.0);
+    let (notices, complete, results) = score_with_claim(1);
+    assert!(!complete);
+    assert!(
+        notices[0].starts_with("error: m/d: worker w reported other shard metrics for samples 0..2"),
+        "{notices:?}"
+    );
+    assert_eq!(results["accuracy"], 100.0, "the claim is checked, never counted");
+}
