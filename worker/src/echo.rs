@@ -5,6 +5,7 @@
 
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
 use compass_common::plan::{Body, ModelPlan};
+use compass_common::prompt::{Message, Prompt, RenderedPrompt};
 use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use std::time::Duration;
 
@@ -47,13 +48,17 @@ impl EchoEngine {
             tokens.computed += u64::from(token_count(&text));
             text
         };
+        let render = |prompt: &Prompt| match request.render(prompt, request.shots.len(), pack) {
+            RenderedPrompt::Text(text) => text,
+            RenderedPrompt::Messages(messages) => chat(&messages),
+        };
         let outcome = match &request.sample.body {
             Body::Ppl { options } => {
-                let texts = options.iter().map(|option| read(option.prompt.render(&request.shots, &pack.shot_format)));
+                let texts = options.iter().map(|option| read(render(&option.prompt)));
                 Outcome::Ppl(texts.map(|text| PplScore { nll_sum: nll(&text), tokens: token_count(&text) }).collect())
             }
             Body::Loglikelihood { context, options } => {
-                let context = context.render(&request.shots, &pack.shot_format);
+                let context = render(context);
                 let scores = options.iter().map(|option| {
                     let text = read(format!("{context}{}", option.continuation));
                     let is_greedy = blake3::hash(text.as_bytes()).as_bytes()[4] & 1 == 1;
@@ -62,7 +67,7 @@ impl EchoEngine {
                 Outcome::Loglikelihood(scores.collect())
             }
             Body::Gen { prompt } => {
-                let text = generated(&read(prompt.render(&request.shots, &pack.shot_format)));
+                let text = generated(&read(render(prompt)));
                 let count = token_count(&text);
                 tokens.generated += u64::from(count);
                 Outcome::Generated(Generation { text, tokens: count, finish: Finish::Eos })
@@ -93,6 +98,11 @@ impl Engine for EchoEngine {
     }
 }
 
+/// A chat as text: a line for each role and one for its words.
+fn chat(messages: &[Message]) -> String {
+    messages.iter().map(|message| format!("{}\n{}\n", message.role, message.content)).collect()
+}
+
 fn token_count(text: &str) -> u32 {
     text.chars().count() as u32 / CHARACTERS_PER_TOKEN + 1
 }
@@ -114,7 +124,7 @@ fn generated(prompt: &str) -> String {
 mod tests {
     use super::*;
     use compass_common::plan::{InferSpec, Sample};
-    use compass_common::prompt::{Prompt, Segment, ShotFormat};
+    use compass_common::prompt::{Segment, Shot, ShotFormat};
 
     #[test]
     fn answers_depend_on_the_rendered_prompt_alone() {
@@ -127,10 +137,15 @@ mod tests {
         };
         let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None };
         let infer = InferSpec::Gen { max_out_len: None, stop: Vec::new() };
-        let pack = PackSpec { infer, shot_format: ShotFormat { separator: "|".into(), end: "\n".into() } };
+        let pack = PackSpec {
+            infer,
+            shot_format: ShotFormat { separator: "|".into(), end: "\n".into() },
+            meta_template: None,
+        };
         let prompt = Prompt(vec![Segment::Shots, Segment::Question("what is seven".into())]);
         let sample = Sample { index: 3, gold: 7.into(), shots: vec![0, 1], body: Body::Gen { prompt } };
-        let request = Request { sample: &sample, shots: vec!["a", "b"] };
+        let shots = ["a", "b"].map(Shot::from);
+        let request = Request { sample: &sample, shots: shots.iter().collect() };
         let mut results = Vec::new();
         let tokens = engine.run(&pack, &[request.clone(), request], &mut |result| results.push(result)).unwrap();
         let digest = blake3::hash(b"a|b\nwhat is seven").to_hex();

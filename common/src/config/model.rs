@@ -5,6 +5,7 @@ use super::check::Check;
 use super::choice::Choices;
 use super::fields::{Fields, whole};
 use super::kwargs;
+use super::meta_template;
 use super::model_files;
 use super::resolved::{DeviceRequest, ModelConfig};
 use super::tree::{Node, Value};
@@ -60,12 +61,17 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let num_gpus = fields.table(check, "run_cfg", "`run_cfg`").map_or(0, |run| run_cfg(check, run));
     kwargs::read(check, &mut fields);
     let stop_words = stop_words(check, &mut fields);
-    fields.not_yet(check, "meta_template", "write the whole prompt into the data set's templates");
+    let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
     fields.not_yet(check, "pred_postprocessor", "give it to the data set's `eval_cfg`");
     fields.not_yet(check, "peft_path", "merge the adapter into the model's weights");
     fields.not_yet(check, "pools", "remove it: workers of this host run every model");
     fields.finish(check);
     let files = files?;
+    // `None` would be a model without one: what is wrong must not become that.
+    let meta_template = match meta_template {
+        Some(read) => Some(read?),
+        None => None,
+    };
     Some(ModelConfig {
         abbr: abbr?,
         kind: kind?,
@@ -77,6 +83,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
         device,
         bos,
         profile: profile.unwrap_or(NumericProfile::Canonical),
+        meta_template,
         stop_words,
         num_gpus,
     })

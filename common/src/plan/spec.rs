@@ -2,6 +2,7 @@
 
 use crate::evaluator::EvaluatorKind;
 use crate::postprocess::Postprocessor;
+use crate::prompt::{MetaTemplate, Mode};
 use serde::{Deserialize, Serialize};
 
 /// Where a model's code comes from.
@@ -57,6 +58,9 @@ pub struct ModelPlan {
     pub dtype: Dtype,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
+    /// How each role's words are wrapped; `None` joins them by newlines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
     /// Strings that end a generation, beside the data set's own.
     pub stop_words: Vec<String>,
     /// GPUs of one replica; 0 lets it run on the CPU.
@@ -81,6 +85,15 @@ pub enum InferSpec {
 }
 
 impl InferSpec {
+    /// Whether prompts are rendered to be scored or to be continued.
+    pub fn prompt_mode(&self) -> Mode {
+        match self {
+            Self::Ppl => Mode::Ppl,
+            // A context ends where the answer begins, which is where a model would begin to speak.
+            Self::Loglikelihood | Self::Gen { .. } => Mode::Gen,
+        }
+    }
+
     /// The `mode` column of the table: `ppl`, `ll` or `gen`.
     pub fn mode(&self) -> &'static str {
         match self {

@@ -95,6 +95,7 @@ pub(super) mod tests {
             dtype: Dtype::Float32,
             bos: BosPolicy::Auto,
             profile: NumericProfile::Canonical,
+            meta_template: None,
             stop_words: Vec::new(),
             num_gpus: 0,
         }

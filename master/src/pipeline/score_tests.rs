@@ -50,6 +50,7 @@ fn planned() -> Planned {
         dtype: Dtype::Float32,
         bos: BosPolicy::Auto,
         profile: NumericProfile::Canonical,
+        meta_template: None,
         stop_words: vec![],
         num_gpus: 0,
     };

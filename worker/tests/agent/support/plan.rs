@@ -55,6 +55,7 @@ impl TestPlan {
                 dtype: Dtype::Float32,
                 bos: BosPolicy::Auto,
                 profile: NumericProfile::Canonical,
+                meta_template: None,
                 stop_words: Vec::new(),
                 num_gpus: 0,
             }],

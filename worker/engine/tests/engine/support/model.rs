@@ -22,6 +22,7 @@ pub(crate) fn plan(directory: &Path, bos: BosPolicy, max_seq_len: Option<u32>) -
         dtype: Dtype::Float32,
         bos,
         profile: NumericProfile::Canonical,
+        meta_template: None,
         stop_words: Vec::new(),
         num_gpus: 0,
     }
@@ -75,7 +76,7 @@ pub(crate) fn run(
     shot_format: &ShotFormat,
     requests: &[Request<'_>],
 ) -> (Vec<SampleResult>, TokenCounters) {
-    let pack = PackSpec { infer: infer.clone(), shot_format: shot_format.clone() };
+    let pack = PackSpec { infer: infer.clone(), shot_format: shot_format.clone(), meta_template: None };
     let mut results = Vec::new();
     let counters = engine.run(&pack, requests, &mut |result| results.push(result)).unwrap();
     let place = |result: &SampleResult| requests.iter().position(|request| request.sample.index == result.index);
