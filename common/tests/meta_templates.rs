@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod meta_templates {
     use compass_common::config::{DatasetConfig, ModelConfig, Overrides, load};
-    use compass_common::plan::{Body, InferSpec};
+    use compass_common::plan::{Body, GenSpec, InferSpec};
     use compass_common::prompt::{Prompt, RenderedPrompt, Row, Shot, render, render_shots};
     use serde_json::{Value, json};
     use std::path::PathBuf;
@@ -93,7 +93,7 @@ mod meta_templates {
         };
         let (test, train) = (rows(&goldens["test"]), rows(&goldens["train"]));
         let render = |dataset: &DatasetConfig| {
-            let infer = InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+            let infer = InferSpec::Gen(GenSpec::default());
             let rendered = render(&dataset.prompt, &infer, Some("answer"), &dataset.retriever, &test, &train);
             rendered.unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };

@@ -3,6 +3,7 @@
 use super::abbr;
 use super::check::Check;
 use super::choice::Choices;
+use super::decoding::{self, flag};
 use super::fields::{Fields, whole};
 use super::kwargs;
 use super::meta_template;
@@ -10,6 +11,7 @@ use super::model_files;
 use super::resolved::{DeviceRequest, ModelConfig};
 use super::tree::{Node, Value};
 use crate::plan::{BosPolicy, Dtype, ModelKind, NumericProfile};
+use crate::prompt::MetaStyle;
 
 const KINDS: Choices<'_, ModelKind> = Choices {
     // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
@@ -20,10 +22,15 @@ const KINDS: Choices<'_, ModelKind> = Choices {
     suffix: None,
 };
 const DTYPES: Choices<'_, Option<Dtype>> = Choices {
-    now: &[("auto", None), ("float32", Some(Dtype::Float32))],
+    now: &[
+        ("auto", None),
+        ("float32", Some(Dtype::Float32)),
+        ("bfloat16", Some(Dtype::Bfloat16)),
+        ("float16", Some(Dtype::Float16)),
+    ],
     aliases: &[],
-    later: &["bfloat16", "float16"],
-    meanwhile: "write `dtype = \"float32\"`",
+    later: &[],
+    meanwhile: "",
     suffix: None,
 };
 const DEVICES: Choices<'_, DeviceRequest> = Choices {
@@ -34,10 +41,14 @@ const DEVICES: Choices<'_, DeviceRequest> = Choices {
     suffix: None,
 };
 const PROFILES: Choices<'_, NumericProfile> = Choices {
-    now: &[("canonical", NumericProfile::Canonical)],
+    now: &[
+        ("canonical", NumericProfile::Canonical),
+        ("opencompass", NumericProfile::Opencompass),
+        ("lm-eval-hf", NumericProfile::LmEvalHf),
+    ],
     aliases: &[],
-    later: &["opencompass", "lm-eval-hf"],
-    meanwhile: "write `profile = \"canonical\"`",
+    later: &[],
+    meanwhile: "",
     suffix: None,
 };
 /// Short answers are what most data sets want; one that wants long ones says so in its inferencer.
@@ -45,12 +56,15 @@ const MAX_OUT_LEN: u32 = 64;
 
 /// Reads a model; `None` when something is wrong, which is reported.
 pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
+    let span = fields.span;
     let abbr = abbr::read(check, &mut fields);
     fields.get("inherit");
     let kind = fields.get("type").map_or(Some(ModelKind::Hf), |node| KINDS.pick(check, "type", node));
     let files = model_files::read(check, &mut fields, kind);
     let max_seq_len = fields.u32(check, "max_seq_len", 1);
-    let max_out_len = fields.u32(check, "max_out_len", 1).unwrap_or(MAX_OUT_LEN);
+    let max_out_len = fields.u32(check, "max_out_len", 1);
+    let min_out_len = fields.u32(check, "min_out_len", 0);
+    let chat = fields.get("chat").and_then(|node| flag(check, "chat", node)).unwrap_or(false);
     if let Some(node) = fields.get("batch_size") {
         batch_size(check, node);
     }
@@ -59,7 +73,8 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let bos = fields.get("add_bos_token").and_then(|node| bos(check, node)).unwrap_or(BosPolicy::Auto);
     let profile = fields.get("profile").and_then(|node| PROFILES.pick(check, "profile", node));
     let num_gpus = fields.table(check, "run_cfg", "`run_cfg`").map_or(0, |run| run_cfg(check, run));
-    kwargs::read(check, &mut fields);
+    let tokenizer_kwargs = kwargs::read(check, &mut fields);
+    let generation = decoding::read(check, &mut fields);
     let stop_words = stop_words(check, &mut fields);
     let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
     fields.not_yet(check, "pred_postprocessor", "give it to the data set's `eval_cfg`");
@@ -72,13 +87,23 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
         Some(read) => Some(read?),
         None => None,
     };
+    let of_chat = meta_template.as_ref().map(|meta| meta.style == MetaStyle::Messages);
+    if chat && of_chat == Some(false) {
+        let help = "give every role an `api_role`, or remove `chat`";
+        check.error(span, "`chat = true` with a `meta_template` that makes one text".into(), Some(help.into()));
+        return None;
+    }
     Some(ModelConfig {
         abbr: abbr?,
         kind: kind?,
         path: files.path,
         tokenizer_path: files.tokenizer_path,
         max_seq_len,
-        max_out_len,
+        max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
+        min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),
+        decoding: generation.decoding,
+        chat: chat || of_chat == Some(true),
+        tokenizer_kwargs,
         dtype,
         device,
         bos,

@@ -51,6 +51,7 @@ impl Writer<'_> {
                 let options = map.iter().map(|(label, form)| OptionPrompt {
                     label: self.kind.typed(label),
                     prompt: self.prompt(form, row),
+                    answer: None,
                 });
                 Ok((None, Body::Ppl { options: options.collect() }))
             }
@@ -81,7 +82,7 @@ impl Writer<'_> {
         }
         // Leading white space is the delimiter of a label map.
         let length = continuation.trim_start().chars().count() as u32;
-        Ok(OptionText { label: self.kind.typed(label), continuation, length })
+        Ok(OptionText { label: self.kind.typed(label), continuation, context: None, length })
     }
 
     fn answered(&self, context: Prompt, answers: Answers) -> Body {
@@ -92,13 +93,14 @@ impl Writer<'_> {
                 label,
                 length: continuation.chars().count().saturating_sub(delimiter.chars().count()) as u32,
                 continuation,
+                context: None,
             });
             return Body::Loglikelihood { options: options.collect(), context };
         }
         let options = texts.map(|(label, text)| {
             let mut segments = context.0.clone();
             segments.push(Segment::Option(text));
-            OptionPrompt { label, prompt: Prompt(segments) }
+            OptionPrompt { label, prompt: Prompt(segments), answer: None }
         });
         Body::Ppl { options: options.collect() }
     }

@@ -133,7 +133,7 @@ fn question<'a>(
         (_, Forms::Labels(_), Some(_)) => fail(format!(
             "`{name}` is a label map and there are `options` as well: keep the map, or make `{name}` one text"
         )),
-        (InferSpec::Ppl, Forms::One(Form::Rounds(_)), Some(_)) => fail(format!(
+        (InferSpec::Ppl | InferSpec::PplNormalized { .. }, Forms::One(Form::Rounds(_)), Some(_)) => fail(format!(
             "ppl cannot append `options` to a dialogue: write `{name}` as a map from label to rounds that hold the answer, \
              or use `loglikelihood`"
         )),
@@ -142,8 +142,13 @@ fn question<'a>(
             "{} compares answers, but `{name}` is one text: give one text per label, or `options`",
             infer.mode()
         )),
-        (InferSpec::Ppl, Forms::Labels(map), None) => Ok(Question::Whole(map.clone())),
+        (InferSpec::Ppl | InferSpec::PplNormalized { .. }, Forms::Labels(map), None) => {
+            Ok(Question::Whole(map.clone()))
+        }
         (InferSpec::Loglikelihood, Forms::Labels(map), None) => endings(config, map, name, columns),
+        (infer, Forms::Labels(_), None) => {
+            fail(format!("{} takes one text, but `{name}` is a label map", infer.mode()))
+        }
     }
 }
 

@@ -6,7 +6,9 @@ use super::folder::{FolderError, RunFolder, write_atomically};
 use super::rows::{self, Rows};
 use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
 use compass_common::ids::Digest;
-use compass_common::plan::{Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Sample};
+use compass_common::plan::{
+    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Sample,
+};
 use compass_common::prompt::{RenderedDataset, Shot, ShotFormat, render};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -97,6 +99,10 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         bos: model.bos,
         profile: model.profile,
         meta_template: model.meta_template.clone(),
+        chat: model.chat,
+        tokenizer_kwargs: model.tokenizer_kwargs.clone(),
+        min_out_len: model.min_out_len,
+        decoding: model.decoding.clone(),
         stop_words: model.stop_words.clone(),
         num_gpus: model.num_gpus,
     }
@@ -143,10 +149,10 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
     let config = serde_json::to_vec(&(&dataset.prompt, &dataset.infer, &dataset.retriever)).unwrap_or_default();
     let version = Digest::of(&config).to_string().chars().take(6).collect();
-    let labels = match (&dataset.infer, rendered.samples.first().map(|sample| &sample.body)) {
-        (InferSpec::Gen { .. }, _) | (_, None | Some(Body::Gen { .. })) => None,
-        (_, Some(Body::Ppl { options })) => Some(options.len() as u32),
-        (_, Some(Body::Loglikelihood { options, .. })) => Some(options.len() as u32),
+    let labels = match rendered.samples.first().map(|sample| &sample.body) {
+        Some(Body::Ppl { options }) if dataset.infer != InferSpec::PplOnly => Some(options.len() as u32),
+        Some(Body::Loglikelihood { options, .. }) => Some(options.len() as u32),
+        _ => None,
     };
     let characters = rendered.samples.iter().map(|sample| characters(sample, &rendered.shots, &rendered.format)).sum();
     Ok(DatasetPlan {
@@ -170,10 +176,14 @@ fn characters(sample: &Sample, shots: &[Shot], format: &ShotFormat) -> u64 {
         + length(&format.separator) * (sample.shots.len().saturating_sub(1) as u64)
         + length(&format.end);
     match &sample.body {
-        Body::Gen { prompt } => prompt.characters(shown),
+        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
+            prompt.characters(shown)
+        }
+        Body::Chat { turns } => turns.iter().map(|turn| length(&turn.content)).sum(),
         Body::Ppl { options } => options.iter().map(|option| option.prompt.characters(shown)).sum(),
         Body::Loglikelihood { context, options } => {
-            options.iter().map(|option| context.characters(shown) + length(&option.continuation)).sum()
+            let context = |option: &OptionText| option.context.as_ref().unwrap_or(context).characters(shown);
+            options.iter().map(|option| context(option) + length(&option.continuation)).sum()
         }
     }
 }

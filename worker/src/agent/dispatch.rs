@@ -101,7 +101,7 @@ impl Agent {
         let spec = PackSpec {
             infer: unit.dataset.infer.clone(),
             shot_format: unit.dataset.shot_format.clone(),
-            meta_template: unit.model.meta_template.clone(),
+            meta_template: unit.model.meta(),
         };
         let model = serde_json::to_vec(unit.model).map_err(|error| error.to_string())?;
         let model = ModelOrder { plan: model, device: self.options.device.clone() };
