@@ -34,6 +34,7 @@ mod processes;
 mod program;
 mod python;
 mod report;
+mod room;
 mod run;
 mod sandbox;
 mod seccomp;

@@ -4,14 +4,13 @@ use crate::launch::{Ground, Launched, launch};
 use crate::policy::Isolation;
 use crate::program::Program;
 use crate::report::{Channel, nonce};
+use crate::room::Room;
 use crate::verdict::Verdict;
 use crate::{classify, memory, processes};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
-use std::io::{self, PipeReader};
-use std::os::fd::OwnedFd;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
-use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Child;
 use tokio::time::{sleep, timeout};
@@ -30,21 +29,19 @@ async fn attempt(ground: &Ground, program: &Program) -> io::Result<Verdict> {
     let order = program.order(&nonce, processes::limit(ground.isolation, program.limits.processes));
     let Launched { mut child, channel, output, info } = launch(ground, &program.limits)?;
     let mut channel = Channel::new(channel, nonce)?;
-    let mut output = Output { pipe: receiver(output)?, seen: 0, tail: Vec::new() };
-    let started = tokio::select! {
-        started = channel.begin(&order) => started,
-        () = sleep(START) => false,
-    };
-    if !started {
-        let _ = child.start_kill();
-        let status = child.wait().await?;
-        let _ = timeout(Duration::from_secs(1), output.flood(program.limits.output)).await;
-        let said = String::from_utf8_lossy(&output.tail).trim().to_owned();
-        return Ok(Verdict::SandboxError { detail: format!("the interpreter did not start ({status}): {said}") });
-    }
-    let room = match info {
-        Some(info) => Some(Room::read(info).await?),
-        None => None,
+    let mut output = Output { pipe: Receiver::from_owned_fd(output.into())?, seen: 0, tail: Vec::new() };
+    // The room is found before the program runs: a short one could be gone by then.
+    let begun = timeout(START, async {
+        let room = match info {
+            Some(info) => Some(Room::read(info).await?),
+            None => None,
+        };
+        if channel.begin(&order).await { Ok(room) } else { Err(io::Error::other("the harness went away")) }
+    });
+    let room = match begun.await {
+        Ok(Ok(room)) => room,
+        Ok(Err(error)) => return not_started(child, output, &error.to_string()).await,
+        Err(_) => return not_started(child, output, "it takes too long").await,
     };
     let root = match &room {
         Some(room) => room.first,
@@ -65,11 +62,20 @@ async fn attempt(ground: &Ground, program: &Program) -> io::Result<Verdict> {
     Ok(verdict)
 }
 
+/// What `bwrap` or the interpreter said stands in the verdict.
+async fn not_started(mut child: Child, mut output: Output, reason: &str) -> io::Result<Verdict> {
+    let _ = child.start_kill();
+    let status = child.wait().await?;
+    let _ = timeout(Duration::from_secs(1), output.flood(u64::MAX)).await;
+    let said = String::from_utf8_lossy(&output.tail).trim().to_owned();
+    Ok(Verdict::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {said}") })
+}
+
 /// Kills what is left and waits until it is gone.
 async fn end(isolation: Isolation, mut child: Child, root: Pid, room: Option<Room>) -> io::Result<()> {
     if let Some(room) = &room {
         // `bwrap` outside the room ends when its child does; the other way round the room would outlive it a little.
-        let _ = pidfd_send_signal(room.handle.get_ref(), Signal::KILL);
+        room.kill();
     } else {
         let _ = child.start_kill();
     }
@@ -81,31 +87,9 @@ async fn end(isolation: Isolation, mut child: Child, root: Pid, room: Option<Roo
         child.wait().await?;
     }
     if let Some(room) = room {
-        // The first process of a room ends last.
-        let gone = timeout(END, room.handle.readable()).await;
-        gone.map_err(|_| io::Error::other("a killed program does not end"))??.retain_ready();
+        timeout(END, room.gone()).await.map_err(|_| io::Error::other("a killed program does not end"))??;
     }
     Ok(())
-}
-
-/// The namespaces of one run, by the process whose end ends them.
-struct Room {
-    first: Pid,
-    handle: AsyncFd<OwnedFd>,
-}
-
-impl Room {
-    /// From what `bwrap --info-fd` says: a JSON object with `child-pid`.
-    async fn read(info: PipeReader) -> io::Result<Self> {
-        let mut said = Vec::new();
-        let mut info = receiver(info)?;
-        while !said.contains(&b'}') && info.read_buf(&mut said).await? > 0 {}
-        let parsed: serde_json::Value = serde_json::from_slice(&said)?;
-        let first = parsed["child-pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        let first = first.ok_or_else(|| io::Error::other("bwrap does not say which process it started"))?;
-        let handle = AsyncFd::register(pidfd_open(first, PidfdFlags::NONBLOCK)?)?;
-        Ok(Self { first, handle })
-    }
 }
 
 /// What the program prints: counted, and but for the last of it thrown away.
@@ -132,8 +116,4 @@ impl Output {
             }
         }
     }
-}
-
-fn receiver(pipe: PipeReader) -> io::Result<Receiver> {
-    Receiver::from_owned_fd(pipe.into())
 }
