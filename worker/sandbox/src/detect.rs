@@ -10,13 +10,13 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// Nothing to run them with.
-    #[error("there is no Python 3.7 or newer to run programs with{}; install python3", list(tried))]
+    #[error("there is no Python 3.7 or newer to run programs with: install python3{}", list(tried))]
     NoPython { tried: Vec<String> },
     /// Nothing to contain them with.
     #[error(
-        "programs that a model wrote are not run here, for nothing contains them{}; install bubblewrap 0.8 or newer and \
+        "programs that a model wrote are not run here, for nothing contains them: install bubblewrap 0.8 or newer and \
          allow unprivileged user namespaces, or run Linux 6.12 or newer with Landlock, or accept the risk with \
-         --unsafe-local-exec",
+         --unsafe-local-exec{}",
         list(tried)
     )]
     NoIsolation { tried: Vec<String> },

@@ -39,8 +39,10 @@ fn candidates(policy: &Policy) -> Vec<PathBuf> {
     let usual = ["/usr/bin", "/usr/local/bin"].map(PathBuf::from);
     let mut candidates: Vec<PathBuf> = Vec::new();
     for directory in usual.into_iter().chain(std::env::split_paths(&search)) {
+        // `/bin` is often `/usr/bin` under another name.
+        let Ok(directory) = directory.canonicalize() else { continue };
         let candidate = directory.join("python3");
-        if directory.is_absolute() && candidate.is_file() && !candidates.contains(&candidate) {
+        if candidate.is_file() && !candidates.contains(&candidate) {
             candidates.push(candidate);
         }
     }

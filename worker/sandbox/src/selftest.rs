@@ -33,7 +33,7 @@ def kill():
 
 assert os.getuid() != 0 and os.geteuid() != 0, "runs as root"
 reach("read the host's files", lambda: open(canary).read())
-reach("write the host's files", lambda: write(canary))
+reach("write the host's files", lambda: open(canary, "r+b").write(b"x"))
 reach("create files beside the host's", lambda: write(os.path.join("/usr/lib", "compass-sandbox-probe")))
 reach("connect to the host", lambda: socket.create_connection(("127.0.0.1", port), 2))
 reach("see the worker's process", kill)
@@ -57,6 +57,7 @@ pub(crate) async fn prove(ground: &Ground) -> Result<(), String> {
         std::process::id()
     );
     match run(ground, &Program::new(known + ESCAPES).within(wide)).await {
+        Verdict::Passed if !canary.alive() => Err("does not contain: a program can write the host's files".into()),
         Verdict::Passed => Ok(()),
         Verdict::Failed { message, assertion: true, .. } => Err(format!("does not contain: a program {message}")),
         other => Err(format!("the check of what it contains ends with: {other}")),
@@ -71,10 +72,16 @@ struct Canary {
 }
 
 impl Canary {
+    const CONTENT: &str = "canary";
+
+    fn alive(&self) -> bool {
+        fs::read_to_string(&self.path).is_ok_and(|content| content == Self::CONTENT)
+    }
+
     fn plant() -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
         let path = std::env::temp_dir().join(format!("compass-sandbox-canary-{}", crate::report::nonce()?));
-        fs::write(&path, "canary")?;
+        fs::write(&path, Self::CONTENT)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();

@@ -10,7 +10,11 @@ async fn host_files_are_neither_read_nor_written() {
     contained(
         "for path in ['/etc/passwd', '/etc/shadow', '/etc/hostname', '/sys/kernel/notes', '/proc/1/mem', '/proc/kcore']:
     refused(lambda: open(path, 'rb').read(1))
-for path in ['/etc', '/home', '/root', '/var', '/sys', '/mnt', '/opt', '/work', '/proc/1/root', '/proc/1/cwd']:
+try:
+    assert set(os.listdir('/etc')) <= {'ld.so.cache'}
+except OSError:
+    pass
+for path in ['/home', '/root', '/var', '/sys', '/mnt', '/opt', '/work', '/proc/1/root', '/proc/1/cwd']:
     refused(lambda: os.listdir(path))
 for path in ['/x', '/usr/x', '/usr/lib/x', '/bin/x', '/etc/x', '/dev/x', '/proc/x', '/root/x', '/var/tmp/x']:
     refused(lambda: write(path))
@@ -59,7 +63,7 @@ async fn links_lead_nowhere_else() {
 refused(lambda: open('/tmp/link').read())
 os.symlink('/usr/lib/x', '/tmp/out')
 refused(lambda: write('/tmp/out'))
-os.symlink('/tmp/../../../../etc', '/tmp/up')
+os.symlink('/tmp/../../../../var', '/tmp/up')
 refused(lambda: os.listdir('/tmp/up'))
 refused(lambda: os.link('/usr/bin/env', '/tmp/hard'))
 refused(lambda: os.rename('/usr/bin/env', '/tmp/moved'))

@@ -32,16 +32,11 @@ refused(lambda: call('process_vm_readv', os.getppid(), 0, 0, 0, 0, 0))"
 #[tokio::test]
 async fn killing_everything_kills_only_itself() {
     for sandbox in sandboxes().await {
-        for (attack, worst) in [
-            ("os.kill(-1, 9)", "killed"),
-            ("os.kill(os.getppid(), 9)", "killed"),
-            ("os.killpg(0, 9)", "killed"),
-            ("os.kill(0, 9)", "killed"),
-        ] {
+        for attack in ["os.kill(-1, 9)", "os.kill(os.getppid(), 9)", "os.killpg(0, 9)", "os.kill(0, 9)"] {
             let source = format!("contained()\ntry:\n    {attack}\nexcept OSError: pass\ntime.sleep(0.2)");
             let verdict = sandbox.run(&program(&source)).await;
             let harmless = matches!(verdict, Verdict::Passed | Verdict::Killed { signal: 9 });
-            assert!(harmless, "{}: {attack}, at worst {worst}: {verdict}", sandbox.isolation());
+            assert!(harmless, "{}: {attack}: {verdict}", sandbox.isolation());
             goes_on(&sandbox).await;
         }
     }

@@ -18,6 +18,8 @@ pub(crate) async fn sandbox(isolation: Isolation) -> Option<Sandbox> {
     match Sandbox::detect(&policy).await {
         Ok(sandbox) => Some(sandbox),
         Err(refusal) => {
+            // What is missing is skipped; what is there and leaks is a failure.
+            assert!(!refusal.to_string().contains("does not contain"), "{refusal}");
             eprintln!("skipped: {isolation}: {refusal}");
             None
         }
