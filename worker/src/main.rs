@@ -10,7 +10,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let role = Cli::parse().role();
-    if let Err(error) = compass_common::telemetry::init("info") {
+    if let Err(error) = compass_common::telemetry::init(if matches!(role, Role::Sandbox(_)) { "warn" } else { "info" })
+    {
         let _ = writeln!(io::stderr(), "compass-worker: {error}");
         return ExitCode::from(2);
     }
