@@ -1,5 +1,7 @@
 //! `compass-worker sandbox` as a person types it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its fixtures too")]
+
 use std::fs;
 use std::process::{Command, Output};
 

@@ -4,9 +4,9 @@
 //! [`Sandbox::execute`] then runs programs, a bounded number at a time, and gives each its [`Verdict`]. Two isolations:
 //!
 //! - **bubblewrap**: namespaces of its own (user, process, network, ipc, host name), an unprivileged user without
-//!   capabilities, the system's directories read-only, nothing else of the host's files (no `/etc`, so no
-//!   `/etc/passwd`, no home, no `/proc`, no `/sys`, no environment), a `/tmp` in memory of limited size, its own loopback as the only network. Killing its first process
-//!   kills all that it started.
+//!   capabilities, the system's directories read-only, nothing else of the host's files (no `/etc`, so no `/etc/passwd`, no
+//!   home, no `/proc`, no `/sys`, no environment), a `/tmp` in memory of limited size, its own loopback as the only network.
+//!   Killing its first process kills all that it started.
 //! - **Landlock and seccomp** where bubblewrap is missing or may not make namespaces (kernel 6.12 or newer): one process
 //!   that can start no other, open no socket, write no file, and read only the system's directories. A program that needs
 //!   more fails there; the existence of a file whose path it guesses is visible to it.
