@@ -109,12 +109,18 @@ async fn run_file(file: &Path, limits: Limits, policy: &Policy) -> io::Result<Ex
         }
     };
     let verdict = sandbox.run(&Program::new(source).within(limits)).await;
-    writeln!(io::stdout(), "{verdict}")?;
+    writeln!(io::stdout(), "{}", printable(&verdict.to_string()))?;
     Ok(ExitCode::from(match verdict {
         Verdict::Passed => 0,
         Verdict::SandboxError { .. } => 3,
         _ => 1,
     }))
+}
+
+/// An exception's message is the program's own: it gets no say over the terminal.
+fn printable(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 fn read(file: &Path) -> io::Result<String> {

@@ -1,9 +1,10 @@
 //! `compass-worker sandbox` as a person types it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its fixtures too")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its fixtures too")]
 
 use std::fs;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 fn sandbox(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_compass-worker")).arg("sandbox").args(arguments).output().unwrap()
@@ -37,6 +38,7 @@ fn a_run_prints_the_verdict_and_tells_by_its_exit_code() {
         ("assert 1 + 1 == 2", "passed", 0),
         ("assert 1 + 1 == 3, 'wrong'", "failed: AssertionError: wrong", 1),
         ("import sys\nsys.exit(0)", "failed: SystemExit: 0", 1),
+        ("raise ValueError('\\x1b[2J')", "failed: ValueError: \\u{1b}[2J", 1),
         ("import os\nos.kill(os.getpid(), 9)", "failed: killed by signal 9", 1),
     ] {
         let file = folder.path().join("program.py");
@@ -49,6 +51,41 @@ fn a_run_prints_the_verdict_and_tells_by_its_exit_code() {
     fs::write(&file, "while True: pass").unwrap();
     let output = sandbox(&["run", "--timeout", "1s", file.to_str().unwrap()]);
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("timed out\n", Some(1)));
+}
+
+#[test]
+fn a_killed_worker_takes_its_program_along() {
+    if sandbox(&["--check"]).status.code() != Some(0) {
+        eprintln!("skipped: no isolation works on this machine");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (file, mark) = (folder.path().join("program.py"), format!("31538.{}", std::process::id()));
+    fs::write(&file, format!("import os\nos.execv('/usr/bin/sleep', ['sleep', '{mark}'])")).unwrap();
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_compass-worker"))
+        .args(["sandbox", "run", "--timeout", "1h", file.to_str().unwrap()])
+        .spawn()
+        .unwrap();
+    until(|| runs(&mark), "the program runs");
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    until(|| !runs(&mark), "the program is gone");
+}
+
+fn runs(mark: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| text(&line).contains(mark))
+}
+
+fn until(holds: impl Fn() -> bool, what: &str) {
+    for _ in 0..6000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("waited a minute for: {what}");
 }
 
 #[test]

@@ -32,6 +32,12 @@ impl Program {
         Self::new(format!("{prompt}{completion}\n{test}\ncheck({entry_point})"))
     }
 
+    /// The program of the `code_eval` metric, which lm-eval's HumanEval and MBPP use: `candidate + "\n" + test`, 3 s
+    /// (`evaluate`'s `code_eval.compute`).
+    pub fn code_eval(candidate: &str, test: &str) -> Self {
+        Self::new(format!("{candidate}\n{test}"))
+    }
+
     /// OpenCompass's program for MBPP: the answer, then its tests with type-aware comparisons, 9 s
     /// (`opencompass.datasets.mbpp.MBPPEvaluator`). `answer` is what its postprocessing left.
     pub fn mbpp(answer: &str, tests: &str) -> Self {
