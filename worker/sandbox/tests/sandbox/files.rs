@@ -14,7 +14,7 @@ try:
     assert set(os.listdir('/etc')) <= {'ld.so.cache'}
 except OSError:
     pass
-for path in ['/home', '/root', '/var', '/sys', '/mnt', '/opt', '/work', '/proc/1/root/root']:
+for path in ['/home', '/root', '/var', '/sys', '/mnt', '/opt', '/srv', '/proc/1/root/root']:
     refused(lambda: os.listdir(path))
 for path in ['/x', '/usr/x', '/usr/lib/x', '/bin/x', '/etc/x', '/dev/x', '/proc/x', '/root/x', '/var/tmp/x']:
     refused(lambda: write(path))
