@@ -21,9 +21,11 @@ pub(super) struct InferCfg {
 }
 
 /// Reads `infer_cfg`; `None` when something is wrong, which is reported.
-pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<InferCfg> {
+///
+/// `same_rows` says that the shots come from the split that is asked.
+pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -> Option<InferCfg> {
     let retriever = match fields.get("retriever") {
-        Some(node) => retriever::read(check, node),
+        Some(node) => retriever::read(check, node, same_rows),
         None => Some(RetrieverKind::Zero),
     };
     let node = fields.require(check, "inferencer", "\"ppl\"");

@@ -52,7 +52,7 @@ pub fn render(
     let shows_shots = !matches!(retriever, RetrieverKind::Zero);
     let columns = check::columns(test);
     let recipe = resolve(config, infer, shows_shots, &columns).map_err(|error| vec![error])?;
-    let drawn = retriever::draw(retriever, test.len(), train.len()).map_err(|e| vec![PromptError::Retriever(e)])?;
+    let drawn = retriever::draw(retriever, test, train).map_err(|e| vec![PromptError::Retriever(e)])?;
     let wrong = check_placeholders(config, &recipe, &columns, train);
     if !wrong.is_empty() {
         return Err(wrong);
