@@ -76,6 +76,31 @@ pub enum Expression {
     RowsOf { file: PathBuf, column: String },
 }
 
+impl Expression {
+    /// Every path that the value is made of; of a template's, numbers may be groups of a regex.
+    pub fn paths(&self) -> Vec<&str> {
+        fn of_template(template: &[Piece]) -> impl Iterator<Item = &str> {
+            template.iter().filter_map(|piece| if let Piece::Path(path) = piece { Some(path.as_str()) } else { None })
+        }
+        match self {
+            Self::Const { .. } | Self::LinesOf { .. } | Self::RowsOf { .. } => Vec::new(),
+            Self::Format { template } => of_template(template).collect(),
+            Self::Join { of, .. } => of.iter().map(String::as_str).collect(),
+            Self::Replace { of, by, .. } => of_template(by).chain([of.as_str()]).collect(),
+            Self::IndexOf { of, list, .. } => [Some(of.as_str()), list.as_deref()].into_iter().flatten().collect(),
+            Self::From { of }
+            | Self::JoinItems { of, .. }
+            | Self::Split { of, .. }
+            | Self::Item { of, .. }
+            | Self::LetterOf { of, .. }
+            | Self::Map { of, .. }
+            | Self::Capture { of, .. }
+            | Self::Strip { of, .. }
+            | Self::Json { of } => vec![of],
+        }
+    }
+}
+
 /// A stretch of a template. A path that is a number is a group of the regex in `replace`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
