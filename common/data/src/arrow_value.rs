@@ -12,7 +12,7 @@ use arrow_schema::{DataType, TimeUnit};
 use serde_json::Value;
 
 /// The value at `at`: lists are arrays, structs objects in the order of their fields, integers stay integers, a float
-/// that is no number is null, dates and times are texts as in ISO 8601.
+/// that is no number is null, dates and times are the texts that Python prints.
 ///
 /// # Errors
 /// In words: bytes, and types that data sets do not use.
@@ -47,20 +47,12 @@ pub(crate) fn value(array: &dyn Array, at: usize) -> Result<Value, String> {
             let key = dictionary.normalized_keys().get(at).copied().unwrap_or_default();
             value(dictionary.values().as_ref(), key)?
         }
-        DataType::Date32 => time(as_date::<Date32Type>(i64::from(native::<Date32Type>(array, at)))),
-        DataType::Date64 => time(as_date::<Date64Type>(native::<Date64Type>(array, at))),
-        DataType::Timestamp(TimeUnit::Second, _) => {
-            time(as_datetime::<TimestampSecondType>(native::<TimestampSecondType>(array, at)))
-        }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            time(as_datetime::<TimestampMillisecondType>(native::<TimestampMillisecondType>(array, at)))
-        }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            time(as_datetime::<TimestampMicrosecondType>(native::<TimestampMicrosecondType>(array, at)))
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            time(as_datetime::<TimestampNanosecondType>(native::<TimestampNanosecondType>(array, at)))
-        }
+        DataType::Date32 => date::<Date32Type>(native::<Date32Type>(array, at)),
+        DataType::Date64 => date::<Date64Type>(native::<Date64Type>(array, at)),
+        DataType::Timestamp(TimeUnit::Second, _) => time::<TimestampSecondType>(array, at),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => time::<TimestampMillisecondType>(array, at),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => time::<TimestampMicrosecondType>(array, at),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => time::<TimestampNanosecondType>(array, at),
         DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_) | DataType::BinaryView => {
             return Err("holds bytes, which no prompt can show: name it in `drop_columns`".into());
         }
@@ -82,6 +74,17 @@ fn object(fields: &StructArray, at: usize) -> Result<Value, String> {
     entries.collect::<Result<serde_json::Map<_, _>, String>>().map(Value::Object)
 }
 
-fn time<T: ToString>(time: Option<T>) -> Value {
-    time.map_or(Value::Null, |time| time.to_string().into())
+fn date<T: ArrowPrimitiveType>(days: T::Native) -> Value
+where
+    i64: From<T::Native>,
+{
+    as_date::<T>(i64::from(days)).map_or(Value::Null, |date| date.to_string().into())
+}
+
+/// As Python's `str` prints a `datetime`, in UTC.
+fn time<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, at: usize) -> Value {
+    let Some(time) = as_datetime::<T>(native::<T>(array, at)) else { return Value::Null };
+    let is_whole = time.and_utc().timestamp_subsec_micros() == 0;
+    let format = if is_whole { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M:%S%.6f" };
+    time.format(format).to_string().into()
 }

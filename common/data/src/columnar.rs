@@ -27,7 +27,9 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 pub(crate) fn open(path: &Path, format: FileFormat, skip: &[String]) -> Result<RowStream, DataError> {
     let mut file = File::open(path).map_err(|source| DataError::Read { path: path.into(), source })?;
     let batches = match format {
-        FileFormat::Parquet => parquet(file, skip).map_err(|error| damaged(path, "Parquet file", &error.to_string()))?,
+        FileFormat::Parquet => {
+            parquet(file, skip).map_err(|error| damaged(path, "Parquet file", &error.to_string()))?
+        }
         _ => {
             let is_file = is_file(&mut file).map_err(|source| DataError::Read { path: path.into(), source })?;
             let opened = if is_file { arrow_file(file, skip) } else { arrow_stream(file, skip) };

@@ -11,12 +11,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Opens a file whose format has this delimiter and way of quoting, where `options` do not say otherwise.
-pub(crate) fn open(
-    path: &Path,
-    options: &ReadOptions,
-    delimiter: char,
-    quoted: bool,
-) -> Result<RowStream, DataError> {
+pub(crate) fn open(path: &Path, options: &ReadOptions, delimiter: char, quoted: bool) -> Result<RowStream, DataError> {
     let delimiter = options.delimiter.unwrap_or(delimiter);
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
@@ -70,7 +65,12 @@ impl Delimited {
         if fields.len() != self.names.len() {
             let (fields, columns) = (fields.len(), self.names.len());
             let columns = format!("{columns} ({})", self.names.join(", "));
-            return Err(DataError::at(&self.path, Some(line), 0, format!("{fields} fields, but the columns are {columns}")));
+            return Err(DataError::at(
+                &self.path,
+                Some(line),
+                0,
+                format!("{fields} fields, but the columns are {columns}"),
+            ));
         }
         let row = self.names.iter().cloned().zip(fields.into_iter().map(Into::into)).collect();
         Ok(Placed { row, line: Some(line) })
@@ -100,7 +100,8 @@ fn texts(path: &Path, record: &ByteRecord, line: usize, names: &[String]) -> Res
     let text = |(at, field): (usize, &[u8])| {
         String::from_utf8(field.to_vec()).map_err(|error| {
             let byte = error.as_bytes()[error.utf8_error().valid_up_to()];
-            let column = names.get(at).map_or_else(|| format!("field {at} (from 0)"), |name| format!("column `{name}`"));
+            let column =
+                names.get(at).map_or_else(|| format!("field {at} (from 0)"), |name| format!("column `{name}`"));
             DataError::at(path, Some(line), 0, format!("byte 0x{byte:02x} in {column} is not UTF-8"))
         })
     };

@@ -44,7 +44,8 @@ impl<'s> Compiled<'s> {
             Expression::RowsOf { column, .. } => return Ok(at_hand(beside, column).map(Value::clone).into()),
             Expression::Format { template } => return Ok(fill(template, row, None).map(Value::String).into()),
             Expression::Join { of, with } => {
-                let texts: Result<Vec<String>, String> = of.iter().map(|path| found(row, path).map(python_str)).collect();
+                let texts: Result<Vec<String>, String> =
+                    of.iter().map(|path| found(row, path).map(python_str)).collect();
                 return Ok(texts.map(|texts| texts.join(with).into()).into());
             }
             Expression::From { of }
@@ -83,7 +84,8 @@ impl<'s> Compiled<'s> {
             }
             Expression::Item { at: Key::At(at), .. } => item(list_of(value, path)?, *at, path),
             Expression::Item { at: Key::Name(name), .. } => {
-                let object = value.as_object().ok_or_else(|| format!("`{path}` is {}, not an object", kind_of(value)))?;
+                let object =
+                    value.as_object().ok_or_else(|| format!("`{path}` is {}, not an object", kind_of(value)))?;
                 present(object.get(name), &format!("{path}.{name}")).cloned().into()
             }
             Expression::LetterOf { base, .. } => Found::Value(letter(value, path, *base)?.into()),
@@ -263,7 +265,6 @@ fn text_of(value: &Value, path: &str) -> Result<String, String> {
 fn list_of<'v>(value: &'v Value, path: &str) -> Result<&'v [Value], String> {
     value.as_array().map(Vec::as_slice).ok_or_else(|| format!("`{path}` is {}, not a list", kind_of(value)))
 }
-
 
 /// The value in a message.
 fn short(value: &Value) -> String {

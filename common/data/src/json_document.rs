@@ -105,8 +105,11 @@ impl Document {
         };
         let nested: Vec<String> = all.iter().filter(lists_rows).filter_map(|member| member.key(&self.bytes)).collect();
         if !nested.is_empty() {
-            let ways: Vec<String> = nested.iter().map(|key| format!("`rows = \"{}\"`", path_to(options, key))).collect();
-            return Err(self.fault(self.start(at), format!("one object, not a list of rows: write {}", ways.join(" or "))));
+            let ways: Vec<String> =
+                nested.iter().map(|key| format!("`rows = \"{}\"`", path_to(options, key))).collect();
+            return Err(
+                self.fault(self.start(at), format!("one object, not a list of rows: write {}", ways.join(" or ")))
+            );
         }
         if each(b'[') {
             return self.columns(&all);

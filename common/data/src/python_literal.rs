@@ -85,7 +85,11 @@ impl<'t> Parser<'t> {
             let comma = self.take(',');
             had_comma |= comma;
             if !comma {
-                return if self.take(close) { Ok((items, had_comma)) } else { Err(format!("`,` or `{close}` is missing")) };
+                return if self.take(close) {
+                    Ok((items, had_comma))
+                } else {
+                    Err(format!("`,` or `{close}` is missing"))
+                };
             }
         }
         Ok((items, had_comma))
@@ -209,7 +213,10 @@ mod tests {
         for (text, value) in [
             ("[\"a\", 'b\\'s', \"c's\"]", json!(["a", "b's", "c's"])),
             ("['Sunset Blvd', 'West Sunset']", json!(["Sunset Blvd", "West Sunset"])),
-            ("{'text': ['é', 'x\\ny'], 'label': [0, 1], 'none': None}", json!({"text": ["é", "x\ny"], "label": [0, 1], "none": null})),
+            (
+                "{'text': ['é', 'x\\ny'], 'label': [0, 1], 'none': None}",
+                json!({"text": ["é", "x\ny"], "label": [0, 1], "none": null}),
+            ),
             ("(1, -2.5, 1e-05, True)", json!([1, -2.5, 1e-05, true])),
             ("(1,)", json!([1])),
             ("('x')", json!("x")),

@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn windows_hold_all_that_a_range_can_take() {
-        let ranges = ["[:3]", "[3:5]", "[2:]", "[:8][-2:]", "[::2][1:3]", "[5:2]", ""].map(|text| RangeSpec::Slices(text.into()));
+        let ranges = ["[:3]", "[3:5]", "[2:]", "[:8][-2:]", "[::2][1:3]", "[5:2]", ""]
+            .map(|text| RangeSpec::Slices(text.into()));
         for range in ranges.into_iter().chain([RangeSpec::All, RangeSpec::Count(0)]) {
             let window = window(&range).unwrap().unwrap();
             for len in [0, 1, 4, 10] {

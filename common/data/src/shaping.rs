@@ -121,12 +121,7 @@ impl<'s> Shaping<'s> {
     }
 }
 
-fn compute(
-    column: &ColumnConfig,
-    compiled: &Compiled<'_>,
-    row: &Row,
-    beside: Option<&Value>,
-) -> Result<Value, String> {
+fn compute(column: &ColumnConfig, compiled: &Compiled<'_>, row: &Row, beside: Option<&Value>) -> Result<Value, String> {
     match (compiled.value(row, beside)?, &column.default, column.cast) {
         (Found::Value(value), _, None) => Ok(value),
         (Found::Value(value), _, Some(to)) => cast(value, to),

@@ -154,7 +154,11 @@ fn choose(all: &[PathBuf], id: &HubId<'_>, split: &str) -> Result<Vec<PathBuf>, 
     let folders: BTreeSet<&Path> = files.iter().filter_map(|path| path.parent()).collect();
     if folders.len() > 1 {
         let folders: Vec<String> = folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
-        return Err(format!("`{}` has split `{split}` in several folders: choose a config, {}", id.repo, folders.join(" or ")));
+        return Err(format!(
+            "`{}` has split `{split}` in several folders: choose a config, {}",
+            id.repo,
+            folders.join(" or ")
+        ));
     }
     missing_shard(&files)?;
     Ok(files.into_iter().cloned().collect())

@@ -46,8 +46,8 @@ mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
-pub use load::{Loaded, load};
 pub use file_format::FileFormat;
+pub use load::{Loaded, load};
 pub use overrides::Overrides;
 pub use resolved::{Config, DatasetConfig, DeviceRequest, ModelConfig, RunnerConfig, RunnerKind, StageConfig};
 pub use row_expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Test};

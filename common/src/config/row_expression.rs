@@ -55,25 +55,72 @@ pub struct ColumnConfig {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expression {
-    From { of: String },
-    Const { value: Value },
-    Format { template: Vec<Piece> },
-    Join { of: Vec<String>, with: String },
+    From {
+        of: String,
+    },
+    Const {
+        value: Value,
+    },
+    Format {
+        template: Vec<Piece>,
+    },
+    Join {
+        of: Vec<String>,
+        with: String,
+    },
     /// The items of one list.
-    JoinItems { of: String, with: String },
-    Split { of: String, by: String, at: Option<i64> },
-    Item { of: String, at: Key },
-    LetterOf { of: String, base: i64 },
-    IndexOf { of: String, base: i64, list: Option<String> },
+    JoinItems {
+        of: String,
+        with: String,
+    },
+    Split {
+        of: String,
+        by: String,
+        at: Option<i64>,
+    },
+    Item {
+        of: String,
+        at: Key,
+    },
+    LetterOf {
+        of: String,
+        base: i64,
+    },
+    IndexOf {
+        of: String,
+        base: i64,
+        list: Option<String>,
+    },
     /// The keys are compared with the value as a prompt prints it.
-    Map { of: String, to: Vec<(String, Value)> },
-    Capture { of: String, regex: String, group: Group },
-    Replace { of: String, find: Pattern, by: Vec<Piece> },
+    Map {
+        of: String,
+        to: Vec<(String, Value)>,
+    },
+    Capture {
+        of: String,
+        regex: String,
+        group: Group,
+    },
+    Replace {
+        of: String,
+        find: Pattern,
+        by: Vec<Piece>,
+    },
     /// White space, or any of `chars`, off both ends.
-    Strip { of: String, chars: Option<String> },
-    Json { of: String },
-    LinesOf { file: PathBuf },
-    RowsOf { file: PathBuf, column: String },
+    Strip {
+        of: String,
+        chars: Option<String>,
+    },
+    Json {
+        of: String,
+    },
+    LinesOf {
+        file: PathBuf,
+    },
+    RowsOf {
+        file: PathBuf,
+        column: String,
+    },
 }
 
 impl Expression {

@@ -5,16 +5,29 @@ use super::choice::Choices;
 use super::fields::{self, Fields};
 use super::paths;
 use super::row_expression::{Cast, ColumnConfig, Expression, Group, Key, Pattern, Piece};
-use super::split_template;
 use super::spelling;
+use super::split_template;
 use super::tree::{Entry, Node, Value};
 use regex::Regex;
 use std::path::Path;
 
 /// Every verb; a column has exactly one.
 const VERBS: [&str; 15] = [
-    "from", "const", "format", "join", "split", "item", "letter_of", "index_of", "map", "capture", "replace", "strip",
-    "json", "lines_of", "rows_of",
+    "from",
+    "const",
+    "format",
+    "join",
+    "split",
+    "item",
+    "letter_of",
+    "index_of",
+    "map",
+    "capture",
+    "replace",
+    "strip",
+    "json",
+    "lines_of",
+    "rows_of",
 ];
 
 /// All columns in order; `None` when one is wrong, which is reported.
@@ -81,7 +94,11 @@ fn expression(
     let text = fields::text(check, verb, node);
     let of = text.unwrap_or_default().to_owned();
     if of.is_empty() && text.is_some() && verb != "format" {
-        check.error(node.span, format!("`{verb}` is empty"), Some("name a column, or a file where one is meant".into()));
+        check.error(
+            node.span,
+            format!("`{verb}` is empty"),
+            Some("name a column, or a file where one is meant".into()),
+        );
     }
     let read = match verb {
         "from" => Some(Expression::From { of }),
@@ -91,7 +108,9 @@ fn expression(
             let at = fields.get("at").map(|node| fields::whole(check, "at", node, i64::MIN..=i64::MAX));
             by.zip(at.map_or(Some(None), |at| at.map(Some))).map(|(by, at)| Expression::Split { of, by, at })
         }
-        "item" => fields.require(check, "at", "0").and_then(|node| key(check, node)).map(|at| Expression::Item { of, at }),
+        "item" => {
+            fields.require(check, "at", "0").and_then(|node| key(check, node)).map(|at| Expression::Item { of, at })
+        }
         "letter_of" => base(check, fields).map(|base| Expression::LetterOf { of, base }),
         "index_of" => {
             let list = fields.text(check, "in").map(str::to_owned);
@@ -153,8 +172,12 @@ fn key(check: &mut Check, node: &Node) -> Option<Key> {
 
 fn table(check: &mut Check, node: &Node) -> Option<Vec<(String, serde_json::Value)>> {
     let to = fields::table(check, "to", node, "`to`")?;
-    let read: Vec<_> =
-        to.table.entries.iter().map(|entry| Some((entry.key.clone(), literal(check, &entry.key, &entry.node)?))).collect();
+    let read: Vec<_> = to
+        .table
+        .entries
+        .iter()
+        .map(|entry| Some((entry.key.clone(), literal(check, &entry.key, &entry.node)?)))
+        .collect();
     read.into_iter().collect()
 }
 
@@ -190,9 +213,7 @@ fn replace(check: &mut Check, of: String, fields: &mut Fields<'_>) -> Option<Exp
     let regex_node = fields.get("regex");
     let find = fields.text(check, "find").map(str::to_owned);
     let (find, groups) = match (regex_node, find) {
-        (Some(node), None) => {
-            regex(check, node).map(|(text, regex)| (Pattern::Regex(text), regex.captures_len()))
-        }
+        (Some(node), None) => regex(check, node).map(|(text, regex)| (Pattern::Regex(text), regex.captures_len())),
         (None, Some(text)) if !text.is_empty() => Some((Pattern::Literal(text), 1)),
         _ => {
             let help = "write `regex = \"...\"`, or `find = \"...\"` for a text as it is";

@@ -87,7 +87,8 @@ fn folder(check: &mut Check, node: &Node, folder: &Path) -> Option<Vec<SourceFil
     match kinds.as_slice() {
         [_] => Some(files.into_iter().map(named).collect()),
         [] => {
-            let help = "the readers know .jsonl, .json, .csv, .tsv, .txt, .parquet and .arrow, each also with .gz".into();
+            let help =
+                "the readers know .jsonl, .json, .csv, .tsv, .txt, .parquet and .arrow, each also with .gz".into();
             check.error(node.span, format!("the folder `{text}` holds no data file"), Some(help));
             None
         }

@@ -7,4 +7,5 @@ mod layers;
 mod not_yet;
 mod positions;
 mod rendered;
+mod splits;
 mod values;

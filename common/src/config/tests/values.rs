@@ -206,7 +206,10 @@ fn files_are_looked_for_beside_the_file_and_in_data_dir() {
             "eval.toml:8:75: unknown column type `bool`",
         ]
     );
-    wrong(&with("data/test.jsonl\"", "data/test.jsonl\", columns = { l = { lines_of = \"data\" } }"), "`data` is a directory");
+    wrong(
+        &with("data/test.jsonl\"", "data/test.jsonl\", columns = { l = { lines_of = \"data\" } }"),
+        "`data` is a directory",
+    );
 }
 
 #[test]
