@@ -27,7 +27,9 @@ fn condition(check: &mut Check, node: &Node) -> Option<Condition> {
     let asked = TESTS.iter().filter(|key| fields.table.get(key).is_some()).count();
     let test = test(check, &mut fields);
     let not = split::flag(check, &mut fields, "not").unwrap_or(false);
-    if asked != 1 {
+    // A misspelt question is reported as an unknown key.
+    let is_misspelt = fields.table.entries.iter().any(|entry| !KEYS.contains(&entry.key.as_str()));
+    if asked > 1 || asked == 0 && !is_misspelt {
         let message = if asked == 0 { "`keep` asks nothing of the column" } else { "`keep` asks two things at once" };
         let help = "write one of `equals = ...`, `in = [...]`, `regex = \"...\"` and `exists = true`; several conditions \
                     stand in a list: `keep = [{ ... }, { ... }]`";
@@ -39,6 +41,7 @@ fn condition(check: &mut Check, node: &Node) -> Option<Condition> {
 }
 
 const TESTS: [&str; 4] = ["equals", "in", "regex", "exists"];
+const KEYS: [&str; 6] = ["column", "not", "equals", "in", "regex", "exists"];
 
 fn test(check: &mut Check, fields: &mut Fields<'_>) -> Option<Test> {
     let equals = fields.get("equals").and_then(|node| literal(check, "equals", node)).map(Test::Equals);
