@@ -6,6 +6,7 @@ mod fixture;
 mod layers;
 mod not_yet;
 mod positions;
+mod presets;
 mod rendered;
 mod splits;
 mod values;
