@@ -21,21 +21,23 @@ pub(crate) fn open(path: &Path, options: &ReadOptions, delimiter: char, quoted: 
         .quoting(options.quoted.unwrap_or(quoted))
         .from_reader(bytes::open(path)?);
     let mut names = options.names.clone();
+    let mut lines = Lines::default();
     if options.header {
         let mut header = ByteRecord::new();
         if reader.read_byte_record(&mut header).map_err(|error| fault(path, error))? {
-            let line = line_of(&header);
+            let line = lines.of(&header, &reader);
             let fields = texts(path, &header, line, &[])?;
             names = named(path, fields, names, line)?;
         }
     }
-    Ok(Box::new(Delimited { path: path.into(), reader, names, record: ByteRecord::new(), done: false }))
+    Ok(Box::new(Delimited { path: path.into(), reader, names, lines, record: ByteRecord::new(), done: false }))
 }
 
 struct Delimited {
     path: PathBuf,
     reader: Reader<Box<dyn BufRead>>,
     names: Vec<String>,
+    lines: Lines,
     record: ByteRecord,
     done: bool,
 }
@@ -59,8 +61,8 @@ impl Iterator for Delimited {
 }
 
 impl Delimited {
-    fn row(&self) -> Result<Placed, DataError> {
-        let line = line_of(&self.record);
+    fn row(&mut self) -> Result<Placed, DataError> {
+        let line = self.lines.of(&self.record, &self.reader);
         let fields = texts(&self.path, &self.record, line, &self.names)?;
         if fields.len() != self.names.len() {
             let (fields, columns) = (fields.len(), self.names.len());
@@ -108,9 +110,23 @@ fn texts(path: &Path, record: &ByteRecord, line: usize, names: &[String]) -> Res
     record.iter().enumerate().map(text).collect()
 }
 
-/// The line that the record begins on, from 1.
-fn line_of(record: &ByteRecord) -> usize {
-    record.position().map_or(1, |position| position.line() as usize)
+/// Finds the lines that records begin on. The library says where it stood before the blank lines ahead of a record, and
+/// of a `\r\n` it leaves the `\n` for the next.
+#[derive(Debug, Default)]
+struct Lines {
+    /// Whether lines end in `\r\n`, told by the first record.
+    is_crlf: Option<bool>,
+}
+
+impl Lines {
+    /// The line of the record that was read last, from 1.
+    fn of(&mut self, record: &ByteRecord, reader: &Reader<Box<dyn BufRead>>) -> usize {
+        let within: usize = record.iter().map(|field| field.iter().filter(|byte| **byte == b'\n').count()).sum();
+        let after = reader.position().line() as usize - within;
+        let before = record.position().map_or(1, |position| position.line() as usize);
+        let is_crlf = *self.is_crlf.get_or_insert(after == before);
+        if is_crlf { after } else { before.max(after - 1) }
+    }
 }
 
 fn fault(path: &Path, error: csv::Error) -> DataError {

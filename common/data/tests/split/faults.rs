@@ -76,6 +76,9 @@ fn bad_tables() {
     let fixture = Fixture::new();
     for (bytes, keys, fault) in [
         (&b"q,a\nx,1\n\"y\n\",2\nz\n"[..], "", "a.csv:5:1: 1 fields, but the columns are 2 (q, a)"),
+        (b"q,a\nx,1\n\n\n\"y\n\",2\nz\n", "", "a.csv:7:1: 1 fields, but the columns are 2 (q, a)"),
+        (b"q,a\r\nx,1\r\n\r\n\"y\r\n\",2\r\nz\r\nw,3", "", "a.csv:6:1: 1 fields, but the columns are 2 (q, a)"),
+        (b"q,a\nx,1\nz", "", "a.csv:3:1: 1 fields, but the columns are 2 (q, a)"),
         (b"q,a\nx,\xff\n", "", "a.csv:2:1: byte 0xff in column `a` is not UTF-8"),
         (b"q,q\nx,y\n", "", "a.csv:1:1: the header names `q` twice: give other names with `names = [...]`"),
         (b"q,a\n", "names = [\"x\"]", "a.csv:1:1: the header has 2 fields, but `names` has 1"),
