@@ -41,7 +41,7 @@ impl<'s> Compiled<'s> {
         let of = match self.expression {
             Expression::Const { value } => return Ok(Found::Value(value.clone())),
             Expression::LinesOf { .. } => return Ok(Found::Value(beside.cloned().unwrap_or_default())),
-            Expression::RowsOf { column, .. } => return Ok(at_hand(beside, column).map(Value::clone).into()),
+            Expression::RowsOf { column, .. } => return Ok(present(beside, column).cloned().into()),
             Expression::Format { template } => return Ok(fill(template, row, None).map(Value::String).into()),
             Expression::Join { of, with } => {
                 let texts: Result<Vec<String>, String> =
@@ -174,10 +174,6 @@ fn found<'r>(row: &'r Row, path: &str) -> Result<&'r Value, String> {
     present(look_up(row, path), path)
 }
 
-fn at_hand<'r>(value: Option<&'r Value>, path: &str) -> Result<&'r Value, String> {
-    present(value, path)
-}
-
 fn present<'r>(value: Option<&'r Value>, path: &str) -> Result<&'r Value, String> {
     match value {
         None => Err(format!("there is no `{path}`")),
@@ -227,7 +223,8 @@ fn index(text: &str, path: &str, base: i64) -> Result<i64, String> {
 
 /// Whether a key of `to` stands for the value: as a prompt prints it, or as JSON writes it (`true`, `null`).
 fn names(key: &str, value: &Value) -> bool {
-    python_str(value) == key || !value.is_string() && value.to_string() == key
+    let as_json = if value.is_string() { None } else { Some(value.to_string()) };
+    python_str(value) == key || as_json.is_some_and(|json| json == key)
 }
 
 /// The value as a type, for `as`.

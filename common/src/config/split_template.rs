@@ -26,12 +26,13 @@ fn parse(text: &str) -> Result<Vec<Piece>, String> {
         let (before, from) = rest.split_at(at);
         plain.push_str(before);
         let after = &from[1..];
-        if let Some(after) = after.strip_prefix(from.starts_with('{').then_some('{').unwrap_or('}')) {
-            plain.push_str(&from[..1]);
+        let brace = &from[..1];
+        if let Some(after) = after.strip_prefix(brace) {
+            plain.push_str(brace);
             rest = after;
             continue;
         }
-        if from.starts_with('}') {
+        if brace == "}" {
             return Err("`}` without `{`".into());
         }
         let Some((path, after)) = after.split_once('}') else { return Err("`{` without `}`".into()) };

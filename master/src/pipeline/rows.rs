@@ -24,6 +24,13 @@ impl Rows {
         Ok(Self { rows: std::mem::take(&mut split.rows), split })
     }
 
+    /// Keeps the first `limit` rows.
+    pub(super) fn limited(mut self, limit: Option<u32>) -> Self {
+        let limit = limit.map_or(usize::MAX, |limit| limit as usize);
+        self.rows.truncate(limit);
+        self
+    }
+
     /// What is wrong when there is no row to ask.
     pub(super) fn nothing_to_ask(&self) -> Option<String> {
         let path = self.split.files();

@@ -2,7 +2,7 @@
 
 use compass_common::config::{ColumnConfig, Expression, ReadOptions, SourceConfig, SourceFile};
 use compass_common::plan::Sample;
-use compass_common::prompt::RenderedDataset;
+use compass_common::prompt::{RenderedDataset, Shot};
 use compass_common::range::RangeSpec;
 use compass_data::{Row, read_split};
 use serde_json::Value;
@@ -51,7 +51,7 @@ pub(super) fn predictions(file: &str) -> Option<Vec<Value>> {
     Some((0..by_index.len()).map(|index| by_index[&index.to_string()].clone()).collect())
 }
 
-/// The texts of a sample's shots.
-pub(super) fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a str> {
-    sample.shots.iter().map(|&at| rendered.shots[at as usize].as_str()).collect()
+/// A sample's shots.
+pub(super) fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {
+    sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect()
 }
