@@ -41,7 +41,7 @@ impl Fixture {
     pub(super) fn config(&self, test: &str) -> Result<Config, String> {
         self.write("eval.toml", format!("{HEAD}{test}\n"));
         let flags = Overrides { home: Some(self.path("home")), ..Overrides::default() };
-        load(&self.path("eval.toml"), &flags)
+        load(Some(&self.path("eval.toml")), &flags)
             .map(|loaded| loaded.config)
             .map_err(|errors| self.strip(&errors.to_string()))
     }
