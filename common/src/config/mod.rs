@@ -10,7 +10,9 @@ mod diagnostic;
 mod digest;
 mod evaluation;
 mod fields;
+mod file_format;
 mod for_each;
+mod hub;
 mod include;
 mod infer_cfg;
 mod inferencer;
@@ -29,12 +31,18 @@ mod paths;
 mod presets;
 mod resolved;
 mod retriever;
+mod row_expression;
 mod row_range;
 mod runner;
 mod selection;
 mod source;
 mod spelling;
 mod split;
+mod split_columns;
+mod split_files;
+mod split_keep;
+mod split_source;
+mod split_template;
 mod stage;
 mod template;
 #[cfg(test)]
@@ -43,9 +51,10 @@ mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
+pub use file_format::FileFormat;
 pub use load::{Loaded, load, preset_datasets};
 pub use overrides::{CustomDataset, HfModel, ModelFlags, Overrides};
 pub use presets::{Preset, presets};
-pub use resolved::{
-    Config, DatasetConfig, DeviceRequest, ExtraColumn, ModelConfig, RunnerConfig, RunnerKind, SourceConfig, StageConfig,
-};
+pub use resolved::{Config, DatasetConfig, DeviceRequest, ModelConfig, RunnerConfig, RunnerKind, StageConfig};
+pub use row_expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Test};
+pub use split_source::{ReadOptions, SourceConfig, SourceFile};

@@ -1,7 +1,7 @@
 //! What each key takes, and what it refuses.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::config::{DeviceRequest, ExtraColumn};
+use crate::config::{DeviceRequest, Expression};
 use crate::plan::{BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{Options, Template};
@@ -240,11 +240,11 @@ fn files_are_looked_for_beside_the_file_and_in_data_dir() {
     let split = "{ path = \"sub/only.jsonl\", columns = { label = { lines_of = \"labels.lst\", as = \"int\" } } }";
     let text = format!("data_dir = \"elsewhere\"\n{}train = {split}\n", with("", ""));
     let config = fixture.good(&text);
-    assert_eq!(config.datasets[0].test.path, fixture.path("data/test.jsonl"), "beside the file comes first");
+    assert_eq!(config.datasets[0].test.files[0].path, fixture.path("data/test.jsonl"), "beside the file comes first");
     let train = config.datasets[0].train.clone().unwrap();
-    assert_eq!(train.path, fixture.path("elsewhere/sub/only.jsonl"));
-    let label = ExtraColumn { name: "label".into(), lines_of: fixture.path("elsewhere/labels.lst"), as_int: true };
-    assert_eq!(train.columns, [label]);
+    assert_eq!(train.files[0].path, fixture.path("elsewhere/sub/only.jsonl"));
+    let labels = Expression::LinesOf { file: fixture.path("elsewhere/labels.lst") };
+    assert_eq!((train.columns[0].name.as_str(), &train.columns[0].expression), ("label", &labels));
 
     let places =
         fixture.places(&with("test.jsonl\"", "gone.jsonl\", columns = { l = { lines_of = \"x\", as = \"bool\" } }"));
@@ -256,7 +256,10 @@ fn files_are_looked_for_beside_the_file_and_in_data_dir() {
             "eval.toml:8:75: unknown column type `bool`",
         ]
     );
-    wrong(&with("data/test.jsonl", "data"), "`data` is a directory");
+    wrong(
+        &with("data/test.jsonl\"", "data/test.jsonl\", columns = { l = { lines_of = \"data\" } }"),
+        "`data` is a directory",
+    );
 }
 
 #[test]
