@@ -57,8 +57,9 @@ def cases():
 
 
 def fresh_rotation(model):
-    """transformers' `dynamic` and `longrope` remember the longest sequence that they saw."""
-    inner = getattr(model, "model", None)
+    """transformers' `dynamic` and `longrope` remember the longest sequence that they saw; and `to(dtype)` halves the
+    frequencies, which loading in that dtype does not."""
+    inner = getattr(model, model.base_model_prefix)
     if getattr(inner, "rotary_emb", None) is not None:
         inner.rotary_emb = type(inner.rotary_emb)(model.config)
 
@@ -85,7 +86,9 @@ def make(folder, name, kind, changes, lengths, extra, seed):
     folder.mkdir()
     family = "Llama" if kind == "InternLM2" else kind
     config = getattr(transformers, family + "Config")(**changes)
-    config._attn_implementation = "eager" if kind == "Gemma2" or extra.get("eager") else "sdpa"
+    # transformers' sdpa path leaves soft caps and scaling by layer out; its eager path is the formula.
+    capped = getattr(config, "attn_logit_softcapping", None) is not None
+    config._attn_implementation = "eager" if capped or extra.get("eager") else "sdpa"
     model = getattr(transformers, family + ("LMHeadModel" if kind == "GPT2" else "ForCausalLM"))(config).eval()
     goldens.draw(model, seed)
     stored_as = extra.get("store")

@@ -28,6 +28,8 @@ pub(super) enum Name {
     RebuildParameter,
     /// torch's class for storages of a kind, such as `FloatStorage`.
     StorageClass(String),
+    /// One of torch's number formats, such as `bfloat16`.
+    Dtype(String),
 }
 
 /// A run of numbers, kept elsewhere under a key.
@@ -52,7 +54,8 @@ pub(super) struct PickledTensor {
 /// # Errors
 /// What is wrong, in words.
 pub(super) fn read(bytes: &[u8]) -> Result<(Value, usize), String> {
-    let mut machine = Machine { bytes, at: 0, stack: Vec::new(), marks: Vec::new(), memo: Vec::new() };
+    let budget = bytes.len().saturating_mul(16).saturating_add(1 << 16);
+    let mut machine = Machine { bytes, at: 0, stack: Vec::new(), marks: Vec::new(), memo: Vec::new(), budget };
     loop {
         if let Some(value) = machine.step()? {
             return Ok((value, machine.at));
@@ -68,7 +71,12 @@ struct Machine<'a> {
     /// Heights of the stack.
     marks: Vec<usize>,
     memo: Vec<Option<Value>>,
+    /// Values that notes and references may still copy: a few lines can ask for more copies than memory holds.
+    budget: usize,
 }
+
+/// Values within values: a state dict has a handful, and what is dropped level by level needs stack for each.
+const DEEPEST: usize = 64;
 
 impl<'a> Machine<'a> {
     /// One instruction; the value when it was the last.
@@ -118,11 +126,11 @@ impl<'a> Machine<'a> {
             b'}' => self.stack.push(Value::Pairs(Vec::new())),
             b't' | b'l' => {
                 let items = self.since_mark()?;
-                self.stack.push(Value::Sequence(items));
+                self.stack.push(Value::Sequence(shallow(items)?));
             }
             count @ 0x85..=0x87 => {
                 let items = self.pop_many(usize::from(count - 0x84))?;
-                self.stack.push(Value::Sequence(items));
+                self.stack.push(Value::Sequence(shallow(items)?));
             }
             b'a' => {
                 let item = self.pop()?;
@@ -240,7 +248,7 @@ impl<'a> Machine<'a> {
 
     fn append(&mut self, items: Vec<Value>) -> Result<(), String> {
         match self.stack.last_mut() {
-            Some(Value::Sequence(list)) => list.extend(items),
+            Some(Value::Sequence(list)) => list.extend(shallow(items)?),
             _ => return Err(damaged("items for what is no list")),
         }
         Ok(())
@@ -250,7 +258,7 @@ impl<'a> Machine<'a> {
         let Some(Value::Pairs(pairs)) = self.stack.last_mut() else {
             return Err(damaged("items for what is no dictionary"));
         };
-        let mut items = items.into_iter();
+        let mut items = shallow(items)?.into_iter();
         while let (Some(key), Some(value)) = (items.next(), items.next()) {
             pairs.push((key, value));
         }
@@ -262,7 +270,8 @@ impl<'a> Machine<'a> {
         if place > self.at {
             return Err(damaged("a note at an absurd place"));
         }
-        let value = self.stack.last().cloned().ok_or_else(|| damaged("a note of nothing"))?;
+        let (value, spent) = self.copied(self.stack.last().ok_or_else(|| damaged("a note of nothing"))?)?;
+        self.budget -= spent;
         if self.memo.len() <= place {
             self.memo.resize(place + 1, None);
         }
@@ -271,9 +280,47 @@ impl<'a> Machine<'a> {
     }
 
     fn recall(&mut self, place: usize) -> Result<(), String> {
-        let value = self.memo.get(place).cloned().flatten().ok_or_else(|| damaged("a reference to nothing"))?;
+        let noted = self.memo.get(place).and_then(Option::as_ref).ok_or_else(|| damaged("a reference to nothing"))?;
+        let (value, spent) = self.copied(noted)?;
+        self.budget -= spent;
         self.stack.push(value);
         Ok(())
+    }
+
+    /// A copy, and how many values it took of the budget, which it does not exceed.
+    fn copied(&self, value: &Value) -> Result<(Value, usize), String> {
+        let size = size(value);
+        if size > self.budget {
+            return Err(damaged("more references than a checkpoint has"));
+        }
+        Ok((value.clone(), size))
+    }
+}
+
+/// Values in a value, itself included.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Sequence(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Pairs(pairs) => 1 + pairs.iter().map(|(key, value)| size(key) + size(value)).sum::<usize>(),
+        Value::Text(text) => 1 + text.len() / 64,
+        Value::Tensor(tensor) => 1 + tensor.shape.len() + tensor.strides.len(),
+        _ => 1,
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Sequence(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Pairs(pairs) => 1 + pairs.iter().map(|(key, value)| depth(key).max(depth(value))).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// The items, if what holds them does not become too deep.
+fn shallow(items: Vec<Value>) -> Result<Vec<Value>, String> {
+    match items.iter().all(|item| depth(item) < DEEPEST) {
+        true => Ok(items),
+        false => Err(damaged("values within values without end")),
     }
 }
 
@@ -290,12 +337,16 @@ fn long(bytes: &[u8]) -> i64 {
     i64::from_le_bytes(wide)
 }
 
+const DTYPES: [&str; 5] = ["float32", "float16", "bfloat16", "float64", "half"];
+
 fn known(module: &str, name: &str) -> Result<Name, String> {
     match (module, name) {
-        ("collections", "OrderedDict") => Ok(Name::OrderedDict),
+        // The latter is a dictionary too, in which InternLM's training code keeps its configuration.
+        ("collections", "OrderedDict") | ("internlm.core.context.config", "Config") => Ok(Name::OrderedDict),
         ("torch._utils", "_rebuild_tensor_v2") => Ok(Name::RebuildTensor),
         ("torch._utils", "_rebuild_parameter") => Ok(Name::RebuildParameter),
         ("torch", class) if class.ends_with("Storage") => Ok(Name::StorageClass(class.to_owned())),
+        ("torch", name) if DTYPES.contains(&name) => Ok(Name::Dtype(name.to_owned())),
         _ => Err(format!(
             "it asks to run `{module}.{name}`, and nothing in a checkpoint is run here: only tensors are read; save the \
              state dict alone, or convert it to safetensors"
@@ -371,6 +422,17 @@ mod tests {
         assert!(said.contains("`os.system`") && said.contains("safetensors"), "{said}");
         let said = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
         assert!(said.contains("`builtins.eval`"), "{said}");
+    }
+
+    #[test]
+    fn neither_depth_nor_copies_without_end() {
+        let mut deep = b"\x80\x02".to_vec();
+        deep.extend(b"]".repeat(100_000));
+        deep.extend(b"a".repeat(100_000));
+        assert!(read(&deep).unwrap_err().contains("without end"));
+        let mut doubled = b"\x80\x02K\x01q\x00".to_vec();
+        (0..64).for_each(|_| doubled.extend(b"h\x00h\x00\x86q\x00"));
+        assert!(read(&doubled).unwrap_err().contains("more references"));
     }
 
     #[test]
