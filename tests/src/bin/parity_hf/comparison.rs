@@ -1,6 +1,6 @@
 //! One model: its logits here beside those in its golden.
 
-use compass_common::plan::Dtype;
+use compass_common::plan::{Dtype, ModelKind};
 use compass_engine::{DeviceChoice, ParityModel};
 use safetensors::SafeTensors;
 use std::path::Path;
@@ -66,9 +66,14 @@ impl Comparison {
 pub(crate) fn compare(folder: &Path, threads: u32) -> Result<Vec<Comparison>, String> {
     let bytes = std::fs::read(folder.join("golden.safetensors")).map_err(|error| error.to_string())?;
     let golden = SafeTensors::deserialize(&bytes).map_err(|error| error.to_string())?;
+    let layout = match (folder.join("params.json").exists(), folder.join("model_config.pt").exists()) {
+        (true, _) => ModelKind::Llama,
+        (_, true) => ModelKind::InternLm,
+        _ => ModelKind::Hf,
+    };
     let mut compared = Vec::new();
     for (word, dtype) in DTYPES {
-        let model = ParityModel::load(folder, dtype, &DeviceChoice::Cpu, threads);
+        let model = ParityModel::load_layout(folder, layout, dtype, &DeviceChoice::Cpu, threads);
         let mut model = model.map_err(|fault| fault.to_string())?;
         let new = |way| Comparison { dtype, word, way, off: 0.0, differing: 0, logits: 0 };
         let (mut prefill, mut decode) = (new("prefill"), new("decode"));

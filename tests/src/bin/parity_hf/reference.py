@@ -106,9 +106,11 @@ def make(folder, name, kind, changes, lengths, extra, seed):
         tied = (model._tied_weights_keys or []) if config.tie_word_embeddings else []
         weights = {name: value for name, value in model.state_dict().items() if name not in tied}
         model.config.architectures = [type(model).__name__]
-        model.config.save_pretrained(folder)
+        if "layout" not in extra:
+            model.config.save_pretrained(folder)
     number = torch.float32 if stored_as is None else torch.bfloat16
-    goldens.store(folder, {name: value.to(number).contiguous() for name, value in weights.items()}, stored_as)
+    weights = {name: value.to(number).contiguous() for name, value in weights.items()}
+    goldens.store(folder, weights, stored_as, config, extra.get("layout"))
     golden = {}
     generator = torch.Generator().manual_seed(seed + 2)
     for dtype in DTYPES:
