@@ -2,5 +2,9 @@
 //! data sets.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod absurd;
+mod damaged;
 mod goldens;
+mod layouts;
 mod pickles;
+mod support;
