@@ -39,7 +39,7 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
     let path = path.filter(|path| node.is_none_or(|node| holds_weights(check, node, path, kind)));
     match (tokenizer, node, path) {
         (Some(tokenizer), _, path) => {
-            let tokenizer_path = resolved(check, "tokenizer_path", tokenizer);
+            let tokenizer_path = resolved(check, "tokenizer_path", tokenizer).map(directory_of);
             let tokenizer_path = tokenizer_path.filter(|path| holds_tokenizer(check, tokenizer, path));
             Some(ModelFiles { path: path?, tokenizer_path: tokenizer_path? })
         }
@@ -47,6 +47,14 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
             holds_tokenizer(check, node, &path).then(|| ModelFiles { tokenizer_path: path.clone(), path })
         }
         _ => None,
+    }
+}
+
+/// The directory of a `tokenizer.model`, which is how configurations for Meta's and InternLM's code name a tokenizer.
+fn directory_of(path: PathBuf) -> PathBuf {
+    match path.parent() {
+        Some(directory) if path.is_file() => directory.to_path_buf(),
+        _ => path,
     }
 }
 
@@ -89,9 +97,7 @@ fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
                 "this is a directory of InternLM's training code: write `type = \"internlm\"`".into()
             }
             "config.json" => format!("name a Hugging Face directory with {file}"),
-            _ if path.join("config.json").is_file() => {
-                "this is a Hugging Face directory: write `type = \"hf\"`".into()
-            }
+            _ if path.join("config.json").is_file() => "this is a Hugging Face directory: write `type = \"hf\"`".into(),
             _ => format!("name a directory with {file}"),
         };
         (format!("`{written}` holds no {file}"), help)
@@ -126,6 +132,11 @@ fn holds_tokenizer(check: &mut Check, node: &Node, path: &Path) -> bool {
     let whole = ["tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.spm"];
     let pairs = [("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")];
     let there = |file: &str| path.join(file).is_file();
+    // The only one that ends so, as InternLM's are called.
+    let models = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    if models.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "model")).count() == 1 {
+        return true;
+    }
     if whole.iter().any(|file| there(file)) || pairs.iter().any(|(vocab, merges)| there(vocab) && there(merges)) {
         return true;
     }

@@ -36,7 +36,7 @@ fn of_a_model() {
     ] {
         refused(&format!("{MODEL}{line}\n{DATASET}"), place, message);
     }
-    for kind in ["llama", "internlm", "openai"] {
+    for kind in ["openai"] {
         let text = MODEL.replace("\"hf\"", &format!("\"{kind}\"")) + DATASET;
         refused(&text, "3:8", &format!("`type = \"{kind}\"`"));
     }

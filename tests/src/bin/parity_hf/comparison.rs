@@ -38,7 +38,10 @@ impl Comparison {
             let Self { word, way, off, differing, logits, .. } = comparison;
             match differing {
                 0 => format!("{word} {way}: bits equal"),
-                _ => format!("{word} {way}: {off:.1e} ({:.0} % of bits equal)", 100.0 * (1.0 - *differing as f64 / *logits as f64)),
+                _ => format!(
+                    "{word} {way}: {off:.1e} ({:.0} % of bits equal)",
+                    100.0 * (1.0 - *differing as f64 / *logits as f64)
+                ),
             }
         };
         compared.iter().map(one).collect::<Vec<_>>().join("; ")

@@ -20,13 +20,17 @@ impl Options {
         while let Some(argument) = arguments.next() {
             let mut number = || {
                 let value = arguments.next().and_then(|value| value.parse().ok());
-                value.ok_or_else(|| format!("{argument} wants a number; usage: parity-hf [--seed N] [--threads N] [NAME...]"))
+                value.ok_or_else(|| {
+                    format!("{argument} wants a number; usage: parity-hf [--seed N] [--threads N] [NAME...]")
+                })
             };
             match argument.as_str() {
                 "--seed" => options.seed = number()?,
                 "--threads" => options.threads = number()?.max(1),
                 option if option.starts_with('-') => {
-                    return Err(format!("unknown option {option}; usage: parity-hf [--seed N] [--threads N] [NAME...]"));
+                    return Err(format!(
+                        "unknown option {option}; usage: parity-hf [--seed N] [--threads N] [NAME...]"
+                    ));
                 }
                 _ => options.names.push(argument),
             }

@@ -28,7 +28,8 @@ pub(crate) struct Python {
 /// Why there is none.
 pub(crate) fn find() -> Result<Python, String> {
     let program = std::env::var("COMPASS_PYTHON").unwrap_or_else(|_| "python3".into());
-    let wanted = format!("needs a Python with torch {TORCH}x and transformers {TRANSFORMERS}x (COMPASS_PYTHON or python3)");
+    let wanted =
+        format!("needs a Python with torch {TORCH}x and transformers {TRANSFORMERS}x (COMPASS_PYTHON or python3)");
     let asked = Command::new(&program)
         .args(["-c", "import torch, transformers; print(torch.__version__, transformers.__version__)"])
         .output()
@@ -38,7 +39,9 @@ pub(crate) fn find() -> Result<Python, String> {
         Some((torch, transformers)) if torch.starts_with(TORCH) && transformers.starts_with(TRANSFORMERS) => {
             Ok(Python { program, versions: format!("torch {torch}, transformers {transformers}") })
         }
-        Some((torch, transformers)) => Err(format!("{wanted}; {program} has torch {torch} and transformers {transformers}")),
+        Some((torch, transformers)) => {
+            Err(format!("{wanted}; {program} has torch {torch} and transformers {transformers}"))
+        }
         None => Err(format!("{wanted}; {program} has not both")),
     }
 }

@@ -4,10 +4,33 @@ use serde_json::Value;
 
 /// Keys that count something and must be at least 1 where they are given; the names of every family.
 const COUNTS: [&str; 27] = [
-    "decoder_sparse_step", "dim", "ffn_dim", "head_dim", "hidden_size", "intermediate_size", "max_position_embeddings",
-    "moe_intermediate_size", "multiple_of", "n_embd", "n_head", "n_heads", "n_inner", "n_kv_heads", "n_layer", "n_layers",
-    "n_positions", "num_attention_heads", "num_experts_per_tok", "num_hidden_layers", "num_key_value_heads", "num_layers",
-    "num_local_experts", "shared_expert_intermediate_size", "sliding_window", "vocab_size", "word_embed_proj_dim",
+    "decoder_sparse_step",
+    "dim",
+    "ffn_dim",
+    "head_dim",
+    "hidden_size",
+    "intermediate_size",
+    "max_position_embeddings",
+    "moe_intermediate_size",
+    "multiple_of",
+    "n_embd",
+    "n_head",
+    "n_heads",
+    "n_inner",
+    "n_kv_heads",
+    "n_layer",
+    "n_layers",
+    "n_positions",
+    "num_attention_heads",
+    "num_experts_per_tok",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "num_layers",
+    "num_local_experts",
+    "shared_expert_intermediate_size",
+    "sliding_window",
+    "vocab_size",
+    "word_embed_proj_dim",
 ];
 
 /// Products of two of these must fit in 64 bits, with room.
@@ -47,7 +70,8 @@ mod tests {
 
     #[test]
     fn absurd_counts_are_named() {
-        for value in [json!(0), json!(-4), json!(1.5), json!("64"), json!([64]), json!(true), json!(1u64 << 60), json!(1e30)]
+        for value in
+            [json!(0), json!(-4), json!(1.5), json!("64"), json!([64]), json!(true), json!(1u64 << 60), json!(1e30)]
         {
             let said = check(&json!({"vocab_size": 8, "hidden_size": value})).unwrap_err();
             assert!(said.starts_with("`hidden_size` is "), "{said}");

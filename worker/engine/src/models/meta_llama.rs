@@ -40,10 +40,13 @@ const NAMES: Names =
 pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -> Result<Decoder, EngineFault> {
     let params: Params = config.keys()?;
     if params.quantization_args.is_some() {
-        return Err(config.fault("quantised weights (quantization_args) are not supported; use the original checkpoint"));
+        return Err(
+            config.fault("quantised weights (quantization_args) are not supported; use the original checkpoint")
+        );
     }
     let vocabulary = params.vocab_size.filter(|&size| size > 0).or(weights.rows("output.weight"));
-    let vocabulary = vocabulary.ok_or_else(|| config.fault("`vocab_size` is not given, and there is no output.weight"))?;
+    let vocabulary =
+        vocabulary.ok_or_else(|| config.fault("`vocab_size` is not given, and there is no output.weight"))?;
     let shape = shape(&params, vocabulary).map_err(|what| config.fault(what))?;
     // The frequencies, which are computed.
     weights.skip("rope.freqs");
@@ -120,7 +123,8 @@ mod tests {
 
     #[test]
     fn widths_of_the_published_models() {
-        let seven = json!({"dim": 4096, "multiple_of": 256, "n_heads": 32, "n_layers": 32, "norm_eps": 1e-5, "vocab_size": -1});
+        let seven =
+            json!({"dim": 4096, "multiple_of": 256, "n_heads": 32, "n_layers": 32, "norm_eps": 1e-5, "vocab_size": -1});
         assert_eq!(sizes(seven), Ok((11_008, 128)));
         let seventy = json!({"dim": 8192, "multiple_of": 4096, "ffn_dim_multiplier": 1.3, "n_heads": 64, "n_kv_heads": 8, "n_layers": 80});
         assert_eq!(sizes(seventy), Ok((28_672, 128)));

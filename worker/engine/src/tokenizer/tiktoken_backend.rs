@@ -10,8 +10,7 @@ use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::{AddedToken, DecoderWrapper, PreTokenizerWrapper, Tokenizer};
 
 /// Llama 3's cut into words (`pat_str` of Meta's tokenizer.py).
-const WORDS: &str =
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 /// The special tokens that have a name (Llama 3.1's; Llama 3 had reserved ones in the place of some), and how many there are.
 const NAMED: [&str; 12] = [
@@ -108,8 +107,8 @@ fn base64(text: &str) -> Option<Vec<u8>> {
         if padding > 2 || padding > 0 && place + 1 < groups.len() {
             return None;
         }
-        let digits = group.iter().map(|&byte| if byte == b'=' { Some(0) } else { digit(byte) });
-        let bits = digits.take(4 - padding).try_fold(0u32, |bits, digit| Some(bits << 6 | u32::from(digit?)))?;
+        let mut digits = group.iter().take(4 - padding).map(|&byte| digit(byte));
+        let bits = digits.try_fold(0u32, |bits, digit| Some(bits << 6 | u32::from(digit?)))?;
         let wide = (bits << (6 * padding)).to_be_bytes();
         bytes.extend_from_slice(&wide[1..4 - padding]);
     }

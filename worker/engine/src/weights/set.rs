@@ -78,7 +78,8 @@ impl Weights {
     /// Rows of a tensor that is cut along them, in all shards together: what no configuration says.
     pub(crate) fn rows(&self, name: &str) -> Option<i64> {
         let holders = self.holders(self.stored_name(name));
-        let rows = holders.iter().map(|file| file.shape(self.stored_name(name)).and_then(|shape| shape.first().copied()));
+        let rows =
+            holders.iter().map(|file| file.shape(self.stored_name(name)).and_then(|shape| shape.first().copied()));
         rows.sum::<Option<i64>>().filter(|&rows| rows > 0)
     }
 

@@ -48,7 +48,8 @@ fn nonsense_under_any_key() {
 fn the_key_at_fault_is_named() {
     let wrong = |case: &str, key: &str, value: Value| {
         let folder = copy_of(case);
-        let mut config: Value = serde_json::from_slice(&std::fs::read(golden(case).join("config.json")).unwrap()).unwrap();
+        let mut config: Value =
+            serde_json::from_slice(&std::fs::read(golden(case).join("config.json")).unwrap()).unwrap();
         config[key] = value;
         std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
         let said = said_in(folder.path()).unwrap_err();

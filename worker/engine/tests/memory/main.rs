@@ -22,7 +22,8 @@ const MEGABYTE: u64 = 1 << 20;
 
 /// Names of Hugging Face's and of Meta's, shapes, and along which dimension Meta's ranks share a tensor.
 fn tensors() -> Vec<(String, String, Vec<usize>, Option<usize>)> {
-    let matrix = |hf: &str, meta: &str, rows, columns, by| (hf.to_owned(), meta.to_owned(), vec![rows, columns], Some(by));
+    let matrix =
+        |hf: &str, meta: &str, rows, columns, by| (hf.to_owned(), meta.to_owned(), vec![rows, columns], Some(by));
     let norm = |hf: &str, meta: &str| (hf.to_owned(), meta.to_owned(), vec![HIDDEN], None);
     let mut all = vec![
         matrix("model.embed_tokens", "tok_embeddings", VOCABULARY, HIDDEN, 1),
@@ -31,7 +32,13 @@ fn tensors() -> Vec<(String, String, Vec<usize>, Option<usize>)> {
     ];
     for layer in 0..LAYERS {
         let mut part = |hf: &str, meta: &str, rows, columns, by| {
-            all.push(matrix(&format!("model.layers.{layer}.{hf}"), &format!("layers.{layer}.{meta}"), rows, columns, by));
+            all.push(matrix(
+                &format!("model.layers.{layer}.{hf}"),
+                &format!("layers.{layer}.{meta}"),
+                rows,
+                columns,
+                by,
+            ));
         };
         for name in ["q", "k", "v"] {
             part(&format!("self_attn.{name}_proj"), &format!("attention.w{name}"), HIDDEN, HIDDEN, 0);
@@ -123,10 +130,30 @@ fn loading_takes_little_more_than_the_weights() {
     let float = 0.01f32.to_le_bytes();
     type Write<'a> = Box<dyn Fn(&Path) + 'a>;
     let cases: [(&str, Write<'_>, ModelKind, Dtype); 6] = [
-        ("fp32 as it is", Box::new(|to| write_safetensors(to, safetensors::Dtype::F32, &float, 1)), ModelKind::Hf, Dtype::Float32),
-        ("bf16 to fp32", Box::new(|to| write_safetensors(to, safetensors::Dtype::BF16, &brain, 1)), ModelKind::Hf, Dtype::Float32),
-        ("bf16 shards to fp32", Box::new(|to| write_safetensors(to, safetensors::Dtype::BF16, &brain, 3)), ModelKind::Hf, Dtype::Float32),
-        ("fp32 to bf16", Box::new(|to| write_safetensors(to, safetensors::Dtype::F32, &float, 1)), ModelKind::Hf, Dtype::Bfloat16),
+        (
+            "fp32 as it is",
+            Box::new(|to| write_safetensors(to, safetensors::Dtype::F32, &float, 1)),
+            ModelKind::Hf,
+            Dtype::Float32,
+        ),
+        (
+            "bf16 to fp32",
+            Box::new(|to| write_safetensors(to, safetensors::Dtype::BF16, &brain, 1)),
+            ModelKind::Hf,
+            Dtype::Float32,
+        ),
+        (
+            "bf16 shards to fp32",
+            Box::new(|to| write_safetensors(to, safetensors::Dtype::BF16, &brain, 3)),
+            ModelKind::Hf,
+            Dtype::Float32,
+        ),
+        (
+            "fp32 to bf16",
+            Box::new(|to| write_safetensors(to, safetensors::Dtype::F32, &float, 1)),
+            ModelKind::Hf,
+            Dtype::Bfloat16,
+        ),
         ("pickled fp16 to fp32", Box::new(write_pickle), ModelKind::Hf, Dtype::Float32),
         ("two ranks of bf16 to fp32", Box::new(write_meta), ModelKind::Llama, Dtype::Float32),
     ];
@@ -137,7 +164,12 @@ fn loading_takes_little_more_than_the_weights() {
             peak_while(|| ParityModel::load_layout(folder.path(), layout, dtype, &DeviceChoice::Cpu, 2).unwrap());
         let weights = parameters as u64 * if dtype == Dtype::Float32 { 4 } else { 2 };
         let bound = weights + weights / 10 + 250 * MEGABYTE;
-        eprintln!("{name}: weights {} MB, peak {} MB, bound {} MB", weights / MEGABYTE, peak / MEGABYTE, bound / MEGABYTE);
+        eprintln!(
+            "{name}: weights {} MB, peak {} MB, bound {} MB",
+            weights / MEGABYTE,
+            peak / MEGABYTE,
+            bound / MEGABYTE
+        );
         assert!(peak <= bound, "{name}: {peak} bytes");
         assert!(model.prefill(&[1, 2, 3]).unwrap().iter().all(|logit| logit.is_finite()));
     }
