@@ -66,6 +66,8 @@ impl Python {
             .env("PYTHONDONTWRITEBYTECODE", "1")
             // The mode that the engine computes in; without it MKL's bits depend on the alignment of its operands.
             .env("MKL_CBWR", "AUTO,STRICT")
+            // On a busy machine threads that spin while they wait take their own time away.
+            .env("OMP_WAIT_POLICY", "passive")
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| format!("{}: {error}", self.program))?;

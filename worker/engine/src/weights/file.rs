@@ -4,7 +4,7 @@ use super::stored::{Directory, StoredKind, StoredTensor};
 use super::{safetensors_file, torch_file};
 use crate::fault::{device_fault, file_fault};
 use compass_common::engine::EngineFault;
-use memmap2::{Mmap, UncheckedAdvice};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use tch::{Device, Kind, TchError, Tensor};
@@ -121,7 +121,19 @@ impl MappedFile {
                 return Err(file_fault(&self.path, what));
             }
         };
+        self.fetch(tensor);
         view(bytes, tensor, stored).map_err(|error| device_fault(&error))
+    }
+
+    /// Has the kernel read a tensor's pages in one go and map them all, rather than a few at every first touch.
+    fn fetch(&self, tensor: &StoredTensor) {
+        #[cfg(target_os = "linux")]
+        for advice in [Advice::WillNeed, Advice::PopulateRead] {
+            if let Err(error) = self.map.advise_range(advice, tensor.bytes.start, tensor.bytes.len()) {
+                // Kernels before 5.14 know no `PopulateRead`.
+                tracing::debug!(%error, "the kernel reads weights page by page");
+            }
+        }
     }
 
     /// Tells the kernel that the file's pages under a tensor, which was copied, need not stay in memory.
