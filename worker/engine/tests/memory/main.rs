@@ -88,10 +88,9 @@ fn write_safetensors(folder: &Path, dtype: safetensors::Dtype, one: &[u8], shard
         safetensors::serialize_to_file(views, None, &folder.join(name(shard))).unwrap();
     }
     if shards > 1 {
-        let place = |(place, (hf, ..)): (usize, &(String, String, Vec<usize>, Option<usize>))| {
-            (format!("{hf}.weight"), json!(name(place % shards)))
-        };
-        let map: serde_json::Map<_, _> = all.iter().enumerate().map(place).collect();
+        let place = |(place, hf): (usize, &String)| (format!("{hf}.weight"), json!(name(place % shards)));
+        let names = all.iter().map(|(hf, ..)| hf).enumerate();
+        let map: serde_json::Map<_, _> = names.map(place).collect();
         let index = json!({"weight_map": map});
         std::fs::write(folder.join("model.safetensors.index.json"), index.to_string()).unwrap();
     }
