@@ -6,6 +6,7 @@ mod finite;
 mod merge;
 mod pickle;
 mod pickle_json;
+mod pickled;
 mod safetensors_file;
 mod set;
 mod stored;

@@ -1,7 +1,7 @@
 //! Plain values that `torch.save` wrote, such as InternLM's `model_config.pt`, as JSON.
 
 use super::file::map;
-use super::pickle::{Name, Value};
+use super::pickled::{Name, Value};
 use super::torch_file;
 use crate::fault::file_fault;
 use compass_common::engine::EngineFault;

@@ -1,7 +1,8 @@
 //! The directory of what `torch.save` wrote of a state dict: a zip archive with a pickle and one member per storage, or, from
 //! before torch 1.6, pickles in a row with the storages after them.
 
-use super::pickle::{self, PickledTensor, Value};
+use super::pickle;
+use super::pickled::{PickledTensor, Value};
 use super::stored::{Directory, StoredKind, StoredTensor};
 use super::zip;
 use std::collections::BTreeMap;
