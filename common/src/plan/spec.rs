@@ -12,6 +12,11 @@ use serde::{Deserialize, Serialize};
 pub enum ModelKind {
     /// A Hugging Face directory: config.json, *.safetensors, tokenizer.json.
     Hf,
+    /// A directory as Meta distributes Llama: params.json, consolidated.NN.pth, tokenizer.model.
+    Llama,
+    /// A directory as InternLM's training code writes it: model_config.pt, model_tpN_ppN.pt.
+    #[serde(rename = "internlm")]
+    InternLm,
     /// No model: answers are a hash of the prompt. For tests of everything else.
     Echo,
 }

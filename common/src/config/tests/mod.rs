@@ -4,6 +4,7 @@ mod command_line;
 mod example;
 mod fixture;
 mod layers;
+mod model_files;
 mod not_yet;
 mod positions;
 mod presets;

@@ -35,10 +35,7 @@ fn of_a_model() {
     ] {
         refused(&format!("{MODEL}{line}\n{DATASET}"), place, message);
     }
-    for kind in ["llama", "internlm", "openai"] {
-        let text = MODEL.replace("\"hf\"", &format!("\"{kind}\"")) + DATASET;
-        refused(&text, "3:8", &format!("`type = \"{kind}\"`"));
-    }
+    refused(&(MODEL.replace("\"hf\"", "\"openai\"") + DATASET), "3:8", "`type = \"openai\"`");
     for path in ["s3://bucket/prefix/", "cluster:s3://bucket/prefix/"] {
         refused(&(MODEL.replace("models/tiny", path) + DATASET), "4:8", &format!("`path = \"{path}\"`"));
     }
