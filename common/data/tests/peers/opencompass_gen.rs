@@ -157,7 +157,9 @@ fn gsm8k_with_shots_written_as_rounds() {
     let ask = |question: &str| format!("Question: {question}\nLet's think step by step\nAnswer:");
     let shots = first.strip_suffix(&ask(text(&rows[0], "question"))).unwrap();
     let mut round = String::new();
-    for shot in shots.trim_end().split("\nQuestion: ").map(|shot| shot.trim_start_matches("Question: ")) {
+    for shot in
+        shots.strip_suffix('\n').unwrap().split("\nQuestion: ").map(|shot| shot.trim_start_matches("Question: "))
+    {
         let (question, answer) = shot.split_once("\nAnswer:\n").unwrap();
         let human = quoted(&format!("Question: {question}\nAnswer:"));
         let bot = quoted(answer);
