@@ -5,11 +5,11 @@
 
 #[cfg(test)]
 mod golden {
-    use compass_common::evaluator::{ACC_NORM, Accumulator, EvaluatorKind, judge};
+    use compass_common::evaluator::{ACC_NORM, Accumulator, EvaluatorSpec, Item, judge};
     use compass_common::plan::{Body, DatasetPlan, EvalSpec, InferSpec, OptionPrompt, OptionText, Part, Sample};
     use compass_common::postprocess::Postprocessor;
     use compass_common::prompt::{Prompt, Segment, ShotFormat};
-    use compass_common::report::{Findings, prediction_record, results_document, write_records};
+    use compass_common::report::{Details, Findings, prediction_record, results_document, write_records};
     use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
     use serde_json::{Map, Value, json};
     use std::path::PathBuf;
@@ -34,7 +34,7 @@ mod golden {
     }
 
     fn acc() -> EvalSpec {
-        EvalSpec { evaluator: EvaluatorKind::Acc, pred_postprocessors: Vec::new(), dataset_postprocessors: Vec::new() }
+        EvalSpec::new(EvaluatorSpec::Acc)
     }
 
     fn dataset(infer: InferSpec, eval: EvalSpec, samples: usize) -> DatasetPlan {
@@ -104,7 +104,7 @@ mod golden {
         }
         let metrics = accumulator.finish();
         assert_eq!(json!(metrics.values[0].value), results["accuracy"], "{config}");
-        let document = results_document(&dataset, &metrics, &findings);
+        let document = results_document(&dataset, &metrics, &findings, Details::Include);
         assert_eq!(document.as_object().unwrap().iter().next(), results.iter().next());
         assert_eq!(metrics.counts.ties, 0);
 
@@ -145,9 +145,10 @@ mod golden {
         let bytes = read("opencompass/gsm8k_gen_1d7fe4/predictions/gsm8k.json").unwrap();
         let results = golden_json("opencompass/gsm8k_gen_1d7fe4/results/gsm8k.json").unwrap();
         let spec = EvalSpec {
-            evaluator: EvaluatorKind::Gsm8k,
+            evaluator: EvaluatorSpec::Gsm8k,
             pred_postprocessors: vec![Postprocessor::Gsm8k],
             dataset_postprocessors: vec![Postprocessor::Gsm8kDataset],
+            ..EvalSpec::new(EvaluatorSpec::Gsm8k)
         };
         let infer = InferSpec::Gen { max_out_len: Some(512), stop: Vec::new() };
         let dataset = dataset(infer, spec.clone(), records.len());
@@ -163,7 +164,7 @@ mod golden {
             let verdict = judge(&sample, &result, &spec).unwrap();
             let line = json!({
                 "example_abbr": format!("gsm8k_test_{index}"),
-                "pred": [verdict.processed], "answer": verdict.answers, "correct": [verdict.correct],
+                "pred": [verdict.processed], "answer": verdict.answers, "correct": verdict.correct,
             });
             assert_eq!(&line, detail);
             accumulator.observe(&sample, &result);
@@ -237,9 +238,9 @@ mod golden {
             let result = result(index, Outcome::Loglikelihood(scores));
             let verdict = judge(&sample, &result, &acc()).unwrap();
             let as_number = |correct: bool| json!(f64::from(u8::from(correct)));
-            assert_eq!(as_number(verdict.correct), logged["acc"], "{task} {index}");
+            assert_eq!(as_number(verdict.correct[0]), logged["acc"], "{task} {index}");
             if has_norm {
-                assert_eq!(as_number(verdict.correct_normalised.unwrap()), logged["acc_norm"], "{task} {index}");
+                assert_eq!(verdict.shares[1].item, Item::Hit(logged["acc_norm"] == 1.0), "{task} {index}");
             }
             accumulator.observe(&sample, &result);
         }

@@ -7,6 +7,7 @@ mod dataset;
 mod diagnostic;
 mod digest;
 mod evaluation;
+mod evaluator;
 mod fields;
 mod include;
 mod infer_cfg;

@@ -1,29 +1,29 @@
-//! The verdict on one sample: what was predicted and whether it is right. Accumulators and documents share it.
+//! The verdict on one sample: what was predicted, whether it is right, and what it gives to each metric. Accumulators and
+//! documents share it.
 
-use super::choice::highest;
-use super::correct::{answers, is_correct};
-use crate::plan::{Body, EvalSpec, Sample};
-use crate::postprocess::apply_all;
-use crate::prompt::python_str;
-use crate::result::{Outcome, SampleResult};
+use super::question::{Judgement, Question, processed};
+use super::reading::Reading;
+use super::share::{Item, Rule, Share};
+use crate::plan::{EvalSpec, Sample};
+use crate::result::SampleResult;
 use serde_json::Value;
 
 /// What came of a sample that could be scored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// The label of the winning option, with the type that the plan gave it, or the generated text.
+    /// The label of the winning option, with the type that the plan gave it, or the generated text; of several texts a
+    /// list; null where nothing is predicted.
     pub prediction: Value,
-    /// The prediction as text after the postprocessors: what was compared.
-    pub processed: String,
+    /// The prediction after the postprocessors: what was compared. Of several texts a list.
+    pub processed: Value,
     /// The accepted answers as texts after the postprocessors.
     pub answers: Vec<String>,
     /// Whether another option had exactly the winning score; the first one won.
     pub tie: bool,
-    /// Whether the processed prediction is an accepted answer.
-    pub correct: bool,
-    /// `loglikelihood` only: whether the option of the highest sum per code point of its answer is right (lm-eval's
-    /// `acc_norm`). An answer without text has no such score.
-    pub correct_normalised: Option<bool>,
+    /// Whether each processed prediction is right, one by one; empty where right and wrong do not exist.
+    pub correct: Vec<bool>,
+    /// What the sample gives to each metric.
+    pub shares: Vec<Share>,
 }
 
 /// Why a sample has no verdict, in words for a person.
@@ -38,69 +38,83 @@ pub struct Unscored(pub String);
 ///
 /// # Errors
 /// [`Unscored`] when the sample failed, has no gold answer or no finite score, or when the result does not answer what the
-/// sample asks.
+/// sample or the evaluator asks.
 pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<Verdict, Unscored> {
-    let mut normalised = None;
-    let (prediction, tie) = match (&sample.body, &result.outcome) {
-        (_, Outcome::Failed { reason }) => return Err(Unscored(reason.clone())),
-        _ if sample.gold.is_null() => return Err(Unscored("the data set gives no gold answer".into())),
-        (Body::Gen { .. }, Outcome::Generated(generation)) => (Value::from(generation.text.as_str()), false),
-        (Body::Ppl { options }, Outcome::Ppl(scores)) => {
-            same_number(options.len(), scores.len())?;
-            let choice = highest(scores.iter().map(|score| -score.mean())).ok_or_else(none_finite)?;
-            (options[choice.at].label.clone(), choice.tie)
-        }
-        (Body::Loglikelihood { options, .. }, Outcome::Loglikelihood(scores)) => {
-            same_number(options.len(), scores.len())?;
-            let choice = highest(scores.iter().map(|score| score.sum)).ok_or_else(none_finite)?;
-            let per_character = scores.iter().zip(options).map(|(score, option)| score.sum / f64::from(option.length));
-            normalised = Some(highest(per_character).map(|choice| &options[choice.at].label));
-            (options[choice.at].label.clone(), choice.tie)
-        }
-        _ => return Err(Unscored("the result is of another kind than the question".into())),
-    };
-    let answers = answers(spec.evaluator, &sample.gold, &spec.dataset_postprocessors);
-    let processed = |prediction: &Value| apply_all(&spec.pred_postprocessors, python_str(prediction));
-    let correct = |processed: &str| is_correct(spec.evaluator, processed, &answers);
-    let correct_normalised = normalised.map(|label| label.is_some_and(|label| correct(&processed(label))));
-    let processed = processed(&prediction);
-    let correct = correct(&processed);
-    Ok(Verdict { prediction, processed, answers, tie, correct, correct_normalised })
-}
-
-fn same_number(options: usize, scores: usize) -> Result<(), Unscored> {
-    if options == scores {
-        return Ok(());
+    let reading = Reading::new(sample, result)?;
+    if sample.gold.is_null() && spec.evaluator.needs_gold() {
+        return Err(Unscored("the data set gives no gold answer".into()));
     }
-    Err(Unscored(format!("the result holds {scores} scores for {options} options")))
+    let (predictions, tie) = match &reading {
+        Reading::Options(options) => (vec![options.chosen().clone()], options.choice.tie),
+        Reading::Texts(texts) => (texts.iter().map(|text| Value::from(*text)).collect(), false),
+    };
+    let gold = processed(&spec.dataset_postprocessors, &sample.gold);
+    let processed: Vec<Value> = predictions.iter().map(|label| processed(&spec.pred_postprocessors, label)).collect();
+    let question = |prediction: &Value| Question {
+        reading: &reading,
+        prediction: prediction.clone(),
+        gold: &gold,
+        pred_postprocessors: &spec.pred_postprocessors,
+    };
+    let judgements: Result<Vec<Judgement>, Unscored> =
+        processed.iter().map(|prediction| spec.evaluator.judge(&question(prediction))).collect();
+    Ok(together(predictions, processed, tie, judgements?, &spec.k))
 }
 
-fn none_finite() -> Unscored {
-    Unscored("no option has a finite score".into())
+/// One verdict of the judgements on every answer to the question.
+fn together(
+    predictions: Vec<Value>,
+    processed: Vec<Value>,
+    tie: bool,
+    judgements: Vec<Judgement>,
+    k: &[u32],
+) -> Verdict {
+    let answers = judgements.first().map(|judgement| judgement.answers.clone()).unwrap_or_default();
+    let correct: Vec<bool> = judgements.iter().filter_map(|judgement| judgement.correct).collect();
+    let several = judgements.len() > 1;
+    let mut shares: Vec<Share> = Vec::new();
+    for (replica, judgement) in judgements.into_iter().enumerate() {
+        // Replicas count from 1, so that a line of a single answer is not taken for the first of several.
+        let replica = if several { replica as u16 + 1 } else { 0 };
+        shares.extend(judgement.shares.into_iter().map(|share| Share { replica, ..share }));
+    }
+    if several && !correct.is_empty() {
+        let right = correct.iter().filter(|correct| **correct).count() as u64;
+        let item = Item::Counts(vec![right, correct.len() as u64]);
+        let rule = Rule::Replicas { k: if k.is_empty() { vec![1] } else { k.to_vec() } };
+        shares.push(Share { replica: 0, rank: u16::MAX, name: "replicas".into(), rule, item });
+    }
+    Verdict { prediction: one_or_list(predictions), processed: one_or_list(processed), answers, tie, correct, shares }
 }
 
+fn one_or_list(mut values: Vec<Value>) -> Value {
+    if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
+}
 #[cfg(test)]
 mod tests {
-    use super::super::EvaluatorKind;
+    use super::super::EvaluatorSpec;
     use super::super::fixture::*;
     use super::*;
     use crate::postprocess::Postprocessor;
+    use crate::result::Outcome;
     use serde_json::json;
 
     #[test]
     fn the_lowest_mean_wins() {
         let sample = ppl(0, json!(1), &[json!(0), json!(1), json!(2)]);
         let verdict = judge(&sample, &ppl_result(0, &[(9.0, 3), (8.0, 4), (2.0, 1)]), &acc()).unwrap();
-        assert_eq!((verdict.prediction, verdict.tie, verdict.correct), (json!(1), true, true));
-        assert_eq!((verdict.processed.as_str(), verdict.answers), ("1", vec!["1".to_string()]));
-        assert_eq!(verdict.correct_normalised, None);
+        assert_eq!((verdict.prediction, verdict.tie, verdict.correct), (json!(1), true, vec![true]));
+        assert_eq!((verdict.processed, verdict.answers), (json!(1), vec!["1".to_string()]));
+        assert_eq!(verdict.shares.len(), 1);
     }
 
     #[test]
     fn the_highest_sum_wins_and_code_points_normalise() {
         let sample = loglikelihood(0, json!(1), &["ab", "abcd", ""]);
         let verdict = judge(&sample, &loglikelihood_result(0, &[-2.0, -3.0, -9.0]), &acc()).unwrap();
-        assert_eq!((verdict.prediction, verdict.correct, verdict.correct_normalised), (json!(0), false, Some(true)));
+        assert_eq!((verdict.prediction, verdict.correct), (json!(0), vec![false]));
+        let lines: Vec<_> = verdict.shares.into_iter().map(|share| (share.name, share.item)).collect();
+        assert_eq!(lines, [("accuracy".into(), Item::Hit(false)), ("acc_norm".into(), Item::Hit(true))]);
     }
 
     #[test]
@@ -115,14 +129,22 @@ mod tests {
     #[test]
     fn postprocessors_apply_to_both_sides() {
         let mut spec = acc();
-        spec.evaluator = EvaluatorKind::Gsm8k;
+        spec.evaluator = EvaluatorSpec::Gsm8k;
         spec.pred_postprocessors = vec![Postprocessor::Gsm8k];
         spec.dataset_postprocessors = vec![Postprocessor::Gsm8kDataset];
         let sample = generate(0, json!("so 2 * 600 = 1,200\n#### 1,200"));
         let verdict = judge(&sample, &generated(0, "It is 1200.0\nQuestion: 5"), &spec).unwrap();
-        assert_eq!((verdict.processed.as_str(), verdict.correct), ("1200.0", true));
+        assert_eq!((verdict.processed, verdict.correct), (json!("1200.0"), vec![true]));
         assert_eq!(verdict.prediction, json!("It is 1200.0\nQuestion: 5"));
-        assert!(!judge(&sample, &generated(0, "no idea"), &spec).unwrap().correct);
+        assert_eq!(judge(&sample, &generated(0, "no idea"), &spec).unwrap().correct, [false]);
+    }
+
+    #[test]
+    fn golds_are_postprocessed_one_by_one() {
+        let mut spec = EvalSpec::new(EvaluatorSpec::Em);
+        spec.dataset_postprocessors = vec![Postprocessor::Gsm8kDataset];
+        let verdict = judge(&generate(0, json!(["#### 1,0", "#### 2"])), &generated(0, "10"), &spec).unwrap();
+        assert_eq!((verdict.answers, verdict.correct), (vec!["10".into(), "2".into()], vec![true]));
     }
 
     #[test]

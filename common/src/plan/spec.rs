@@ -1,6 +1,6 @@
 //! What the planner resolved and pinned: nothing here is decided again by a worker.
 
-use crate::evaluator::EvaluatorKind;
+use crate::evaluator::EvaluatorSpec;
 use crate::postprocess::Postprocessor;
 use serde::{Deserialize, Serialize};
 
@@ -94,9 +94,19 @@ impl InferSpec {
 /// How outputs become metrics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvalSpec {
-    pub evaluator: EvaluatorKind,
+    pub evaluator: EvaluatorSpec,
     /// Applied to the prediction, in order.
     pub pred_postprocessors: Vec<Postprocessor>,
     /// Applied to the gold answer, in order.
     pub dataset_postprocessors: Vec<Postprocessor>,
+    /// Of several answers to a question: the k of pass@k and G-Pass@k. Empty means 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub k: Vec<u32>,
+}
+
+impl EvalSpec {
+    /// An evaluator of the answers as they are.
+    pub fn new(evaluator: EvaluatorSpec) -> Self {
+        Self { evaluator, pred_postprocessors: Vec::new(), dataset_postprocessors: Vec::new(), k: Vec::new() }
+    }
 }

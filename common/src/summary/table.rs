@@ -61,7 +61,7 @@ impl Summary {
 
 /// One row per metric that any model has, in the order of the evaluator; one row of reasons when none has any.
 fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
-    let mut names = vec![dataset.eval.evaluator.metric().to_string()];
+    let mut names: Vec<String> = Vec::new();
     for metric in cells.iter().flat_map(|cell| match cell {
         Cell::Evaluated(Metrics { values, .. }) => values.as_slice(),
         Cell::Failed { .. } | Cell::Missing(_) => &[],
@@ -69,6 +69,9 @@ fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
         if !names.contains(&metric.name) {
             names.push(metric.name.clone());
         }
+    }
+    if names.is_empty() {
+        names.push(dataset.eval.evaluator.metric().into());
     }
     let head = |metric| [dataset.abbr.clone(), dataset.version.clone(), metric, dataset.infer.mode().into()];
     let row = |metric| Row { head: head(metric), expected: dataset.samples.into(), cells: cells.to_vec() };

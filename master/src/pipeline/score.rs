@@ -10,7 +10,7 @@ use compass_common::evaluator::Accumulator;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, Sample, Unit};
-use compass_common::report::{Findings, prediction_record, pretty, results_document, write_records};
+use compass_common::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
 use compass_common::summary::{Cell, Summary};
 use compass_proto::{intervals_from_wire, v1};
@@ -163,7 +163,7 @@ fn score_unit(
     });
     write_records(&mut predictions, records)?;
     let metrics = total.finish();
-    let document = results_document(unit.dataset, &metrics, &findings);
+    let document = results_document(unit.dataset, &metrics, &findings, Details::Include);
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.notices.extend(too_long(&name, &document));
     said.notices.extend(disagreements(&name, &entries));
