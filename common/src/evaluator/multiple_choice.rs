@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result<Judgement, Unscored> {
     let options = question.options()?;
     let golds = golds(question, options);
-    let right = |label: Option<&Value>| label.is_some_and(|label| golds.iter().any(|&at| options.labels[at] == label));
+    let right = |label: Option<&Value>| label.is_some_and(|label| golds.iter().any(|&at| options.labels[at] == *label));
     let chosen = options.chosen();
     let mut judgement =
         Judgement { answers: question.gold_texts(), correct: Some(right(Some(chosen))), ..Judgement::default() };
@@ -34,7 +34,7 @@ pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result
                 let greedy = &texts()?.greedy;
                 (Rule::Share, Some(Item::Hit(golds.iter().any(|&at| greedy[at]))))
             }
-            ChoiceMetric::BrierScore => (Rule::Mean { scale: Scale::One }, brier(&options.scores, &golds)),
+            ChoiceMetric::BrierScore => (Rule::Mean { scale: Scale::One }, brier(&options.softmax(), &golds)),
         };
         if let Some(item) = item {
             judgement = judgement.line_at(rank as u16, metric.name(), rule, item);
@@ -46,17 +46,14 @@ pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result
 /// The positions of the options that are right.
 fn golds(question: &Question<'_>, options: &Options<'_>) -> Vec<usize> {
     let is_gold = |label: &Value| question.golds().iter().any(|gold| python_eq(&question.processed(label), gold));
-    (0..options.labels.len()).filter(|&at| is_gold(options.labels[at])).collect()
+    (0..options.labels.len()).filter(|&at| is_gold(&options.labels[at])).collect()
 }
 
 /// lm-eval's `brier_score` of one sample: the squared distance of the softmax of the sums from the gold option.
-fn brier(sums: &[f64], golds: &[usize]) -> Option<Item> {
+fn brier(probabilities: &[f64], golds: &[usize]) -> Option<Item> {
     let &[gold] = golds else { return None };
-    let top = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let powers: Vec<f64> = sums.iter().map(|sum| (sum - top).exp()).collect();
-    let total: f64 = powers.iter().sum();
-    let distance = |(at, power): (usize, &f64)| (power / total - f64::from(u8::from(at == gold))).powi(2);
-    Some(Item::Score(powers.iter().enumerate().map(distance).sum()))
+    let distance = |(at, probability): (usize, &f64)| (probability - f64::from(u8::from(at == gold))).powi(2);
+    Some(Item::Score(probabilities.iter().enumerate().map(distance).sum()))
 }
 
 fn no_texts(metric: ChoiceMetric) -> Unscored {

@@ -54,7 +54,7 @@ impl<'a> Question<'a> {
     pub(super) fn options(&self) -> Result<&'a Options<'a>, Unscored> {
         match self.reading {
             Reading::Options(options) => Ok(options),
-            Reading::Texts(_) => Err(Unscored("this evaluator needs scored options".into())),
+            _ => Err(Unscored("this evaluator needs scored options".into())),
         }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Question<'a> {
 /// What the postprocessors make of `value`: nothing when there are none, else a text; of a list, of every item.
 pub(super) fn processed(postprocessors: &[Postprocessor], value: &Value) -> Value {
     match value {
-        value if postprocessors.is_empty() => value.clone(),
+        value if postprocessors.is_empty() || value.is_null() => value.clone(),
         Value::Array(items) => items.iter().map(|item| processed(postprocessors, item)).collect(),
         value => apply_all(postprocessors, python_str(value)).into(),
     }

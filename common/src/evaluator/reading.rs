@@ -3,7 +3,8 @@
 use super::Unscored;
 use super::choice::{Choice, highest};
 use crate::plan::{Body, OptionText, Sample};
-use crate::result::{Outcome, SampleResult};
+use crate::prompt::ShotFormat;
+use crate::result::{Generation, Outcome, SampleResult};
 use serde_json::Value;
 
 /// An answer by the kind of question.
@@ -13,17 +14,32 @@ pub(super) enum Reading<'a> {
     Options(Options<'a>),
     /// Generated texts, one unless several were asked for.
     Texts(Vec<&'a str>),
+    /// What the assistant said in a conversation, where more than one answer was asked for.
+    Turns(Vec<&'a str>),
+    /// How likely a text is.
+    Likelihood(Likelihood),
 }
 
 /// Scored options; the highest score wins, the first of equals. A score that is not finite never wins.
 #[derive(Debug)]
 pub(super) struct Options<'a> {
-    pub(super) labels: Vec<&'a Value>,
-    /// Minus the mean NLL for `ppl`, the sum of log-probabilities for `loglikelihood`.
+    pub(super) labels: Vec<Value>,
+    /// Minus the mean NLL for `ppl`, the sum of log-probabilities for `loglikelihood`, the log-probability for `clp`.
     pub(super) scores: Vec<f64>,
     pub(super) choice: Choice,
     /// What only `loglikelihood` knows.
     pub(super) texts: Option<OptionTexts<'a>>,
+    /// Whether the scores are of single tokens, so that their softmax is OpenCompass's probability of a choice.
+    pub(super) single_tokens: bool,
+}
+
+/// The score of one whole text.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Likelihood {
+    /// OpenCompass's score: the sum of NLL divided by the number of tokens.
+    Mean(f64),
+    /// The sum of log-probabilities, and what it may be divided by.
+    Sum { sum: f64, words: u64, bytes: u64, characters: u64 },
 }
 
 /// The answers' own texts, and whether each is what the model would say.
@@ -49,42 +65,88 @@ impl<'a> Reading<'a> {
     pub(super) fn new(sample: &'a Sample, result: &'a SampleResult) -> Result<Self, Unscored> {
         match (&sample.body, &result.outcome) {
             (_, Outcome::Failed { reason }) => Err(Unscored(reason.clone())),
-            (Body::Gen { .. }, Outcome::Generated(generation)) => Ok(Self::Texts(vec![&generation.text])),
+            (Body::Gen { .. }, Outcome::Generated(answers)) => some(texts(answers)).map(Self::Texts),
+            (Body::Chat { .. }, Outcome::Generated(answers)) => {
+                let texts = some(texts(answers))?;
+                Ok(if texts.len() == 1 { Self::Texts(texts) } else { Self::Turns(texts) })
+            }
             (Body::Ppl { options }, Outcome::Ppl(scores)) => {
                 same_number(options.len(), scores.len())?;
-                let labels = options.iter().map(|option| &option.label).collect();
-                Ok(Self::Options(Options::new(labels, scores.iter().map(|score| -score.mean()).collect(), None)?))
+                let labels = options.iter().map(|option| option.label.clone()).collect();
+                let scores = scores.iter().map(|score| -score.mean()).collect();
+                Ok(Self::Options(Options::new(labels, scores, None, false)?))
             }
             (Body::Loglikelihood { options, .. }, Outcome::Loglikelihood(scores)) => {
                 same_number(options.len(), scores.len())?;
-                let labels = options.iter().map(|option| &option.label).collect();
+                let labels = options.iter().map(|option| option.label.clone()).collect();
                 let greedy = scores.iter().map(|score| score.is_greedy).collect();
                 let texts = OptionTexts { answers: options.iter().map(Answer::new).collect(), greedy };
                 let sums = scores.iter().map(|score| score.sum).collect();
-                Ok(Self::Options(Options::new(labels, sums, Some(texts))?))
+                Ok(Self::Options(Options::new(labels, sums, Some(texts), false)?))
+            }
+            (Body::Clp { choices, .. }, Outcome::Clp(scores)) => {
+                same_number(choices.len(), scores.len())?;
+                Ok(Self::Options(Options::new(choice_labels(choices, &sample.gold), scores.clone(), None, true)?))
+            }
+            (Body::Gen { .. }, Outcome::Ppl(scores)) => match scores.as_slice() {
+                [score] => Ok(Self::Likelihood(Likelihood::Mean(score.mean()))),
+                _ => Err(Unscored(format!("the result holds {} scores for one text", scores.len()))),
+            },
+            (Body::Rolling { text, words, bytes }, Outcome::Rolling(score)) => {
+                let characters = text.render(&[], &ShotFormat::default()).chars().count() as u64;
+                let (words, bytes) = (u64::from(*words), u64::from(*bytes));
+                Ok(Self::Likelihood(Likelihood::Sum { sum: score.sum, words, bytes, characters }))
             }
             _ => Err(Unscored("the result is of another kind than the question".into())),
         }
     }
 }
 
+fn texts(answers: &[Generation]) -> Vec<&str> {
+    answers.iter().map(|answer| answer.text.as_str()).collect()
+}
+
+fn some(texts: Vec<&str>) -> Result<Vec<&str>, Unscored> {
+    if texts.is_empty() { Err(Unscored("the result holds no answer".into())) } else { Ok(texts) }
+}
+
+/// The choices themselves where the gold answer is one of them, else their positions, as OpenCompass labels them.
+fn choice_labels(choices: &[String], gold: &Value) -> Vec<Value> {
+    let named = gold.as_str().is_some_and(|gold| choices.iter().any(|choice| choice == gold));
+    let label = |(at, choice): (usize, &String)| if named { choice.as_str().into() } else { at.into() };
+    choices.iter().enumerate().map(label).collect()
+}
+
 impl<'a> Options<'a> {
-    fn new(labels: Vec<&'a Value>, scores: Vec<f64>, texts: Option<OptionTexts<'a>>) -> Result<Self, Unscored> {
+    fn new(
+        labels: Vec<Value>,
+        scores: Vec<f64>,
+        texts: Option<OptionTexts<'a>>,
+        single_tokens: bool,
+    ) -> Result<Self, Unscored> {
         let choice = highest(scores.iter().copied());
         let choice = choice.ok_or_else(|| Unscored("no option has a finite score".into()))?;
-        Ok(Self { labels, scores, choice, texts })
+        Ok(Self { labels, scores, choice, texts, single_tokens })
     }
 
     /// The label of the winner.
-    pub(super) fn chosen(&self) -> &'a Value {
-        self.labels[self.choice.at]
+    pub(super) fn chosen(&self) -> &Value {
+        &self.labels[self.choice.at]
     }
 
     /// The label of the highest score per `length` of the answer; `None` without texts or without a finite quotient.
-    pub(super) fn chosen_per(&self, length: impl Fn(Answer<'a>) -> f64) -> Option<&'a Value> {
+    pub(super) fn chosen_per(&self, length: impl Fn(Answer<'a>) -> f64) -> Option<&Value> {
         let answers = &self.texts.as_ref()?.answers;
         let quotients = self.scores.iter().zip(answers).map(|(score, answer)| score / length(*answer));
-        highest(quotients).map(|choice| self.labels[choice.at])
+        highest(quotients).map(|choice| &self.labels[choice.at])
+    }
+
+    /// The softmax of the scores: probabilities of the options among themselves. Not finite where a score is not.
+    pub(super) fn softmax(&self) -> Vec<f64> {
+        let top = self.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let powers: Vec<f64> = self.scores.iter().map(|score| (score - top).exp()).collect();
+        let total: f64 = powers.iter().sum();
+        powers.iter().map(|power| power / total).collect()
     }
 }
 

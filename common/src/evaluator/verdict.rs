@@ -47,6 +47,8 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     let (predictions, tie) = match &reading {
         Reading::Options(options) => (vec![options.chosen().clone()], options.choice.tie),
         Reading::Texts(texts) => (texts.iter().map(|text| Value::from(*text)).collect(), false),
+        Reading::Turns(texts) => (vec![texts.iter().copied().map(Value::from).collect()], false),
+        Reading::Likelihood(_) => (vec![Value::Null], false),
     };
     let gold = processed(&spec.dataset_postprocessors, &sample.gold);
     let processed: Vec<Value> = predictions.iter().map(|label| processed(&spec.pred_postprocessors, label)).collect();
