@@ -21,7 +21,7 @@ pub(super) struct Choices<'c, T> {
     pub(super) suffix: Option<&'c str>,
 }
 
-impl<T: Copy> Choices<'_, T> {
+impl<T: Clone> Choices<'_, T> {
     /// What the string in `node`, the value of `key`, names; anything else is reported.
     pub(super) fn pick(&self, check: &mut Check, key: &str, node: &Node) -> Option<T> {
         self.named(check, key, key, node)
@@ -52,7 +52,7 @@ impl<T: Copy> Choices<'_, T> {
         let short = self.suffix.map_or(String::new(), |suffix| short_name(written, suffix));
         let named = self.now.iter().chain(self.aliases).find(|(name, _)| *name == written || *name == short);
         if let Some((_, value)) = named {
-            return Some(*value);
+            return Some(value.clone());
         }
         if self.later.iter().any(|name| *name == written || *name == short) {
             check.value_not_yet(key, node, self.meanwhile);
