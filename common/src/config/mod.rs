@@ -24,6 +24,7 @@ mod overrides;
 mod parse;
 mod partitioner;
 mod paths;
+mod postprocessor;
 mod resolved;
 mod retriever;
 mod row_range;

@@ -14,12 +14,18 @@ pub enum EvaluatorSpec {
     Em,
     /// `Gsm8kEvaluator`: equal text, or numbers closer than 1e-6.
     Gsm8k,
+    /// `MGSM_Evaluator`: the same text once postprocessed, in percent.
+    Mgsm,
     /// `CircularEvaluator`: golds are `index--letter--pattern`.
     Circular,
     /// lm-eval's `multiple_choice` metrics, in the order given.
     MultipleChoice { metrics: Vec<ChoiceMetric> },
-    /// lm-eval's `perplexity` and `acc` of one continuation.
+    /// lm-eval's perplexities: of one continuation, or per word and byte of whole texts.
     Perplexity,
+    /// `AveragePPLEvaluator`: the mean score of texts.
+    AveragePpl,
+    /// `BPCEvaluator`: bits per character of whole texts.
+    Bpc,
 }
 
 /// A metric of lm-eval's `multiple_choice` tasks.
@@ -55,16 +61,18 @@ impl EvaluatorSpec {
     /// The name of the metric that it shows first, the peer's.
     pub fn metric(&self) -> &'static str {
         match self {
-            Self::Acc | Self::AccWithDetails | Self::Gsm8k => "accuracy",
+            Self::Acc | Self::AccWithDetails | Self::Gsm8k | Self::Mgsm => "accuracy",
             Self::Em => "score",
             Self::Circular => "acc_4",
             Self::MultipleChoice { metrics } => metrics.first().map_or("acc", |metric| metric.name()),
             Self::Perplexity => "perplexity",
+            Self::AveragePpl => "average_ppl",
+            Self::Bpc => "bpc",
         }
     }
 
     /// Whether it compares with a gold answer; without one such a sample cannot be scored.
     pub fn needs_gold(&self) -> bool {
-        !matches!(self, Self::Perplexity)
+        !matches!(self, Self::Perplexity | Self::AveragePpl | Self::Bpc)
     }
 }

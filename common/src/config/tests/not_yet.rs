@@ -63,8 +63,8 @@ fn of_a_data_set() {
         refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
     }
     refused(&with("\"em\"", "\"LongBenchF1Evaluator\""), "10:26", "evaluator `LongBenchF1Evaluator`");
-    let to = "\"em\", pred_postprocessor = { type = \"first_option\" }";
-    refused(&with("\"em\"", to), "10:62", "`type = \"first_option\"`");
+    let to = "\"em\", pred_postprocessor = \"needlebench_postprocess\"";
+    refused(&with("\"em\"", to), "10:53", "postprocessor `needlebench_postprocess`");
     refused(
         &with("prompt_template = \"{q}\"", "prompt_template = { round = [] }"),
         "9:53",

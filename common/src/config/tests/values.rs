@@ -2,6 +2,7 @@
 
 use super::fixture::{DATASET, Fixture, MODEL};
 use crate::config::{DeviceRequest, ExtraColumn};
+use crate::evaluator::{ChoiceMetric, EvaluatorSpec};
 use crate::plan::{BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{Options, Template};
@@ -274,6 +275,15 @@ fn evaluators_and_postprocessors() {
     );
     assert_eq!(spec.pred_postprocessors, [Postprocessor::Gsm8k, Postprocessor::General]);
     assert_eq!(spec.dataset_postprocessors, [Postprocessor::Gsm8kDataset]);
+    let option = eval(
+        "evaluator = \"opencompass.openicl.AccEvaluator\", \
+                      pred_postprocessor = { type = \"first_option_postprocess\", options = \"ABCD\" }, k = [1, 4]",
+    );
+    assert_eq!((option.evaluator, option.k), (EvaluatorSpec::Acc, vec![1, 4]));
+    assert_eq!(option.pred_postprocessors[0].apply("so the answer is C."), "C");
+    let choice = eval("evaluator = { type = \"multiple_choice\", metrics = [\"acc\", \"acc_bytes\"] }").evaluator;
+    assert_eq!(choice, EvaluatorSpec::MultipleChoice { metrics: vec![ChoiceMetric::Acc, ChoiceMetric::AccBytes] });
+    wrong(&with("\"em\"", "\"em\", pred_postprocessor = { type = \"last_option\" }"), "`last_option` needs `options`");
     wrong(&with("\"em\"", "\"akk\""), "unknown evaluator `akk`");
     wrong(&with("\"em\"", "\"em\", pred_postprocessor = \"gms8k\""), "did you mean `gsm8k`?");
 }
