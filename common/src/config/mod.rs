@@ -10,6 +10,7 @@ mod digest;
 mod evaluation;
 mod evaluator;
 mod fields;
+mod for_each;
 mod include;
 mod infer_cfg;
 mod inferencer;
@@ -25,6 +26,7 @@ mod parse;
 mod partitioner;
 mod paths;
 mod postprocessor;
+mod presets;
 mod resolved;
 mod retriever;
 mod row_range;
@@ -43,6 +45,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
 pub use load::{Loaded, load};
 pub use overrides::Overrides;
+pub use presets::{Preset, presets};
 pub use resolved::{
     Config, DatasetConfig, DeviceRequest, ExtraColumn, ModelConfig, RunnerConfig, RunnerKind, SourceConfig, StageConfig,
 };
