@@ -1,0 +1,16 @@
+//! Every metric against what the peers' own packages printed: `tests/goldens/metric/*.json`, made by `make/make.py`.
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod overlap;
+#[cfg(test)]
+mod rouge;
+#[cfg(test)]
+mod translation;
+#[cfg(test)]
+mod math;
+#[cfg(test)]
+mod option;
+#[cfg(test)]
+mod statistics;
