@@ -9,6 +9,8 @@ mod diagnostic;
 mod digest;
 mod evaluation;
 mod evaluator;
+mod evaluator_names;
+mod evaluator_parameters;
 mod fields;
 mod for_each;
 mod include;

@@ -1,7 +1,8 @@
 //! From the name of an evaluator to its function.
 
 use super::question::{Judgement, Question};
-use super::{EvaluatorSpec, Unscored, circular, equality, likelihood, multiple_choice};
+use super::share::{Rule, Scale};
+use super::{EvaluatorSpec, Unscored, circular, corpus, equality, exact_match, labels, likelihood, multiple_choice};
 
 impl EvaluatorSpec {
     /// Judges one answer.
@@ -11,9 +12,22 @@ impl EvaluatorSpec {
     pub(super) fn judge(&self, question: &Question<'_>) -> Result<Judgement, Unscored> {
         Ok(match self {
             Self::Acc => equality::acc(question),
-            Self::AccWithDetails | Self::Mgsm => equality::acc_with_details(question),
+            Self::AccWithDetails => equality::acc_with_details(question),
             Self::Em => equality::em(question),
             Self::Gsm8k => equality::gsm8k(question),
+            Self::Check { check } => check.judge(question)?,
+            Self::Score { score } => score.judge(question)?,
+            Self::ExactMatch(ignored) => exact_match::judge(question, ignored)?,
+            Self::EdAcc => labels::edit_distance(question)?,
+            Self::Mcc => labels::classes(question, "matthews_correlation", Rule::Matthews { scale: Scale::Percent }),
+            Self::F1 { average } => labels::classes(question, "f1", Rule::F1 { average: *average }),
+            Self::AucRoc => labels::auc_roc(question)?,
+            Self::CrowsPairs => labels::classes(question, "accuracy", Rule::CrowsPairs),
+            Self::SentencePair => labels::sentence_pair(question)?,
+            Self::Gaokao { question: kind } => labels::gaokao(question, *kind),
+            Self::Rouge { stemming } => corpus::rouge(question, *stemming)?,
+            Self::Bleu { tokenizer } => corpus::bleu(question, *tokenizer),
+            Self::Chrf { word_order } => corpus::chrf(question, *word_order),
             Self::Circular => circular::judge(question)?,
             Self::MultipleChoice { metrics } => multiple_choice::judge(question, metrics)?,
             Self::Perplexity => likelihood::perplexity(question)?,

@@ -3,12 +3,10 @@
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule};
 use super::{ACC_NORM, reading::Answer};
-use crate::postprocess::{float, general, int};
+use crate::metric::math::gsm8k_equal;
+use crate::metric::overlap::general_exact_match;
 use crate::prompt::python_str;
 use serde_json::Value;
-
-/// Numbers closer than this are the same answer (`Gsm8kEvaluator.is_equal`).
-const GSM8K_TOLERANCE: f64 = 1e-6;
 
 /// `AccEvaluator`: `str(prediction) == str(gold)`. With the options' texts also `acc_norm`, whether the option of the
 /// highest sum per code point is right; an answer without text cannot be that option.
@@ -33,22 +31,17 @@ pub(super) fn acc_with_details(question: &Question<'_>) -> Judgement {
 ///
 /// OpenCompass takes a bare string for a list of its characters; here it is one answer.
 pub(super) fn em(question: &Question<'_>) -> Judgement {
-    let prediction = general(&question.text());
     let answers = question.gold_texts();
-    let correct = answers.iter().any(|answer| *answer == prediction || general(answer) == prediction);
+    let texts: Vec<&str> = answers.iter().map(String::as_str).collect();
+    let correct = general_exact_match(&question.text(), &texts);
     Judgement::share("score", Rule::Share, correct, answers)
 }
 
 /// `Gsm8kEvaluator`: equal text, or `abs(float(prediction) - int(gold)) < 1e-6`.
 pub(super) fn gsm8k(question: &Question<'_>) -> Judgement {
     let (prediction, answer) = (question.text(), integer_text(question.gold));
-    let correct = prediction == answer || near(&prediction, &answer);
+    let correct = gsm8k_equal(&prediction, &answer);
     Judgement::share("accuracy", Rule::ShareScaledFirst, correct, vec![answer])
-}
-
-fn near(prediction: &str, answer: &str) -> bool {
-    let Some((prediction, answer)) = float(prediction).zip(int(answer)) else { return false };
-    (prediction - answer).abs() < GSM8K_TOLERANCE
 }
 
 /// `str(gold)`, except that `int(gold)` is taken of a gold that the data hold as a float, as Python does.

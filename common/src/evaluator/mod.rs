@@ -6,11 +6,14 @@
 mod accumulator;
 mod choice;
 mod circular;
+mod corpus;
 mod dispatch;
 mod equality;
+mod exact_match;
 mod finish;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod labels;
 mod likelihood;
 mod line;
 mod metrics;
@@ -22,11 +25,16 @@ mod question;
 mod reading;
 mod share;
 mod spec;
+mod text_check;
+mod text_score;
+mod theorem;
 mod verdict;
 
 pub use accumulator::{Accumulator, MergeError};
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
 pub use proportion::{Proportion, Z_95};
 pub use share::{Item, Rule, Scale, Share};
-pub use spec::{ChoiceMetric, EvaluatorSpec};
+pub use spec::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average};
+pub use text_check::TextCheck;
+pub use text_score::TextScore;
 pub use verdict::{Unscored, Verdict, judge};

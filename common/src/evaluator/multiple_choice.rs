@@ -4,6 +4,8 @@ use super::question::{Judgement, Question};
 use super::reading::{Answer, Options};
 use super::share::{Item, Rule, Scale};
 use super::{ChoiceMetric, Unscored, equality::python_eq};
+use crate::metric::option::truthful_mc2;
+use crate::metric::statistics::brier_score;
 use serde_json::Value;
 
 /// The metrics asked for. The gold answer is an option's label, or a list of them, any of which is right; a gold that is
@@ -34,7 +36,19 @@ pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result
                 let greedy = &texts()?.greedy;
                 (Rule::Share, Some(Item::Hit(golds.iter().any(|&at| greedy[at]))))
             }
-            ChoiceMetric::BrierScore => (Rule::Mean { scale: Scale::One }, brier(&options.softmax(), &golds)),
+            ChoiceMetric::BrierScore => {
+                let brier = |gold: &[usize]| Some(Item::Score(brier_score(&options.scores, *gold.first()?)));
+                (Rule::Mean { scale: Scale::One }, brier(&golds).filter(|_| golds.len() == 1))
+            }
+            ChoiceMetric::Mc2 => {
+                let is_gold: Vec<bool> = (0..options.labels.len()).map(|at| golds.contains(&at)).collect();
+                (Rule::Mean { scale: Scale::Percent }, Some(Item::Score(truthful_mc2(&options.scores, &is_gold))))
+            }
+            ChoiceMetric::Mcc => {
+                let gold = golds.first().map(|at| at.to_string());
+                let item = |gold| Item::Classes(gold, options.choice.at.to_string());
+                (Rule::Matthews { scale: Scale::One }, gold.map(item))
+            }
         };
         if let Some(item) = item {
             judgement = judgement.line_at(rank as u16, metric.name(), rule, item);
@@ -47,13 +61,6 @@ pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result
 fn golds(question: &Question<'_>, options: &Options<'_>) -> Vec<usize> {
     let is_gold = |label: &Value| question.golds().iter().any(|gold| python_eq(&question.processed(label), gold));
     (0..options.labels.len()).filter(|&at| is_gold(&options.labels[at])).collect()
-}
-
-/// lm-eval's `brier_score` of one sample: the squared distance of the softmax of the sums from the gold option.
-fn brier(probabilities: &[f64], golds: &[usize]) -> Option<Item> {
-    let &[gold] = golds else { return None };
-    let distance = |(at, probability): (usize, &f64)| (probability - f64::from(u8::from(at == gold))).powi(2);
-    Some(Item::Score(probabilities.iter().enumerate().map(distance).sum()))
 }
 
 fn no_texts(metric: ChoiceMetric) -> Unscored {

@@ -29,8 +29,6 @@ pub(super) struct Options<'a> {
     pub(super) choice: Choice,
     /// What only `loglikelihood` knows.
     pub(super) texts: Option<OptionTexts<'a>>,
-    /// Whether the scores are of single tokens, so that their softmax is OpenCompass's probability of a choice.
-    pub(super) single_tokens: bool,
 }
 
 /// The score of one whole text.
@@ -74,7 +72,7 @@ impl<'a> Reading<'a> {
                 same_number(options.len(), scores.len())?;
                 let labels = options.iter().map(|option| option.label.clone()).collect();
                 let scores = scores.iter().map(|score| -score.mean()).collect();
-                Ok(Self::Options(Options::new(labels, scores, None, false)?))
+                Ok(Self::Options(Options::new(labels, scores, None)?))
             }
             (Body::Loglikelihood { options, .. }, Outcome::Loglikelihood(scores)) => {
                 same_number(options.len(), scores.len())?;
@@ -82,11 +80,11 @@ impl<'a> Reading<'a> {
                 let greedy = scores.iter().map(|score| score.is_greedy).collect();
                 let texts = OptionTexts { answers: options.iter().map(Answer::new).collect(), greedy };
                 let sums = scores.iter().map(|score| score.sum).collect();
-                Ok(Self::Options(Options::new(labels, sums, Some(texts), false)?))
+                Ok(Self::Options(Options::new(labels, sums, Some(texts))?))
             }
             (Body::Clp { choices, .. }, Outcome::Clp(scores)) => {
                 same_number(choices.len(), scores.len())?;
-                Ok(Self::Options(Options::new(choice_labels(choices, &sample.gold), scores.clone(), None, true)?))
+                Ok(Self::Options(Options::new(choice_labels(choices, &sample.gold), scores.clone(), None)?))
             }
             (Body::Gen { .. }, Outcome::Ppl(scores)) => match scores.as_slice() {
                 [score] => Ok(Self::Likelihood(Likelihood::Mean(score.mean()))),
@@ -118,15 +116,10 @@ fn choice_labels(choices: &[String], gold: &Value) -> Vec<Value> {
 }
 
 impl<'a> Options<'a> {
-    fn new(
-        labels: Vec<Value>,
-        scores: Vec<f64>,
-        texts: Option<OptionTexts<'a>>,
-        single_tokens: bool,
-    ) -> Result<Self, Unscored> {
+    fn new(labels: Vec<Value>, scores: Vec<f64>, texts: Option<OptionTexts<'a>>) -> Result<Self, Unscored> {
         let choice = highest(scores.iter().copied());
         let choice = choice.ok_or_else(|| Unscored("no option has a finite score".into()))?;
-        Ok(Self { labels, scores, choice, texts, single_tokens })
+        Ok(Self { labels, scores, choice, texts })
     }
 
     /// The label of the winner.

@@ -1,5 +1,7 @@
 //! What one sample gives to one line of the results: an item, and the rule by which the line's items become a number.
 
+use super::F1Average;
+use crate::metric::translation::BleuTokenizer;
 use serde::{Deserialize, Serialize};
 
 /// One sample's contribution to one metric.
@@ -23,6 +25,8 @@ pub enum Item {
     Hit(bool),
     /// A score.
     Score(f64),
+    /// Several scores of one sample that only count together.
+    Scores(Vec<f64>),
     /// A score and what it is to be divided by, summed apart.
     Weighted(f64, u64),
     /// Sufficient statistics of a corpus metric.
@@ -53,6 +57,20 @@ pub enum Rule {
     BitsPerWeight,
     /// `sum / sum of weights`, scaled.
     Ratio { scale: Scale },
+    /// scikit-learn's `matthews_corrcoef`, scaled.
+    Matthews { scale: Scale },
+    /// scikit-learn's F1 in percent.
+    F1 { average: F1Average },
+    /// scikit-learn's `roc_auc_score` in percent.
+    AucRoc,
+    /// Medians of ROUGE's bootstrap means, in percent: several metrics of one line.
+    Rouge,
+    /// BLEU of summed statistics, between 0 and 100.
+    Bleu { tokenizer: BleuTokenizer },
+    /// chrF of summed statistics, between 0 and 100.
+    Chrf { word_order: usize },
+    /// OpenCompass's `CrowspairsEvaluator`: several metrics of one line, in percent.
+    CrowsPairs,
     /// OpenCompass's `CircularEvaluator`: several metrics of one line.
     Circular,
     /// Right answers of the n to each question: G-Pass@k for each of `k`, and pass@k.
@@ -92,6 +110,7 @@ impl Item {
     pub(super) fn is_finite(&self) -> bool {
         match self {
             Self::Score(score) | Self::Weighted(score, _) | Self::Ranked(_, score) => score.is_finite(),
+            Self::Scores(scores) => scores.iter().all(|score| score.is_finite()),
             Self::Hit(_) | Self::Counts(_) | Self::Classes(..) | Self::Member { .. } => true,
         }
     }

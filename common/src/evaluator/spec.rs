@@ -1,5 +1,9 @@
 //! Which evaluator a data set names, with its parameters: plain data that the plan pins.
 
+use super::{TextCheck, TextScore};
+use crate::metric::option::GaokaoQuestion;
+use crate::metric::rouge::Stemming;
+use crate::metric::translation::BleuTokenizer;
 use serde::{Deserialize, Serialize};
 
 /// The evaluators, by OpenCompass's names; lm-eval's where it has none.
@@ -14,8 +18,32 @@ pub enum EvaluatorSpec {
     Em,
     /// `Gsm8kEvaluator`: equal text, or numbers closer than 1e-6.
     Gsm8k,
-    /// `MGSM_Evaluator`: the same text once postprocessed, in percent.
-    Mgsm,
+    /// Right or wrong by comparing texts as one data set's evaluator does.
+    Check { check: TextCheck },
+    /// A score per sample, averaged.
+    Score { score: TextScore },
+    /// lm-eval's `exact_match`, with what to ignore on both sides.
+    ExactMatch(ExactMatchSpec),
+    /// `EDAccEvaluator`: the candidate of the least edit distance; golds are `{ candidates, label }`.
+    EdAcc,
+    /// `MccEvaluator`: Matthews correlation of predictions and golds, times 100.
+    Mcc,
+    /// scikit-learn's F1 of predictions and golds over all labels, in percent.
+    F1 { average: F1Average },
+    /// `AUCROCEvaluator`: the area under the ROC curve of the second option's probability, and accuracy.
+    AucRoc,
+    /// `RougeEvaluator`: medians of bootstrap means, in percent.
+    Rouge { stemming: Stemming },
+    /// `BleuEvaluator`: sacrebleu's BLEU of the corpus.
+    Bleu { tokenizer: BleuTokenizer },
+    /// sacrebleu's chrF of the corpus; chrF++ with `word_order` 2.
+    Chrf { word_order: usize },
+    /// `GaokaoBenchEvaluator`: points of the possible points, in percent.
+    Gaokao { question: GaokaoQuestion },
+    /// `CrowspairsEvaluator`: choices named in generated text.
+    CrowsPairs,
+    /// lm-eval's CrowS-Pairs: how much, and how often, the first sentence of a pair is the likelier one.
+    SentencePair,
     /// `CircularEvaluator`: golds are `index--letter--pattern`.
     Circular,
     /// lm-eval's `multiple_choice` metrics, in the order given.
@@ -26,6 +54,28 @@ pub enum EvaluatorSpec {
     AveragePpl,
     /// `BPCEvaluator`: bits per character of whole texts.
     Bpc,
+}
+
+/// What lm-eval's `exact_match` ignores on both sides, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExactMatchSpec {
+    /// Patterns whose matches are deleted.
+    pub regexes_to_ignore: Vec<String>,
+    pub ignore_case: bool,
+    /// ASCII punctuation.
+    pub ignore_punctuation: bool,
+    /// ASCII digits.
+    pub ignore_numbers: bool,
+}
+
+/// Which of scikit-learn's averages over labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum F1Average {
+    #[default]
+    Macro,
+    Micro,
+    Weighted,
 }
 
 /// A metric of lm-eval's `multiple_choice` tasks.
@@ -42,6 +92,10 @@ pub enum ChoiceMetric {
     ExactMatch,
     /// Squared distance of the options' probabilities from the gold one's (Brier 1950), between 0 and 2.
     BrierScore,
+    /// The probability of the right options among all (TruthfulQA's MC2); the gold answer is the list of right labels.
+    Mc2,
+    /// Matthews correlation of gold and chosen options, between -1 and 1.
+    Mcc,
 }
 
 impl ChoiceMetric {
@@ -53,6 +107,8 @@ impl ChoiceMetric {
             Self::AccBytes => "acc_bytes",
             Self::ExactMatch => "exact_match",
             Self::BrierScore => "brier_score",
+            Self::Mc2 => "mc2",
+            Self::Mcc => "mcc",
         }
     }
 }
@@ -61,8 +117,18 @@ impl EvaluatorSpec {
     /// The name of the metric that it shows first, the peer's.
     pub fn metric(&self) -> &'static str {
         match self {
-            Self::Acc | Self::AccWithDetails | Self::Gsm8k | Self::Mgsm => "accuracy",
-            Self::Em => "score",
+            Self::Acc | Self::AccWithDetails | Self::Gsm8k | Self::EdAcc | Self::CrowsPairs => "accuracy",
+            Self::Em | Self::Bleu { .. } | Self::Gaokao { .. } => "score",
+            Self::Check { check } => check.metric(),
+            Self::Score { score } => score.metric(),
+            Self::ExactMatch(_) => "exact_match",
+            Self::Mcc => "matthews_correlation",
+            Self::F1 { .. } => "f1",
+            Self::AucRoc => "auc_score",
+            Self::Rouge { .. } => "rouge1",
+            Self::Chrf { word_order: 0 } => "chrf",
+            Self::Chrf { .. } => "chrf++",
+            Self::SentencePair => "likelihood_diff",
             Self::Circular => "acc_4",
             Self::MultipleChoice { metrics } => metrics.first().map_or("acc", |metric| metric.name()),
             Self::Perplexity => "perplexity",
@@ -73,6 +139,6 @@ impl EvaluatorSpec {
 
     /// Whether it compares with a gold answer; without one such a sample cannot be scored.
     pub fn needs_gold(&self) -> bool {
-        !matches!(self, Self::Perplexity | Self::AveragePpl | Self::Bpc)
+        !matches!(self, Self::Perplexity | Self::AveragePpl | Self::Bpc | Self::SentencePair)
     }
 }

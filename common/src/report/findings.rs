@@ -116,6 +116,7 @@ fn shown(item: Item) -> Option<Value> {
         Item::Hit(hit) => Some(hit.into()),
         Item::Score(score) => Some(score.into()),
         Item::Weighted(sum, weight) => Some(json!([sum, weight])),
+        Item::Scores(scores) => Some(json!(scores)),
         Item::Ranked(_, score) => Some(score.into()),
         Item::Counts(_) | Item::Classes(..) | Item::Member { .. } => None,
     }

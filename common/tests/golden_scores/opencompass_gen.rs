@@ -1,7 +1,8 @@
 //! OpenCompass's `gen` configurations: what each output is taken for, every verdict and every figure.
 
 use crate::golden::{dataset, generated, read, read_json as golden_json, text};
-use compass_common::evaluator::{Accumulator, EvaluatorSpec, judge};
+use compass_common::evaluator::{Accumulator, EvaluatorSpec, TextCheck, judge};
+use compass_common::metric::option::GaokaoQuestion;
 use compass_common::plan::{Body, EvalSpec, GenSpec, InferSpec, Part, Sample};
 use compass_common::postprocess::Postprocessor;
 use compass_common::prompt::Prompt;
@@ -108,8 +109,25 @@ fn mathematics_in_words() {
     spec.dataset_postprocessors = vec![Postprocessor::Gsm8kDataset];
     check("gsm8k_gen_1d7fe4", "gsm8k", &spec);
     for language in ["de", "zh"] {
-        let mut spec = EvalSpec::new(EvaluatorSpec::Mgsm);
+        let mut spec = EvalSpec::new(EvaluatorSpec::Check { check: TextCheck::Mgsm });
         spec.pred_postprocessors = vec![postprocessor("mgsm_postprocess", json!({"lang": language}))];
         check("mgsm_gen_d967bc", &format!("mgsm_{language}"), &spec);
+    }
+}
+
+#[test]
+fn chains_of_thought() {
+    let spec = EvalSpec::new(EvaluatorSpec::Check { check: TextCheck::Bbh });
+    for name in ["object_counting", "boolean_expressions", "causal_judgement"] {
+        let name = format!("bbh-{name}");
+        check("bbh_gen_5b92b0", &name, &spec);
+    }
+}
+
+#[test]
+fn points_of_a_key() {
+    let spec = EvalSpec::new(EvaluatorSpec::Gaokao { question: GaokaoQuestion::SingleChoice });
+    for name in ["2010-2022_Math_I_MCQs", "2010-2022_History_MCQs", "2010-2013_English_MCQs"] {
+        check("GaokaoBench_no_subjective_gen_4c31db", &format!("GaokaoBench_{name}"), &spec);
     }
 }

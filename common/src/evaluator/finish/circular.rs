@@ -1,9 +1,9 @@
 //! OpenCompass's `CircularEvaluator`: one question asked in four rotations of its options.
 
-use super::mean::stderr;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
 use crate::evaluator::{Metric, Proportion};
+use crate::metric::statistics::mean_stderr;
 use std::collections::BTreeMap;
 
 const ROTATIONS: [&str; 4] = ["ABCD", "BCDA", "CDAB", "DABC"];
@@ -49,7 +49,7 @@ pub(super) fn metrics(column: &Column) -> Vec<Metric> {
         let total: usize = questions.iter().map(|asked| hits(asked)).sum();
         let shares: Vec<f64> = questions.iter().map(|asked| hits(asked) as f64 / k as f64).collect();
         let value = total as f64 / asked * 4.0 / k as f64 * 100.0;
-        metrics.push(Metric::estimate(&format!("acc_{k}"), value, stderr(&shares).map(|error| 100.0 * error)));
+        metrics.push(Metric::estimate(&format!("acc_{k}"), value, mean_stderr(&shares).map(|error| 100.0 * error)));
     }
     let share = |name: String, hits: usize| {
         let share = Proportion { hits: hits as u64, total: questions.len() as u64 };

@@ -1,6 +1,6 @@
 //! The metrics of every line, each by its rule; those of several answers per question averaged over the answers.
 
-use super::{average, circular, mean, perplexity, replicas, weighted};
+use super::{area, average, circular, classes, corpus, crows_pairs, mean, perplexity, replicas, rouge, weighted};
 use crate::evaluator::line::{Column, Line, Lines};
 use crate::evaluator::share::Rule;
 use crate::evaluator::{Metric, Proportion};
@@ -43,6 +43,13 @@ fn single(line: &Line, effort: Effort) -> Vec<Metric> {
         (Rule::WeightedPerplexity, column) => one(weighted::perplexity(name, column)),
         (Rule::BitsPerWeight, column) => one(weighted::bits(name, column)),
         (Rule::Ratio { scale }, column) => one(weighted::ratio(name, column, *scale)),
+        (Rule::Matthews { scale }, column) => one(classes::matthews(name, column, *scale, effort)),
+        (Rule::F1 { average }, column) => one(classes::f1(name, column, *average, effort)),
+        (Rule::AucRoc, column) => one(area::metric(name, column)),
+        (Rule::Rouge, column) => rouge::metrics(column, effort),
+        (Rule::Bleu { tokenizer }, column) => one(corpus::bleu(name, column, *tokenizer, effort)),
+        (Rule::Chrf { .. }, column) => one(corpus::chrf(name, column, effort)),
+        (Rule::CrowsPairs, column) => crows_pairs::metrics(column),
         (Rule::Circular, column) => circular::metrics(column),
         (Rule::Replicas { k }, column) => replicas::metrics(column, k),
         (Rule::Share | Rule::ShareScaledFirst, Column::Items(_)) => Vec::new(),

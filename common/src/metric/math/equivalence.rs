@@ -5,7 +5,8 @@ use super::fraction::Copy;
 use super::strip::{strip_v1, strip_v2};
 
 /// Which normaliser OpenCompass's `MATHEvaluator` uses first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MathVersion {
     /// Hendrycks's own.
     #[default]

@@ -4,7 +4,8 @@ use crate::metric::text::Pattern;
 use crate::postprocess::is_space;
 
 /// The kinds of question that have a key. `cloze`, `subjective` and `correction` score 0 there: a person must mark them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GaokaoQuestion {
     /// One of A to D: the last letter written.
     SingleChoice,

@@ -3,7 +3,8 @@
 use super::porter::porter_stem;
 
 /// Whether words are reduced to their stems.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stemming {
     /// As they are.
     #[default]

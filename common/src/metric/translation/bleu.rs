@@ -58,11 +58,8 @@ impl Bleu {
         let predicted = self.tokens(prediction);
         let targets: Vec<Vec<String>> = references.iter().map(|reference| self.tokens(reference)).collect();
         let closest = targets.iter().map(Vec::len).min_by_key(|&len| (len.abs_diff(predicted.len()), len));
-        let mut stats = BleuStats {
-            sys_len: predicted.len() as u64,
-            ref_len: closest.unwrap_or(0) as u64,
-            ..BleuStats::default()
-        };
+        let mut stats =
+            BleuStats { sys_len: predicted.len() as u64, ref_len: closest.unwrap_or(0) as u64, ..BleuStats::default() };
         for n in 1..=ORDERS {
             let mut limits: HashMap<&[String], u64> = HashMap::new();
             for target in &targets {

@@ -3,10 +3,12 @@
 use crate::metric::text::{Pattern, split, strip};
 
 /// How BLEU cuts a segment into tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BleuTokenizer {
     /// `mteval-v13a`, for Western languages.
     #[default]
+    #[serde(rename = "13a")]
     V13a,
     /// `mteval-v14 --international-tokenization`: at all Unicode punctuation and symbols.
     Intl,
