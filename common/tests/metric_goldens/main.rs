@@ -3,14 +3,18 @@
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod instruction;
+#[cfg(test)]
+mod math;
+#[cfg(test)]
+mod merge;
+#[cfg(test)]
+mod option;
+#[cfg(test)]
 mod overlap;
 #[cfg(test)]
 mod rouge;
 #[cfg(test)]
-mod translation;
-#[cfg(test)]
-mod math;
-#[cfg(test)]
-mod option;
-#[cfg(test)]
 mod statistics;
+#[cfg(test)]
+mod translation;

@@ -22,7 +22,9 @@ pub enum MinervaVerdict {
 ///
 /// A solution without a box, where lm-eval fails, is unequal.
 pub fn minerva_math(completion: &str, solution: &str) -> MinervaVerdict {
-    let Some(gold) = last_boxed_lm_eval(solution).and_then(remove_boxed_lm_eval) else { return MinervaVerdict::Unequal };
+    let Some(gold) = last_boxed_lm_eval(solution).and_then(remove_boxed_lm_eval) else {
+        return MinervaVerdict::Unequal;
+    };
     let gold = normalize_final_answer_minerva(gold);
     let answer = normalize_final_answer_minerva(&minerva_answer(completion));
     if answer == gold && !answer.is_empty() {

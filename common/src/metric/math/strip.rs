@@ -34,7 +34,8 @@ pub(super) fn strip_v2(text: &str, copy: Copy) -> Result<String, Raised> {
     let without_unit = strip(&without_unit);
     let text = if without_unit.is_empty() { text.as_str() } else { without_unit };
     let text = replace_all(text, &[("^{\\circ}", ""), ("^\\circ", ""), ("\\$", ""), ("$", ""), ("\\text", "")]);
-    let text = replace_all(&text, &[("x\\in", ""), ("\\%", ""), ("%", ""), (" .", " 0."), ("{.", "{0."), ("\\cdot", "")]);
+    let text =
+        replace_all(&text, &[("x\\in", ""), ("\\%", ""), ("%", ""), (" .", " 0."), ("{.", "{0."), ("\\cdot", "")]);
     let text = text.replace("infinity", "\\infty");
     let text = if text.contains("\\infty") { text } else { text.replace("inf", "\\infty") };
     let text = replace_all(&text, &[("+\\inity", "\\infty"), ("and", ""), ("\\mathbf", "")]);

@@ -4,8 +4,16 @@ use crate::metric::text::{is_punctuation, strip};
 
 /// Answers that say "unknown", as HELM lists them; each is a choice of every question.
 pub(super) const UNKNOWN: [&str; 10] = [
-    "Unknown", "Cannot answer", "Can't be determined", "Cannot be determined", "Can't answer", "Not known",
-    "Not enough info", "Not enough information", "Not answerable", "Undetermined",
+    "Unknown",
+    "Cannot answer",
+    "Can't be determined",
+    "Cannot be determined",
+    "Can't answer",
+    "Not known",
+    "Not enough info",
+    "Not enough information",
+    "Not answerable",
+    "Undetermined",
 ];
 
 /// More of them, looked for in generated answers only.

@@ -60,7 +60,8 @@ fn numbers_agree(gold: &HashSet<&str>, predicted: &HashSet<&str>) -> bool {
 fn normalize(answer: &str) -> String {
     let tokens = answer.split([' ', '-']).map(|token| {
         let token = token.to_lowercase();
-        let token = if float(&token).is_some() { token } else { token.chars().filter(|&c| !is_punctuation(c)).collect() };
+        let token =
+            if float(&token).is_some() { token } else { token.chars().filter(|&c| !is_punctuation(c)).collect() };
         let token = float(&token).map_or(token, float_text);
         collapse(&replace_articles(&token, " "))
     });

@@ -12,9 +12,7 @@ use crate::metric::text::split;
 pub fn longbench_f1(prediction: &str, references: &[&str], language: Language) -> f64 {
     let tokens = |text: &str| match language {
         Language::En => split(&normalize_answer(text)).map(String::from).collect::<Vec<_>>(),
-        Language::Zh => {
-            words(text).into_iter().map(normalize_zh_answer).filter(|token| !token.is_empty()).collect()
-        }
+        Language::Zh => words(text).into_iter().map(normalize_zh_answer).filter(|token| !token.is_empty()).collect(),
     };
     let predicted = tokens(prediction);
     references.iter().map(|reference| token_f1(&predicted, &tokens(reference))).fold(0.0, f64::max)

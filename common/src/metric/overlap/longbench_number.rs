@@ -24,8 +24,8 @@ pub fn longbench_retrieval(prediction: &str, references: &[&str], language: Lang
 }
 
 fn share(prediction: &str, reference: &str) -> f64 {
-    let (right, all) = NUMBER.find_iter(prediction).fold((0u32, 0u32), |(right, all), number| {
-        (right + u32::from(number.as_str() == reference), all + 1)
-    });
+    let (right, all) = NUMBER
+        .find_iter(prediction)
+        .fold((0u32, 0u32), |(right, all), number| (right + u32::from(number.as_str() == reference), all + 1));
     if all == 0 { 0.0 } else { f64::from(right) / f64::from(all) }
 }

@@ -12,9 +12,8 @@ pub fn porter_stem(word: &str) -> String {
     let word = final_y(word);
     let word = double_suffix(word);
     let word = first_rule(word, STEP3, |stem, _| measure(stem) > 0);
-    let word = first_rule(word, STEP4, |stem, suffix| {
-        measure(stem) > 1 && (suffix != "ion" || stem.ends_with(['s', 't']))
-    });
+    let word =
+        first_rule(word, STEP4, |stem, suffix| measure(stem) > 1 && (suffix != "ion" || stem.ends_with(['s', 't'])));
     final_l(final_e(word))
 }
 
@@ -61,7 +60,9 @@ fn has_vowel(stem: &str) -> bool {
 
 fn ends_in_double_consonant(word: &str) -> bool {
     let letters = word.as_bytes();
-    letters.len() >= 2 && letters[letters.len() - 1] == letters[letters.len() - 2] && consonants(word).ends_with(&[true])
+    letters.len() >= 2
+        && letters[letters.len() - 1] == letters[letters.len() - 2]
+        && consonants(word).ends_with(&[true])
 }
 
 fn ends_in_cvc(word: &str) -> bool {

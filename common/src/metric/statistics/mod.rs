@@ -12,6 +12,7 @@ pub use bootstrap::bootstrap_stderr;
 pub use brier::brier_score;
 pub use confusion::Confusion;
 pub use mean::{
-    harmonic_mean, mean, mean_stderr, median, pooled_sample_stderr, sample_stddev, unweighted_mean_stderr, weighted_mean,
+    harmonic_mean, mean, mean_stderr, median, pooled_sample_stderr, sample_stddev, unweighted_mean_stderr,
+    weighted_mean,
 };
 pub use pass_at_k::{g_pass_at_k, mg_pass_at_k, pass_at_k};

@@ -7,7 +7,8 @@ pub(crate) fn is_digit(c: char) -> bool {
     static DECIMAL: Pattern = Pattern::new(r"\d");
     c.is_ascii_digit()
         || (!c.is_ascii()
-            && (SPECIAL.iter().any(|&(from, to)| (from..=to).contains(&c)) || DECIMAL.is_match(c.encode_utf8(&mut [0; 4]))))
+            && (SPECIAL.iter().any(|&(from, to)| (from..=to).contains(&c))
+                || DECIMAL.is_match(c.encode_utf8(&mut [0; 4]))))
 }
 
 #[rustfmt::skip]

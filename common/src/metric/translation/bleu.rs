@@ -2,6 +2,7 @@
 
 use super::tokenizer::BleuTokenizer;
 use crate::postprocess::is_space;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 const ORDERS: usize = 4;
@@ -18,7 +19,7 @@ pub struct Bleu {
 }
 
 /// The sufficient statistics of BLEU; they add up over segments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BleuStats {
     /// Tokens of the predictions.
     pub sys_len: u64,
@@ -58,11 +59,8 @@ impl Bleu {
         let predicted = self.tokens(prediction);
         let targets: Vec<Vec<String>> = references.iter().map(|reference| self.tokens(reference)).collect();
         let closest = targets.iter().map(Vec::len).min_by_key(|&len| (len.abs_diff(predicted.len()), len));
-        let mut stats = BleuStats {
-            sys_len: predicted.len() as u64,
-            ref_len: closest.unwrap_or(0) as u64,
-            ..BleuStats::default()
-        };
+        let mut stats =
+            BleuStats { sys_len: predicted.len() as u64, ref_len: closest.unwrap_or(0) as u64, ..BleuStats::default() };
         for n in 1..=ORDERS {
             let mut limits: HashMap<&[String], u64> = HashMap::new();
             for target in &targets {
