@@ -4,6 +4,7 @@
 //! `tests/goldens/metric` were printed by the peers' own packages. Scores are fractions in 0..=1 unless a comment says
 //! otherwise. Not here: which data set uses which metric, and standard errors of a table's columns.
 
+pub mod instruction;
 mod language;
 pub mod math;
 pub mod option;

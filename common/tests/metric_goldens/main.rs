@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod instruction;
+#[cfg(test)]
 mod math;
+#[cfg(test)]
+mod merge;
 #[cfg(test)]
 mod option;
 #[cfg(test)]

@@ -64,6 +64,15 @@ fn truthful_qa() {
 }
 
 #[test]
+fn truthful_generations() {
+    closely("truthful_generation", 90, |args| {
+        let score = truthful_generation(text(&args[0]), &texts(&args[1]), &texts(&args[2])).unwrap();
+        let kinds = [score.bleu, score.rouge1, score.rouge2, score.rouge_l];
+        kinds.into_iter().flat_map(|kind| [kind.max, kind.diff, kind.acc]).collect()
+    });
+}
+
+#[test]
 fn bbq_samples() {
     exactly("bbq", 150, |args| {
         let answers: [&str; 3] = texts(&args[0]).try_into().unwrap();

@@ -53,3 +53,13 @@ fn chrf_of_sentences_and_corpora() {
         });
     }
 }
+
+#[test]
+fn ter_of_sentences_and_corpora() {
+    closely("ter", 200, |args| vec![TerStats::of(text(&args[0]), &texts(&args[1])).score()]);
+    closely("ter_corpus", 3, |args| {
+        let mut sum = TerStats::default();
+        rows(&args[0]).for_each(|(prediction, references)| sum.merge(&TerStats::of(prediction, &references)));
+        vec![sum.score()]
+    });
+}

@@ -7,6 +7,7 @@ mod bbq_stats;
 mod crows_pairs;
 mod gaokao;
 mod lambada;
+mod truthful_generation;
 mod truthful_qa;
 
 pub use bbh::bbh_freeform_equal;
@@ -16,4 +17,5 @@ pub use bbq_stats::{BbqCounts, BbqStats};
 pub use crows_pairs::{CrowsPairsSentence, CrowsPairsStats, crows_pairs_sentence};
 pub use gaokao::{GaokaoQuestion, GaokaoScore, gaokao_answer, gaokao_score};
 pub use lambada::lambada_equal;
+pub use truthful_generation::{TruthfulGeneration, TruthfulSimilarity, truthful_generation};
 pub use truthful_qa::{truthful_mc1, truthful_mc2};

@@ -2,6 +2,7 @@
 
 use super::tokenizer::BleuTokenizer;
 use crate::postprocess::is_space;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 const ORDERS: usize = 4;
@@ -18,7 +19,7 @@ pub struct Bleu {
 }
 
 /// The sufficient statistics of BLEU; they add up over segments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BleuStats {
     /// Tokens of the predictions.
     pub sys_len: u64,

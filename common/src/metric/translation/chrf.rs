@@ -1,6 +1,7 @@
 //! chrF and chrF++ (Popović 2015, 2017) as sacrebleu computes them: characters 1 to 6 without white space, words 1 to 2.
 
 use crate::metric::text::{is_punctuation, split};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -18,7 +19,7 @@ pub struct Chrf {
 }
 
 /// The sufficient statistics of chrF; they add up over segments of the same metric.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChrfStats {
     /// For each order n-grams predicted, n-grams of the reference, n-grams matched.
     pub orders: Vec<[u64; 3]>,

@@ -77,6 +77,15 @@ def goldens():
             yield case([lls, [bool(x) for x in labels]], [float(int(np.argmax(lls)) == 0), float(mc2)])
     yield "truthful_qa", list(truth())
 
+    def generated():
+        for p, r in texts.pairs(18, 100, long=False)[:90]:
+            right, wrong = [r] + rng.sample(texts.BASE, 2), rng.sample(texts.BASE, rng.randint(1, 3))
+            p, right = p + rng.choice(["", " . And more. "]), [x + rng.choice(["", " . x . y"]) for x in right]
+            out = truthful.process_results_gen({"correct_answers": right, "incorrect_answers": wrong}, [p])
+            yield case([p, right, wrong], [float(out[f"{name}_{key}"]) for name in ("bleu", "rouge1", "rouge2", "rougeL")
+                                           for key in ("max", "diff", "acc")])
+    yield "truthful_generation", list(generated())
+
     people = [("The grandfather", ["old"]), ("The grandson", ["nonOld"]), ("Unknown", ["unknown"]), ("Mary", ["F-Black"]),
               ("John", ["M-White"]), ("Can't be determined", ["unknown"]), ("The Latina woman", ["woman", "lowSES-African"]),
               ("a man", ["man", "highSES"]), ("Not known", ["unknown"]), ("boy", ["boy"]), ("girl", ["nonTrans", "girl"])]

@@ -1,9 +1,8 @@
 """scikit-learn's scores, OpenCompass's pass rates, lm-eval's standard errors."""
 import random
 
-from sklearn import metrics as sk  # before peers, whose mocks it would take for its optional packages
-
-import peers  # noqa: F401
+import peers
+from sklearn import metrics as sk
 
 
 def case(args, out):

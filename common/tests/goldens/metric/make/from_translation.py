@@ -9,7 +9,7 @@ def case(args, out):
 
 
 def goldens():
-    from sacrebleu.metrics import BLEU, CHRF
+    from sacrebleu.metrics import BLEU, CHRF, TER
 
     rng = random.Random(7)
     pairs = texts.pairs(8, 110)
@@ -31,3 +31,10 @@ def goldens():
         metric = CHRF(word_order=order)
         yield name, [case([p, r], metric.sentence_score(p, r).score) for p, r in segments]
         yield f"{name}_corpus", [case([rows], corpus(metric, rows)) for rows in corpora]
+    shifted = [(" ".join(rng.sample(r.split(), len(r.split()))), r) for _, r in pairs if r.split()]
+    rotated = [(" ".join(r.split()[at:] + r.split()[:at]), r) for _, r in pairs for at in [rng.randrange(1, 6)] if len(r.split()) > at]
+    ragged = [("a b c", " ".join("abcde"[i % 5] for i in range(180))), (" ".join("x y z".split() * 40), "x z"), ("b a " * 20, "a b " * 20)]
+    metric = TER()
+    edited = segments + [(p, [r]) for p, r in shifted + rotated + ragged if len(p) < 900]
+    yield "ter", [case([p, r], metric.sentence_score(p, r).score) for p, r in edited]
+    yield "ter_corpus", [case([rows], corpus(metric, rows)) for rows in corpora]

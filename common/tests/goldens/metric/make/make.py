@@ -2,7 +2,9 @@
 
     python3 -m venv v && v/bin/pip install --no-deps opencompass==0.5.4 lm_eval==0.4.13
     v/bin/pip install sacrebleu==2.6.0 rouge_score==0.1.2 rouge==1.0.1 rouge_chinese==1.0.3 jieba==0.42.1 evaluate==0.4.6 \
-        datasets scikit-learn scipy nltk fuzzywuzzy python-Levenshtein rapidfuzz langdetect immutabledict sympy more_itertools
+        datasets scikit-learn scipy nltk fuzzywuzzy python-Levenshtein rapidfuzz langdetect immutabledict sympy \
+        antlr4-python3-runtime==4.11
+    v/bin/pip install --no-deps llama-index-core==0.14.0
     v/bin/python make.py [name ...]
 """
 import importlib
@@ -11,7 +13,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-FAMILIES = ("statistics", "overlap", "rouge", "translation", "math", "option", "instruction")
+FAMILIES = ("overlap", "rouge", "translation", "math", "option", "instruction", "statistics")
 OUT = pathlib.Path(__file__).parent.parent
 
 

@@ -5,6 +5,8 @@ import sys
 import types
 from unittest.mock import MagicMock
 
+import sklearn.metrics  # noqa: F401  before the mocks, which it would take for its optional packages
+
 
 class _Missing:
     """Whatever is not installed, and the peers' own package roots that would import everything, become mocks."""
