@@ -4,10 +4,12 @@ mod abbr;
 mod check;
 mod choice;
 mod dataset;
+mod decoding;
 mod diagnostic;
 mod digest;
 mod evaluation;
 mod fields;
+mod for_each;
 mod include;
 mod infer_cfg;
 mod inferencer;
@@ -22,6 +24,7 @@ mod overrides;
 mod parse;
 mod partitioner;
 mod paths;
+mod presets;
 mod resolved;
 mod retriever;
 mod row_range;
@@ -40,6 +43,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
 pub use load::{Loaded, load};
 pub use overrides::Overrides;
+pub use presets::{Preset, presets};
 pub use resolved::{
     Config, DatasetConfig, DeviceRequest, ExtraColumn, ModelConfig, RunnerConfig, RunnerKind, SourceConfig, StageConfig,
 };

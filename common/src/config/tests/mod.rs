@@ -6,5 +6,6 @@ mod fixture;
 mod layers;
 mod not_yet;
 mod positions;
+mod presets;
 mod rendered;
 mod values;

@@ -45,7 +45,7 @@ pub(super) fn run(
     let text = texts.tokenizer.decode(&generated)?;
     let cut = limits.stop.cut(&text);
     let finish = if cut.len() < text.len() { Finish::Stop } else { finish };
-    Ok((fit, Outcome::Generated(Generation { text: cut.to_owned(), tokens: generated.len() as u32, finish })))
+    Ok((fit, Outcome::Generated(vec![Generation { text: cut.to_owned(), tokens: generated.len() as u32, finish }])))
 }
 
 fn continue_greedily(

@@ -8,7 +8,7 @@ use crate::fault::device_fault;
 use crate::models::CausalLm;
 use crate::tokenizer::TextTokenizer;
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
-use compass_common::plan::{Body, InferSpec};
+use compass_common::plan::{Body, GenSpec, InferSpec};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
 
 /// A model with its tokenizer and limits.
@@ -107,7 +107,7 @@ impl PlainExecutor {
             (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }) => {
                 loglikelihood::run(model, &texts, pack, request, (context, options), counters)
             }
-            (InferSpec::Gen { max_out_len, stop }, Body::Gen { prompt }) => {
+            (InferSpec::Gen(GenSpec { max_out_len, stop, .. }), Body::Gen { prompt }) => {
                 let stop = StopStrings::new(stop.iter().chain(&self.stop_words));
                 let max_out_len = max_out_len.unwrap_or(self.max_out_len) as usize;
                 let limits = Limits { max_out_len, stop: &stop, eos: &self.eos };

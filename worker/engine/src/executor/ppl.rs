@@ -38,7 +38,7 @@ pub(super) fn run(
             return Err(RunError::Sample(format!("option {label}: the text has no tokens, so it has no score")));
         }
         let nll_sum = -sum(&score_from(model, &ids, 1, counters)?);
-        scores.push(PplScore { nll_sum: nll_sum + 0.0, tokens: ids.len() as u32 });
+        scores.push(PplScore { nll_sum: nll_sum + 0.0, tokens: ids.len() as u32, normalizer: None });
     }
     Ok((fit, Outcome::Ppl(scores)))
 }

@@ -118,13 +118,15 @@ fn two_hundred_greedy_tokens_from_nothing() {
     let golden = read_json(&model.join("golden.json"));
     let mut engine = engine(&model);
     let (results, counters) = run_all(engine.as_mut(), &gen_spec(200, &[]), &[prompt_sample(0, "")]);
-    let Outcome::Generated(generation) = &results[0].outcome else { panic!("{results:?}") };
+    let Outcome::Generated(generations) = &results[0].outcome else { panic!("{results:?}") };
+    let [generation] = generations.as_slice() else { panic!("{generations:?}") };
     assert_eq!(generation.text, text(&golden, "greedy_text"));
     assert_eq!((generation.tokens, generation.finish), (200, Finish::Length));
     assert_eq!((counters.generated, counters.computed, counters.padded), (200, 200, 200 * 15));
     let before = "She wanted to play with it, but it was too";
     let (stopped, _) = run_all(engine.as_mut(), &gen_spec(200, &[" high.\nLily's"]), &[prompt_sample(0, "")]);
-    let Outcome::Generated(generation) = &stopped[0].outcome else { panic!("{stopped:?}") };
+    let Outcome::Generated(generations) = &stopped[0].outcome else { panic!("{stopped:?}") };
+    let [generation] = generations.as_slice() else { panic!("{generations:?}") };
     assert!(generation.text.ends_with(before), "{generation:?}");
     assert_eq!(generation.finish, Finish::Stop);
     assert!(generation.tokens < 100, "stopped when the string was complete: {generation:?}");

@@ -126,7 +126,8 @@ fn opencompass_generation() {
     // 24 tokens is what the reference runs used where the configuration says nothing.
     let (results, _) = run_all(engine.as_mut(), &gen_spec(24, &[]), &samples);
     for (row, result) in rows.iter().zip(&results) {
-        let Outcome::Generated(generation) = &result.outcome else { panic!("{result:?}") };
+        let Outcome::Generated(generations) = &result.outcome else { panic!("{result:?}") };
+        let [generation] = generations.as_slice() else { panic!("{generations:?}") };
         assert_eq!(generation.text, row["prediction"].as_str().unwrap(), "{row}");
     }
     assert_eq!(rows.len(), 40);

@@ -2,7 +2,7 @@
 
 use compass_common::engine::{Engine, PackSpec, Request, TokenCounters};
 use compass_common::plan::{
-    Body, BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt, OptionText, Sample,
+    Body, BosPolicy, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
 };
 use compass_common::prompt::{Prompt, ShotFormat};
 use compass_common::result::SampleResult;
@@ -12,24 +12,16 @@ use std::path::Path;
 /// A plan for the model in `directory`, in fp32.
 pub(crate) fn plan(directory: &Path, bos: BosPolicy, max_seq_len: Option<u32>) -> ModelPlan {
     let path = directory.to_str().unwrap().to_owned();
-    ModelPlan {
-        abbr: "under-test".into(),
-        kind: ModelKind::Hf,
-        tokenizer_path: path.clone(),
-        path,
-        max_seq_len,
-        max_out_len: 16,
-        dtype: Dtype::Float32,
-        bos,
-        profile: NumericProfile::Canonical,
-        stop_words: Vec::new(),
-        num_gpus: 0,
-    }
+    ModelPlan { max_seq_len, bos, ..ModelPlan::new("under-test", ModelKind::Hf, path) }
 }
 
 /// Generation of at most `max_out_len` tokens.
 pub(crate) fn gen_spec(max_out_len: u32, stop: &[&str]) -> InferSpec {
-    InferSpec::Gen { max_out_len: Some(max_out_len), stop: stop.iter().map(ToString::to_string).collect() }
+    InferSpec::Gen(GenSpec {
+        max_out_len: Some(max_out_len),
+        stop: stop.iter().map(ToString::to_string).collect(),
+        ..GenSpec::default()
+    })
 }
 
 fn sample(index: usize, body: Body) -> Sample {
@@ -38,13 +30,18 @@ fn sample(index: usize, body: Body) -> Sample {
 
 /// A `ppl` sample of whole texts.
 pub(crate) fn ppl_sample(index: usize, texts: &[&str]) -> Sample {
-    let option = |(label, text): (usize, &&str)| OptionPrompt { label: json!(label), prompt: Prompt::question(*text) };
+    let option = |(label, text): (usize, &&str)| OptionPrompt {
+        label: json!(label),
+        prompt: Prompt::question(*text),
+        answer: None,
+    };
     sample(index, Body::Ppl { options: texts.iter().enumerate().map(option).collect() })
 }
 
 /// A `loglikelihood` sample of one context and its continuations.
 pub(crate) fn loglikelihood_sample(index: usize, context: &str, continuations: &[&str]) -> Sample {
     let option = |(label, text): (usize, &&str)| OptionText {
+        context: None,
         label: json!(label),
         continuation: (*text).to_owned(),
         length: text.chars().count() as u32,
