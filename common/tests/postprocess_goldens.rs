@@ -2,7 +2,7 @@
 //!
 //! `goldens/postprocess/generate.py` writes the goldens. An output `true` is the text itself, `null` is Python's `None`.
 
-use compass_common::postprocess::Postprocessor;
+use compass_common::postprocess::{Filter, Postprocessor, apply_filters};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -88,4 +88,35 @@ fn answers_to_open_questions() {
 #[test]
 fn chinese_words() {
     all_equal("chinese");
+}
+
+#[test]
+fn lm_eval_filters() {
+    let (golden, plain) = (golden("filters.json"), golden("plain.json"));
+    let short = |text: &&Value| text.as_str().unwrap().chars().count() < 1000;
+    let common = list(&plain["texts"], "common").iter().filter(short);
+    let alone: Vec<Vec<&str>> = common.chain(list(&golden, "own")).map(|text| vec![text.as_str().unwrap()]).collect();
+    for case in list(&golden, "cases") {
+        let step = |step: &Value| {
+            let mut parameters = step.as_object().unwrap().clone();
+            let function = parameters.shift_remove("function").unwrap();
+            Filter::named(function.as_str().unwrap(), &parameters).unwrap()
+        };
+        let steps: Vec<Filter> = list(case, "steps").iter().map(step).collect();
+        let choices: Vec<String> = texts(&case["choices"]).into_iter().map(str::to_owned).collect();
+        let groups = case["responses"].as_array().map_or(alone.clone(), |groups| groups.iter().map(texts).collect());
+        assert_eq!(groups.len(), list(case, "outputs").len());
+        for (responses, output) in groups.iter().zip(list(case, "outputs")) {
+            let found = apply_filters(&steps, responses, &choices);
+            let context = format!("{} of {responses:?}: {found:?}", case["steps"]);
+            match output.get("error") {
+                Some(_) => assert!(found.is_err(), "{context}"),
+                None => assert_eq!(found.as_ref(), Ok(output), "{context}"),
+            }
+        }
+    }
+}
+
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
 }

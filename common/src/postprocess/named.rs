@@ -10,6 +10,8 @@ use serde_json::{Map, Value};
 pub enum NameError {
     #[error("unknown postprocessor `{0}`")]
     Unknown(String),
+    #[error("unknown filter `{0}`")]
+    UnknownFilter(String),
     #[error("`{name}` needs `{key}`, as in `{{ type = \"{name}\", {key} = {example} }}`")]
     Missing { name: String, key: &'static str, example: &'static str },
     #[error("`{key}` of `{name}` is {expected}")]
