@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::evaluator;
 use super::fields::{Fields, whole};
+use super::filter;
 use super::postprocessor;
 use super::tree::{Node, Value};
 use crate::plan::EvalSpec;
@@ -16,7 +17,10 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
     };
     let (pred, gold) = (chain("pred_postprocessor"), chain("dataset_postprocessor"));
     let k = fields.get("k").map_or(Some(Vec::new()), |node| k(check, node));
-    fields.not_yet(check, "filters", "use `pred_postprocessor`");
+    let filters = fields.get("filters").map_or(Some(Vec::new()), |node| filter::read(check, node));
+    // OpenCompass writes the number of answers here; how many there are is the inferencer's to say.
+    let votes = fields.get("sc_size").is_some();
+    fields.u32(check, "sc_size", 1);
     // OpenCompass accepts it and, by a slip in its guard, never applies it; the whole output is the prediction there too.
     if let Some(node) = fields.get("pred_role") {
         check.note(
@@ -27,7 +31,14 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
     }
     fields.not_yet(check, "num_gpus", "remove it: evaluation runs in the master");
     fields.finish(check);
-    Some(EvalSpec { evaluator: evaluator?, pred_postprocessors: pred?, dataset_postprocessors: gold?, k: k? })
+    Some(EvalSpec {
+        evaluator: evaluator?,
+        pred_postprocessors: pred?,
+        dataset_postprocessors: gold?,
+        filters: filters?,
+        majority_vote: votes,
+        k: k?,
+    })
 }
 
 /// The k of pass@k: a number or several.

@@ -13,6 +13,7 @@ mod evaluator;
 mod evaluator_names;
 mod evaluator_parameters;
 mod fields;
+mod filter;
 mod for_each;
 mod include;
 mod infer_cfg;

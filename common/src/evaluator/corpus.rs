@@ -5,7 +5,7 @@ use super::finish::bleu_counts;
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule};
 use crate::metric::rouge::{RougeRow, Stemming, best_rouge};
-use crate::metric::translation::{Bleu, BleuTokenizer, Chrf};
+use crate::metric::translation::{Bleu, BleuTokenizer, Chrf, TerStats};
 
 /// The F-measures of rouge1, rouge2, rougeL and rougeLsum; of several golds the best.
 ///
@@ -38,4 +38,13 @@ pub(super) fn chrf(question: &Question<'_>, word_order: usize) -> Judgement {
     let item = Item::Counts(stats.orders.into_iter().flatten().collect());
     let name = if word_order == 0 { "chrf" } else { "chrf++" };
     Judgement { answers: golds, ..Judgement::default() }.line(name, Rule::Chrf { word_order }, item)
+}
+
+/// The statistics of TER: edits and reference words.
+pub(super) fn ter(question: &Question<'_>) -> Judgement {
+    let golds = question.gold_texts();
+    let texts: Vec<&str> = golds.iter().map(String::as_str).collect();
+    let TerStats { edits, ref_length } = TerStats::of(&question.text(), &texts);
+    let item = Item::Scores(vec![edits as f64, ref_length]);
+    Judgement { answers: golds, ..Judgement::default() }.line("ter", Rule::Ter, item)
 }

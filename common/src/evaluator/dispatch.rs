@@ -2,7 +2,10 @@
 
 use super::question::{Judgement, Question};
 use super::share::{Rule, Scale};
-use super::{EvaluatorSpec, Unscored, circular, corpus, equality, exact_match, labels, likelihood, multiple_choice};
+use super::{
+    EvaluatorSpec, Unscored, circular, corpus, equality, exact_match, instruction, labels, likelihood, multiple_choice,
+    truthful,
+};
 
 impl EvaluatorSpec {
     /// Judges one answer.
@@ -27,6 +30,9 @@ impl EvaluatorSpec {
             Self::Gaokao { question: kind } => labels::gaokao(question, *kind),
             Self::Rouge { stemming } => corpus::rouge(question, *stemming)?,
             Self::Bleu { tokenizer } => corpus::bleu(question, *tokenizer),
+            Self::Ter => corpus::ter(question),
+            Self::Ifeval => instruction::judge(question)?,
+            Self::TruthfulGeneration => truthful::judge(question)?,
             Self::Chrf { word_order } => corpus::chrf(question, *word_order),
             Self::Circular => circular::judge(question)?,
             Self::MultipleChoice { metrics } => multiple_choice::judge(question, metrics)?,

@@ -13,11 +13,13 @@ mod exact_match;
 mod finish;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod instruction;
 mod labels;
 mod likelihood;
 mod line;
 mod metrics;
 mod multiple_choice;
+mod pipeline;
 #[cfg(test)]
 mod properties;
 mod proportion;
@@ -28,10 +30,12 @@ mod spec;
 mod text_check;
 mod text_score;
 mod theorem;
+mod truthful;
 mod verdict;
 
 pub use accumulator::{Accumulator, MergeError};
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
+pub use pipeline::FilterPipeline;
 pub use proportion::{Proportion, Z_95};
 pub use share::{Item, Rule, Scale, Share};
 pub use spec::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average};

@@ -73,6 +73,16 @@ pub(super) fn processed(postprocessors: &[Postprocessor], value: &Value) -> Valu
     }
 }
 
+/// A list of texts in a gold answer that is a table.
+///
+/// # Errors
+/// There is none at `key`.
+pub(super) fn texts_of<'a>(gold: &'a Value, key: &str) -> Result<Vec<&'a str>, Unscored> {
+    let missing = || Unscored(format!("the gold answer has no list of texts `{key}`"));
+    let items = gold.get(key).and_then(Value::as_array).ok_or_else(missing)?;
+    items.iter().map(|item| item.as_str().ok_or_else(missing)).collect()
+}
+
 impl Judgement {
     /// A judgement that is right or wrong, shown in percent under `name`.
     pub(super) fn share(name: &str, rule: Rule, correct: bool, answers: Vec<String>) -> Self {

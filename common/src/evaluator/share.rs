@@ -69,6 +69,8 @@ pub enum Rule {
     Bleu { tokenizer: BleuTokenizer },
     /// chrF of summed statistics, between 0 and 100.
     Chrf { word_order: usize },
+    /// TER of summed statistics, 0 or more.
+    Ter,
     /// OpenCompass's `CrowspairsEvaluator`: several metrics of one line, in percent.
     CrowsPairs,
     /// OpenCompass's `CircularEvaluator`: several metrics of one line.

@@ -38,6 +38,12 @@ pub enum EvaluatorSpec {
     Bleu { tokenizer: BleuTokenizer },
     /// sacrebleu's chrF of the corpus; chrF++ with `word_order` 2.
     Chrf { word_order: usize },
+    /// sacrebleu's TER of the corpus.
+    Ter,
+    /// `IFEvaluator`: instructions followed; golds are rows of IFEval.
+    Ifeval,
+    /// lm-eval's TruthfulQA, generated: golds are `{ correct_answers, incorrect_answers }`.
+    TruthfulGeneration,
     /// `GaokaoBenchEvaluator`: points of the possible points, in percent.
     Gaokao { question: GaokaoQuestion },
     /// `CrowspairsEvaluator`: choices named in generated text.
@@ -128,6 +134,9 @@ impl EvaluatorSpec {
             Self::Rouge { .. } => "rouge1",
             Self::Chrf { word_order: 0 } => "chrf",
             Self::Chrf { .. } => "chrf++",
+            Self::Ter => "ter",
+            Self::Ifeval => "Prompt-level-strict-accuracy",
+            Self::TruthfulGeneration => "bleu_max",
             Self::SentencePair => "likelihood_diff",
             Self::Circular => "acc_4",
             Self::MultipleChoice { metrics } => metrics.first().map_or("acc", |metric| metric.name()),

@@ -1,7 +1,7 @@
 //! Answers in text that are given a score each, averaged over the samples.
 
 use super::Unscored;
-use super::question::{Judgement, Question};
+use super::question::{Judgement, Question, texts_of};
 use super::share::{Item, Rule, Scale};
 use crate::metric::Language;
 use crate::metric::overlap::{
@@ -76,7 +76,7 @@ impl TextScore {
             Self::LongbenchCount => longbench_count(&output, &texts),
             Self::LongbenchCodeSim => longbench_code_similarity(&output, &texts),
             Self::LongbenchClassification => {
-                let (answers, classes) = (list(question.gold, "answers")?, list(question.gold, "all_classes")?);
+                let (answers, classes) = (texts_of(question.gold, "answers")?, texts_of(question.gold, "all_classes")?);
                 let score = longbench_classification(&output, &answers, &classes);
                 let answers = answers.into_iter().map(str::to_owned).collect();
                 return Ok(scored(answers, Scale::Percent, [("score", score)]));
@@ -102,11 +102,4 @@ fn spans(golds: &[Value]) -> Vec<Vec<&str>> {
             one => one.as_str().into_iter().collect(),
         })
         .collect()
-}
-
-/// A list of texts in a gold answer that is a table.
-fn list<'a>(gold: &'a Value, key: &str) -> Result<Vec<&'a str>, Unscored> {
-    let missing = || Unscored(format!("the gold answer has no list of texts `{key}`"));
-    let items = gold.get(key).and_then(Value::as_array).ok_or_else(missing)?;
-    items.iter().map(|item| item.as_str().ok_or_else(missing)).collect()
 }

@@ -1,6 +1,8 @@
 //! The verdict on one sample: what was predicted, whether it is right, and what it gives to each metric. Accumulators and
 //! documents share it.
 
+use super::FilterPipeline;
+use super::pipeline::majority;
 use super::question::{Judgement, Question, processed};
 use super::reading::Reading;
 use super::share::{Item, Rule, Share};
@@ -51,43 +53,65 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
         Reading::Likelihood(_) => (vec![Value::Null], false),
     };
     let gold = processed(&spec.dataset_postprocessors, &sample.gold);
-    let processed: Vec<Value> = predictions.iter().map(|label| processed(&spec.pred_postprocessors, label)).collect();
-    let question = |prediction: &Value| Question {
-        reading: &reading,
-        prediction: prediction.clone(),
-        gold: &gold,
-        pred_postprocessors: &spec.pred_postprocessors,
+    let after = |answer: &Value| processed(&spec.pred_postprocessors, answer);
+    let judged = |answer: &Value| {
+        let prediction = answer.clone();
+        let pred_postprocessors = &spec.pred_postprocessors;
+        spec.evaluator.judge(&Question { reading: &reading, prediction, gold: &gold, pred_postprocessors })
     };
-    let judgements: Result<Vec<Judgement>, Unscored> =
-        processed.iter().map(|prediction| spec.evaluator.judge(&question(prediction))).collect();
-    Ok(together(predictions, processed, tie, judgements?, &spec.k))
-}
-
-/// One verdict of the judgements on every answer to the question.
-fn together(
-    predictions: Vec<Value>,
-    processed: Vec<Value>,
-    tie: bool,
-    judgements: Vec<Judgement>,
-    k: &[u32],
-) -> Verdict {
+    let several = predictions.len() > 1 && spec.filters.is_empty() && !spec.majority_vote;
+    let candidates: Vec<Value> = match &reading {
+        Reading::Texts(texts) if !spec.filters.is_empty() => {
+            let filtered =
+                spec.filters.iter().map(|pipeline| pipeline.apply(texts, &gold).map(|answer| after(&answer)));
+            filtered.collect::<Result<_, _>>()?
+        }
+        _ => predictions.iter().map(after).collect(),
+    };
+    let voted = spec.majority_vote && spec.filters.is_empty();
+    let candidates = if voted { majority(candidates).into_iter().collect() } else { candidates };
+    let judgements = candidates.iter().map(judged).collect::<Result<Vec<Judgement>, Unscored>>()?;
     let answers = judgements.first().map(|judgement| judgement.answers.clone()).unwrap_or_default();
     let correct: Vec<bool> = judgements.iter().filter_map(|judgement| judgement.correct).collect();
-    let several = judgements.len() > 1;
-    let mut shares: Vec<Share> = Vec::new();
-    for (replica, judgement) in judgements.into_iter().enumerate() {
-        // Replicas count from 1, so that a line of a single answer is not taken for the first of several.
-        let replica = if several { replica as u16 + 1 } else { 0 };
-        shares.extend(judgement.shares.into_iter().map(|share| Share { replica, ..share }));
-    }
-    if several && !correct.is_empty() {
+    let shares = match several {
+        true => replicas(judgements, &correct, &spec.k),
+        false if spec.filters.is_empty() => judgements.into_iter().flat_map(|judgement| judgement.shares).collect(),
+        false => filtered(judgements, spec),
+    };
+    let (prediction, processed) = (one_or_list(predictions), one_or_list(candidates));
+    Ok(Verdict { prediction, processed, answers, tie, correct, shares })
+}
+
+/// The shares of every answer to a question, and of how many are right. Replicas count from 1, so that a line of a single
+/// answer is not taken for the first of several.
+fn replicas(judgements: Vec<Judgement>, correct: &[bool], k: &[u32]) -> Vec<Share> {
+    let of = |(at, judgement): (usize, Judgement)| {
+        judgement.shares.into_iter().map(move |share| Share { replica: at as u16 + 1, ..share })
+    };
+    let mut shares: Vec<Share> = judgements.into_iter().enumerate().flat_map(of).collect();
+    if !correct.is_empty() {
         let right = correct.iter().filter(|correct| **correct).count() as u64;
         let item = Item::Counts(vec![right, correct.len() as u64]);
         let rule = Rule::Replicas { k: if k.is_empty() { vec![1] } else { k.to_vec() } };
         shares.push(Share { replica: 0, rank: u16::MAX, name: "replicas".into(), rule, item });
     }
-    Verdict { prediction: one_or_list(predictions), processed: one_or_list(processed), answers, tie, correct, shares }
+    shares
 }
+
+/// The shares of every pipeline's answer, each under the pipeline's name, one pipeline after the other.
+fn filtered(judgements: Vec<Judgement>, spec: &EvalSpec) -> Vec<Share> {
+    let of = |(at, (judgement, pipeline)): (usize, (Judgement, &FilterPipeline))| {
+        let named = |share: Share| {
+            let (rank, name) = (at as u16 * RANKS + share.rank, format!("{},{}", share.name, pipeline.name));
+            Share { rank, name, ..share }
+        };
+        judgement.shares.into_iter().map(named).collect::<Vec<_>>()
+    };
+    judgements.into_iter().zip(&spec.filters).enumerate().flat_map(of).collect()
+}
+
+/// Lines of one pipeline at most.
+const RANKS: u16 = 64;
 
 fn one_or_list(mut values: Vec<Value>) -> Value {
     if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
@@ -95,10 +119,12 @@ fn one_or_list(mut values: Vec<Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::EvaluatorSpec;
+    use super::super::ExactMatchSpec;
     use super::super::fixture::*;
     use super::*;
+    use crate::postprocess::Filter;
     use crate::postprocess::Postprocessor;
-    use crate::result::Outcome;
+    use crate::result::{Finish, Generation, Outcome};
     use serde_json::json;
 
     #[test]
@@ -147,6 +173,62 @@ mod tests {
         spec.dataset_postprocessors = vec![Postprocessor::Gsm8kDataset];
         let verdict = judge(&generate(0, json!(["#### 1,0", "#### 2"])), &generated(0, "10"), &spec).unwrap();
         assert_eq!((verdict.answers, verdict.correct), (vec!["10".into(), "2".into()], vec![true]));
+    }
+
+    fn answers(texts: &[&str]) -> SampleResult {
+        let answer = |text: &&str| Generation { text: (*text).into(), tokens: 1, finish: Finish::Stop };
+        result(0, Outcome::Generated(texts.iter().map(answer).collect()))
+    }
+
+    fn names(verdict: &Verdict) -> Vec<(u16, &str, &Item)> {
+        verdict.shares.iter().map(|share| (share.replica, share.name.as_str(), &share.item)).collect()
+    }
+
+    #[test]
+    fn several_answers_are_replicas() {
+        let spec = EvalSpec { k: vec![2], ..acc() };
+        let verdict = judge(&generate(0, json!("A")), &answers(&["A", "B", "A"]), &spec).unwrap();
+        assert_eq!(
+            (verdict.prediction.clone(), verdict.correct.clone()),
+            (json!(["A", "B", "A"]), vec![true, false, true])
+        );
+        let expected = [
+            (1, "accuracy", &Item::Hit(true)),
+            (2, "accuracy", &Item::Hit(false)),
+            (3, "accuracy", &Item::Hit(true)),
+            (0, "replicas", &Item::Counts(vec![2, 3])),
+        ];
+        assert_eq!(names(&verdict), expected);
+    }
+
+    #[test]
+    fn the_majority_stands_for_all() {
+        let mut spec = EvalSpec { majority_vote: true, ..acc() };
+        spec.pred_postprocessors = vec![Postprocessor::Gsm8k];
+        let verdict = judge(&generate(0, json!("4")), &answers(&["it is 5", "so 4", "4"]), &spec).unwrap();
+        assert_eq!((verdict.processed, verdict.correct), (json!("4"), vec![true]));
+        assert_eq!(verdict.shares.len(), 1);
+    }
+
+    #[test]
+    fn each_pipeline_has_its_own_metrics() {
+        let regex = |pattern: &str| {
+            let parameters = json!({"regex_pattern": pattern});
+            Filter::named("regex", parameters.as_object().unwrap()).unwrap()
+        };
+        let pipeline = |name: &str, pattern: &str| FilterPipeline {
+            name: name.into(),
+            steps: vec![regex(pattern), Filter::TakeFirst],
+        };
+        let mut spec = EvalSpec::new(EvaluatorSpec::ExactMatch(ExactMatchSpec::default()));
+        spec.filters = vec![pipeline("strict", r"#### (\d+)"), pipeline("flexible", r"(\d+)")];
+        let verdict = judge(&generate(0, json!("7")), &answers(&["7 it is"]), &spec).unwrap();
+        assert_eq!(verdict.processed, json!(["[invalid]", "7"]));
+        let expected = [(0, "exact_match,strict", &Item::Hit(false)), (0, "exact_match,flexible", &Item::Hit(true))];
+        assert_eq!(names(&verdict), expected);
+        spec.filters[0].steps.pop();
+        let why = judge(&generate(0, json!("7")), &answers(&["7", "8"]), &spec).unwrap_err();
+        assert_eq!(why.to_string(), "filter `strict`: 2 answers are left, end it with take_first");
     }
 
     #[test]

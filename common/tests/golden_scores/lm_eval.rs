@@ -1,8 +1,11 @@
 //! lm-eval's logged samples: the verdict of each, the aggregates and their standard errors.
 
-use crate::golden::{read, read_json, result, text};
-use compass_common::evaluator::{Accumulator, ChoiceMetric, EvaluatorSpec, Item, judge};
+use crate::golden::{generated, read, read_json, result, text};
+use compass_common::evaluator::{
+    Accumulator, ChoiceMetric, EvaluatorSpec, ExactMatchSpec, FilterPipeline, Item, judge,
+};
 use compass_common::plan::{Body, EvalSpec, OptionText, Sample};
+use compass_common::postprocess::Filter;
 use compass_common::prompt::Prompt;
 use compass_common::result::{LoglikelihoodScore, Outcome, RollingScore, SampleResult};
 use serde_json::{Value, json};
@@ -94,6 +97,21 @@ fn multiple_choice() {
     }
     let bytes = [("acc,none", 100.0), ("acc_bytes,none", 100.0)];
     check("g_winogrande", &choice(&[ChoiceMetric::Acc, ChoiceMetric::AccBytes]), options, &bytes);
+}
+
+fn generated_text(index: u32, logged: &Value) -> (Sample, SampleResult) {
+    let body = Body::Gen { prompt: Prompt::question("context") };
+    let sample = Sample { index, gold: logged["target"].clone(), shots: Vec::new(), body };
+    (sample, generated(index, text(&logged["resps"][0][0])))
+}
+
+#[test]
+fn filtered_text() {
+    let mut spec = EvalSpec::new(EvaluatorSpec::ExactMatch(ExactMatchSpec::default()));
+    let parameters = json!({"regex_pattern": r"#### (\-?[0-9\.\,]+)"});
+    let regex = Filter::named("regex", parameters.as_object().unwrap()).unwrap();
+    spec.filters = vec![FilterPipeline { name: "strict".into(), steps: vec![regex, Filter::TakeFirst] }];
+    check("g_gsm8k", &spec, generated_text, &[("exact_match,strict", 100.0)]);
 }
 
 #[test]

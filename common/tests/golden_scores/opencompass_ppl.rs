@@ -53,10 +53,15 @@ fn check_ppl(config: &str, name: &str, spec: &EvalSpec) {
     }
     let metrics = accumulator.finish();
     assert_eq!(json!(metrics.values[0].value), results["accuracy"], "{config}");
+    assert_eq!(metrics.values.len(), 1);
     let document = results_document(&dataset, &metrics, &findings, Details::Include);
     assert_eq!(document.as_object().unwrap().iter().next(), results.iter().next());
     assert_eq!(metrics.counts.ties, 0);
 
+    if config.starts_with("hellaswag_10shot") {
+        // The shots stand in the prompt as rounds, and beside it as text; the tests of prompts compare those.
+        return;
+    }
     let mut out = Vec::new();
     write_records::<_, std::io::Error>(&mut out, ours.into_iter().map(Ok)).unwrap();
     let out = String::from_utf8(out).unwrap();

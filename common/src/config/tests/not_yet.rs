@@ -59,10 +59,10 @@ fn of_a_data_set() {
         let to = format!("inferencer = \"{inferencer}\"");
         refused(&with("inferencer = \"gen\"", &to), "9:28", &format!("`inferencer = \"{inferencer}\"`"));
     }
-    for evaluator in ["rouge", "bleu", "mcc", "squad", "human_eval", "math_verify"] {
+    for evaluator in ["human_eval", "mbpp", "math_verify", "cascade"] {
         refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
     }
-    refused(&with("\"em\"", "\"LongBenchF1Evaluator\""), "10:26", "evaluator `LongBenchF1Evaluator`");
+    refused(&with("\"em\"", "\"NeedleBenchOriginEvaluator\""), "10:26", "evaluator `NeedleBenchOriginEvaluator`");
     let to = "\"em\", pred_postprocessor = \"needlebench_postprocess\"";
     refused(&with("\"em\"", to), "10:53", "postprocessor `needlebench_postprocess`");
     refused(

@@ -5,7 +5,7 @@ use crate::evaluator::Metric;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
 use crate::metric::statistics::bootstrap_stderr;
-use crate::metric::translation::{Bleu, BleuStats, BleuTokenizer, ChrfStats};
+use crate::metric::translation::{Bleu, BleuStats, BleuTokenizer, ChrfStats, TerStats};
 
 /// lm-eval's cap for these metrics.
 const RESAMPLES: usize = 100;
@@ -25,6 +25,24 @@ pub(super) fn bleu(name: &str, column: &Column, tokenizer: BleuTokenizer, effort
 /// sacrebleu's chrF of the corpus.
 pub(super) fn chrf(name: &str, column: &Column, effort: Effort) -> Option<Metric> {
     metric(name, column, effort, |counts| ChrfStats { orders: counts.as_chunks().0.to_vec() }.score())
+}
+
+/// sacrebleu's TER of the corpus. Mean lengths of references are no integers: they are added in order of the samples.
+pub(super) fn ter(name: &str, column: &Column, effort: Effort) -> Option<Metric> {
+    let samples = column.read(|item| match item {
+        Item::Scores(scores) => <&[f64; 2]>::try_from(scores.as_slice()).ok(),
+        _ => None,
+    });
+    let of = |indices: &mut dyn Iterator<Item = usize>| {
+        let mut sums = TerStats::default();
+        indices.for_each(|at| sums.merge(&TerStats { edits: samples[at][0] as u64, ref_length: samples[at][1] }));
+        sums.score()
+    };
+    let stderr = match effort {
+        Effort::ClosedForm => None,
+        Effort::Full => bootstrap_stderr(samples.len(), RESAMPLES, |drawn| of(&mut drawn.iter().copied())),
+    };
+    (!samples.is_empty()).then(|| Metric::estimate(name, of(&mut (0..samples.len())), stderr))
 }
 
 /// The statistics of one sample as they are kept.

@@ -49,6 +49,7 @@ fn single(line: &Line, effort: Effort) -> Vec<Metric> {
         (Rule::Rouge, column) => rouge::metrics(column, effort),
         (Rule::Bleu { tokenizer }, column) => one(corpus::bleu(name, column, *tokenizer, effort)),
         (Rule::Chrf { .. }, column) => one(corpus::chrf(name, column, effort)),
+        (Rule::Ter, column) => one(corpus::ter(name, column, effort)),
         (Rule::CrowsPairs, column) => crows_pairs::metrics(column),
         (Rule::Circular, column) => circular::metrics(column),
         (Rule::Replicas { k }, column) => replicas::metrics(column, k),
