@@ -23,6 +23,7 @@ mod kwargs;
 mod load;
 mod master;
 mod merge;
+mod meta_template;
 mod model;
 mod model_files;
 mod overrides;
