@@ -3,6 +3,7 @@
 //! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
 
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
 use crate::ledger::{Entry, Kind, Ledger, LedgerError};
@@ -55,6 +56,8 @@ struct UnitEntries {
     results: BTreeMap<u32, SampleResult>,
     reports: Vec<ShardCheck>,
     divergent: IntervalSet,
+    /// Another evaluator wrote the predictions, and knows more of them than we do.
+    adopted: bool,
 }
 
 /// A worker's claim and our own fold of the same samples.
@@ -113,6 +116,7 @@ fn sort_entries(entries: Vec<Entry>) -> BTreeMap<UnitId, UnitEntries> {
                 let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
                 let Some(Ok(result)) = result else { continue };
                 let unit = units.entry(UnitId(entry.unit)).or_default();
+                unit.adopted |= entry.worker == ADOPTED;
                 match entry.kind() {
                     Kind::Sample => {
                         unit.results.entry(result.index).or_insert(result);
@@ -172,7 +176,9 @@ fn score_unit(
     if write {
         let mut results = Vec::new();
         pretty(&mut results, &document)?;
-        write_atomically(&folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?;
+        if !entries.adopted {
+            write_atomically(&folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?;
+        }
         write_atomically(&folder.results(&unit.model.abbr, &unit.dataset.abbr), &results)?;
     }
     Ok(reasons::cell(&unit, metrics, &findings))
