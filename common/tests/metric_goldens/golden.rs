@@ -1,10 +1,12 @@
-//! Reading goldens and comparing with them.
+//! Reading goldens and comparing with them. `METRIC_GOLDENS` names another folder than the committed one, for fresh draws.
 
 use serde_json::Value;
 
 /// The cases of `name`: arguments and expected output; at least `least` of them.
 pub(crate) fn cases(name: &str, least: usize) -> Vec<(Vec<Value>, Value)> {
-    let path = format!("{}/tests/goldens/metric/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let ours = || format!("{}/tests/goldens/metric", env!("CARGO_MANIFEST_DIR"));
+    let folder = std::env::var("METRIC_GOLDENS").unwrap_or_else(|_| ours());
+    let path = format!("{folder}/{name}.json");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert!(cases.len() >= least, "{name}: only {} cases", cases.len());

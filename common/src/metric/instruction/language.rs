@@ -4,17 +4,25 @@
 //! from the text in lower case. The two agree on texts of some length; Swahili and Somali, which whatlang does not know,
 //! are never recognised.
 
-use whatlang::{Lang, detect_lang};
+use std::sync::LazyLock;
+use whatlang::{Detector, Lang};
 
-/// The ISO 639-1 code of the language (`zh-cn` for Chinese, as langdetect writes it); `None` for a text without letters,
-/// and for languages without such a code.
+/// The ISO 639-1 code of the language (`zh-cn` for Chinese, as langdetect writes it); `None` for a text without letters.
 pub fn detect_language(text: &str) -> Option<&'static str> {
-    detect_lang(&text.to_lowercase()).and_then(code)
+    detect(text).and_then(code)
+}
+
+/// Only languages that langdetect knows are considered.
+fn detect(text: &str) -> Option<Lang> {
+    static DETECTOR: LazyLock<Detector> = LazyLock::new(|| {
+        Detector::with_allowlist(Lang::all().iter().copied().filter(|&language| code(language).is_some()).collect())
+    });
+    DETECTOR.detect_lang(&text.to_lowercase())
 }
 
 /// Whether the text is in the language; a text without letters is in any, as lm-eval has it.
 pub(super) fn speaks(text: &str, language: &str) -> bool {
-    match detect_lang(&text.to_lowercase()) {
+    match detect(text) {
         None => true,
         Some(Lang::Cmn) => language.starts_with("zh"),
         Some(found) => code(found) == Some(language),

@@ -5,7 +5,7 @@ use crate::metric::text::strip;
 use serde::{Deserialize, Serialize};
 
 /// The verdicts on one response, one per instruction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IfevalSample {
     /// The response as it is.
     pub strict: Vec<bool>,

@@ -1,7 +1,7 @@
 //! AGIEval's cloze questions (OpenCompass's `AGIEvalEvaluator`).
 
 use super::boxed::{last_boxed, remove_boxed};
-use super::fraction::Copy;
+use super::fraction::Peer;
 use super::strip::strip_v1;
 use crate::metric::text::{Pattern, strip};
 use crate::postprocess::is_word;
@@ -22,9 +22,9 @@ pub fn parse_math_answer(completion: &str) -> Option<String> {
 
 /// AGIEval's `is_equiv` of [`parse_math_answer`]'s result with the gold answer.
 pub fn agieval_equivalent(prediction: Option<&str>, gold: &str) -> bool {
-    let copy = Copy { bare_frac_raises: true, slash_words_raise: false };
+    let peer = Peer { bare_frac_raises: true, slash_words_raise: false };
     let Some(prediction) = prediction else { return false };
-    match (strip_v1(prediction, copy), strip_v1(gold, copy)) {
+    match (strip_v1(prediction, peer), strip_v1(gold, peer)) {
         (Ok(left), Ok(right)) => left == right,
         _ => prediction == gold,
     }

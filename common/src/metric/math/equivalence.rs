@@ -1,7 +1,7 @@
 //! OpenCompass's `MATHEvaluator`: whether two answers are the same by their strings.
 
 use super::final_answer::normalize_final_answer;
-use super::fraction::Copy;
+use super::fraction::Peer;
 use super::strip::{strip_v1, strip_v2};
 
 /// Which normaliser OpenCompass's `MATHEvaluator` uses first.
@@ -15,20 +15,19 @@ pub enum MathVersion {
     V2,
 }
 
-const COPY: Copy = Copy { bare_frac_raises: false, slash_words_raise: true };
+const PEER: Peer = Peer { bare_frac_raises: false, slash_words_raise: true };
 
 /// `MATHEvaluator.is_equiv`: equal once stripped, or stripped and normalised, or normalised, or as they are.
 ///
 /// `false` says "not shown equal": no algebra is done. A missing gold answer equals nothing; the caller says so.
 pub fn math_equivalent(prediction: &str, gold: &str, version: MathVersion) -> bool {
     let stripped = |text: &str| match version {
-        MathVersion::V1 => strip_v1(text, COPY),
-        MathVersion::V2 => strip_v2(text, COPY),
+        MathVersion::V1 => strip_v1(text, PEER),
+        MathVersion::V2 => strip_v2(text, PEER),
     };
-    if let (Ok(left), Ok(right)) = (stripped(prediction), stripped(gold)) {
-        if left == right || normalize_final_answer(&left) == normalize_final_answer(&right) {
-            return true;
-        }
-    }
-    normalize_final_answer(prediction) == normalize_final_answer(gold)
+    let same_stripped = match (stripped(prediction), stripped(gold)) {
+        (Ok(left), Ok(right)) => left == right || normalize_final_answer(&left) == normalize_final_answer(&right),
+        _ => false,
+    };
+    same_stripped || normalize_final_answer(prediction) == normalize_final_answer(gold)
 }

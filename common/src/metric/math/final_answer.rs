@@ -90,8 +90,7 @@ pub fn normalize_final_answer(answer: &str) -> String {
     if text.contains("rac") && !text.contains("\\frac") {
         text = text.replace("rac", "\\frac");
     }
-    let text = without_thousands(long_hand(&text).replace('$', ""));
-    text
+    without_thousands(long_hand(&text).replace('$', ""))
 }
 
 /// `\fracab` as `\frac{a}{b}`, `\sqrta` as `\sqrt{a}`.

@@ -8,9 +8,9 @@ use crate::postprocess::int;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Raised;
 
-/// What a text does to a peer's copy that the copy was not made for.
+/// What a peer does with texts that its copy was not made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Copy {
+pub(super) struct Peer {
     /// A `\frac` at the very end raises; else it leaves the text as it was.
     pub(super) bare_frac_raises: bool,
     /// Words on either side of a slash raise; else they leave the text as it was.
@@ -18,7 +18,7 @@ pub(super) struct Copy {
 }
 
 /// `\frac12` as `\frac{1}{2}`.
-pub(super) fn fix_fracs(text: &str, copy: Copy) -> Result<String, Raised> {
+pub(super) fn fix_fracs(text: &str, peer: Peer) -> Result<String, Raised> {
     let mut parts = text.split("\\frac");
     let mut out = parts.next().unwrap_or_default().to_string();
     for part in parts {
@@ -29,7 +29,7 @@ pub(super) fn fix_fracs(text: &str, copy: Copy) -> Result<String, Raised> {
         }
         let mut letters = part.chars();
         let Some(over) = letters.next() else {
-            return if copy.bare_frac_raises { Err(Raised) } else { Ok(text.into()) };
+            return if peer.bare_frac_raises { Err(Raised) } else { Ok(text.into()) };
         };
         let Some(under) = letters.next() else { return Ok(text.into()) };
         let under = if under == '{' { "{".into() } else { format!("{{{under}}}") };
@@ -39,11 +39,11 @@ pub(super) fn fix_fracs(text: &str, copy: Copy) -> Result<String, Raised> {
 }
 
 /// `a/b` as `\frac{a}{b}` when both are plainly written integers.
-pub(super) fn fix_a_slash_b(text: &str, copy: Copy) -> Result<String, Raised> {
+pub(super) fn fix_a_slash_b(text: &str, peer: Peer) -> Result<String, Raised> {
     let parts: Vec<&str> = text.split('/').collect();
     let [over, under] = parts[..] else { return Ok(text.into()) };
     if int(over).is_none() || int(under).is_none() {
-        return if copy.slash_words_raise { Err(Raised) } else { Ok(text.into()) };
+        return if peer.slash_words_raise { Err(Raised) } else { Ok(text.into()) };
     }
     if plain(over) && plain(under) { Ok(format!("\\frac{{{over}}}{{{under}}}")) } else { Ok(text.into()) }
 }

@@ -1,13 +1,13 @@
 //! lm-eval's `hendrycks_math`.
 
 use super::boxed::{last_boxed_lm_eval, remove_boxed_lm_eval};
-use super::fraction::Copy;
+use super::fraction::Peer;
 use super::strip::strip_v1;
 
 /// lm-eval's `is_equiv`: equal once stripped; where stripping either fails, equal as they are.
 pub fn hendrycks_equivalent(left: &str, right: &str) -> bool {
-    let copy = Copy { bare_frac_raises: true, slash_words_raise: true };
-    match (strip_v1(left, copy), strip_v1(right, copy)) {
+    let peer = Peer { bare_frac_raises: true, slash_words_raise: true };
+    match (strip_v1(left, peer), strip_v1(right, peer)) {
         (Ok(left), Ok(right)) => left == right,
         _ => left == right,
     }

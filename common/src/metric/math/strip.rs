@@ -1,10 +1,10 @@
 //! `_strip_string`: the two normalisers of OpenCompass's `MATHEvaluator`, of which AGIEval and lm-eval keep the first.
 
-use super::fraction::{Copy, Raised, fix_a_slash_b, fix_fracs, fix_sqrt, remove_right_units};
+use super::fraction::{Peer, Raised, fix_a_slash_b, fix_fracs, fix_sqrt, remove_right_units};
 use crate::metric::text::{Pattern, strip};
 
-/// Version 1, in the copy of a peer.
-pub(super) fn strip_v1(text: &str, copy: Copy) -> Result<String, Raised> {
+/// Version 1, as a peer has it.
+pub(super) fn strip_v1(text: &str, peer: Peer) -> Result<String, Raised> {
     let text = replace_all(text, &[("\n", ""), ("\\!", ""), ("\\\\", "\\"), ("tfrac", "frac"), ("dfrac", "frac")]);
     let text = replace_all(&text, &[("\\left", ""), ("\\right", ""), ("^{\\circ}", ""), ("^\\circ", ""), ("\\$", "")]);
     let text = remove_right_units(&text)?;
@@ -13,13 +13,13 @@ pub(super) fn strip_v1(text: &str, copy: Copy) -> Result<String, Raised> {
         return Ok(text);
     }
     let text = fix_sqrt(&right_of_equals(leading_zero(text)))?;
-    let text = fix_fracs(&text.replace(' ', ""), copy)?;
+    let text = fix_fracs(&text.replace(' ', ""), peer)?;
     let text = if text == "0.5" { "\\frac{1}{2}".into() } else { text };
-    fix_a_slash_b(&text, copy)
+    fix_a_slash_b(&text, peer)
 }
 
 /// Version 2, which is OpenCompass's own.
-pub(super) fn strip_v2(text: &str, copy: Copy) -> Result<String, Raised> {
+pub(super) fn strip_v2(text: &str, peer: Peer) -> Result<String, Raised> {
     static UNIT: Pattern = Pattern::new(r"\\text\{.*?\}$");
     static BOX: Pattern = Pattern::new(r"\\mbox\{.*?\}");
     static ZEROS_INSIDE: Pattern = Pattern::new(r"(\d+)\.0+([^\d])");
@@ -48,7 +48,7 @@ pub(super) fn strip_v2(text: &str, copy: Copy) -> Result<String, Raised> {
     }
     let text = right_of_equals(leading_zero(text));
     let text = ROOT.replace_all(&text, r"\sqrt{$1}").replace(' ', "");
-    fix_a_slash_b(&fix_fracs(&text, copy)?, copy)
+    fix_a_slash_b(&fix_fracs(&text, peer)?, peer)
 }
 
 /// Each pair (from, to) in turn.

@@ -22,7 +22,7 @@ const UNKNOWN_GENERATED: [&str; 4] = ["Don't know", "Do not know", "Can't know",
 /// `doc_to_choice`: the two answers that name somebody, then all ways to say "unknown".
 ///
 /// `None` when none of the three answers says so, where lm-eval fails; the first that does is dropped.
-pub fn bbq_choices<'a>(answers: [&'a str; 3]) -> Option<Vec<&'a str>> {
+pub fn bbq_choices(answers: [&str; 3]) -> Option<Vec<&str>> {
     let unknown = answers.iter().position(|answer| UNKNOWN.contains(answer))?;
     let named = answers.into_iter().enumerate().filter(|&(at, _)| at != unknown).map(|(_, answer)| answer);
     Some(named.chain(UNKNOWN).collect())

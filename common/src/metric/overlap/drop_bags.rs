@@ -2,10 +2,11 @@
 
 use crate::metric::text::{collapse, float_text, is_punctuation, replace_articles, split, strip};
 use crate::postprocess::float;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// Exact match and F1 of one prediction, both in 0..=1; F1 is rounded to two digits as the peer rounds it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DropScore {
     /// 1 when the predicted spans are the spans of an answer.
     pub em: f64,

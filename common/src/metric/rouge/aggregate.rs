@@ -2,9 +2,10 @@
 
 use super::score::RougeScore;
 use crate::python_random::PythonRandom;
+use serde::{Deserialize, Serialize};
 
 /// The four measures of one sample, or of a corpus.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RougeRow {
     /// Unigrams.
     pub rouge1: RougeScore,

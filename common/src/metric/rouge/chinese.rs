@@ -5,10 +5,11 @@ use super::score::RougeScore;
 use crate::metric::segment::words;
 use crate::metric::text::{Pattern, collapse};
 use crate::postprocess::{general, is_space};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// The three measures of one sample.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChineseRouge {
     /// Distinct words.
     pub rouge1: RougeScore,

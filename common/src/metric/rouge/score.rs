@@ -1,7 +1,9 @@
 //! Precision, recall and F-measure.
 
+use serde::{Deserialize, Serialize};
+
 /// One ROUGE score; each in 0..=1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RougeScore {
     /// The share of the prediction that is in the reference.
     pub precision: f64,

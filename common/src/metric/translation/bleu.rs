@@ -85,18 +85,18 @@ impl Bleu {
         let mut smooth = 1.0;
         let mut order = ORDERS;
         let mut precisions = [0.0; ORDERS];
-        for n in 0..ORDERS {
-            if stats.total[n] == 0 {
+        for (n, (&correct, &total)) in stats.correct.iter().zip(&stats.total).enumerate() {
+            if total == 0 {
                 break;
             }
             if self.effective_order {
                 order = n + 1;
             }
-            precisions[n] = if stats.correct[n] == 0 {
+            precisions[n] = if correct == 0 {
                 smooth *= 2.0;
-                100.0 / (smooth * stats.total[n] as f64)
+                100.0 / (smooth * total as f64)
             } else {
-                100.0 * stats.correct[n] as f64 / stats.total[n] as f64
+                100.0 * correct as f64 / total as f64
             };
         }
         // A precision of nought counts as a very small logarithm, as there.

@@ -1,8 +1,6 @@
 """IFEval: sentences, words, the rules one by one and together, languages. Punkt's model comes with llama-index-core==0.14.0."""
 import importlib.util
 import pathlib
-import random
-
 import nltk
 
 import peers  # noqa: F401
@@ -106,7 +104,7 @@ def goldens():
     import langdetect
     from lm_eval.tasks.ifeval import instructions_registry, utils
 
-    rng = random.Random(19)
+    rng = texts.generator(19)
     prose = PROSE + [rng.choice(PROSE) + rng.choice([" ", "\n", "  "]) + rng.choice(PROSE) for _ in range(120)] + texts.BASE
     prose += [texts.mutate(rng, t) for t in PROSE for _ in range(2)]
     yield "ifeval_sentences", [case([t], nltk.sent_tokenize(t)) for t in prose]

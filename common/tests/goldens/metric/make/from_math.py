@@ -1,7 +1,5 @@
 """MATH (three peers), AGIEval, GSM8K, MGSM, TheoremQA."""
 import itertools
-import random
-
 import peers  # noqa: F401
 import texts
 
@@ -46,7 +44,7 @@ def goldens():
     from lm_eval.tasks.hendrycks_math import utils as hendrycks
     from lm_eval.tasks.minerva_math import utils as minerva
 
-    rng = random.Random(11)
+    rng = texts.generator(11)
     sentences = [s.replace("{}", "\x00").replace("{{", "{").replace("}}", "}").replace("\x00", rng.choice(ATOMS))
                  for s in SENTENCES for _ in range(9)] + texts.BASE
     pairs = [(a, a) for a in ATOMS] + [(rng.choice(ATOMS), rng.choice(ATOMS)) for _ in range(120)]

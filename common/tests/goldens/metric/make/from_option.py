@@ -1,6 +1,4 @@
 """Gaokao, BBH, LAMBADA, CrowS-Pairs, BBQ, TruthfulQA."""
-import random
-
 import peers  # noqa: F401
 import texts
 
@@ -19,7 +17,7 @@ def goldens():
     from lm_eval.tasks.crows_pairs import utils as crows
     from lm_eval.tasks.truthfulqa import utils as truthful
 
-    rng = random.Random(13)
+    rng = texts.generator(13)
     marks = ["【答案】", "【答案】 ", "【答案】：", "【答案】::\n", "答案是", "", " ", "\n", "解析", "故选", "A", "B", "C", "D", "E", "G", "Z", "AB", "BCD",
              "因为A不对", "选项", "，"]
     kinds = {"single_choice": [["A"], ["D"]], "multi_choice": [["AB"], ["BCD"], ["A"], ["ACD", "B"]],

@@ -1,7 +1,5 @@
 """SQuAD, TriviaQA, NQ, DROP, LongBench, exact match, edit distances."""
 import difflib
-import random
-
 import peers  # noqa: F401
 import texts
 
@@ -23,7 +21,7 @@ def goldens():
     from lm_eval.tasks.drop import utils as drop
     from lm_eval.api.metrics import exact_match_hf_evaluate
 
-    rng = random.Random(1)
+    rng = texts.generator(1)
     short = texts.pairs(2, 170, long=False)
     all_pairs = texts.pairs(3, 130)
 

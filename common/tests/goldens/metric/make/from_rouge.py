@@ -30,7 +30,7 @@ def goldens():
         name = "rouge_stemmed" if stem else "rouge"
         yield name, [case([p, r], [triple(scorer.score(r, p)[n]) for n in NAMES]) for p, r in all_pairs]
 
-    rng = random.Random(5)
+    rng = texts.generator(5)
     words = {w for text in texts.BASE for w in re.findall("[a-z0-9]+", text.lower())}
     stems = ("ration conflat troubl siz hopp tann fall hiss fizz fail fil happ enjo fl tr sp relat valenc digit conform "
              "radic different vile analog oper feudal decis hope call formal sensit geolog triplic electr good reviv "

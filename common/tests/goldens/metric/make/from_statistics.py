@@ -1,7 +1,6 @@
 """scikit-learn's scores, OpenCompass's pass rates, lm-eval's standard errors."""
-import random
-
 import peers
+import texts
 from sklearn import metrics as sk
 
 
@@ -16,7 +15,7 @@ def goldens():
         base.compute_pass_at_k, base.compute_g_pass_at_k, base.compute_mg_pass_at_k)
     from lm_eval.api import metrics as lm
 
-    rng = random.Random(17)
+    rng = texts.generator(17)
 
     def labelled():
         for _ in range(80):

@@ -1,6 +1,4 @@
 """sacrebleu: BLEU with each tokenizer, corpus and sentence; chrF and chrF++."""
-import random
-
 import texts
 
 
@@ -11,7 +9,7 @@ def case(args, out):
 def goldens():
     from sacrebleu.metrics import BLEU, CHRF, TER
 
-    rng = random.Random(7)
+    rng = texts.generator(7)
     pairs = texts.pairs(8, 110)
     segments = [(p, [r] + rng.sample(texts.BASE, rng.randrange(3))) for p, r in pairs]
     corpora = [[(p, [r, rng.choice(texts.BASE)]) for p, r in rng.sample(pairs[:90], size)] for size in (2, 5, 20)]

@@ -9,12 +9,13 @@
 """
 import importlib
 import json
+import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 FAMILIES = ("overlap", "rouge", "translation", "math", "option", "instruction", "statistics")
-OUT = pathlib.Path(__file__).parent.parent
+OUT = pathlib.Path(os.environ.get("OUT", pathlib.Path(__file__).parent.parent))
 
 
 def write(name, cases):

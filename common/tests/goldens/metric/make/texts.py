@@ -1,5 +1,12 @@
 """Adversarial texts of our own, and pairs of them: (prediction, reference)."""
+import os
 import random
+
+
+def generator(seed):
+    """The draws of one file; `SEED=1 OUT=folder make.py` makes goldens nobody has seen, to be read by `METRIC_GOLDENS=folder`."""
+    return random.Random(seed + 1000 * int(os.environ.get("SEED", 0)))
+
 
 BASE = [
     "", " ", "\n", "\t \n", ".", "...", "a", "A", "the", "The the a an", "an apple", "The Answer is 42.", "42", "-3.5",
@@ -61,7 +68,7 @@ def mutate(rng, text):
 
 def pairs(seed=0, count=160, long=True):
     """`count` pairs and more: neighbours, equals, strangers."""
-    rng = random.Random(seed)
+    rng = generator(seed)
     texts = BASE + (long_texts(rng) if long else [])
     out = [(text, text) for text in rng.sample(texts, 12)]
     out += [(mutate(rng, text), text) for text in texts]
