@@ -7,7 +7,7 @@ use super::overrides::Overrides;
 use super::presets::{self, Asked};
 use super::resolved::Config;
 use super::selection::{self, List};
-use super::{dataset, for_each, include, inherit, master, model, paths, stage};
+use super::{dataset, for_each, include, inherit, master, model, paths, stage, summary_group};
 use crate::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,7 @@ fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config>
     let mut infer = stage::read(check, &mut root, "infer", overrides, PartitionerKind::Balanced);
     stage::size_flags(&mut infer, overrides);
     let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
-    root.not_yet(check, "summary_group", "remove it: every data set has its own row in the table");
+    let summary_groups = summary_group::read(check, &mut root);
     root.not_yet(check, "pool", "remove it: workers run on this host");
     root.finish(check);
     Some(Config {
@@ -85,6 +85,7 @@ fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config>
         datasets: datasets?,
         infer,
         eval,
+        summary_groups: summary_groups?,
     })
 }
 

@@ -8,4 +8,5 @@ mod not_yet;
 mod positions;
 mod presets;
 mod rendered;
+mod summary_groups;
 mod values;
