@@ -3,7 +3,7 @@
 use super::diagnostic::Origin;
 use crate::partition::PartitionerKind;
 use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
-use crate::prompt::PromptConfig;
+use crate::prompt::{MetaTemplate, PromptConfig};
 use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
 use crate::summary::SummaryGroup;
@@ -53,6 +53,9 @@ pub struct ModelConfig {
     pub device: DeviceRequest,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
+    /// How each role's words are wrapped; `None` joins them by newlines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
     /// Whether prompts go through the tokenizer's chat template.
     pub chat: bool,
     /// `tokenizer_kwargs` as written.
@@ -87,6 +90,9 @@ pub struct DatasetConfig {
     /// The column of the gold answer.
     pub output_column: Option<String>,
     pub test_range: RangeSpec,
+    /// `--limit`: at most so many rows of the range, from its start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
     pub train_range: RangeSpec,
     /// The questions.
     pub test: SourceConfig,

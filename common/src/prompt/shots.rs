@@ -1,30 +1,33 @@
-//! Writes shots and keeps each distinct text once.
+//! Writes shots and keeps each distinct one once.
 
 use super::answers;
 use super::check;
 use super::error::{RowErrors, Split};
-use super::format::{Row, fill, safe_format};
+use super::form::{Form, Forms};
+use super::format::{Row, fill};
+use super::gold::Gold;
 use super::labels::{GoldKind, find};
-use super::recipe::Shot;
-use super::template::{PromptConfig, Template};
-use serde_json::Value;
+use super::recipe::ShotRecipe;
+use super::seam;
+use super::shot::Shot;
+use super::template::PromptConfig;
 use std::collections::{BTreeSet, HashMap};
 
 /// The shots of a data set while they are being collected.
 pub(super) struct ShotBook<'a> {
-    pub(super) shot: Shot<'a>,
+    pub(super) shot: &'a ShotRecipe<'a>,
     pub(super) config: &'a PromptConfig,
     /// Whether the prompt says where shots go; otherwise each brings `fewshot_delimiter` along.
     pub(super) has_token: bool,
-    pub(super) output_column: Option<&'a str>,
+    pub(super) gold: Gold<'a>,
     /// Columns without which a training row cannot be shown.
     pub(super) used: BTreeSet<&'a str>,
     pub(super) train: &'a [Row],
-    /// Per training row its text; `None` when it has been reported as wrong.
-    pub(super) written: HashMap<u32, Option<String>>,
-    /// Distinct texts, and where each stands.
-    pub(super) texts: Vec<String>,
-    pub(super) positions: HashMap<String, u32>,
+    /// Per training row its shot; `None` when it has been reported as wrong.
+    pub(super) written: HashMap<u32, Option<Shot>>,
+    /// Distinct shots, and where each stands.
+    pub(super) shots: Vec<Shot>,
+    pub(super) positions: HashMap<Shot, u32>,
 }
 
 impl ShotBook<'_> {
@@ -42,17 +45,19 @@ impl ShotBook<'_> {
         let mut places = Vec::with_capacity(ids.len());
         for &id in ids {
             if !self.written.contains_key(&id) {
-                let text = self.write(id).map_err(|message| errors.add(Split::Train, id as usize, message)).ok();
-                self.written.insert(id, text);
+                let shot = self.write(id).map_err(|message| errors.add(Split::Train, id as usize, message)).ok();
+                self.written.insert(id, shot);
             }
-            let text = self.written.get(&id)?.as_ref()?;
-            let text = match self.shot {
-                Shot::Template(_) if text.contains('{') => fill(text, row, blank),
-                _ => text.clone(),
+            let shot = self.written.get(&id)?.as_ref()?;
+            let shot = match self.shot {
+                ShotRecipe::Template(_) => {
+                    shot.map(&|text| if text.contains('{') { fill(text, row, blank) } else { text.to_owned() })
+                }
+                _ => shot.clone(),
             };
-            let next = self.texts.len() as u32;
-            let place = *self.positions.entry(text).or_insert_with_key(|text| {
-                self.texts.push(text.clone());
+            let next = self.shots.len() as u32;
+            let place = *self.positions.entry(shot).or_insert_with_key(|shot| {
+                self.shots.push(shot.clone());
                 next
             });
             places.push(place);
@@ -60,46 +65,44 @@ impl ShotBook<'_> {
         Some(places)
     }
 
-    fn write(&self, id: u32) -> Result<String, String> {
+    fn write(&self, id: u32) -> Result<Shot, String> {
         let row = self.train.get(id as usize).ok_or("is not in the pool")?;
         if let Some(message) = check::missing(row, &self.used) {
             return Err(message);
         }
-        match &self.shot {
-            Shot::Template(Template::Text(text)) => Ok(safe_format(&self.without_token(text), row)),
-            Shot::Template(Template::Labels(map)) => {
-                Ok(safe_format(&self.without_token(find(map, self.gold(row)?)?), row))
+        let token = &self.config.ice_token;
+        match self.shot {
+            ShotRecipe::Template(Forms::One(form)) => form.shot(row, token),
+            ShotRecipe::Template(Forms::Labels(map)) => {
+                let gold = self.gold.of(row)?;
+                find(map, &gold)?.shot(row, token)
             }
-            Shot::Answered { context, options } => {
-                let answers = answers::read(options, row, self.gold(row)?, GoldKind::Mixed)?;
+            ShotRecipe::Answered { context, options } => {
+                let gold = self.gold.of(row)?;
+                let answers = answers::read(options, row, &gold, GoldKind::Mixed)?;
                 let answer = answers.all.get(answers.gold).map_or("", |answer| &answer.text);
-                let end = if self.has_token { "" } else { &self.config.fewshot_delimiter };
-                // What stands before the ice token introduces the whole prompt, not every shot.
-                let context = if self.has_token {
-                    context.rsplit_once(&self.config.ice_token).map_or(*context, |(_, after)| after)
-                } else {
-                    *context
-                };
-                let context = safe_format(context, row);
-                Ok(format!("{context}{}{answer}{end}", self.config.target_delimiter))
+                self.told(context, row, answer)
+            }
+            ShotRecipe::Told { context, target } => self.told(context, row, &target.of(row, None)?),
+            ShotRecipe::ToldInputs { contexts, target } => {
+                let gold = self.gold.of(row)?;
+                let context = find(contexts, &gold)?;
+                self.told(context, row, &target.of(row, None)?)
             }
         }
     }
 
-    fn gold<'r>(&self, row: &'r Row) -> Result<&'r Value, String> {
-        gold_of(row, self.output_column)
+    /// lm-eval's turn: question, delimiter, what answers begin with, the answer.
+    fn told(&self, context: &Form<'_>, row: &Row, answer: &str) -> Result<Shot, String> {
+        let question = context.question(row, if self.has_token { &self.config.ice_token } else { "" })?;
+        let prefix = self.config.gen_prefix.as_ref().map(|prefix| prefix.of(row, None)).transpose()?;
+        let prefix = prefix.filter(|prefix| !prefix.is_empty());
+        let delimiter = match &prefix {
+            Some(prefix) if !seam::wants_delimiter(&question, prefix) => "",
+            _ => &self.config.target_delimiter,
+        };
+        let answer = seam::delimited(prefix.as_deref().unwrap_or_default(), answer, " ");
+        let end = if self.has_token { "" } else { &self.config.fewshot_delimiter };
+        Ok(Shot::Text(format!("{question}{delimiter}{answer}{end}")))
     }
-
-    fn without_token(&self, text: &str) -> String {
-        if self.config.ice_token.is_empty() { text.into() } else { text.replace(&self.config.ice_token, "") }
-    }
-}
-
-/// The gold answer of a row.
-///
-/// # Errors
-/// In words, when no column is named or the row lacks it.
-pub(super) fn gold_of<'r>(row: &'r Row, output_column: Option<&str>) -> Result<&'r Value, String> {
-    let column = output_column.ok_or("has no gold answer: name the column in `reader_cfg.output_column`")?;
-    row.get(column).ok_or_else(|| format!("has no column `{column}`, where `output_column` looks for the gold answer"))
 }

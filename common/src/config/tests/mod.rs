@@ -8,5 +8,6 @@ mod not_yet;
 mod positions;
 mod presets;
 mod rendered;
+mod rounds;
 mod summary_groups;
 mod values;

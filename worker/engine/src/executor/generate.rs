@@ -1,6 +1,6 @@
 //! Greedy generation with a key-value cache.
 
-use super::answer::RunError;
+use super::answer::{RunError, text};
 use super::fit::{drop_shots, report, truncate_left};
 use super::plain::Texts;
 use super::stop::StopStrings;
@@ -30,8 +30,7 @@ pub(super) fn run(
 ) -> Result<(PromptFit, Outcome), RunError> {
     let limit = texts.limit;
     let (kept, mut ids) = drop_shots(request.shots.len(), limit, |kept| {
-        let shots = request.shots.get(..kept).unwrap_or_default();
-        let ids = texts.encode(&prompt.render(shots, &pack.shot_format))?;
+        let ids = texts.encode(&text(request.render(prompt, kept, pack))?)?;
         let length = ids.len();
         Ok((ids, length))
     })?;

@@ -1,6 +1,6 @@
 //! lm-eval's `loglikelihood`: context and continuation encoded together, the continuation's tokens scored.
 
-use super::answer::RunError;
+use super::answer::{RunError, text};
 use super::fit::{drop_shots, report, truncate_left};
 use super::plain::Texts;
 use super::score::{score_from, sum};
@@ -28,8 +28,7 @@ pub(super) fn run(
 ) -> Result<(PromptFit, Outcome), RunError> {
     let limit = texts.limit + 1;
     let (kept, encoded) = drop_shots(request.shots.len(), limit, |kept| {
-        let shots = request.shots.get(..kept).unwrap_or_default();
-        let context = context.render(shots, &pack.shot_format);
+        let context = text(request.render(context, kept, pack))?;
         let encoded = options.iter().map(|option| encode(texts, &context, option));
         let encoded: Vec<Encoded> = encoded.collect::<Result<_, _>>()?;
         let longest = encoded.iter().map(|option| option.ids.len()).max().unwrap_or(0);

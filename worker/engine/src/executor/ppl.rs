@@ -1,6 +1,6 @@
 //! OpenCompass's `ppl` at batch size 1: per option the whole text, the NLL of t2..tn; the division by n is the reader's.
 
-use super::answer::RunError;
+use super::answer::{RunError, text};
 use super::fit::{drop_shots, report, truncate_left};
 use super::plain::Texts;
 use super::score::{score_from, sum};
@@ -23,8 +23,7 @@ pub(super) fn run(
 ) -> Result<(PromptFit, Outcome), RunError> {
     let limit = texts.limit;
     let (kept, encoded) = drop_shots(request.shots.len(), limit, |kept| {
-        let shots = request.shots.get(..kept).unwrap_or_default();
-        let ids = options.iter().map(|option| texts.encode(&option.prompt.render(shots, &pack.shot_format)));
+        let ids = options.iter().map(|option| texts.encode(&text(request.render(&option.prompt, kept, pack))?));
         let ids: Vec<Vec<u32>> = ids.collect::<Result<_, _>>()?;
         let longest = ids.iter().map(Vec::len).max().unwrap_or(0);
         Ok((ids, longest))
