@@ -41,6 +41,7 @@ mod source;
 mod spelling;
 mod split;
 mod stage;
+mod summary_group;
 mod template;
 #[cfg(test)]
 mod tests;

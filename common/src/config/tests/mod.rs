@@ -9,4 +9,5 @@ mod positions;
 mod presets;
 mod rendered;
 mod rounds;
+mod summary_groups;
 mod values;

@@ -77,7 +77,6 @@ fn of_a_stage_and_of_the_file() {
     }
     let text = format!("{MODEL}{DATASET}[infer.runner]\ntask = {{ type = \"OpenICLAttackTask\" }}\n");
     refused(&text, "12:17", "task `OpenICLAttackTask`");
-    refused(&format!("{MODEL}{DATASET}[[summary_group]]\nname = \"g\"\n"), "11:3", "`summary_group`");
     refused(&format!("{MODEL}{DATASET}[[pool]]\nname = \"p\"\n"), "11:3", "`pool`");
 }
 
