@@ -131,7 +131,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let advance = &mut |samples| bar.advance(samples);
     let scored = pipeline::score(&folder, &plan, digest, &recorded, &failures, write, advance);
     bar.finish();
-    let scored = scored.map_err(|error| score_failure(&error, cli))?;
+    let scored = scored.map_err(|error| score_failure(&error, cli))?.with_groups(&config.summary_groups);
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     pipeline::summarize(&folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     let printed = print(format!("{}\n", scored.summary.text()));

@@ -1,7 +1,7 @@
 //! What the planner resolved and pinned: nothing here is decided again by a worker.
 
 use super::{ChatMode, Decoding, GenSpec};
-use crate::evaluator::EvaluatorKind;
+use crate::evaluator::{EvaluatorSpec, FilterPipeline};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{MetaTemplate, Mode};
 use serde::{Deserialize, Serialize};
@@ -180,9 +180,32 @@ impl InferSpec {
 /// How outputs become metrics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvalSpec {
-    pub evaluator: EvaluatorKind,
+    pub evaluator: EvaluatorSpec,
     /// Applied to the prediction, in order.
     pub pred_postprocessors: Vec<Postprocessor>,
     /// Applied to the gold answer, in order.
     pub dataset_postprocessors: Vec<Postprocessor>,
+    /// lm-eval's filters: each pipeline makes one answer of all, and has metrics of its own. Postprocessors come after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<FilterPipeline>,
+    /// Whether the most frequent of several answers stands for all (self-consistency).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub majority_vote: bool,
+    /// Of several answers to a question: the k of pass@k and G-Pass@k. Empty means 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub k: Vec<u32>,
+}
+
+impl EvalSpec {
+    /// An evaluator of the answers as they are.
+    pub fn new(evaluator: EvaluatorSpec) -> Self {
+        Self {
+            evaluator,
+            pred_postprocessors: Vec::new(),
+            dataset_postprocessors: Vec::new(),
+            filters: Vec::new(),
+            majority_vote: false,
+            k: Vec::new(),
+        }
+    }
 }

@@ -11,9 +11,9 @@ use compass_common::evaluator::Accumulator;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, Sample, Unit};
-use compass_common::report::{Findings, prediction_record, pretty, results_document, write_records};
+use compass_common::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
-use compass_common::summary::{Cell, Summary};
+use compass_common::summary::{Cell, Summary, SummaryGroup};
 use compass_proto::{intervals_from_wire, v1};
 use prost::Message as _;
 use serde_json::Value;
@@ -41,6 +41,15 @@ pub struct Scored {
     pub notices: Vec<String>,
     /// Whether every number stands on all its samples and every report agrees.
     pub complete: bool,
+}
+
+impl Scored {
+    /// With the rows of groups, see [`Summary::with_groups`].
+    pub fn with_groups(mut self, groups: &[SummaryGroup]) -> Self {
+        self.summary = self.summary.with_groups(groups);
+        self.complete &= self.summary.is_complete();
+        self
+    }
 }
 
 /// What there is to say beside the table.
@@ -168,7 +177,7 @@ fn score_unit(
     });
     write_records(&mut predictions, records)?;
     let metrics = total.finish();
-    let document = results_document(unit.dataset, &metrics, &findings);
+    let document = results_document(unit.dataset, &metrics, &findings, Details::Include);
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.notices.extend(too_long(&name, &document));
     said.notices.extend(disagreements(&name, &entries));

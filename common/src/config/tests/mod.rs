@@ -11,4 +11,5 @@ mod presets;
 mod rendered;
 mod rounds;
 mod splits;
+mod summary_groups;
 mod values;
