@@ -1,10 +1,8 @@
 //! Sentences by Punkt (Kiss and Strunk 2006), as NLTK's English model finds them.
 
-use super::punkt_facts::{ABBREVIATIONS, COLLOCATIONS, LOWER_AT_BEGINNING, LOWER_CASE, STARTERS};
+use super::punkt_facts::{ABBREVIATIONS, COLLOCATIONS, EITHER_CASE, LOWER_AT_BEGINNING, LOWER_CASE, STARTERS};
 use super::punkt_token::{Token, is_non_word, tokens};
 use crate::postprocess::is_space;
-use std::collections::HashMap;
-use std::sync::LazyLock;
 
 /// NLTK's `sent_tokenize`: the sentences in order, none of them empty.
 pub fn sentences(text: &str) -> Vec<String> {
@@ -134,7 +132,7 @@ fn second_pass(token: &mut Token, next: &Token) {
         token.is_break = true;
         return;
     }
-    let never_lower = || next.begins_upper() && lower_case(next_kind).is_none();
+    let never_lower = || next.begins_upper() && !LOWER_CASE.contains(&next_kind) && !EITHER_CASE.contains(&next_kind);
     if (is_initial || token.is_number()) && (starts == Some(false) || (starts.is_none() && is_initial && never_lower()))
     {
         (token.is_break, token.is_abbreviation) = (false, true);
@@ -147,16 +145,8 @@ fn spelling_of_beginning(token: &Token) -> Option<bool> {
         return Some(false);
     }
     let kind = token.kind_in_sentence();
-    if token.begins_upper() && lower_case(kind) == Some(false) {
+    if token.begins_upper() && LOWER_CASE.contains(&kind) {
         return Some(true);
     }
     (token.begins_lower() && !LOWER_AT_BEGINNING.contains(&kind)).then_some(false)
-}
-
-/// Whether the model saw the word with a capital within a sentence; `None` when it never saw it in lower case.
-fn lower_case(kind: &str) -> Option<bool> {
-    static WORDS: LazyLock<HashMap<&str, bool>> = LazyLock::new(|| {
-        LOWER_CASE.lines().map(|line| line.strip_suffix('+').map_or((line, false), |word| (word, true))).collect()
-    });
-    WORDS.get(kind).copied()
 }

@@ -42,6 +42,34 @@ pub(super) const COLLOCATIONS: &[(&str, &str)] = &[
 /// Words that were seen in lower case at the beginning of a sentence and never with a capital.
 pub(super) const LOWER_AT_BEGINNING: &[&str] = &["administrators", "b-week", "r-revised", "z-holiday"];
 
-/// Words that were seen in lower case, one a line in the order of their code points; a plus sign says: with a capital
-/// within a sentence, too.
-pub(super) const LOWER_CASE: &str = include_str!("punkt_lower_case.txt");
+/// Common words of English that the model saw in lower case, and with a capital only where a sentence begins. Its whole
+/// list, of 14,000 words, is not ours to ship: a rarer word after an abbreviation is taken to tell nothing.
+#[rustfmt::skip]
+pub(super) const LOWER_CASE: &[&str] = &[
+    "above", "almost", "along", "already", "always", "anyone", "anything", "behind", "being", "between", "beyond",
+    "came", "does", "done", "either", "enough", "ever", "gave", "going", "her", "here", "hers", "herself", "him",
+    "himself", "indeed", "into", "kept", "least", "mine", "myself", "need", "neither", "nor", "nothing", "onto",
+    "ours", "put", "right", "same", "saw", "seem", "so", "someone", "soon", "still", "such", "them", "themselves",
+    "therefore", "things", "think", "though", "through", "thus", "together", "tomorrow", "took", "turn", "upon",
+    "us", "very", "went", "were", "whether", "which", "whole", "whom", "within", "without", "yesterday", "yet",
+    "your", "yourself",
+];
+
+/// Likewise, seen with a capital within a sentence, too.
+#[rustfmt::skip]
+pub(super) const EITHER_CASE: &[&str] = &[
+    "a", "about", "across", "after", "again", "against", "all", "also", "am", "an", "and", "another", "any", "are",
+    "around", "as", "at", "away", "b", "back", "be", "because", "been", "before", "began", "below", "both", "bring",
+    "but", "by", "c", "can", "come", "could", "d", "day", "did", "do", "down", "during", "each", "even", "every",
+    "everyone", "everything", "far", "few", "find", "first", "for", "found", "from", "full", "get", "give", "go",
+    "gone", "good", "got", "great", "had", "half", "has", "have", "having", "he", "his", "how", "however", "if",
+    "in", "is", "it", "its", "itself", "just", "keep", "know", "last", "later", "left", "less", "let", "like",
+    "little", "long", "look", "made", "make", "man", "many", "may", "me", "meanwhile", "men", "might", "more",
+    "most", "much", "must", "my", "near", "never", "new", "next", "no", "nobody", "none", "not", "now", "of", "off",
+    "often", "old", "on", "once", "one", "only", "open", "or", "other", "others", "our", "out", "over", "own",
+    "part", "people", "perhaps", "quite", "rather", "really", "s", "said", "say", "see", "seen", "several", "she",
+    "should", "show", "since", "some", "something", "take", "taken", "than", "that", "the", "their", "then",
+    "there", "these", "they", "thing", "this", "those", "three", "time", "to", "today", "told", "too", "toward",
+    "two", "under", "until", "up", "use", "used", "want", "was", "way", "we", "well", "what", "whatever", "when",
+    "where", "while", "who", "whose", "why", "will", "with", "work", "would", "year", "years", "you", "z",
+];
