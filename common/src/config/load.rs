@@ -8,7 +8,7 @@ use super::presets::{self, Asked};
 use super::resolved::{Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::Table;
-use super::{command_line, dataset, for_each, include, inherit, master, model, paths, stage};
+use super::{command_line, dataset, for_each, include, inherit, master, model, paths, stage, summary_group};
 use crate::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let mut infer = stage::read(check, &mut root, "infer", overrides, PartitionerKind::Balanced);
     stage::size_flags(&mut infer, overrides);
     let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
-    root.not_yet(check, "summary_group", "remove it: every data set has its own row in the table");
+    let summary_groups = summary_group::read(check, &mut root);
     root.not_yet(check, "pool", "remove it: workers run on this host");
     root.finish(check);
     Some(Config {
@@ -97,6 +97,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         datasets: datasets?,
         infer,
         eval,
+        summary_groups: summary_groups?,
     })
 }
 

@@ -6,6 +6,7 @@ use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, Nu
 use crate::prompt::{MetaTemplate, PromptConfig};
 use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
+use crate::summary::SummaryGroup;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::net::SocketAddr;
@@ -28,6 +29,9 @@ pub struct Config {
     pub datasets: Vec<DatasetConfig>,
     pub infer: StageConfig,
     pub eval: StageConfig,
+    /// Groups that the table shows beside those that come with the program. They change no number of a data set, and are
+    /// no part of the job's identity.
+    pub summary_groups: Vec<SummaryGroup>,
 }
 
 /// A model of the job.

@@ -2,7 +2,7 @@
 
 use super::fixture::Fixture;
 use crate::config::{Cast, Expression, RunnerKind, load};
-use crate::evaluator::EvaluatorKind;
+use crate::evaluator::EvaluatorSpec;
 use crate::partition::PartitionerKind;
 use crate::plan::InferSpec;
 use crate::prompt::Template;
@@ -117,7 +117,7 @@ fn the_example_of_the_contract_is_read() {
     let labels = Expression::LinesOf { file: fixture.path("data/piqa/valid-labels.lst") };
     assert_eq!((&piqa.test.columns[0].expression, piqa.test.columns[0].cast), (&labels, Some(Cast::Int)));
     assert_eq!(piqa.test_range, RangeSpec::Slices("[:100]".into()));
-    assert_eq!((piqa.infer.clone(), piqa.eval.evaluator), (InferSpec::Ppl, EvaluatorKind::Acc));
+    assert_eq!((piqa.infer.clone(), piqa.eval.evaluator.clone()), (InferSpec::Ppl, EvaluatorSpec::Acc));
     let Some(Template::Labels(labels)) = &piqa.prompt.prompt_template else { panic!("{:?}", piqa.prompt) };
     assert_eq!(labels[1].1, "The following makes sense: \nQ: {goal}\nA: {sol2}\n");
     assert_eq!(facts.input_columns, ["question"]);
