@@ -1,6 +1,7 @@
 //! Row expressions carried out on one row. The grammar stands with the types in `compass_common::config`.
 
 use crate::Row;
+use crate::bytes;
 use crate::json_lines::kind_of;
 use crate::python_literal;
 use compass_common::config::{Cast, Expression, Group, Key, Pattern, Piece};
@@ -8,11 +9,12 @@ use compass_common::prompt::python_str;
 use regex::{Captures, Regex};
 use serde_json::{Number, Value};
 
-/// An expression with its regular expression compiled.
+/// An expression with its regular expression compiled, and the text of the file that it names.
 #[derive(Debug)]
 pub(crate) struct Compiled<'s> {
     expression: &'s Expression,
     regex: Option<Regex>,
+    text: Option<String>,
 }
 
 /// What a column is, or that there is nothing to compute it from, in words.
@@ -23,14 +25,21 @@ pub(crate) enum Found {
 
 impl<'s> Compiled<'s> {
     /// # Errors
-    /// The regular expression cannot be read; a checked configuration has none such.
+    /// The regular expression cannot be read (a checked configuration has none such), or the file of `text_of` cannot.
     pub(crate) fn new(expression: &'s Expression) -> Result<Self, String> {
         let text = match expression {
             Expression::Capture { regex, .. } | Expression::Replace { find: Pattern::Regex(regex), .. } => Some(regex),
             _ => None,
         };
         let regex = text.map(|text| Regex::new(text)).transpose().map_err(|error| error.to_string())?;
-        Ok(Self { expression, regex })
+        let text = match expression {
+            Expression::TextOf { file } => {
+                let read = bytes::load(file).map_err(|error| error.to_string())?;
+                Some(String::from_utf8(read).map_err(|error| format!("{}: not UTF-8: {error}", file.display()))?)
+            }
+            _ => None,
+        };
+        Ok(Self { expression, regex, text })
     }
 
     /// The value for `row`; `beside` is that of another file, which `lines_of` and `rows_of` take.
@@ -42,6 +51,11 @@ impl<'s> Compiled<'s> {
             Expression::Const { value } => return Ok(Found::Value(value.clone())),
             Expression::LinesOf { .. } => return Ok(Found::Value(beside.cloned().unwrap_or_default())),
             Expression::RowsOf { column, .. } => return Ok(present(beside, column).cloned().into()),
+            Expression::TextOf { .. } => return Ok(Found::Value(self.text.clone().into())),
+            Expression::Object { of } => {
+                let values = of.iter().filter_map(|path| Some((path.clone(), look_up(row, path)?.clone())));
+                return Ok(Found::Value(Value::Object(values.collect())));
+            }
             Expression::Format { template } => return Ok(fill(template, row, None).map(Value::String).into()),
             Expression::Join { of, with } => {
                 let texts: Result<Vec<String>, String> =

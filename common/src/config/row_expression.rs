@@ -20,6 +20,8 @@
 //! m = { json = "PATH" }                        # parse JSON or a Python literal held in a text
 //! n = { lines_of = "labels.lst" }              # a line per row of the files, before any row is dropped
 //! o = { rows_of = "labels.csv", column = "PATH" }           # likewise from the rows of a second file
+//! p = { text_of = "prompt.txt" }               # a whole file, the same for every row
+//! q = { object = ["PATH", "PATH"] }            # several values under their names; absent ones are left out
 //! ```
 //! All take `as = "int" | "float" | "text"`, and `default = ...`: what stands where `PATH` is absent or null, or where
 //! nothing was found. Without `default` such a row is a fault. Then, over all columns:
@@ -121,6 +123,13 @@ pub enum Expression {
         file: PathBuf,
         column: String,
     },
+    TextOf {
+        file: PathBuf,
+    },
+    /// Under each path's own name.
+    Object {
+        of: Vec<String>,
+    },
 }
 
 impl Expression {
@@ -130,9 +139,9 @@ impl Expression {
             template.iter().filter_map(|piece| if let Piece::Path(path) = piece { Some(path.as_str()) } else { None })
         }
         match self {
-            Self::Const { .. } | Self::LinesOf { .. } | Self::RowsOf { .. } => Vec::new(),
+            Self::Const { .. } | Self::LinesOf { .. } | Self::RowsOf { .. } | Self::TextOf { .. } => Vec::new(),
             Self::Format { template } => of_template(template).collect(),
-            Self::Join { of, .. } => of.iter().map(String::as_str).collect(),
+            Self::Join { of, .. } | Self::Object { of } => of.iter().map(String::as_str).collect(),
             Self::Replace { of, by, .. } => of_template(by).chain([of.as_str()]).collect(),
             Self::IndexOf { of, list, .. } => [Some(of.as_str()), list.as_deref()].into_iter().flatten().collect(),
             Self::From { of }

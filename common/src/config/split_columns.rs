@@ -12,7 +12,7 @@ use regex::Regex;
 use std::path::Path;
 
 /// Every verb; a column has exactly one.
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 17] = [
     "from",
     "const",
     "format",
@@ -28,6 +28,8 @@ const VERBS: [&str; 15] = [
     "json",
     "lines_of",
     "rows_of",
+    "text_of",
+    "object",
 ];
 
 /// All columns in order; `None` when one is wrong, which is reported.
@@ -88,6 +90,14 @@ fn expression(
     if verb == "const" {
         return literal(check, verb, node).map(|value| Expression::Const { value });
     }
+    if verb == "object" {
+        let of: Vec<String> = check.texts(verb, node)?.into_iter().map(|(path, _)| path).collect();
+        if of.is_empty() {
+            check.error(node.span, "`object` is empty".into(), Some("name the columns that it holds".into()));
+            return None;
+        }
+        return Some(Expression::Object { of });
+    }
     if verb == "join" {
         return join(check, node, fields);
     }
@@ -125,6 +135,7 @@ fn expression(
         "strip" => Some(Expression::Strip { of, chars: fields.text(check, "chars").map(str::to_owned) }),
         "json" => Some(Expression::Json { of }),
         "lines_of" => paths::data_file(check, verb, node, data_dir).map(|file| Expression::LinesOf { file }),
+        "text_of" => paths::data_file(check, verb, node, data_dir).map(|file| Expression::TextOf { file }),
         _ => {
             let column = required_text(check, fields, "column", "\"...\"");
             let file = text.and_then(|_| paths::data_file(check, verb, node, data_dir));

@@ -6,8 +6,8 @@ use crate::plan::InferSpec;
 
 fn with_data() -> Fixture {
     let mut fixture = Fixture::new();
-    fixture.write("cache/piqa/valid.jsonl", "{}");
-    fixture.write("cache/piqa/valid-labels.lst", "0");
+    fixture.write("cache/piqa/dev.jsonl", "{}");
+    fixture.write("cache/piqa/dev-labels.lst", "0");
     fixture.flags.data_dir = Some(fixture.path("cache"));
     fixture
 }
@@ -19,7 +19,7 @@ fn a_preset_is_found_by_its_names_and_reads_from_the_data_folder() {
         let config = fixture.good(&format!("datasets = [\"{name}\"]\n{MODEL}"));
         let piqa = &config.datasets[0];
         assert_eq!((piqa.abbr.as_str(), config.datasets.len(), &piqa.infer), ("piqa", 1, &InferSpec::Ppl));
-        assert!(serde_json::to_string(&piqa.test).unwrap().contains("cache/piqa/valid.jsonl"));
+        assert!(serde_json::to_string(&piqa.test).unwrap().contains("cache/piqa/dev.jsonl"));
     }
     // By flag, in place of what the file defines.
     let mut fixture = with_data();
@@ -44,7 +44,7 @@ fn what_is_missing_is_named() {
     let mut fixture = Fixture::new();
     fixture.flags.data_dir = Some(fixture.path("elsewhere"));
     let shown = fixture.bad(&format!("datasets = [\"piqa_ppl\"]\n{MODEL}"));
-    assert!(shown.contains("elsewhere/piqa/valid.jsonl") && shown.contains("presets/piqa_ppl_1cf9f0.toml"), "{shown}");
+    assert!(shown.contains("elsewhere/piqa/dev.jsonl") && shown.contains("presets/piqa_ppl_1cf9f0.toml"), "{shown}");
 }
 
 #[test]
