@@ -1,5 +1,7 @@
 //! `-r` by content, and predictions that OpenCompass wrote: nothing that is known is run again, nothing is mixed up.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use compass_tests::{Job, configuration, echo_job};
 use serde_json::{Map, Value};
 use std::fs;
