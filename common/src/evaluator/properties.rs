@@ -15,8 +15,11 @@ use crate::result::{Outcome, RollingScore, SampleResult};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+/// Makes the sample at an index, and the model's answer to it.
+type Draw = fn(u32, &Drawn) -> (Sample, SampleResult);
+
 /// One of every kind, with samples that it can judge.
-fn specs() -> Vec<(EvalSpec, fn(u32, &Drawn) -> (Sample, SampleResult))> {
+fn specs() -> Vec<(EvalSpec, Draw)> {
     let spec = EvalSpec::new;
     let metrics = vec![
         ChoiceMetric::BrierScore,
@@ -186,10 +189,11 @@ proptest! {
 }
 
 /// Every number as its bits: -0.0 is not 0.0 here.
-fn bits(metrics: &Metrics) -> Vec<(String, u64, Option<u64>, Option<(u64, u64)>)> {
+fn bits(metrics: &Metrics) -> Vec<(String, [Option<u64>; 4])> {
     let read = |metric: &super::Metric| {
-        let ci95 = metric.ci95.map(|(low, high)| (low.to_bits(), high.to_bits()));
-        (metric.name.clone(), metric.value.to_bits(), metric.stderr.map(f64::to_bits), ci95)
+        let ends = metric.ci95.unzip();
+        let numbers = [Some(metric.value), metric.stderr, ends.0, ends.1];
+        (metric.name.clone(), numbers.map(|number| number.map(f64::to_bits)))
     };
     metrics.values.iter().map(read).collect()
 }
