@@ -8,4 +8,5 @@ mod presets {
     mod every;
     mod golden;
     mod layout;
+    mod lm_eval;
 }

@@ -6,7 +6,7 @@ use compass_common::config::presets;
 /// Rows of each data set; enough for its shapes, and all data sets of all presets stay a matter of seconds.
 const ROWS: usize = 50;
 /// The presets' folders of data that the shared folder has; of each at least one data set is rendered.
-const HAVE: [&str; 18] = [
+const HAVE: [&str; 23] = [
     "ARC_e_gen_1e0de5",
     "GaokaoBench_no_subjective_gen_4c31db",
     "IFEval_gen_353ae7",
@@ -16,10 +16,15 @@ const HAVE: [&str; 18] = [
     "agieval_gen_a0c741",
     "agieval_mixed_e33d83",
     "bbh_gen_ee62e9",
+    "bbq_ll",
     "crowspairs_ppl_e811e1",
     "gsm8k_gen_1d7fe4",
     "hellaswag_ppl_47bff9",
     "lambada_gen_217e11",
+    "lm_eval_boolq",
+    "lm_eval_hellaswag",
+    "lm_eval_lambada_openai",
+    "lm_eval_piqa",
     "mgsm_gen_d967bc",
     "mmlu_gen_4d595a",
     "mmlu_ppl_ac766d",
@@ -62,10 +67,9 @@ fn every_preset_with_data_renders() {
 #[test]
 fn a_question_asks_for_the_reference_that_its_evaluator_reads() {
     let Some(layout) = layout() else { return };
-    for (preset, keys) in [
-        ("TheoremQA_gen", ["Answer", "Answer_type"]),
-        ("IFEval_gen", ["instruction_id_list", "kwargs"]),
-    ] {
+    for (preset, keys) in
+        [("TheoremQA_gen", ["Answer", "Answer_type"]), ("IFEval_gen", ["instruction_id_list", "kwargs"])]
+    {
         let rendered = rendered(&layout.preset(preset)[0], ROWS).unwrap();
         for sample in &rendered.samples {
             let held: Vec<&String> = sample.gold.as_object().unwrap().keys().collect();

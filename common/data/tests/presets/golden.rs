@@ -70,8 +70,7 @@ fn presets_ask_what_opencompass_asked() {
             let abbr = file.file_stem().unwrap().to_str().unwrap();
             let at = format!("{preset}/{abbr}");
             let dataset = datasets.iter().find(|dataset| dataset.abbr == abbr).unwrap_or_else(|| panic!("{at}"));
-            let by_index: Map<String, Value> =
-                serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+            let by_index: Map<String, Value> = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
             let rendered = rendered(dataset, by_index.len()).unwrap_or_else(|errors| panic!("{at}: {errors:#?}"));
             assert_eq!(rendered.samples.len(), by_index.len(), "{at}");
             for sample in &rendered.samples {

@@ -55,8 +55,10 @@ impl Layout {
             }
         }
         for (from, to) in [
+            ("bbq/Religion.jsonl", "bbq/Religion.jsonl"),
             ("gsm8k/test.jsonl", "gsm8k/test.jsonl"),
             ("hellaswag/olmo_sample1000.jsonl", "hellaswag/hellaswag.jsonl"),
+            ("lambada/lambada_test.jsonl", "lambada/lambada_test.jsonl"),
             ("piqa/valid.jsonl", "piqa/dev.jsonl"),
             ("piqa/valid-labels.lst", "piqa/dev-labels.lst"),
             ("winogrande/dev.jsonl", "winogrande/dev.jsonl"),
