@@ -6,7 +6,9 @@ mod generate;
 mod loglikelihood;
 mod plain;
 mod ppl;
+mod sampling;
 mod score;
 mod stop;
+mod windows;
 
 pub(crate) use plain::PlainExecutor;
