@@ -3,7 +3,7 @@
 use super::text::DataFile;
 use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
 use compass_common::plan::{
-    Body, BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt, Sample,
+    Body, BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt, Sample,
 };
 use compass_common::prompt::{Prompt, Segment, ShotFormat};
 use compass_common::result::{Outcome, PplScore, SampleResult};
@@ -32,10 +32,12 @@ pub(crate) fn score(model: &Path, files: &[DataFile], threads: u32) -> Result<Ve
     let rows = |name: &str| files.iter().find(|file| file.name == name).map_or(&[][..], |file| &file.rows);
     let mut engine = compass_engine::load(&plan(model), &DeviceChoice::Cpu, threads)?;
     let sums = rows("sums_test.jsonl");
-    let generate = InferSpec::Gen { max_out_len: Some(8), stop: vec!["\n".into()] };
+    let generate = InferSpec::Gen(GenSpec { max_out_len: Some(8), stop: vec!["\n".into()], ..GenSpec::default() });
     let sum = |row: &Value| Body::Gen { prompt: Prompt::question(text(row, "question")) };
     let right = |row: &Value, result: &SampleResult| match &result.outcome {
-        Outcome::Generated(generation) => generation.text.trim() == text(row, "answer"),
+        Outcome::Generated(generations) => {
+            generations.iter().any(|generation| generation.text.trim() == text(row, "answer"))
+        }
         _ => false,
     };
     let sums = percent("sums_gen", engine.as_mut(), &generate, sums, (&[], &sum), &right)?;
@@ -67,6 +69,10 @@ fn plan(model: &Path) -> ModelPlan {
         dtype: Dtype::Float32,
         bos: BosPolicy::Auto,
         profile: NumericProfile::Canonical,
+        chat: false,
+        tokenizer_kwargs: serde_json::Map::new(),
+        min_out_len: 0,
+        decoding: Decoding::default(),
         stop_words: Vec::new(),
         num_gpus: 0,
     }
@@ -77,8 +83,11 @@ fn text<'a>(row: &'a Value, key: &str) -> &'a str {
 }
 
 fn options(prompts: impl Iterator<Item = Vec<Segment>>) -> Body {
-    let option =
-        |(label, segments): (usize, Vec<Segment>)| OptionPrompt { label: json!(label), prompt: Prompt(segments) };
+    let option = |(label, segments): (usize, Vec<Segment>)| OptionPrompt {
+        label: json!(label),
+        prompt: Prompt(segments),
+        answer: None,
+    };
     Body::Ppl { options: prompts.enumerate().map(option).collect() }
 }
 

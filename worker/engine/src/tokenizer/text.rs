@@ -83,7 +83,19 @@ impl TextTokenizer {
     /// # Errors
     /// What the tokenizer says when it cannot decode them.
     pub fn decode(&self, ids: &[u32]) -> Result<String, String> {
-        let text = self.tokenizer.decode(ids)?;
+        self.decoded(ids, true)
+    }
+
+    /// Text of ids, special tokens with their own texts.
+    ///
+    /// # Errors
+    /// What the tokenizer says when it cannot decode them.
+    pub fn decode_whole(&self, ids: &[u32]) -> Result<String, String> {
+        self.decoded(ids, false)
+    }
+
+    fn decoded(&self, ids: &[u32], skips_special: bool) -> Result<String, String> {
+        let text = self.tokenizer.decode(ids, skips_special)?;
         Ok(if self.settings.clean_up_tokenization_spaces { clean_up(&text) } else { text })
     }
 
@@ -97,9 +109,10 @@ impl TextTokenizer {
         self.eos.as_ref().map(|(id, _)| *id)
     }
 
-    /// The id that fills up shorter rows: the padding token's, else EOS's, as the peers take it.
-    pub fn pad_id(&self) -> Option<u32> {
-        self.pad.as_ref().or(self.eos.as_ref()).map(|(id, _)| *id)
+    /// The id that fills up shorter rows: the padding token's, else generation_config.json's, else EOS's, as the peers
+    /// take it.
+    pub fn pad_id(&self, of_generation_config: Option<u32>) -> Option<u32> {
+        self.pad.as_ref().map(|(id, _)| *id).or(of_generation_config).or_else(|| self.eos_id())
     }
 
     /// `special_tokens_map`: special tokens by role, which chat templates see as variables.

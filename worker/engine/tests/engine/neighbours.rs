@@ -17,7 +17,7 @@ fn samples(infer: &InferSpec) -> Vec<Sample> {
         .map(|index| match infer {
             InferSpec::Ppl => ppl_sample(index, &[&text(index), &text(index + 1), &text(index)]),
             InferSpec::Loglikelihood => loglikelihood_sample(index, &text(index), &[&text(index + 2), " no", " yes"]),
-            InferSpec::Gen { .. } => prompt_sample(index, &text(index)),
+            _ => prompt_sample(index, &text(index)),
         })
         .collect()
 }

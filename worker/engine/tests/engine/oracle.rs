@@ -1,7 +1,7 @@
 //! Log-likelihoods and generation of a real trained Llama against an independent float64 implementation.
 
 use crate::support::{
-    gen_spec, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
+    gen_spec, generated, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
 };
 use compass_common::engine::Engine;
 use compass_common::plan::{BosPolicy, InferSpec, Sample};
@@ -118,13 +118,13 @@ fn two_hundred_greedy_tokens_from_nothing() {
     let golden = read_json(&model.join("golden.json"));
     let mut engine = engine(&model);
     let (results, counters) = run_all(engine.as_mut(), &gen_spec(200, &[]), &[prompt_sample(0, "")]);
-    let Outcome::Generated(generation) = &results[0].outcome else { panic!("{results:?}") };
+    let generation = generated(&results[0]);
     assert_eq!(generation.text, text(&golden, "greedy_text"));
     assert_eq!((generation.tokens, generation.finish), (200, Finish::Length));
     assert_eq!((counters.generated, counters.computed, counters.padded), (200, 200, 200 * 15));
     let before = "She wanted to play with it, but it was too";
     let (stopped, _) = run_all(engine.as_mut(), &gen_spec(200, &[" high.\nLily's"]), &[prompt_sample(0, "")]);
-    let Outcome::Generated(generation) = &stopped[0].outcome else { panic!("{stopped:?}") };
+    let generation = generated(&stopped[0]);
     assert!(generation.text.ends_with(before), "{generation:?}");
     assert_eq!(generation.finish, Finish::Stop);
     assert!(generation.tokens < 100, "stopped when the string was complete: {generation:?}");

@@ -1,7 +1,7 @@
 //! Scores and texts of the same model as OpenCompass and lm-eval printed them.
 
 use crate::support::{
-    gen_spec, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
+    gen_spec, generated, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
 };
 use compass_common::engine::Engine;
 use compass_common::plan::{BosPolicy, InferSpec, Sample};
@@ -126,7 +126,7 @@ fn opencompass_generation() {
     // 24 tokens is what the reference runs used where the configuration says nothing.
     let (results, _) = run_all(engine.as_mut(), &gen_spec(24, &[]), &samples);
     for (row, result) in rows.iter().zip(&results) {
-        let Outcome::Generated(generation) = &result.outcome else { panic!("{result:?}") };
+        let generation = generated(result);
         assert_eq!(generation.text, row["prediction"].as_str().unwrap(), "{row}");
     }
     assert_eq!(rows.len(), 40);

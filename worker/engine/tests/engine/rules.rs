@@ -1,6 +1,8 @@
 //! Rules of encoding, truncation, shots and stopping, on a model whose tokens are characters. Needs no data.
 
-use crate::support::{TinyModel, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, run, run_all, tiny_plan};
+use crate::support::{
+    TinyModel, gen_spec, generated, loglikelihood_sample, ppl_sample, prompt_sample, run, run_all, tiny_plan,
+};
 use compass_common::engine::{Engine, Request};
 use compass_common::plan::{Body, BosPolicy, InferSpec, OptionPrompt, Sample};
 use compass_common::prompt::{Prompt, Segment, ShotFormat};
@@ -52,7 +54,7 @@ fn ppl_counts_bos_and_short_texts_have_no_loss() {
     assert_eq!(fit, PromptFit { shots_kept: 0, tokens: 4, truncated_from: 0 });
     let mut without = engine_with(BosPolicy::Never, 64);
     let (scores, _) = ppl(without.as_mut(), &["abc", "a"]);
-    assert_eq!((scores[0].tokens, scores[1]), (3, PplScore { nll_sum: 0.0, tokens: 1 }));
+    assert_eq!((scores[0].tokens, scores[1]), (3, PplScore { nll_sum: 0.0, tokens: 1, normalizer: None }));
     let said = reason(without.as_mut(), &InferSpec::Ppl, ppl_sample(0, &["abc", ""]));
     assert!(said.contains("option 1") && said.contains("no tokens"), "{said}");
 }
@@ -92,7 +94,7 @@ fn long_texts_lose_their_beginning() {
 fn the_last_shots_go_first_and_for_all_options_alike() {
     let mut engine = engine_with(BosPolicy::Auto, 20);
     let prompt = |tail: &str| Prompt(vec![Segment::Shots, Segment::Question(tail.into())]);
-    let option = |label: u32, tail: &str| OptionPrompt { label: json!(label), prompt: prompt(tail) };
+    let option = |label: u32, tail: &str| OptionPrompt { label: json!(label), prompt: prompt(tail), answer: None };
     let body = Body::Ppl { options: vec![option(0, "ab"), option(1, "abcdef")] };
     let sample = Sample { index: 0, gold: json!(0), shots: vec![0, 1, 2], body };
     let format = ShotFormat { separator: "|".into(), end: "!".into() };
@@ -112,10 +114,7 @@ fn generation_stops_where_it_is_told() {
     let mut engine = engine_with(BosPolicy::Auto, 32);
     let mut generate = |max_out_len: u32, stop: &[&str]| -> Generation {
         let (mut results, _) = run_all(engine.as_mut(), &gen_spec(max_out_len, stop), &[prompt_sample(0, "once upon")]);
-        match results.remove(0).outcome {
-            Outcome::Generated(generation) => generation,
-            other => panic!("{other:?}"),
-        }
+        generated(&results.remove(0)).clone()
     };
     let free = generate(40, &[]);
     assert!(free.text.len() > 12 && free.finish != Finish::Stop, "{free:?}");
@@ -136,7 +135,7 @@ fn decoding_with_a_cache_is_decoding_without() {
     let mut checked = 0;
     for prompt in ["abc", "x", "once upon a time", "(1 + 2)", "zzzzzz", "Q: 7?"] {
         let (results, counters) = run_all(engine.as_mut(), &gen_spec(30, &[]), &[prompt_sample(0, prompt)]);
-        let Outcome::Generated(generation) = &results[0].outcome else { panic!("{results:?}") };
+        let generation = generated(&results[0]);
         let (prompt_rows, steps) = (1 + prompt.len() as u64, u64::from(generation.tokens) - 1);
         assert_eq!(counters.computed, prompt_rows + steps);
         assert_eq!(counters.padded, 16u64.saturating_sub(prompt_rows) + 15 * steps);

@@ -71,7 +71,8 @@ mod tests {
     /// Pearson's chi-square of draws over samples, over sequences and over steps against the distribution itself.
     #[test]
     fn draws_follow_the_distribution() {
-        let logits: Vec<f32> = [0.5f64, 0.2, 0.1, 0.1, 0.05, 0.03, 0.015, 0.005].iter().map(|p| p.ln() as f32).collect();
+        let logits: Vec<f32> =
+            [0.5f64, 0.2, 0.1, 0.1, 0.05, 0.03, 0.015, 0.005].iter().map(|p| p.ln() as f32).collect();
         let expected = probabilities(&logits).unwrap();
         let drawn = 40_000usize;
         // 0.999 quantile of chi-square with 7 degrees of freedom.

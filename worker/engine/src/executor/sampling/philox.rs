@@ -16,8 +16,7 @@ pub(super) fn philox(mut key: [u32; 2], mut counter: [u32; 4]) -> [u32; 4] {
         let first = u64::from(MULTIPLIERS[0]) * u64::from(counter[0]);
         let second = u64::from(MULTIPLIERS[1]) * u64::from(counter[2]);
         let high = |product: u64| (product >> 32) as u32;
-        counter =
-            [high(second) ^ counter[1] ^ key[0], second as u32, high(first) ^ counter[3] ^ key[1], first as u32];
+        counter = [high(second) ^ counter[1] ^ key[0], second as u32, high(first) ^ counter[3] ^ key[1], first as u32];
     }
     counter
 }

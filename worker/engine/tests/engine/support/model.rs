@@ -2,10 +2,11 @@
 
 use compass_common::engine::{Engine, PackSpec, Request, TokenCounters};
 use compass_common::plan::{
-    Body, BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt, OptionText, Sample,
+    Body, BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt,
+    OptionText, Sample,
 };
 use compass_common::prompt::{Prompt, ShotFormat};
-use compass_common::result::SampleResult;
+use compass_common::result::{Generation, Outcome, SampleResult};
 use serde_json::json;
 use std::path::Path;
 
@@ -22,6 +23,10 @@ pub(crate) fn plan(directory: &Path, bos: BosPolicy, max_seq_len: Option<u32>) -
         dtype: Dtype::Float32,
         bos,
         profile: NumericProfile::Canonical,
+        chat: false,
+        tokenizer_kwargs: serde_json::Map::new(),
+        min_out_len: 0,
+        decoding: Decoding::default(),
         stop_words: Vec::new(),
         num_gpus: 0,
     }
@@ -29,7 +34,8 @@ pub(crate) fn plan(directory: &Path, bos: BosPolicy, max_seq_len: Option<u32>) -
 
 /// Generation of at most `max_out_len` tokens.
 pub(crate) fn gen_spec(max_out_len: u32, stop: &[&str]) -> InferSpec {
-    InferSpec::Gen { max_out_len: Some(max_out_len), stop: stop.iter().map(ToString::to_string).collect() }
+    let stop = stop.iter().map(ToString::to_string).collect();
+    InferSpec::Gen(GenSpec { max_out_len: Some(max_out_len), stop, ..GenSpec::default() })
 }
 
 fn sample(index: usize, body: Body) -> Sample {
@@ -38,7 +44,11 @@ fn sample(index: usize, body: Body) -> Sample {
 
 /// A `ppl` sample of whole texts.
 pub(crate) fn ppl_sample(index: usize, texts: &[&str]) -> Sample {
-    let option = |(label, text): (usize, &&str)| OptionPrompt { label: json!(label), prompt: Prompt::question(*text) };
+    let option = |(label, text): (usize, &&str)| OptionPrompt {
+        label: json!(label),
+        prompt: Prompt::question(*text),
+        answer: None,
+    };
     sample(index, Body::Ppl { options: texts.iter().enumerate().map(option).collect() })
 }
 
@@ -47,6 +57,7 @@ pub(crate) fn loglikelihood_sample(index: usize, context: &str, continuations: &
     let option = |(label, text): (usize, &&str)| OptionText {
         label: json!(label),
         continuation: (*text).to_owned(),
+        context: None,
         length: text.chars().count() as u32,
     };
     let options = continuations.iter().enumerate().map(option).collect();
@@ -56,6 +67,15 @@ pub(crate) fn loglikelihood_sample(index: usize, context: &str, continuations: &
 /// A sample to generate from.
 pub(crate) fn prompt_sample(index: usize, text: &str) -> Sample {
     sample(index, Body::Gen { prompt: Prompt::question(text) })
+}
+
+/// The one answer of a result.
+#[track_caller]
+pub(crate) fn generated(result: &SampleResult) -> &Generation {
+    match &result.outcome {
+        Outcome::Generated(generations) if generations.len() == 1 => &generations[0],
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Runs samples without shots; results in the order of the samples.

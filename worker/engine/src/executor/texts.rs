@@ -1,0 +1,57 @@
+//! From texts to tokens, with the limits of one model.
+
+use super::answer::RunError;
+use crate::tokenizer::{Side, TextTokenizer, truncate};
+
+/// The tokenizer and its bounds, as the kinds of inference need them.
+pub(super) struct Texts<'a> {
+    pub(super) tokenizer: &'a TextTokenizer,
+    /// Most tokens that the model is given at once.
+    pub(super) limit: usize,
+    /// Where a prompt that is too long loses tokens.
+    pub(super) truncation_side: Side,
+    pub(super) vocabulary: usize,
+}
+
+impl Texts<'_> {
+    /// Ids of a text with the special tokens that the plan's BOS policy adds.
+    pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, RunError> {
+        self.checked(self.tokenizer.encode(text)?)
+    }
+
+    /// Ids of a text alone.
+    pub(super) fn encode_plain(&self, text: &str) -> Result<Vec<u32>, RunError> {
+        self.checked(self.tokenizer.encode_plain(text)?)
+    }
+
+    /// lm-eval's rule: a text that itself begins with the BOS string gets no second one.
+    pub(super) fn encode_unless_prefixed(&self, text: &str) -> Result<Vec<u32>, RunError> {
+        let prefixed =
+            self.tokenizer.prefix().is_some_and(|(_, prefix)| !prefix.is_empty() && text.starts_with(prefix));
+        if prefixed { self.encode_plain(text) } else { self.encode(text) }
+    }
+
+    /// What stands before a text that has nothing before it; `what` names it in the error.
+    pub(super) fn prefix(&self, what: &str) -> Result<u32, RunError> {
+        let none = || format!("{what}, and the model names neither BOS nor EOS to begin with");
+        Ok(self.tokenizer.prefix().map(|(id, _)| id).ok_or_else(none)?)
+    }
+
+    /// Takes tokens away at the configured side until `limit` are left.
+    pub(super) fn truncate(&self, ids: &mut Vec<u32>, limit: usize) {
+        truncate(ids, limit, self.truncation_side);
+    }
+
+    /// A tokenizer may know more tokens than the model has rows.
+    fn checked(&self, ids: Vec<u32>) -> Result<Vec<u32>, RunError> {
+        match ids.iter().find(|&&id| id as usize >= self.vocabulary) {
+            None => Ok(ids),
+            Some(id) => {
+                let vocabulary = self.vocabulary;
+                Err(RunError::Sample(format!(
+                    "token {id} of the tokenizer is beyond the model's vocabulary of {vocabulary}"
+                )))
+            }
+        }
+    }
+}
