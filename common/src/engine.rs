@@ -81,4 +81,9 @@ pub trait Engine {
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault>;
+
+    /// What it noticed while running that a person should know, in words: once each, and not again.
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }

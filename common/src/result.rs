@@ -32,11 +32,14 @@ pub enum Outcome {
     Ppl(Vec<PplScore>),
     /// Per option in order of the plan.
     Loglikelihood(Vec<LoglikelihoodScore>),
-    Generated(Generation),
+    /// Log-probabilities of the choices' tokens, in order of the plan.
+    Clp(Vec<f64>),
+    /// The whole text.
+    Rolling(RollingScore),
+    /// One per sequence asked for; for a conversation, one per answer of the assistant.
+    Generated(Vec<Generation>),
     /// No score: the sample itself cannot be run, on any worker.
-    Failed {
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 /// `ppl` of one option.
@@ -44,15 +47,37 @@ pub enum Outcome {
 pub struct PplScore {
     /// Sum over t2..tn of -log p(t_j | t_<j), natural logarithm, fp32 log-softmax.
     pub nll_sum: f64,
-    /// n: tokens of the text, BOS counted.
+    /// n: tokens of the text, BOS counted; with a normaliser, those of the answer.
+    pub tokens: u32,
+    /// With `normalizing_str`: the same answer after that text.
+    pub normalizer: Option<NormalizerScore>,
+}
+
+/// The answer of an option after `normalizing_str`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NormalizerScore {
+    /// As in [`PplScore`].
+    pub nll_sum: f64,
+    /// As in [`PplScore`].
     pub tokens: u32,
 }
 
 impl PplScore {
-    /// OpenCompass's score: the sum divided by n (not n - 1), no exponential.
+    /// OpenCompass's score: the sum divided by n (not n - 1), no exponential; less the normaliser's, where there is one.
     pub fn mean(&self) -> f64 {
-        self.nll_sum / f64::from(self.tokens.max(1))
+        let mean = |nll_sum: f64, tokens: u32| nll_sum / f64::from(tokens.max(1));
+        let normalizer = self.normalizer.map_or(0.0, |score| mean(score.nll_sum, score.tokens));
+        mean(self.nll_sum, self.tokens) - normalizer
     }
+}
+
+/// The log-probability of a whole text.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RollingScore {
+    /// Sum of log p over the text's tokens, natural logarithm.
+    pub sum: f64,
+    /// Tokens scored: each token of the text once.
+    pub tokens: u32,
 }
 
 /// `loglikelihood` of one option.

@@ -6,7 +6,9 @@
 #[cfg(test)]
 mod golden {
     use compass_common::evaluator::{ACC_NORM, Accumulator, EvaluatorKind, judge};
-    use compass_common::plan::{Body, DatasetPlan, EvalSpec, InferSpec, OptionPrompt, OptionText, Part, Sample};
+    use compass_common::plan::{
+        Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, OptionPrompt, OptionText, Part, Sample,
+    };
     use compass_common::postprocess::Postprocessor;
     use compass_common::prompt::{Prompt, Segment, ShotFormat};
     use compass_common::report::{Findings, prediction_record, results_document, write_records};
@@ -82,11 +84,11 @@ mod golden {
                 // Labels are written as text; the type of the prediction tells what they were.
                 let label =
                     if record["prediction"].is_i64() { json!(label.parse::<i64>().unwrap()) } else { json!(label) };
-                options.push(OptionPrompt { label, prompt: Prompt(segments) });
+                options.push(OptionPrompt { label, prompt: Prompt(segments), answer: None });
                 // PPL and BPB give the number of tokens, and so the sum.
                 let (ppl, bpb) = (entry["PPL"].as_f64().unwrap(), entry["BPB"].as_f64().unwrap());
                 let tokens = (bpb * text(&entry["testing input"]).len() as f64 / ppl).round();
-                scores.push(PplScore { nll_sum: ppl * tokens, tokens: tokens as u32 });
+                scores.push(PplScore { nll_sum: ppl * tokens, tokens: tokens as u32, normalizer: None });
             }
             let with_shots = !shots.is_empty();
             let sample = Sample {
@@ -149,7 +151,7 @@ mod golden {
             pred_postprocessors: vec![Postprocessor::Gsm8k],
             dataset_postprocessors: vec![Postprocessor::Gsm8kDataset],
         };
-        let infer = InferSpec::Gen { max_out_len: Some(512), stop: Vec::new() };
+        let infer = InferSpec::Gen(GenSpec { max_out_len: Some(512), stop: Vec::new(), ..GenSpec::default() });
         let dataset = dataset(infer, spec.clone(), records.len());
         let details = results["details"].as_array().unwrap();
         assert_eq!((details.len(), records.len()), (40, 40));
@@ -159,7 +161,7 @@ mod golden {
             let prompt = Prompt::question(text(&record["origin_prompt"]));
             let sample = Sample { index, gold: record["gold"].clone(), shots: Vec::new(), body: Body::Gen { prompt } };
             let generation = Generation { text: text(&record["prediction"]).into(), tokens: 1, finish: Finish::Length };
-            let result = result(index, Outcome::Generated(generation));
+            let result = result(index, Outcome::Generated(vec![generation]));
             let verdict = judge(&sample, &result, &spec).unwrap();
             let line = json!({
                 "example_abbr": format!("gsm8k_test_{index}"),
@@ -190,6 +192,7 @@ mod golden {
                 let entry = &record[&format!("label: {label}")];
                 let continuation = text(&entry["prompt"]).to_string();
                 options.push(OptionText {
+                    context: None,
                     label: json!(label),
                     length: continuation.chars().count() as u32,
                     continuation,
@@ -228,7 +231,7 @@ mod golden {
             for (at, response) in logged["filtered_resps"].as_array().unwrap().iter().enumerate() {
                 let continuation = text(&logged["arguments"][format!("gen_args_{at}")]["arg_1"]).to_string();
                 let length = continuation.strip_prefix(' ').unwrap().chars().count() as u32;
-                options.push(OptionText { label: json!(at), continuation, length });
+                options.push(OptionText { label: json!(at), continuation, context: None, length });
                 let sum = text(&response[0]).parse().unwrap();
                 scores.push(LoglikelihoodScore { sum, tokens: 1, is_greedy: text(&response[1]) == "True" });
             }

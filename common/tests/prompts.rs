@@ -2,14 +2,16 @@
 
 #[cfg(test)]
 mod rendering {
-    use compass_common::plan::{Body, InferSpec, Sample};
+    use compass_common::plan::{Body, GenSpec, InferSpec, Sample};
     use compass_common::prompt::{
         Options, PromptConfig, PromptError, RenderedDataset, Row, Segment, Split, Template, render,
     };
     use compass_common::retriever::RetrieverKind;
     use serde_json::{Value, json};
 
-    const GEN: InferSpec = InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+    fn generates() -> InferSpec {
+        InferSpec::Gen(GenSpec::default())
+    }
 
     fn rows(rows: Value) -> Vec<Row> {
         rows.as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()).collect()
@@ -50,7 +52,10 @@ mod rendering {
         let (shots, format) = (shots(rendered, sample), &rendered.format);
         match &sample.body {
             Body::Ppl { options } => options.iter().map(|option| option.prompt.render(&shots, format)).collect(),
-            Body::Gen { prompt } => vec![prompt.render(&shots, format)],
+            Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
+                vec![prompt.render(&shots, format)]
+            }
+            Body::Chat { turns } => turns.iter().map(|turn| turn.content.clone()).collect(),
             Body::Loglikelihood { context, options } => {
                 let context = context.render(&shots, format);
                 options.iter().map(|option| format!("{context}|{}", option.continuation)).collect()
@@ -66,14 +71,14 @@ mod rendering {
     #[test]
     fn generation_hides_the_gold_and_shots_show_it() {
         let config = PromptConfig { ice_template: text("</E>Q: {q}\nA: {gold}"), ..PromptConfig::default() };
-        let rendered = render(&config, &GEN, Some("gold"), &fix(&[2, 0]), &data(), &data()).unwrap();
+        let rendered = render(&config, &generates(), Some("gold"), &fix(&[2, 0]), &data(), &data()).unwrap();
         assert_eq!(texts(&rendered, 1), ["Q: three\nA: 1\nQ: one\nA: 1\nQ: two\nA: "]);
         assert_eq!(rendered.samples[1].gold, json!(0));
         // No shots: no separator and no end either.
-        let rendered = render(&config, &GEN, Some("gold"), &RetrieverKind::Zero, &data(), &[]).unwrap();
+        let rendered = render(&config, &generates(), Some("gold"), &RetrieverKind::Zero, &data(), &[]).unwrap();
         assert_eq!(texts(&rendered, 1), ["Q: two\nA: "]);
         // A fixed list of none still ends, as OpenCompass's does.
-        let rendered = render(&config, &GEN, Some("gold"), &fix(&[]), &data(), &data()).unwrap();
+        let rendered = render(&config, &generates(), Some("gold"), &fix(&[]), &data(), &data()).unwrap();
         assert_eq!(texts(&rendered, 1), ["\nQ: two\nA: "]);
     }
 
@@ -81,7 +86,7 @@ mod rendering {
     fn generation_needs_no_gold_and_takes_the_first_label() {
         let map = [("0", "{q}: {a}"), ("1", "{q}: {b}")];
         let config = PromptConfig { prompt_template: labels(&map), ..PromptConfig::default() };
-        let rendered = render(&config, &GEN, None, &RetrieverKind::Zero, &data(), &[]).unwrap();
+        let rendered = render(&config, &generates(), None, &RetrieverKind::Zero, &data(), &[]).unwrap();
         assert_eq!(texts(&rendered, 0), ["one: x"]);
         assert_eq!(rendered.samples[0].gold, Value::Null);
     }
@@ -108,7 +113,7 @@ mod rendering {
     fn placeholders_inside_a_shot_are_filled_from_the_test_row() {
         let train = rows(json!([{"gold": 0, "a": "{gold}", "q": "what is {q}{?", "b": ""}]));
         let config = PromptConfig { prompt_template: text("</E>{q} {a}"), ..PromptConfig::default() };
-        let infer = GEN;
+        let infer = generates();
         let rendered = render(&config, &infer, Some("gold"), &fix(&[0]), &data(), &train).unwrap();
         // The shot's own row put in "{gold}" after `gold` was done; the question's row, its gold hidden, empties it.
         assert_eq!(rendered.shots, ["what is one{? ", "what is two{? ", "what is three{? "]);
@@ -176,16 +181,16 @@ mod rendering {
         let column = |config| PromptConfig { options: Some(Options::Column("c".into())), ..config };
         let zero = RetrieverKind::Zero;
         for (config, infer, retriever, said) in [
-            (PromptConfig::default(), GEN, zero.clone(), "there is no `prompt_template`"),
-            (plain("{q}"), GEN, fix(&[0]), "put `</E>` (the `ice_token`) there"),
+            (PromptConfig::default(), generates(), zero.clone(), "there is no `prompt_template`"),
+            (plain("{q}"), generates(), fix(&[0]), "put `</E>` (the `ice_token`) there"),
             (plain("{q}"), InferSpec::Ppl, zero.clone(), "give one text per label, or `options`"),
             (map(&[("0", "</E>{q}"), ("1", "{q}")]), InferSpec::Ppl, zero.clone(), "but not under 1"),
             (map(&[]), InferSpec::Ppl, zero.clone(), "has no label"),
-            (plain("</E>{q}"), GEN, fix(&[7]), "training row 7, but the pool has 3 rows"),
-            (plain("Q: question"), GEN, zero.clone(), "use columns as in {q}, {a}, {b}, {gold}"),
-            (plain("{q} {golt}"), GEN, zero.clone(), "did you mean `{gold}`?"),
+            (plain("</E>{q}"), generates(), fix(&[7]), "training row 7, but the pool has 3 rows"),
+            (plain("Q: question"), generates(), zero.clone(), "use columns as in {q}, {a}, {b}, {gold}"),
+            (plain("{q} {golt}"), generates(), zero.clone(), "did you mean `{gold}`?"),
             (column(map(&[("0", "{q}")])), InferSpec::Ppl, zero.clone(), "keep the map"),
-            (column(plain("{q}")), GEN, zero.clone(), "takes a text alone"),
+            (column(plain("{q}")), generates(), zero.clone(), "takes a text alone"),
         ] {
             let messages = messages(&config, &infer, &retriever, &data());
             assert!(messages.len() == 1 && messages[0].contains(said), "{messages:?} does not say {said}");

@@ -4,7 +4,9 @@ use crate::v1;
 use compass_common::engine::TokenCounters;
 use compass_common::ids::Digest;
 use compass_common::intervals::IntervalSet;
-use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
+use compass_common::result::{
+    Finish, Generation, LoglikelihoodScore, NormalizerScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
+};
 
 /// A message that the protocol does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +60,47 @@ impl From<v1::TokenCounters> for TokenCounters {
     }
 }
 
+fn uneven(field: &'static str) -> ParseError {
+    ParseError::Malformed { field, reason: "lists of different length" }
+}
+
+fn ppl_scores(scores: v1::PplScores) -> Result<Vec<PplScore>, ParseError> {
+    let (normalizers, count) = (scores.normalizer_nll_sum.len(), scores.nll_sum.len());
+    let even = normalizers == scores.normalizer_tokens.len() && (normalizers == 0 || normalizers == count);
+    if count != scores.tokens.len() || !even {
+        return Err(uneven("ppl"));
+    }
+    let normalizers = scores.normalizer_nll_sum.into_iter().zip(scores.normalizer_tokens);
+    let mut normalizers = normalizers.map(|(nll_sum, tokens)| NormalizerScore { nll_sum, tokens });
+    let pairs = scores.nll_sum.into_iter().zip(scores.tokens);
+    Ok(pairs.map(|(nll_sum, tokens)| PplScore { nll_sum, tokens, normalizer: normalizers.next() }).collect())
+}
+
+impl From<&Generation> for v1::Generation {
+    fn from(generation: &Generation) -> Self {
+        let finish = match generation.finish {
+            Finish::Length => v1::Finish::Length,
+            Finish::Stop => v1::Finish::Stop,
+            Finish::Eos => v1::Finish::Eos,
+        };
+        Self { text: generation.text.clone(), tokens: generation.tokens, finish: finish.into() }
+    }
+}
+
+impl TryFrom<v1::Generation> for Generation {
+    type Error = ParseError;
+
+    fn try_from(wire: v1::Generation) -> Result<Self, ParseError> {
+        let finish = match wire.finish() {
+            v1::Finish::Length => Finish::Length,
+            v1::Finish::Stop => Finish::Stop,
+            v1::Finish::Eos => Finish::Eos,
+            v1::Finish::Unspecified => return Err(ParseError::Missing("generation.finish")),
+        };
+        Ok(Self { text: wire.text, tokens: wire.tokens, finish })
+    }
+}
+
 impl From<&SampleResult> for v1::SampleResult {
     fn from(result: &SampleResult) -> Self {
         use v1::sample_result::Outcome as Wire;
@@ -65,22 +108,20 @@ impl From<&SampleResult> for v1::SampleResult {
             Outcome::Ppl(scores) => Wire::Ppl(v1::PplScores {
                 nll_sum: scores.iter().map(|score| score.nll_sum).collect(),
                 tokens: scores.iter().map(|score| score.tokens).collect(),
+                normalizer_nll_sum: scores.iter().filter_map(|score| Some(score.normalizer?.nll_sum)).collect(),
+                normalizer_tokens: scores.iter().filter_map(|score| Some(score.normalizer?.tokens)).collect(),
             }),
             Outcome::Loglikelihood(scores) => Wire::Loglikelihood(v1::LoglikelihoodScores {
                 sum: scores.iter().map(|score| score.sum).collect(),
                 tokens: scores.iter().map(|score| score.tokens).collect(),
                 is_greedy: scores.iter().map(|score| score.is_greedy).collect(),
             }),
-            Outcome::Generated(generation) => Wire::Generation(v1::Generation {
-                text: generation.text.clone(),
-                tokens: generation.tokens,
-                finish: match generation.finish {
-                    Finish::Length => v1::Finish::Length,
-                    Finish::Stop => v1::Finish::Stop,
-                    Finish::Eos => v1::Finish::Eos,
-                }
-                .into(),
-            }),
+            Outcome::Clp(log_probs) => Wire::Clp(v1::ClpScores { log_prob: log_probs.clone() }),
+            Outcome::Rolling(score) => Wire::Rolling(v1::RollingScore { sum: score.sum, tokens: score.tokens }),
+            Outcome::Generated(generations) => match generations.as_slice() {
+                [only] => Wire::Generation(only.into()),
+                several => Wire::Generations(v1::Generations { generations: several.iter().map(Into::into).collect() }),
+            },
             Outcome::Failed { reason } => Wire::Failed(reason.clone()),
         };
         Self {
@@ -98,15 +139,10 @@ impl TryFrom<v1::SampleResult> for SampleResult {
 
     fn try_from(wire: v1::SampleResult) -> Result<Self, ParseError> {
         use v1::sample_result::Outcome as Wire;
-        let uneven = |field| ParseError::Malformed { field, reason: "lists of different length" };
         let outcome = match wire.outcome.ok_or(ParseError::Missing("outcome"))? {
-            Wire::Ppl(scores) => {
-                if scores.nll_sum.len() != scores.tokens.len() {
-                    return Err(uneven("ppl"));
-                }
-                let pairs = scores.nll_sum.into_iter().zip(scores.tokens);
-                Outcome::Ppl(pairs.map(|(nll_sum, tokens)| PplScore { nll_sum, tokens }).collect())
-            }
+            Wire::Ppl(scores) => Outcome::Ppl(ppl_scores(scores)?),
+            Wire::Clp(scores) => Outcome::Clp(scores.log_prob),
+            Wire::Rolling(score) => Outcome::Rolling(RollingScore { sum: score.sum, tokens: score.tokens }),
             Wire::Loglikelihood(scores) => {
                 if scores.sum.len() != scores.tokens.len() || scores.sum.len() != scores.is_greedy.len() {
                     return Err(uneven("loglikelihood"));
@@ -116,14 +152,10 @@ impl TryFrom<v1::SampleResult> for SampleResult {
                     rows.map(|((sum, tokens), is_greedy)| LoglikelihoodScore { sum, tokens, is_greedy }).collect(),
                 )
             }
-            Wire::Generation(generation) => {
-                let finish = match generation.finish() {
-                    v1::Finish::Length => Finish::Length,
-                    v1::Finish::Stop => Finish::Stop,
-                    v1::Finish::Eos => Finish::Eos,
-                    v1::Finish::Unspecified => return Err(ParseError::Missing("generation.finish")),
-                };
-                Outcome::Generated(Generation { text: generation.text, tokens: generation.tokens, finish })
+            Wire::Generation(generation) => Outcome::Generated(vec![generation.try_into()?]),
+            Wire::Generations(several) => {
+                let generations: Result<_, _> = several.generations.into_iter().map(Generation::try_from).collect();
+                Outcome::Generated(generations?)
             }
             Wire::Failed(reason) => Outcome::Failed { reason },
         };
@@ -148,18 +180,25 @@ mod tests {
     #[test]
     fn every_outcome_survives_the_wire_to_the_bit() {
         round_trip(Outcome::Ppl(vec![
-            PplScore { nll_sum: 0.1 + 0.2, tokens: 3 },
-            PplScore { nll_sum: -0.0, tokens: 1 },
+            PplScore { nll_sum: 0.1 + 0.2, tokens: 3, normalizer: None },
+            PplScore { nll_sum: -0.0, tokens: 1, normalizer: None },
         ]));
+        let normalizer = Some(NormalizerScore { nll_sum: 2.5, tokens: 4 });
+        round_trip(Outcome::Ppl(vec![PplScore { nll_sum: 1.5, tokens: 3, normalizer }]));
+        round_trip(Outcome::Clp(vec![-0.5, f64::NEG_INFINITY]));
+        round_trip(Outcome::Rolling(RollingScore { sum: -1234.5, tokens: 99 }));
         round_trip(Outcome::Loglikelihood(vec![LoglikelihoodScore { sum: -1e-300, tokens: 4, is_greedy: true }]));
         let text = "é\u{1F600}\n".to_owned();
-        round_trip(Outcome::Generated(Generation { text, tokens: 9, finish: Finish::Stop }));
+        let generation = Generation { text, tokens: 9, finish: Finish::Stop };
+        round_trip(Outcome::Generated(vec![generation.clone()]));
+        round_trip(Outcome::Generated(vec![generation.clone(), generation]));
+        round_trip(Outcome::Generated(Vec::new()));
         round_trip(Outcome::Failed { reason: "too long".into() });
     }
 
     #[test]
     fn uneven_lists_and_missing_outcomes_are_refused() {
-        let scores = v1::PplScores { nll_sum: vec![1.0], tokens: vec![] };
+        let scores = v1::PplScores { nll_sum: vec![1.0], ..Default::default() };
         let outcome = Some(v1::sample_result::Outcome::Ppl(scores));
         assert!(SampleResult::try_from(v1::SampleResult { outcome, ..Default::default() }).is_err());
         assert_eq!(SampleResult::try_from(v1::SampleResult::default()), Err(ParseError::Missing("outcome")));

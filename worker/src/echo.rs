@@ -4,13 +4,17 @@
 //! `COMPASS_ECHO_DIE_ON` aborts the process at a prompt that holds the given text.
 
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
-use compass_common::plan::{Body, ModelPlan};
-use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
+use compass_common::plan::{Body, ChatMode, InferSpec, ModelPlan};
+use compass_common::result::{
+    Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
+};
 use std::time::Duration;
 
 /// Longest input when the plan names none, in tokens.
 const DEFAULT_MAX_SEQ_LEN: u32 = 2048;
 const CHARACTERS_PER_TOKEN: u32 = 4;
+/// The role of the turns that are asked for.
+const ASSISTANT: &str = "assistant";
 
 /// See the module.
 #[derive(Debug)]
@@ -50,7 +54,11 @@ impl EchoEngine {
         let outcome = match &request.sample.body {
             Body::Ppl { options } => {
                 let texts = options.iter().map(|option| read(option.prompt.render(&request.shots, &pack.shot_format)));
-                Outcome::Ppl(texts.map(|text| PplScore { nll_sum: nll(&text), tokens: token_count(&text) }).collect())
+                Outcome::Ppl(
+                    texts
+                        .map(|text| PplScore { nll_sum: nll(&text), tokens: token_count(&text), normalizer: None })
+                        .collect(),
+                )
             }
             Body::Loglikelihood { context, options } => {
                 let context = context.render(&request.shots, &pack.shot_format);
@@ -62,12 +70,32 @@ impl EchoEngine {
                 Outcome::Loglikelihood(scores.collect())
             }
             Body::Gen { prompt } => {
-                let text = generated(&read(prompt.render(&request.shots, &pack.shot_format)));
-                let count = token_count(&text);
-                tokens.generated += u64::from(count);
-                Outcome::Generated(Generation { text, tokens: count, finish: Finish::Eos })
+                let sequences = pack.infer.generation().map_or(1, |spec| spec.decoding.sequences());
+                let prompt = read(prompt.render(&request.shots, &pack.shot_format));
+                let answers = (0..sequences).map(|at| generation(&prompt, at)).collect();
+                Outcome::Generated(answers)
+            }
+            Body::Clp { prompt, choices } => {
+                let prompt = read(prompt.render(&request.shots, &pack.shot_format));
+                Outcome::Clp(choices.iter().map(|choice| -nll(&format!("{prompt}{choice}"))).collect())
+            }
+            Body::Rolling { text, .. } => {
+                let text = read(text.render(&request.shots, &pack.shot_format));
+                Outcome::Rolling(RollingScore { sum: -nll(&text), tokens: token_count(&text) })
+            }
+            Body::Chat { turns } => {
+                let asked = |at: &usize| turns.get(*at).is_some_and(|turn| turn.role == ASSISTANT);
+                let mut asked: Vec<usize> = (0..turns.len()).filter(asked).collect();
+                if matches!(pack.infer, InferSpec::Chat { infer_mode: ChatMode::Last, .. }) {
+                    asked.drain(..asked.len().saturating_sub(1));
+                }
+                let before = |at: usize| turns.iter().take(at).map(|turn| turn.content.as_str()).collect::<String>();
+                Outcome::Generated(asked.into_iter().map(|at| generation(&read(before(at)), 0)).collect())
             }
         };
+        if let Outcome::Generated(answers) = &outcome {
+            tokens.generated += answers.iter().map(|answer| u64::from(answer.tokens)).sum::<u64>();
+        }
         let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens: longest, truncated_from: 0 };
         SampleResult { index: request.sample.index, fit, outcome }
     }
@@ -104,16 +132,21 @@ fn nll(text: &str) -> f64 {
     f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(1 << 24)
 }
 
-fn generated(prompt: &str) -> String {
-    let digest = blake3::hash(prompt.as_bytes()).to_hex();
+/// The answer number `at` to a prompt: a hash and the prompt's last word.
+fn generation(prompt: &str, at: u32) -> Generation {
+    let digest = match at {
+        0 => blake3::hash(prompt.as_bytes()),
+        at => blake3::hash(format!("{prompt}{at}").as_bytes()),
+    };
     let last = prompt.split_whitespace().next_back().unwrap_or_default();
-    format!("{} {last}", &digest.as_str()[..8])
+    let text = format!("{} {last}", &digest.to_hex().as_str()[..8]);
+    Generation { tokens: token_count(&text), text, finish: Finish::Eos }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::plan::{InferSpec, Sample};
+    use compass_common::plan::{GenSpec, Sample};
     use compass_common::prompt::{Prompt, Segment, ShotFormat};
 
     #[test]
@@ -126,7 +159,7 @@ mod tests {
             notes: Vec::new(),
         };
         let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None };
-        let infer = InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+        let infer = InferSpec::Gen(GenSpec::default());
         let pack = PackSpec { infer, shot_format: ShotFormat { separator: "|".into(), end: "\n".into() } };
         let prompt = Prompt(vec![Segment::Shots, Segment::Question("what is seven".into())]);
         let sample = Sample { index: 3, gold: 7.into(), shots: vec![0, 1], body: Body::Gen { prompt } };
@@ -134,8 +167,8 @@ mod tests {
         let mut results = Vec::new();
         let tokens = engine.run(&pack, &[request.clone(), request], &mut |result| results.push(result)).unwrap();
         let digest = blake3::hash(b"a|b\nwhat is seven").to_hex();
-        let Outcome::Generated(generation) = &results[0].outcome else { panic!("not a generation") };
-        assert_eq!(generation.text, format!("{} seven", &digest.as_str()[..8]));
+        let Outcome::Generated(answers) = &results[0].outcome else { panic!("not a generation") };
+        assert_eq!(answers[0].text, format!("{} seven", &digest.as_str()[..8]));
         assert_eq!(results[0], results[1]);
         assert_eq!((results[0].index, results[0].fit.shots_kept, results[0].fit.tokens), (3, 2, 5));
         assert_eq!((tokens.submitted, tokens.computed, tokens.padded), (10, 10, 0));

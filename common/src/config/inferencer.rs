@@ -2,9 +2,10 @@
 
 use super::check::Check;
 use super::choice::Choices;
+use super::decoding;
 use super::source::Span;
 use super::tree::Node;
-use crate::plan::InferSpec;
+use crate::plan::{GenSpec, InferSpec};
 
 #[derive(Clone, Copy)]
 enum Name {
@@ -48,7 +49,14 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
             let stop = fields.either(check, "stopping_criteria", "stop");
             let words = stop.and_then(|(key, node)| check.texts(key, node));
             let stop = stop_strings(check, stop.map_or("stop", |(key, _)| key), words.unwrap_or_default());
-            InferSpec::Gen { max_out_len, stop }
+            let min_out_len = fields.u32(check, "min_out_len", 0);
+            let generation = decoding::read(check, &mut fields);
+            InferSpec::Gen(GenSpec {
+                max_out_len: max_out_len.or(generation.max_new_tokens),
+                min_out_len: min_out_len.or(generation.min_new_tokens),
+                stop,
+                decoding: generation.decoding,
+            })
         }
     };
     fields.finish(check);

@@ -1,76 +1,96 @@
-//! `model_kwargs`, `tokenizer_kwargs`, `generation_kwargs`: what the seeds write for transformers, where it is harmless.
+//! `model_kwargs` and `tokenizer_kwargs`: what the seeds write for transformers. Obeyed, or noted where nothing obeys it
+//! and that is no loss.
 
 use super::check::Check;
 use super::fields::Fields;
 use super::spelling;
 use super::tree::{Node, Value};
+use serde_json::{Map, Value as Json};
 
-/// A key that may stand here though nothing obeys it, and why that is no loss.
-struct Ignored {
+/// A key that may stand here, and what is done with it.
+struct Known {
     key: &'static str,
-    /// The only value for which that holds; `None` is any.
-    only: Option<Only>,
+    takes: Takes,
+    /// Why nothing obeys it and that is no loss; empty for what is obeyed.
     why: &'static str,
 }
 
-#[derive(Clone, Copy)]
-enum Only {
-    Text(&'static str),
-    Flag(bool),
+#[derive(Clone, Copy, PartialEq)]
+enum Takes {
+    Anything,
+    /// `"left"` or `"right"`.
+    Side,
+    /// A side, OpenCompass's old way, or whether to truncate at all.
+    SideOrFlag,
+    Flag,
 }
 
-const fn any(key: &'static str, why: &'static str) -> Ignored {
-    Ignored { key, only: None, why }
+const MODEL: [Known; 3] = [
+    ignored("device_map", "`device` and `run_cfg.num_gpus` decide where the model runs"),
+    ignored("torch_dtype", "`dtype` decides the number format"),
+    ignored("trust_remote_code", "no code of the model's directory is ever run"),
+];
+const TOKENIZER: [Known; 5] = [
+    Known { key: "padding_side", takes: Takes::Side, why: "sequences are not padded to each other" },
+    Known { key: "truncation", takes: Takes::SideOrFlag, why: "" },
+    Known { key: "truncation_side", takes: Takes::Side, why: "" },
+    Known { key: "use_fast", takes: Takes::Flag, why: "there is one tokenizer, which gives the fast class's tokens" },
+    Known { key: "trust_remote_code", takes: Takes::Flag, why: "no code of the model's directory is ever run" },
+];
+
+const fn ignored(key: &'static str, why: &'static str) -> Known {
+    Known { key, takes: Takes::Anything, why }
 }
 
-const MODEL: [Ignored; 3] = [
-    any("device_map", "`device` and `run_cfg.num_gpus` decide where the model runs"),
-    any("torch_dtype", "`dtype` decides the number format"),
-    any("trust_remote_code", "no code of the model's directory is ever run"),
-];
-const TOKENIZER: [Ignored; 5] = [
-    any("padding_side", "sequences are not padded to each other"),
-    any("truncation", "what is too long is always truncated, and said"),
-    Ignored {
-        key: "truncation_side",
-        only: Some(Only::Text("left")),
-        why: "what is too long is truncated on the left",
-    },
-    any("use_fast", "tokenizer.json is the fast tokenizer"),
-    any("trust_remote_code", "no code of the model's directory is ever run"),
-];
-const GENERATION: [Ignored; 1] =
-    [Ignored { key: "do_sample", only: Some(Only::Flag(false)), why: "generation is always greedy" }];
-
-/// Reads the three tables of a model: harmless keys are noted, others refused.
-pub(super) fn read(check: &mut Check, model: &mut Fields<'_>) {
+/// Reads both tables of a model; returns `tokenizer_kwargs` for the engine.
+pub(super) fn read(check: &mut Check, model: &mut Fields<'_>) -> Map<String, Json> {
     one(check, model, "model_kwargs", &MODEL);
-    one(check, model, "tokenizer_kwargs", &TOKENIZER);
-    one(check, model, "generation_kwargs", &GENERATION);
+    one(check, model, "tokenizer_kwargs", &TOKENIZER)
 }
 
-fn one(check: &mut Check, model: &mut Fields<'_>, name: &'static str, harmless: &[Ignored]) {
-    let Some(fields) = model.table(check, name, format!("`{name}`")) else { return };
+fn one(check: &mut Check, model: &mut Fields<'_>, name: &'static str, known: &[Known]) -> Map<String, Json> {
+    let mut taken = Map::new();
+    let Some(fields) = model.table(check, name, format!("`{name}`")) else { return taken };
     for entry in &fields.table.entries {
         let full = format!("{name}.{}", entry.key);
-        match harmless.iter().find(|ignored| ignored.key == entry.key) {
-            Some(ignored) if ignored.only.is_none_or(|only| holds(only, &entry.node)) => {
-                check.note(entry.key_span, format!("`{full}` is ignored"), ignored.why);
-            }
-            Some(ignored) => check.value_not_yet(&full, &entry.node, &format!("remove it: {}", ignored.why)),
-            None => {
-                let near = spelling::nearest(&entry.key, harmless.iter().map(|ignored| ignored.key));
-                let help = near.map_or_else(|| "remove it".into(), |near| format!("did you mean `{near}`?"));
-                check.not_yet(entry.key_span, &format!("`{full}`"), &help);
-            }
+        let Some(key) = known.iter().find(|known| known.key == entry.key) else {
+            let near = spelling::nearest(&entry.key, known.iter().map(|known| known.key));
+            let help = near.map_or_else(|| "remove it".into(), |near| format!("did you mean `{near}`?"));
+            check.not_yet(entry.key_span, &format!("`{full}`"), &help);
+            continue;
+        };
+        if let Some(value) = key.value(check, &full, &entry.node) {
+            taken.insert(entry.key.clone(), value);
+        }
+        if !key.why.is_empty() {
+            check.note(entry.key_span, format!("`{full}` is ignored"), key.why);
         }
     }
+    taken
 }
 
-fn holds(only: Only, node: &Node) -> bool {
-    match (only, &node.value) {
-        (Only::Text(wanted), Value::String(text)) => text == wanted,
-        (Only::Flag(wanted), Value::Boolean(flag)) => *flag == wanted,
-        _ => false,
+impl Known {
+    /// The value for the engine; `None` when it needs none, or when it is wrong, which is reported.
+    fn value(&self, check: &mut Check, full: &str, node: &Node) -> Option<Json> {
+        let side = node.text().filter(|text| ["left", "right"].contains(text));
+        match (self.takes, &node.value) {
+            (Takes::Anything, _) => None,
+            (Takes::Side | Takes::SideOrFlag, _) if side.is_some() => side.map(Into::into),
+            // What is too long is always truncated, and said.
+            (Takes::SideOrFlag, Value::Boolean(true)) => None,
+            (Takes::SideOrFlag, Value::Boolean(false)) => {
+                check.value_not_yet(full, node, "remove it: what is too long is always truncated, and said");
+                None
+            }
+            (Takes::Flag, Value::Boolean(flag)) => Some((*flag).into()),
+            (Takes::Flag, _) => {
+                check.wrong_type(full, node, "a boolean", "true");
+                None
+            }
+            (Takes::Side | Takes::SideOrFlag, _) => {
+                check.wrong_type(full, node, "\"left\" or \"right\"", "\"left\"");
+                None
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ mod abbr;
 mod check;
 mod choice;
 mod dataset;
+mod decoding;
 mod diagnostic;
 mod digest;
 mod evaluation;

@@ -3,6 +3,7 @@
 use super::abbr;
 use super::check::Check;
 use super::choice::Choices;
+use super::decoding::{self, flag};
 use super::fields::{Fields, whole};
 use super::kwargs;
 use super::model_files;
@@ -19,10 +20,15 @@ const KINDS: Choices<'_, ModelKind> = Choices {
     suffix: None,
 };
 const DTYPES: Choices<'_, Option<Dtype>> = Choices {
-    now: &[("auto", None), ("float32", Some(Dtype::Float32))],
+    now: &[
+        ("auto", None),
+        ("float32", Some(Dtype::Float32)),
+        ("bfloat16", Some(Dtype::Bfloat16)),
+        ("float16", Some(Dtype::Float16)),
+    ],
     aliases: &[],
-    later: &["bfloat16", "float16"],
-    meanwhile: "write `dtype = \"float32\"`",
+    later: &[],
+    meanwhile: "",
     suffix: None,
 };
 const DEVICES: Choices<'_, DeviceRequest> = Choices {
@@ -33,10 +39,14 @@ const DEVICES: Choices<'_, DeviceRequest> = Choices {
     suffix: None,
 };
 const PROFILES: Choices<'_, NumericProfile> = Choices {
-    now: &[("canonical", NumericProfile::Canonical)],
+    now: &[
+        ("canonical", NumericProfile::Canonical),
+        ("opencompass", NumericProfile::Opencompass),
+        ("lm-eval-hf", NumericProfile::LmEvalHf),
+    ],
     aliases: &[],
-    later: &["opencompass", "lm-eval-hf"],
-    meanwhile: "write `profile = \"canonical\"`",
+    later: &[],
+    meanwhile: "",
     suffix: None,
 };
 /// Short answers are what most data sets want; one that wants long ones says so in its inferencer.
@@ -49,7 +59,9 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let kind = fields.get("type").map_or(Some(ModelKind::Hf), |node| KINDS.pick(check, "type", node));
     let files = model_files::read(check, &mut fields, kind);
     let max_seq_len = fields.u32(check, "max_seq_len", 1);
-    let max_out_len = fields.u32(check, "max_out_len", 1).unwrap_or(MAX_OUT_LEN);
+    let max_out_len = fields.u32(check, "max_out_len", 1);
+    let min_out_len = fields.u32(check, "min_out_len", 0);
+    let chat = fields.get("chat").and_then(|node| flag(check, "chat", node)).unwrap_or(false);
     if let Some(node) = fields.get("batch_size") {
         batch_size(check, node);
     }
@@ -58,7 +70,8 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let bos = fields.get("add_bos_token").and_then(|node| bos(check, node)).unwrap_or(BosPolicy::Auto);
     let profile = fields.get("profile").and_then(|node| PROFILES.pick(check, "profile", node));
     let num_gpus = fields.table(check, "run_cfg", "`run_cfg`").map_or(0, |run| run_cfg(check, run));
-    kwargs::read(check, &mut fields);
+    let tokenizer_kwargs = kwargs::read(check, &mut fields);
+    let generation = decoding::read(check, &mut fields);
     let stop_words = stop_words(check, &mut fields);
     fields.not_yet(check, "meta_template", "write the whole prompt into the data set's templates");
     fields.not_yet(check, "pred_postprocessor", "give it to the data set's `eval_cfg`");
@@ -72,7 +85,11 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
         path: files.path,
         tokenizer_path: files.tokenizer_path,
         max_seq_len,
-        max_out_len,
+        max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
+        min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),
+        decoding: generation.decoding,
+        chat,
+        tokenizer_kwargs,
         dtype,
         device,
         bos,

@@ -2,11 +2,12 @@
 
 use super::diagnostic::Origin;
 use crate::partition::PartitionerKind;
-use crate::plan::{BosPolicy, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
+use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
 use crate::prompt::PromptConfig;
 use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -48,6 +49,14 @@ pub struct ModelConfig {
     pub device: DeviceRequest,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
+    /// Whether prompts go through the tokenizer's chat template.
+    pub chat: bool,
+    /// `tokenizer_kwargs` as written.
+    pub tokenizer_kwargs: Map<String, Value>,
+    /// Fewest tokens before the end token may come, when the data set does not say.
+    pub min_out_len: u32,
+    /// `generation_kwargs`: how tokens are chosen when the data set does not say.
+    pub decoding: Decoding,
     /// Strings that end a generation.
     pub stop_words: Vec<String>,
     /// GPUs of one replica, 0 or 1.

@@ -38,13 +38,17 @@ fn sample(index: u32, gold: Value, body: Body) -> Sample {
 }
 
 pub(crate) fn ppl(index: u32, gold: Value, labels: &[Value]) -> Sample {
-    let option =
-        |label: &Value| OptionPrompt { label: label.clone(), prompt: with_shots(&format!("answer é {label}")) };
+    let option = |label: &Value| OptionPrompt {
+        label: label.clone(),
+        prompt: with_shots(&format!("answer é {label}")),
+        answer: None,
+    };
     sample(index, gold, Body::Ppl { options: labels.iter().map(option).collect() })
 }
 
 pub(crate) fn loglikelihood(index: u32, gold: Value, answers: &[&str]) -> Sample {
     let option = |(at, answer): (usize, &&str)| OptionText {
+        context: None,
         label: at.into(),
         continuation: format!(" {answer}"),
         length: answer.chars().count() as u32,
@@ -62,7 +66,7 @@ pub(crate) fn result(index: u32, outcome: Outcome) -> SampleResult {
 }
 
 pub(crate) fn ppl_result(index: u32, scores: &[(f64, u32)]) -> SampleResult {
-    let scores = scores.iter().map(|&(nll_sum, tokens)| PplScore { nll_sum, tokens }).collect();
+    let scores = scores.iter().map(|&(nll_sum, tokens)| PplScore { nll_sum, tokens, normalizer: None }).collect();
     result(index, Outcome::Ppl(scores))
 }
 
@@ -72,7 +76,7 @@ pub(crate) fn loglikelihood_result(index: u32, sums: &[f64]) -> SampleResult {
 }
 
 pub(crate) fn generated(index: u32, text: &str) -> SampleResult {
-    result(index, Outcome::Generated(Generation { text: text.into(), tokens: 3, finish: Finish::Stop }))
+    result(index, Outcome::Generated(vec![Generation { text: text.into(), tokens: 3, finish: Finish::Stop }]))
 }
 
 pub(crate) fn failed(index: u32, reason: &str) -> SampleResult {

@@ -44,7 +44,12 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     let (prediction, tie) = match (&sample.body, &result.outcome) {
         (_, Outcome::Failed { reason }) => return Err(Unscored(reason.clone())),
         _ if sample.gold.is_null() => return Err(Unscored("the data set gives no gold answer".into())),
-        (Body::Gen { .. }, Outcome::Generated(generation)) => (Value::from(generation.text.as_str()), false),
+        (Body::Gen { .. }, Outcome::Generated(generations)) => {
+            let [generation] = generations.as_slice() else {
+                return Err(Unscored(format!("the result holds {} answers, one is wanted", generations.len())));
+            };
+            (Value::from(generation.text.as_str()), false)
+        }
         (Body::Ppl { options }, Outcome::Ppl(scores)) => {
             same_number(options.len(), scores.len())?;
             let choice = highest(scores.iter().map(|score| -score.mean())).ok_or_else(none_finite)?;

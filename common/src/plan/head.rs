@@ -9,7 +9,7 @@ use crate::prompt::ShotFormat;
 use serde::{Deserialize, Serialize};
 
 /// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.
-pub const PLAN_FORMAT: u32 = 1;
+pub const PLAN_FORMAT: u32 = 2;
 
 /// What a job computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,11 @@
 //! The plan: everything that a job's numbers depend on, written once and named by its content.
 
+mod generation;
 mod head;
 mod sample;
 mod spec;
 
+pub use generation::{ChatMode, Decoding, GenSpec};
 pub use head::{DatasetPlan, PLAN_FORMAT, PartRef, Plan, Unit};
-pub use sample::{Body, OptionPrompt, OptionText, Part, Sample};
+pub use sample::{Body, ChatTurn, OptionPrompt, OptionText, Part, Sample};
 pub use spec::{BosPolicy, Dtype, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};

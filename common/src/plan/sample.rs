@@ -39,6 +39,26 @@ pub enum Body {
     Loglikelihood { context: Prompt, options: Vec<OptionText> },
     /// One text to continue.
     Gen { prompt: Prompt },
+    /// One text and the answers whose first token may come next.
+    Clp { prompt: Prompt, choices: Vec<String> },
+    /// One text, scored whole, with what the perplexities per word and per byte divide by.
+    Rolling {
+        text: Prompt,
+        /// Pieces between runs of white space, as `len(re.split(r"\s+", text))` counts them.
+        words: u32,
+        /// UTF-8 bytes.
+        bytes: u32,
+    },
+    /// A conversation; the answers of the assistant are the data's own.
+    Chat { turns: Vec<ChatTurn> },
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatTurn {
+    /// `system`, `user` or `assistant`.
+    pub role: String,
+    pub content: String,
 }
 
 /// An option of a `ppl` question: the whole prompt that claims it.
@@ -47,6 +67,9 @@ pub struct OptionPrompt {
     /// What a prediction of this option is called; compared with the gold answer.
     pub label: Value,
     pub prompt: Prompt,
+    /// With `normalizing_str`: the end of the prompt that is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 /// An option of a `loglikelihood` question.
@@ -56,6 +79,9 @@ pub struct OptionText {
     pub label: Value,
     /// Delimiter and answer: what is appended to the context.
     pub continuation: String,
+    /// In place of the shared context, where options differ in it (Winogrande).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Prompt>,
     /// Unicode code points of the answer itself, without the delimiter: what `acc_norm` divides by.
     pub length: u32,
 }

@@ -1,5 +1,6 @@
 //! What the planner resolved and pinned: nothing here is decided again by a worker.
 
+use super::{ChatMode, Decoding, GenSpec};
 use crate::evaluator::EvaluatorKind;
 use crate::postprocess::Postprocessor;
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,12 @@ pub enum BosPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NumericProfile {
+    /// Log-softmax in fp32; `ppl` as OpenCompass at batch size 1, continuations as lm-eval.
     Canonical,
+    /// OpenCompass's `HuggingFaceBaseModel`, also where it differs: `loglikelihood` is minus its masked `get_ppl`.
+    Opencompass,
+    /// lm-eval's HF backend, also where it differs: log-softmax and sums in the model's own number format.
+    LmEvalHf,
 }
 
 /// A model as the plan pins it.
@@ -57,10 +63,43 @@ pub struct ModelPlan {
     pub dtype: Dtype,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
+    /// Whether prompts go through the tokenizer's chat template (OpenCompass's `HuggingFacewithChatTemplate`).
+    pub chat: bool,
+    /// `tokenizer_kwargs` as written: sides of truncation and padding; what is not obeyed is noted by the engine.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub tokenizer_kwargs: serde_json::Map<String, serde_json::Value>,
+    /// Fewest tokens before the end token may come, when the data set does not say.
+    pub min_out_len: u32,
+    /// How tokens are chosen when the data set does not say.
+    pub decoding: Decoding,
     /// Strings that end a generation, beside the data set's own.
     pub stop_words: Vec<String>,
     /// GPUs of one replica; 0 lets it run on the CPU.
     pub num_gpus: u32,
+}
+
+impl ModelPlan {
+    /// The model in `path`, of which nothing special is asked: fp32, greedy, 16 tokens, everything else its own.
+    pub fn new(abbr: impl Into<String>, kind: ModelKind, path: impl Into<String>) -> Self {
+        let path = path.into();
+        Self {
+            abbr: abbr.into(),
+            kind,
+            tokenizer_path: path.clone(),
+            path,
+            max_seq_len: None,
+            max_out_len: 16,
+            dtype: Dtype::Float32,
+            bos: BosPolicy::Auto,
+            profile: NumericProfile::Canonical,
+            chat: false,
+            tokenizer_kwargs: serde_json::Map::new(),
+            min_out_len: 0,
+            decoding: Decoding::default(),
+            stop_words: Vec::new(),
+            num_gpus: 0,
+        }
+    }
 }
 
 /// What to compute for each sample of a data set.
@@ -69,24 +108,45 @@ pub struct ModelPlan {
 pub enum InferSpec {
     /// OpenCompass's `PPLInferencer` at batch size 1: per option, the NLL of t2..tn summed and divided by n.
     Ppl,
+    /// `PPLInferencer` with `normalizing_str`: the mean NLL of the answer after its context, minus that after this text.
+    PplNormalized { normalizing_str: String },
+    /// `PPLOnlyInferencer`: the same score of one text, to be averaged.
+    PplOnly,
     /// lm-eval's `loglikelihood`: per option, the sum of log-probabilities of the continuation.
     Loglikelihood,
-    /// Greedy generation.
-    Gen {
-        /// Most tokens to generate; `None` takes the model's.
-        max_out_len: Option<u32>,
-        /// Strings that end a generation.
-        stop: Vec<String>,
+    /// `CLPInferencer`: log-probabilities of the choices' tokens after the prompt.
+    Clp,
+    /// lm-eval's `loglikelihood_rolling`: the log-probability of a whole text, in windows.
+    Rolling,
+    /// Generation.
+    Gen(GenSpec),
+    /// `ChatInferencer`: generation in a conversation of several turns.
+    Chat {
+        infer_mode: ChatMode,
+        #[serde(flatten)]
+        gen_spec: GenSpec,
     },
 }
 
 impl InferSpec {
-    /// The `mode` column of the table: `ppl`, `ll` or `gen`.
+    /// The `mode` column of the table: `ppl`, `ll`, `clp`, `gen`, ...
     pub fn mode(&self) -> &'static str {
         match self {
-            Self::Ppl => "ppl",
+            Self::Ppl | Self::PplNormalized { .. } => "ppl",
+            Self::PplOnly => "ppl_only",
             Self::Loglikelihood => "ll",
-            Self::Gen { .. } => "gen",
+            Self::Clp => "clp",
+            Self::Rolling => "rolling",
+            Self::Gen(_) => "gen",
+            Self::Chat { .. } => "chat",
+        }
+    }
+
+    /// What is asked of the generation, where there is one.
+    pub fn generation(&self) -> Option<&GenSpec> {
+        match self {
+            Self::Gen(spec) | Self::Chat { gen_spec: spec, .. } => Some(spec),
+            _ => None,
         }
     }
 }

@@ -50,6 +50,7 @@ impl Writer<'_> {
                 let options = map.iter().map(|(label, text)| OptionPrompt {
                     label: self.kind.typed(label),
                     prompt: Prompt(self.segments(text, row)),
+                    answer: None,
                 });
                 Ok((None, Body::Ppl { options: options.collect() }))
             }
@@ -80,7 +81,7 @@ impl Writer<'_> {
         }
         // Leading white space is the delimiter of a label map.
         let length = continuation.trim_start().chars().count() as u32;
-        Ok(OptionText { label: self.kind.typed(label), continuation, length })
+        Ok(OptionText { label: self.kind.typed(label), continuation, context: None, length })
     }
 
     fn answered(&self, context: Vec<Segment>, answers: Answers) -> Body {
@@ -91,13 +92,14 @@ impl Writer<'_> {
                 label,
                 length: continuation.chars().count().saturating_sub(delimiter.chars().count()) as u32,
                 continuation,
+                context: None,
             });
             return Body::Loglikelihood { options: options.collect(), context: Prompt(context) };
         }
         let options = texts.map(|(label, text)| {
             let mut segments = context.clone();
             segments.push(Segment::Option(text));
-            OptionPrompt { label, prompt: Prompt(segments) }
+            OptionPrompt { label, prompt: Prompt(segments), answer: None }
         });
         Body::Ppl { options: options.collect() }
     }

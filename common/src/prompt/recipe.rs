@@ -104,8 +104,11 @@ fn question<'a>(
             "{} compares answers, but `{name}` is one text: give one text per label, or `options`",
             infer.mode()
         )),
-        (InferSpec::Ppl, Template::Labels(map), None) => Ok(Question::Whole(map)),
+        (InferSpec::Ppl | InferSpec::PplNormalized { .. }, Template::Labels(map), None) => Ok(Question::Whole(map)),
         (InferSpec::Loglikelihood, Template::Labels(map), None) => endings(config, map, name, columns),
+        (infer, Template::Labels(_), None) => {
+            fail(format!("{} takes one text, but `{name}` is a label map", infer.mode()))
+        }
     }
 }
 

@@ -27,15 +27,21 @@ pub fn prediction_record(dataset: &DatasetPlan, part: &Part, sample: &Sample, re
     match &sample.body {
         Body::Ppl { options } => page.ppl(&mut record, options, &result.outcome),
         Body::Loglikelihood { context, options } => page.loglikelihood(&mut record, context, options, &result.outcome),
-        Body::Gen { prompt } => {
+        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
             record.insert("origin_prompt".into(), page.whole(prompt).into());
+        }
+        Body::Chat { turns } => {
+            let turns = turns.iter().map(|turn| json!({"role": turn.role, "content": turn.content}));
+            record.insert("origin_prompt".into(), turns.collect());
         }
     }
     let verdict = judge(sample, result, &dataset.eval);
     if let Ok(verdict) = &verdict {
         record.insert("prediction".into(), verdict.prediction.clone());
-    } else if let Outcome::Generated(generation) = &result.outcome {
-        record.insert("prediction".into(), generation.text.as_str().into());
+    } else if let Outcome::Generated(generations) = &result.outcome {
+        let texts: Vec<&str> = generations.iter().map(|generation| generation.text.as_str()).collect();
+        // OpenCompass: several answers to a prompt are a list.
+        record.insert("prediction".into(), if let [only] = texts.as_slice() { json!(only) } else { json!(texts) });
     }
     if !sample.gold.is_null() {
         record.insert("gold".into(), sample.gold.clone());
@@ -136,7 +142,7 @@ fn without_shots(prompt: &Prompt) -> String {
 mod tests {
     use super::*;
     use crate::evaluator::fixture::*;
-    use crate::plan::InferSpec;
+    use crate::plan::{GenSpec, InferSpec};
 
     fn part(sample: &Sample) -> Part {
         Part { shots: vec!["S0".into(), "S1".into()], samples: vec![sample.clone()] }
@@ -197,7 +203,7 @@ mod tests {
 
     #[test]
     fn generation() {
-        let infer = || InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+        let infer = || InferSpec::Gen(GenSpec::default());
         let sample = generate(0, json!("42"));
         assert_eq!(
             record(infer(), &sample, &generated(0, " 42")),

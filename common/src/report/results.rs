@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::evaluator::Accumulator;
     use crate::evaluator::fixture::*;
-    use crate::plan::{InferSpec, Sample};
+    use crate::plan::{GenSpec, InferSpec, Sample};
     use crate::result::SampleResult;
 
     fn document(infer: InferSpec, expected: u32, pairs: &[(Sample, SampleResult)]) -> String {
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_withheld_metric_has_a_reason() {
         let pairs = [(generate(0, json!("A")), failed(0, "poison"))];
-        let infer = InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+        let infer = InferSpec::Gen(GenSpec::default());
         let expected = concat!(
             r#"{ "withheld": "no sample was scored: 1 of 1 failed", "expected": 1, "scored": 0, "failed": 1, "ties": 0, "#,
             r#""failed_samples": { "0": "poison" } }"#

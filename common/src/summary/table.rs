@@ -82,26 +82,14 @@ pub(super) mod tests {
     use crate::evaluator::fixture::dataset;
     use crate::evaluator::{ACC_NORM, Counts, Metric};
     use crate::ids::Digest;
-    use crate::plan::{BosPolicy, Dtype, InferSpec, ModelKind, ModelPlan, NumericProfile, PLAN_FORMAT};
+    use crate::plan::{GenSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT};
 
     fn model(abbr: &str) -> ModelPlan {
-        ModelPlan {
-            abbr: abbr.into(),
-            kind: ModelKind::Echo,
-            path: String::new(),
-            tokenizer_path: String::new(),
-            max_seq_len: None,
-            max_out_len: 16,
-            dtype: Dtype::Float32,
-            bos: BosPolicy::Auto,
-            profile: NumericProfile::Canonical,
-            stop_words: Vec::new(),
-            num_gpus: 0,
-        }
+        ModelPlan::new(abbr, ModelKind::Echo, "")
     }
 
     fn plan() -> Plan {
-        let gen_infer = InferSpec::Gen { max_out_len: None, stop: Vec::new() };
+        let gen_infer = InferSpec::Gen(GenSpec::default());
         Plan {
             format: PLAN_FORMAT,
             config: Digest::of(b""),

@@ -36,6 +36,8 @@ pub struct RunFacts {
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
     pub workers: BTreeMap<String, WorkerFacts>,
+    /// What engines noticed while running, each once.
+    pub notes: Vec<String>,
     /// What engines found when loading, by position of the model.
     pub models: BTreeMap<u32, Value>,
 }
@@ -80,6 +82,12 @@ impl RunFacts {
         let Ok(report) = v1::ShardReport::decode(report) else { return };
         self.worker(worker).busy_seconds += report.seconds;
         self.tokens.add(&report.tokens.unwrap_or_default().into());
+        for note in report.notes {
+            if !self.notes.contains(&note) {
+                tracing::warn!("{note}");
+                self.notes.push(note);
+            }
+        }
         self.computed_per_submitted = self.tokens.computed as f64 / (self.tokens.submitted.max(1)) as f64;
     }
 

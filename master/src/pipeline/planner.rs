@@ -6,7 +6,9 @@ use super::folder::{FolderError, RunFolder, write_atomically};
 use super::rows::{self, Rows};
 use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
 use compass_common::ids::Digest;
-use compass_common::plan::{Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Sample};
+use compass_common::plan::{
+    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Sample,
+};
 use compass_common::prompt::{RenderedDataset, Segment, ShotFormat, render};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -83,6 +85,10 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         dtype: model.dtype.unwrap_or(Dtype::Float32),
         bos: model.bos,
         profile: model.profile,
+        chat: model.chat,
+        tokenizer_kwargs: model.tokenizer_kwargs.clone(),
+        min_out_len: model.min_out_len,
+        decoding: model.decoding.clone(),
         stop_words: model.stop_words.clone(),
         num_gpus: model.num_gpus,
     }
@@ -129,10 +135,10 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
     let config = serde_json::to_vec(&(&dataset.prompt, &dataset.infer, &dataset.retriever)).unwrap_or_default();
     let version = Digest::of(&config).to_string().chars().take(6).collect();
-    let labels = match (&dataset.infer, rendered.samples.first().map(|sample| &sample.body)) {
-        (InferSpec::Gen { .. }, _) | (_, None | Some(Body::Gen { .. })) => None,
-        (_, Some(Body::Ppl { options })) => Some(options.len() as u32),
-        (_, Some(Body::Loglikelihood { options, .. })) => Some(options.len() as u32),
+    let labels = match rendered.samples.first().map(|sample| &sample.body) {
+        Some(Body::Ppl { options }) if dataset.infer != InferSpec::PplOnly => Some(options.len() as u32),
+        Some(Body::Loglikelihood { options, .. }) => Some(options.len() as u32),
+        _ => None,
     };
     let characters = rendered.samples.iter().map(|sample| characters(sample, &rendered.shots, &rendered.format)).sum();
     Ok(DatasetPlan {
@@ -163,10 +169,12 @@ fn characters(sample: &Sample, shots: &[String], format: &ShotFormat) -> u64 {
         prompt.0.iter().map(segment).sum()
     };
     match &sample.body {
-        Body::Gen { prompt: text } => prompt(text),
+        Body::Gen { prompt: text } | Body::Clp { prompt: text, .. } | Body::Rolling { text, .. } => prompt(text),
+        Body::Chat { turns } => turns.iter().map(|turn| length(&turn.content)).sum(),
         Body::Ppl { options } => options.iter().map(|option| prompt(&option.prompt)).sum(),
         Body::Loglikelihood { context, options } => {
-            options.iter().map(|option| prompt(context) + length(&option.continuation)).sum()
+            let context = |option: &OptionText| prompt(option.context.as_ref().unwrap_or(context));
+            options.iter().map(|option| context(option) + length(&option.continuation)).sum()
         }
     }
 }

@@ -13,14 +13,17 @@ use prost::Message as _;
 use std::collections::BTreeMap;
 
 fn sample(index: u32) -> Sample {
-    let option =
-        |label: u32| OptionPrompt { label: label.into(), prompt: Prompt::question(format!("{index} {label}")) };
+    let option = |label: u32| OptionPrompt {
+        label: label.into(),
+        prompt: Prompt::question(format!("{index} {label}")),
+        answer: None,
+    };
     Sample { index, gold: 0.into(), shots: vec![], body: Body::Ppl { options: vec![option(0), option(1)] } }
 }
 
 /// Option `best` has the least perplexity.
 fn result(index: u32, best: usize) -> SampleResult {
-    let score = |at| PplScore { nll_sum: if at == best { 1.0 } else { 2.0 }, tokens: 1 };
+    let score = |at| PplScore { nll_sum: if at == best { 1.0 } else { 2.0 }, tokens: 1, normalizer: None };
     SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Ppl(vec![score(0), score(1)]) }
 }
 
@@ -40,19 +43,7 @@ fn planned() -> Planned {
         labels: Some(2),
         parts: vec![PartRef { digest, first: 0, samples: 2, bytes: bytes.len() as u64 }],
     };
-    let model = ModelPlan {
-        abbr: "m".into(),
-        kind: ModelKind::Echo,
-        path: String::new(),
-        tokenizer_path: String::new(),
-        max_seq_len: None,
-        max_out_len: 8,
-        dtype: Dtype::Float32,
-        bos: BosPolicy::Auto,
-        profile: NumericProfile::Canonical,
-        stop_words: vec![],
-        num_gpus: 0,
-    };
+    let model = ModelPlan { max_out_len: 8, ..ModelPlan::new("m", ModelKind::Echo, "") };
     let config = Digest::of(b"config");
     let plan = Plan { format: PLAN_FORMAT, config, models: vec![model], datasets: vec![dataset] };
     let head = serde_json::to_vec(&plan).unwrap();

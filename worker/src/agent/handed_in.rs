@@ -37,7 +37,7 @@ impl Agent {
             }
             SlotEvent::Ended { pack, end } => {
                 if let Some(busy) = state.busy.take_if(|busy| busy.pack == pack) {
-                    if !matches!(end, PackEnd::Done(_)) {
+                    if !matches!(end, PackEnd::Done { .. }) {
                         state.resident = None;
                     }
                     if !busy.stale {
@@ -51,13 +51,12 @@ impl Agent {
     fn pack_ended(&mut self, busy: Busy, end: PackEnd) {
         let grant = busy.grant;
         let seconds = self.clock.now_ms().saturating_sub(busy.since_ms) as f64 / 1000.0;
-        let tokens = if let PackEnd::Done(tokens) = &end { *tokens } else { Default::default() };
         let Some(held) = self.grants.get_mut(grant) else { return };
         if let Some(shard) = &mut held.shard {
-            shard.pack_ended(&tokens, seconds);
+            shard.pack_ended(&end, seconds);
         }
         match end {
-            PackEnd::Done(_) => self.retry_alone(&busy, "the engine gave no result for this sample, twice".into()),
+            PackEnd::Done { .. } => self.retry_alone(&busy, "the engine gave no result for this sample, twice".into()),
             PackEnd::Broken { message } => {
                 self.retry_alone(&busy, format!("the engine died on this sample twice: {message}"));
             }

@@ -1,6 +1,7 @@
 //! What the worker makes of its own results of one grant: counts, token counters, seconds, and the evaluator's state.
 
 use super::grants::GrantKey;
+use crate::engine_link::PackEnd;
 use compass_common::engine::TokenCounters;
 use compass_common::evaluator::Accumulator;
 use compass_common::ids::UnitId;
@@ -15,12 +16,13 @@ pub(super) struct Shard {
     evaluator: Accumulator,
     tokens: TokenCounters,
     seconds: f64,
+    notes: Vec<String>,
 }
 
 impl Shard {
     /// An empty shard of a data set that is evaluated as `eval` says.
     pub(super) fn new(eval: &EvalSpec) -> Self {
-        Self { evaluator: Accumulator::new(eval), tokens: TokenCounters::default(), seconds: 0.0 }
+        Self { evaluator: Accumulator::new(eval), tokens: TokenCounters::default(), seconds: 0.0, notes: Vec::new() }
     }
 
     /// One result of a sample of `part`, which holds its gold answer. A result that makes no sense is not counted, so
@@ -35,10 +37,13 @@ impl Shard {
         }
     }
 
-    /// A pack took so long. Tokens are known only of packs that ended well.
-    pub(super) fn pack_ended(&mut self, tokens: &TokenCounters, seconds: f64) {
-        self.tokens.add(tokens);
+    /// A pack took so long. Tokens and notes are known only of packs that ended well.
+    pub(super) fn pack_ended(&mut self, end: &PackEnd, seconds: f64) {
         self.seconds += seconds;
+        if let PackEnd::Done { tokens, notes } = end {
+            self.tokens.add(tokens);
+            self.notes.extend(notes.iter().filter(|note| !self.notes.contains(note)).cloned().collect::<Vec<_>>());
+        }
     }
 
     /// The report after the last sample.
@@ -56,6 +61,7 @@ impl Shard {
             // A state that cannot be written shows as a disagreement; it is a struct of numbers and always can.
             evaluator: serde_json::to_vec(&self.evaluator).unwrap_or_default(),
             epoch: grant.epoch.0,
+            notes: self.notes.clone(),
         }
     }
 }

@@ -88,13 +88,13 @@ impl Child {
     fn run_pack(&mut self, pack: &v1::Pack) -> io::Result<()> {
         self.say(Say::PackStarted(v1::PackStarted { id: pack.id }))?;
         match self.compute(pack)? {
-            Ok(tokens) => self.say(Say::PackDone(v1::PackDone { id: pack.id, tokens: Some(tokens) })),
+            Ok((tokens, notes)) => self.say(Say::PackDone(v1::PackDone { id: pack.id, tokens: Some(tokens), notes })),
             Err(message) => self.say(Say::PackFailed(v1::PackFailed { id: pack.id, message })),
         }
     }
 
     /// The inner error is the pack's, the outer one the link's.
-    fn compute(&mut self, pack: &v1::Pack) -> io::Result<Result<v1::TokenCounters, String>> {
+    fn compute(&mut self, pack: &v1::Pack) -> io::Result<Result<(v1::TokenCounters, Vec<String>), String>> {
         let Some(engine) = &mut self.engine else { return Ok(Err("no model is loaded".into())) };
         let spec: PackSpec = match serde_json::from_slice(&pack.spec) {
             Ok(spec) => spec,
@@ -121,7 +121,7 @@ impl Child {
         });
         match (broken, run) {
             (Some(error), _) => Err(error),
-            (None, Ok(tokens)) => Ok(Ok(tokens.into())),
+            (None, Ok(tokens)) => Ok(Ok((tokens.into(), engine.take_notes()))),
             (None, Err(fault)) => Ok(Err(fault.to_string())),
         }
     }

@@ -48,7 +48,7 @@ pub enum SlotEvent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackEnd {
     /// Every sample has its result.
-    Done(TokenCounters),
+    Done { tokens: TokenCounters, notes: Vec<String> },
     /// The model cannot be loaded by anyone.
     LoadFailed { message: String },
     /// Children kept dying before they began the pack: its samples are not to blame.

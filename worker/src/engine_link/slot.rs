@@ -146,7 +146,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 }
                 Some(Heard::PackDone(done)) => {
                     self.child = Some(child);
-                    return Some(PackEnd::Done(done.tokens.unwrap_or_default().into()));
+                    return Some(PackEnd::Done { tokens: done.tokens.unwrap_or_default().into(), notes: done.notes });
                 }
                 Some(Heard::PackFailed(failed)) => {
                     tracing::warn!(slot = self.slot, message = failed.message, "pack failed; restarting the engine");

@@ -2,7 +2,7 @@
 
 use super::fixture::{DATASET, Fixture, MODEL};
 use crate::config::{DeviceRequest, ExtraColumn};
-use crate::plan::{BosPolicy, Dtype, InferSpec, ModelKind};
+use crate::plan::{BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{Options, Template};
 use crate::range::RangeSpec;
@@ -36,7 +36,7 @@ fn defaults() {
     let dataset = &config.datasets[0];
     assert_eq!((&dataset.test_range, &dataset.train_range), (&RangeSpec::All, &RangeSpec::All));
     assert_eq!(dataset.retriever, RetrieverKind::Zero);
-    assert_eq!(dataset.infer, InferSpec::Gen { max_out_len: None, stop: vec![] });
+    assert_eq!(dataset.infer, InferSpec::Gen(GenSpec { max_out_len: None, stop: vec![], ..GenSpec::default() }));
     assert_eq!(dataset.test.origin.line, 8);
     assert_eq!(
         (config.infer.runner.retry, config.infer.runner.max_workers_per_gpu, config.infer.runner.max_gpus),
@@ -66,7 +66,7 @@ fn kwargs_of_the_seeds_are_noted() {
     let text = format!(
         "{MODEL}model_kwargs = {{ device_map = \"auto\", trust_remote_code = true }}
 tokenizer_kwargs = {{ padding_side = \"left\", truncation = \"left\", truncation_side = \"left\", use_fast = false }}
-generation_kwargs = {{ do_sample = false }}\n{DATASET}[infer.runner]\ntask = {{ type = \"OpenICLInferTask\" }}\n"
+{DATASET}[infer.runner]\ntask = {{ type = \"OpenICLInferTask\" }}\n"
     );
     let notes = Fixture::new().notes(&text);
     assert_eq!(
@@ -75,13 +75,53 @@ generation_kwargs = {{ do_sample = false }}\n{DATASET}[infer.runner]\ntask = {{ 
             "eval.toml:5:18: `model_kwargs.device_map` is ignored",
             "eval.toml:5:39: `model_kwargs.trust_remote_code` is ignored",
             "eval.toml:6:22: `tokenizer_kwargs.padding_side` is ignored",
-            "eval.toml:6:45: `tokenizer_kwargs.truncation` is ignored",
-            "eval.toml:6:66: `tokenizer_kwargs.truncation_side` is ignored",
             "eval.toml:6:92: `tokenizer_kwargs.use_fast` is ignored",
-            "eval.toml:7:23: `generation_kwargs.do_sample` is ignored",
-            "eval.toml:15:17: task `OpenICLInferTask` is ignored",
+            "eval.toml:14:17: task `OpenICLInferTask` is ignored",
         ]
     );
+}
+
+#[test]
+fn how_a_model_computes_and_generates() {
+    let text = format!(
+        "{MODEL}dtype = \"bfloat16\"\nprofile = \"lm-eval-hf\"\nchat = true\nmin_out_len = 2
+tokenizer_kwargs = {{ truncation = \"right\", padding_side = \"left\" }}
+generation_kwargs = {{ do_sample = true, temperature = 0.7, top_k = 5, top_p = 0.9, repetition_penalty = 1.1, \
+         num_return_sequences = 2, seed = 7, eos_token_id = [1, 2], max_new_tokens = 9 }}\n{DATASET}"
+    );
+    let config = Fixture::new().good(&text);
+    let model = &config.models[0];
+    assert_eq!((model.dtype, model.profile, model.chat), (Some(Dtype::Bfloat16), NumericProfile::LmEvalHf, true));
+    assert_eq!((model.max_out_len, model.min_out_len), (9, 2));
+    let kwargs = serde_json::Value::from(model.tokenizer_kwargs.clone());
+    assert_eq!(kwargs, serde_json::json!({"truncation": "right", "padding_side": "left"}));
+    let decoding = Decoding {
+        do_sample: Some(true),
+        temperature: Some(0.7),
+        top_k: Some(5),
+        top_p: Some(0.9),
+        repetition_penalty: Some(1.1),
+        num_return_sequences: Some(2),
+        seed: Some(7),
+        stop_ids: vec![1, 2],
+    };
+    assert_eq!(model.decoding, decoding);
+}
+
+#[test]
+fn settings_that_cannot_be() {
+    for (line, said) in [
+        ("generation_kwargs = { top_p = 1.5 }", "write a number above 0 and at most 1"),
+        ("generation_kwargs = { temperature = 0 }", "write a number above 0"),
+        ("generation_kwargs = { temperature = \"hot\" }", "takes a number"),
+        ("generation_kwargs = { num_return_sequences = 4 }", "nothing is drawn"),
+        ("generation_kwargs = { temprature = 0.5 }", "did you mean `temperature`?"),
+        ("tokenizer_kwargs = { truncation_side = \"up\" }", "takes \"left\" or \"right\""),
+        ("chat = \"yes\"", "takes a boolean"),
+    ] {
+        let shown = Fixture::new().bad(&format!("{MODEL}{line}\n{DATASET}"));
+        assert!(shown.contains(said) && shown.contains("eval.toml:5:"), "{line}: {shown}");
+    }
 }
 
 #[test]
@@ -123,7 +163,7 @@ fn inferencers_and_templates() {
     let spec =
         infer("inferencer = { type = \"gen\", max_out_len = 9, stopping_criteria = [\"\\n\"] }, ice_template = \"x\"")
             .infer;
-    assert_eq!(spec, InferSpec::Gen { max_out_len: Some(9), stop: vec!["\n".into()] });
+    assert_eq!(spec, InferSpec::Gen(GenSpec { max_out_len: Some(9), stop: vec!["\n".into()], ..GenSpec::default() }));
     assert_eq!(
         infer("inferencer = { type = \"GenInferencer\", stop = [\"Q\"] }, prompt_template = \"x\"").infer.mode(),
         "gen"

@@ -2,9 +2,7 @@
 
 use super::text::DataFile;
 use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
-use compass_common::plan::{
-    Body, BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt, Sample,
-};
+use compass_common::plan::{Body, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, Sample};
 use compass_common::prompt::{Prompt, Segment, ShotFormat};
 use compass_common::result::{Outcome, PplScore, SampleResult};
 use compass_engine::DeviceChoice;
@@ -35,9 +33,7 @@ pub(crate) fn score(model: &Path, files: &[DataFile], threads: u32) -> Result<Ve
     let generate = InferSpec::Gen(GenSpec { max_out_len: Some(8), stop: vec!["\n".into()], ..GenSpec::default() });
     let sum = |row: &Value| Body::Gen { prompt: Prompt::question(text(row, "question")) };
     let right = |row: &Value, result: &SampleResult| match &result.outcome {
-        Outcome::Generated(generations) => {
-            generations.iter().any(|generation| generation.text.trim() == text(row, "answer"))
-        }
+        Outcome::Generated(generations) => generations.iter().all(|one| one.text.trim() == text(row, "answer")),
         _ => false,
     };
     let sums = percent("sums_gen", engine.as_mut(), &generate, sums, (&[], &sum), &right)?;
@@ -59,23 +55,7 @@ pub(crate) fn score(model: &Path, files: &[DataFile], threads: u32) -> Result<Ve
 
 fn plan(model: &Path) -> ModelPlan {
     let path = model.display().to_string();
-    ModelPlan {
-        abbr: "demo".into(),
-        kind: ModelKind::Hf,
-        tokenizer_path: path.clone(),
-        path,
-        max_seq_len: None,
-        max_out_len: 8,
-        dtype: Dtype::Float32,
-        bos: BosPolicy::Auto,
-        profile: NumericProfile::Canonical,
-        chat: false,
-        tokenizer_kwargs: serde_json::Map::new(),
-        min_out_len: 0,
-        decoding: Decoding::default(),
-        stop_words: Vec::new(),
-        num_gpus: 0,
-    }
+    ModelPlan { max_out_len: 8, ..ModelPlan::new("demo", ModelKind::Hf, path) }
 }
 
 fn text<'a>(row: &'a Value, key: &str) -> &'a str {

@@ -3,8 +3,7 @@
 use compass_common::evaluator::EvaluatorKind;
 use compass_common::ids::Digest;
 use compass_common::plan::{
-    Body, BosPolicy, DatasetPlan, Dtype, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile, PLAN_FORMAT, Part,
-    PartRef, Plan, Sample,
+    Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Sample,
 };
 use compass_common::prompt::{Prompt, ShotFormat};
 use std::collections::BTreeMap;
@@ -45,23 +44,11 @@ impl TestPlan {
         let plan = Plan {
             format: PLAN_FORMAT,
             config: Digest::of(b"a configuration"),
-            models: vec![ModelPlan {
-                abbr: "echo".into(),
-                kind: ModelKind::Echo,
-                path: String::new(),
-                tokenizer_path: String::new(),
-                max_seq_len: Some(512),
-                max_out_len: 16,
-                dtype: Dtype::Float32,
-                bos: BosPolicy::Auto,
-                profile: NumericProfile::Canonical,
-                stop_words: Vec::new(),
-                num_gpus: 0,
-            }],
+            models: vec![ModelPlan { max_seq_len: Some(512), ..ModelPlan::new("echo", ModelKind::Echo, "") }],
             datasets: vec![DatasetPlan {
                 abbr: "questions".into(),
                 version: "000000".into(),
-                infer: InferSpec::Gen { max_out_len: None, stop: Vec::new() },
+                infer: InferSpec::Gen(GenSpec::default()),
                 shot_format: ShotFormat::default(),
                 eval: EvalSpec {
                     evaluator: EvaluatorKind::Acc,

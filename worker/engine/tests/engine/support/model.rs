@@ -2,8 +2,7 @@
 
 use compass_common::engine::{Engine, PackSpec, Request, TokenCounters};
 use compass_common::plan::{
-    Body, BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile, OptionPrompt,
-    OptionText, Sample,
+    Body, BosPolicy, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
 };
 use compass_common::prompt::{Prompt, ShotFormat};
 use compass_common::result::{Generation, Outcome, SampleResult};
@@ -13,23 +12,7 @@ use std::path::Path;
 /// A plan for the model in `directory`, in fp32.
 pub(crate) fn plan(directory: &Path, bos: BosPolicy, max_seq_len: Option<u32>) -> ModelPlan {
     let path = directory.to_str().unwrap().to_owned();
-    ModelPlan {
-        abbr: "under-test".into(),
-        kind: ModelKind::Hf,
-        tokenizer_path: path.clone(),
-        path,
-        max_seq_len,
-        max_out_len: 16,
-        dtype: Dtype::Float32,
-        bos,
-        profile: NumericProfile::Canonical,
-        chat: false,
-        tokenizer_kwargs: serde_json::Map::new(),
-        min_out_len: 0,
-        decoding: Decoding::default(),
-        stop_words: Vec::new(),
-        num_gpus: 0,
-    }
+    ModelPlan { max_seq_len, bos, ..ModelPlan::new("under-test", ModelKind::Hf, path) }
 }
 
 /// Generation of at most `max_out_len` tokens.

@@ -1,0 +1,97 @@
+//! How tokens are chosen when text is generated.
+
+use serde::{Deserialize, Serialize};
+
+/// What a data set asks of a generation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GenSpec {
+    /// Most tokens to generate; `None` takes the model's.
+    pub max_out_len: Option<u32>,
+    /// Fewest tokens before the end token may come; `None` takes the model's.
+    pub min_out_len: Option<u32>,
+    /// Strings that end a generation, beside the model's own.
+    pub stop: Vec<String>,
+    /// How tokens are chosen; what is `None` here is the model's.
+    pub decoding: Decoding,
+}
+
+/// The settings of transformers' `generation_kwargs` that are served. Nothing set means greedy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Decoding {
+    /// Whether tokens are drawn; `None` is no, as transformers has it: a temperature alone draws nothing.
+    pub do_sample: Option<bool>,
+    /// Divides the logits before the softmax; above 0.
+    pub temperature: Option<f64>,
+    /// Only the k most probable tokens can be drawn; 0 lets all.
+    pub top_k: Option<u32>,
+    /// Only the smallest set of most probable tokens whose probabilities reach this share can be drawn; in (0, 1].
+    pub top_p: Option<f64>,
+    /// Divides positive and multiplies negative logits of tokens that occurred (Keskar et al. 2019); above 0.
+    pub repetition_penalty: Option<f64>,
+    /// Answers to each prompt; 1 unless told.
+    pub num_return_sequences: Option<u32>,
+    /// From which every draw is derived, together with the sample and the sequence; 0 unless told.
+    pub seed: Option<u64>,
+    /// Token ids that end a generation, beside the model's own.
+    pub stop_ids: Vec<u32>,
+}
+
+impl Decoding {
+    /// These settings where they are set, `model`'s elsewhere. Stop ids add up.
+    #[must_use]
+    pub fn over(&self, model: &Self) -> Self {
+        let mut stop_ids = model.stop_ids.clone();
+        stop_ids.extend(self.stop_ids.iter().filter(|id| !model.stop_ids.contains(id)));
+        Self {
+            do_sample: self.do_sample.or(model.do_sample),
+            temperature: self.temperature.or(model.temperature),
+            top_k: self.top_k.or(model.top_k),
+            top_p: self.top_p.or(model.top_p),
+            repetition_penalty: self.repetition_penalty.or(model.repetition_penalty),
+            num_return_sequences: self.num_return_sequences.or(model.num_return_sequences),
+            seed: self.seed.or(model.seed),
+            stop_ids,
+        }
+    }
+
+    /// Whether tokens are drawn.
+    pub fn samples(&self) -> bool {
+        self.do_sample.unwrap_or(false)
+    }
+
+    /// Answers to each prompt.
+    pub fn sequences(&self) -> u32 {
+        self.num_return_sequences.unwrap_or(1).max(1)
+    }
+}
+
+/// Which answers of the assistant a conversation asks for: OpenCompass's `infer_mode`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChatMode {
+    /// Only the last one; the earlier ones stand in the conversation.
+    #[default]
+    Last,
+    /// Every one; what the model said is what it is shown in later turns.
+    Every,
+    /// Every one; the data's own answers are what it is shown in later turns.
+    EveryWithGt,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_set_overrides_its_model() {
+        let model = Decoding { temperature: Some(0.7), top_k: Some(5), stop_ids: vec![2, 3], ..Decoding::default() };
+        let dataset =
+            Decoding { temperature: Some(1.0), do_sample: Some(true), stop_ids: vec![3, 4], ..Decoding::default() };
+        let both = dataset.over(&model);
+        assert_eq!((both.temperature, both.top_k, both.samples()), (Some(1.0), Some(5), true));
+        assert_eq!((both.sequences(), both.stop_ids), (1, vec![2, 3, 4]));
+        assert!(!model.samples(), "a temperature alone draws nothing");
+    }
+}
