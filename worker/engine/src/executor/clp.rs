@@ -29,7 +29,7 @@ pub(super) fn run(
         ids.push(runner.texts.prefix("the prompt is empty")?);
     }
     let fit = report(kept, ids.len(), limit);
-    runner.texts.truncate(&mut ids, limit);
+    runner.texts.truncate(&mut ids, limit, true);
     let tokens = choices.iter().map(|choice| token_of(runner, choice));
     let tokens: Vec<i64> = tokens.collect::<Result<_, _>>()?;
     count(ids.len(), runner.counters);

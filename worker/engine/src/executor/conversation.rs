@@ -36,7 +36,7 @@ pub(super) fn run(
             Some(chat) => runner.texts.encode_plain(&chat.text(&messages(history))?)?,
             None => encode(runner, &joined(history))?,
         };
-        let (fit, mut answer) = from_ids(runner, ids, 0, &one, request.sample.index, which as u32)?;
+        let (fit, mut answer) = from_ids(runner, (ids, chat.is_none()), 0, &one, request.sample.index, which as u32)?;
         if fit.tokens.max(fit.truncated_from) > longest.tokens.max(longest.truncated_from) {
             longest = fit;
         }

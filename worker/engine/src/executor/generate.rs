@@ -30,7 +30,7 @@ pub(super) fn run(
         let length = ids.len();
         Ok((ids, length))
     })?;
-    let (fit, generations) = from_ids(runner, ids, kept, settings, request.sample.index, 0)?;
+    let (fit, generations) = from_ids(runner, (ids, chat.is_none()), kept, settings, request.sample.index, 0)?;
     Ok((fit, Outcome::Generated(generations)))
 }
 
@@ -47,10 +47,11 @@ pub(super) fn encode(runner: &Runner<'_>, text: &str) -> Result<Vec<u32>, RunErr
     }
 }
 
-/// Continues a prompt with `kept` shots that is cut to the limit; what is generated may go beyond, as with transformers.
+/// Continues a prompt with `kept` shots, encoded with special tokens around it (`framed`) or not. It is cut to the limit;
+/// what is generated may go beyond, as with transformers.
 pub(super) fn from_ids(
     runner: &mut Runner<'_>,
-    mut ids: Vec<u32>,
+    (mut ids, framed): (Vec<u32>, bool),
     kept: usize,
     settings: &Settings,
     sample: u32,
@@ -60,6 +61,8 @@ pub(super) fn from_ids(
         ids.push(runner.texts.prefix("the prompt is empty")?);
     }
     let fit = report(kept, ids.len(), settings.limit);
-    runner.texts.truncate(&mut ids, settings.limit);
+    // lm-eval takes the last tokens as they are.
+    let framed = framed && runner.profile != NumericProfile::LmEvalHf;
+    runner.texts.truncate(&mut ids, settings.limit, framed);
     Ok((fit, answers(runner, &ids, settings, sample, first)?))
 }

@@ -77,7 +77,7 @@ fn masked_score(
 ) -> Result<LoglikelihoodScore, RunError> {
     let Encoded { mut ids, continuation } = encoded;
     let limit = runner.texts.limit;
-    runner.texts.truncate(&mut ids, limit);
+    runner.texts.truncate(&mut ids, limit, true);
     let scored = masked(runner, &ids, continuation, &format!("option {}: the text", option.label))?;
     Ok(LoglikelihoodScore {
         sum: -(scored.nll_sum / f64::from(scored.tokens)),

@@ -132,7 +132,9 @@ impl PlainExecutor {
         };
         let (runner, chat) = (&mut runner, self.chat.as_ref());
         match (&pack.infer, &request.sample.body, &settings) {
-            (InferSpec::Ppl, Body::Ppl { options }, _) => ppl::run(runner, pack, request, options, None),
+            (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }, _) => {
+                ppl::run(runner, pack, request, options, None)
+            }
             (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }, _) => {
                 ppl::run(runner, pack, request, options, Some(normalizing_str))
             }

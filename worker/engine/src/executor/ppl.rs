@@ -108,10 +108,11 @@ fn normalizer(runner: &mut Runner<'_>, text: &str, answer: &str, label: &Value) 
 /// it was and then masks the beginning of the answer too.
 fn truncated(runner: &mut Runner<'_>, mut ids: Vec<u32>, mask: usize, what: &str) -> Result<(f64, u32), RunError> {
     let (length, limit) = (ids.len(), runner.texts.limit);
-    runner.texts.truncate(&mut ids, limit);
+    runner.texts.truncate(&mut ids, limit, true);
     let cut = length - ids.len();
     let moves = runner.texts.truncation_side == Side::Left && runner.profile != NumericProfile::Opencompass;
-    let mask = if moves { mask.saturating_sub(cut) } else { mask };
+    let (before, _) = runner.texts.tokenizer.frame();
+    let mask = if moves { mask.saturating_sub(cut).max(before.min(mask)) } else { mask };
     let scored = masked(runner, &ids, mask, what)?;
     Ok((scored.nll_sum, scored.tokens))
 }

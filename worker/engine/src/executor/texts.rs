@@ -37,9 +37,21 @@ impl Texts<'_> {
         Ok(self.tokenizer.prefix().map(|(id, _)| id).ok_or_else(none)?)
     }
 
-    /// Takes tokens away at the configured side until `limit` are left.
-    pub(super) fn truncate(&self, ids: &mut Vec<u32>, limit: usize) {
-        truncate(ids, limit, self.truncation_side);
+    /// Takes tokens away at the configured side until `limit` are left. The special tokens around a text that was
+    /// encoded with them (`framed`) stay, as with transformers' tokenizers: a truncated prompt still begins with BOS.
+    pub(super) fn truncate(&self, ids: &mut Vec<u32>, limit: usize, framed: bool) {
+        if ids.len() <= limit {
+            return;
+        }
+        let (before, after) = if framed { self.tokenizer.frame() } else { (0, 0) };
+        if before + after >= limit {
+            truncate(ids, limit, self.truncation_side);
+            return;
+        }
+        let end = ids.split_off(ids.len() - after);
+        let mut text = ids.split_off(before);
+        truncate(&mut text, limit - before - after, self.truncation_side);
+        ids.extend(text.into_iter().chain(end));
     }
 
     /// A tokenizer may know more tokens than the model has rows.

@@ -21,6 +21,8 @@ pub struct TextTokenizer {
     /// tokenizer_config.json's padding token by id and text.
     pad: Option<(u32, String)>,
     settings: TokenizerSettings,
+    /// Special tokens that [`TextTokenizer::encode`] adds before and after a text.
+    frame: (usize, usize),
 }
 
 /// Text on which characters per token are measured: prose, a question, digits, code and Chinese, in plain proportions.
@@ -49,7 +51,20 @@ impl TextTokenizer {
         let asked = settings.add_bos_token.or(habit.filter(|_| bos.is_some()));
         let rule =
             bos_rule(policy, adds, asked, bos.as_ref().map(|(id, _)| *id)).map_err(|what| file_fault(&path, what))?;
-        Ok(Self { tokenizer, rule, bos, eos, pad, settings })
+        let mut this = Self { tokenizer, rule, bos, eos, pad, settings, frame: (0, 0) };
+        this.frame = this.measure_frame().map_err(|what| file_fault(&path, what))?;
+        Ok(this)
+    }
+
+    fn measure_frame(&self) -> Result<(usize, usize), String> {
+        let (whole, plain) = (self.encode("a")?, self.encode_plain("a")?);
+        let before = (0..=whole.len()).find(|&at| whole[at..].starts_with(&plain)).unwrap_or(0);
+        Ok((before, whole.len().saturating_sub(before + plain.len())))
+    }
+
+    /// How many special tokens [`TextTokenizer::encode`] adds before and after a text.
+    pub fn frame(&self) -> (usize, usize) {
+        self.frame
     }
 
     /// Ids of a text with the special tokens that the rule adds.

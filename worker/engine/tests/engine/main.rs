@@ -7,4 +7,7 @@ mod neighbours;
 mod oracle;
 mod peers;
 mod rules;
+mod same_as_lm_eval;
+mod same_as_opencompass;
+mod same_as_transformers;
 mod support;

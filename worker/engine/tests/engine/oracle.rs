@@ -2,6 +2,7 @@
 
 use crate::support::{
     gen_spec, generated, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
+    text, texts,
 };
 use compass_common::engine::Engine;
 use compass_common::plan::{BosPolicy, InferSpec, Sample};
@@ -9,14 +10,6 @@ use compass_common::result::{Finish, Outcome};
 use compass_engine::DeviceChoice;
 use serde_json::Value;
 use std::path::Path;
-
-fn text<'a>(row: &'a Value, key: &str) -> &'a str {
-    row[key].as_str().unwrap()
-}
-
-fn texts<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
-    row[key].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
-}
 
 fn engine(directory: &Path) -> Box<dyn Engine> {
     compass_engine::load(&plan(directory, BosPolicy::Always, None), &DeviceChoice::Cpu, 1).unwrap()

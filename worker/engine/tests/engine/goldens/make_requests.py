@@ -14,13 +14,24 @@ import types
 from pathlib import Path
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
-# OpenCompass imports every model class that it knows of when its package is imported; only two files are wanted.
+# OpenCompass imports every class that it knows of when a package of it is imported; only three files are wanted.
 sys.modules.setdefault("importlib_metadata", importlib.metadata)
 import opencompass  # noqa: E402
 
-models = types.ModuleType("opencompass.models")
-models.__path__ = [str(Path(opencompass.__file__).parent / "models")]
-sys.modules["opencompass.models"] = models
+
+def without_init(name, **contents):
+    """Puts a package in place whose own __init__ is not run."""
+    module = types.ModuleType("opencompass." + name)
+    module.__path__ = [str(Path(opencompass.__file__).parent / name.replace(".", "/"))]
+    vars(module).update(contents)
+    sys.modules[module.__name__] = module
+
+
+without_init("models", BaseModel=object)
+without_init("openicl")
+without_init("openicl.icl_inferencer")
+without_init("openicl.icl_prompt_template", PromptTemplate=object)
+without_init("openicl.icl_retriever", BaseRetriever=object)
 
 import torch  # noqa: E402
 from lm_eval.api.instance import Instance  # noqa: E402
@@ -29,6 +40,9 @@ from opencompass.models.huggingface_above_v4_33 import (  # noqa: E402
     HuggingFaceBaseModel,
     HuggingFacewithChatTemplate,
 )
+from opencompass.models.huggingface import HuggingFaceCausalLM  # noqa: E402
+from opencompass.openicl.icl_inferencer.icl_clp_inferencer import CLPInferencer  # noqa: E402
+from transformers import AutoModelForCausalLM  # noqa: E402
 
 torch.set_num_threads(1)
 HERE = Path(__file__).parent
@@ -50,9 +64,20 @@ CHAT_TEMPLATE = (
 )
 
 
-def opencompass_base(document):
-    model = HuggingFaceBaseModel(str(MODEL), model_kwargs={"torch_dtype": "float32", "device_map": "cpu"}, max_seq_len=512)
-    short = HuggingFaceBaseModel(str(MODEL), model_kwargs={"torch_dtype": "float32", "device_map": "cpu"}, max_seq_len=12)
+def copy_model(directory, **settings):
+    """The demo's model with more in its tokenizer_config.json."""
+    shutil.copytree(MODEL, directory, dirs_exist_ok=True)
+    path = Path(directory, "tokenizer_config.json")
+    # OpenCompass hands whatever the tokenizer returns to the model, and a Llama takes no `token_type_ids`.
+    names = ["input_ids", "attention_mask"]
+    path.write_text(json.dumps({**json.loads(path.read_text()), "model_input_names": names, **settings}))
+    return directory
+
+
+def opencompass_base(document, directory):
+    copy_model(directory)
+    model = HuggingFaceBaseModel(directory, model_kwargs={"torch_dtype": "float32", "device_map": "cpu"}, max_seq_len=512)
+    short = HuggingFaceBaseModel(directory, model_kwargs={"torch_dtype": "float32", "device_map": "cpu"}, max_seq_len=12)
     one = lambda model, text, mask=None: float(model.get_ppl([text], None if mask is None else [mask])[0])
     document["ppl"] = [{"text": text, "ppl": one(model, text), "short": one(short, text)} for text in TEXTS]
     document["normalized"] = []
@@ -76,16 +101,43 @@ def opencompass_base(document):
         {"prompt": prompt, "text": short.generate([prompt], 16)[0]} for prompt in TEXTS[:2] + ["x" * 40]]
 
 
-def opencompass_chat(document):
-    with tempfile.TemporaryDirectory() as directory:
-        shutil.copytree(MODEL, directory, dirs_exist_ok=True)
-        path = Path(directory, "tokenizer_config.json")
-        path.write_text(json.dumps({**json.loads(path.read_text()), "chat_template": CHAT_TEMPLATE}))
-        model = HuggingFacewithChatTemplate(directory, model_kwargs={"torch_dtype": "float32", "device_map": "cpu"},
-                                            max_seq_len=512)
-        document["chat_template"] = CHAT_TEMPLATE
-        document["chat"] = [{"prompt": prompt, "stop": stop, "text": model.generate([prompt], 24, stopping_criteria=stop)[0]}
-                            for prompt in CONTEXTS for stop in ([], [" ", "\n"], ["."])]
+def opencompass_chat(document, directory):
+    copy_model(directory, chat_template=CHAT_TEMPLATE)
+    model = HuggingFacewithChatTemplate(directory, model_kwargs={"torch_dtype": "float32", "device_map": "cpu"},
+                                        max_seq_len=512)
+    document["chat_template"] = CHAT_TEMPLATE
+    document["chat"] = [{"prompt": prompt, "stop": stop, "text": model.generate([prompt], 24, stopping_criteria=stop)[0]}
+                        for prompt in CONTEXTS for stop in ([], [" ", "\n"], ["."])]
+
+
+def opencompass_clp(document):
+    model = HuggingFaceCausalLM(str(MODEL), model_kwargs={"torch_dtype": "torch.float", "device_map": "cpu"}, max_seq_len=512)
+    document["clp"] = []
+    for prompt in CONTEXTS:
+        choices = ["A", "B", "7", "T", "x"]
+        ids = [model.tokenizer.encode(choice, add_special_tokens=False)[0] for choice in choices]
+        shares = CLPInferencer._get_cond_prob(types.SimpleNamespace(model=model), [prompt], [-1], ids)[0]
+        document["clp"].append({"prompt": prompt, "choices": choices, "prediction": shares})
+
+
+def generate_on_random_models(document):
+    """Greedy answers of the families' tiny random models, token for token."""
+    generator = torch.Generator().manual_seed(5)
+    document["generate"] = []
+    for family in ["llama", "gpt2", "qwen3", "gemma2", "mistral", "opt", "phi3-longrope", "llama-dynamic"]:
+        path = HERE.parents[1] / "goldens" / family
+        # Only eager attention has Gemma 2's cap.
+        attention = "eager" if family == "gemma2" else "sdpa"
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=attention).eval()
+        room = min(40, model.config.max_position_embeddings - 14)
+        for length in (1, 5, 14):
+            prompt = torch.randint(3, model.config.vocab_size, (1, length), generator=generator)
+            for rules in ({}, {"repetition_penalty": 1.2}, {"repetition_penalty": 2.5, "min_new_tokens": 30},
+                          {"repetition_penalty": 0.7, "min_new_tokens": 9}):
+                ids = model.generate(prompt, max_new_tokens=room, do_sample=False, pad_token_id=0,
+                                     attention_mask=torch.ones_like(prompt), eos_token_id=2, **rules)
+                document["generate"].append({"family": family, "vocabulary": model.config.vocab_size, "max_new_tokens": room,
+                                             "prompt": prompt[0].tolist(), **rules, "answer": ids[0, length:].tolist()})
 
 
 def requests(kind, arguments):
@@ -112,11 +164,15 @@ def lm_eval(document):
 
 def main():
     document = {}
-    opencompass_base(document)
-    opencompass_chat(document)
+    with tempfile.TemporaryDirectory() as directory:
+        opencompass_base(document, directory)
+    with tempfile.TemporaryDirectory() as directory:
+        opencompass_chat(document, directory)
+    opencompass_clp(document)
     lm_eval(document)
-    text = json.dumps(document, indent=0, ensure_ascii=False)
-    (HERE / "requests.json").write_text(text + "\n")
+    generate_on_random_models(document)
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in document.items())
+    (HERE / "requests.json").write_text("{" + lines + "}\n")
 
 
 main()

@@ -2,7 +2,7 @@
 
 use compass_common::engine::{Engine, PackSpec, Request, TokenCounters};
 use compass_common::plan::{
-    Body, BosPolicy, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
+    Body, BosPolicy, ChatTurn, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
 };
 use compass_common::prompt::{Prompt, ShotFormat};
 use compass_common::result::{Generation, Outcome, SampleResult};
@@ -50,6 +50,24 @@ pub(crate) fn loglikelihood_sample(index: usize, context: &str, continuations: &
 /// A sample to generate from.
 pub(crate) fn prompt_sample(index: usize, text: &str) -> Sample {
     sample(index, Body::Gen { prompt: Prompt::question(text) })
+}
+
+/// A text and the answers that may come next.
+pub(crate) fn clp_sample(index: usize, prompt: &str, choices: &[&str]) -> Sample {
+    let choices = choices.iter().map(ToString::to_string).collect();
+    sample(index, Body::Clp { prompt: Prompt::question(prompt), choices })
+}
+
+/// A text to score whole.
+pub(crate) fn rolling_sample(index: usize, text: &str) -> Sample {
+    let words = text.split_whitespace().count() as u32;
+    sample(index, Body::Rolling { text: Prompt::question(text), words, bytes: text.len() as u32 })
+}
+
+/// A conversation of (role, content).
+pub(crate) fn chat_sample(index: usize, turns: &[(&str, &str)]) -> Sample {
+    let turn = |(role, content): &(&str, &str)| ChatTurn { role: (*role).into(), content: (*content).into() };
+    sample(index, Body::Chat { turns: turns.iter().map(turn).collect() })
 }
 
 /// The one answer of a result.
