@@ -2,10 +2,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod broken;
+mod conversations;
 mod demo;
+mod draws;
+mod extremes;
 mod neighbours;
 mod oracle;
 mod peers;
+mod peers_texts;
 mod rules;
 mod same_as_lm_eval;
 mod same_as_opencompass;
