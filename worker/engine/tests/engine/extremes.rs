@@ -1,8 +1,8 @@
 //! Prompts at the edges: a million characters, nothing at all, special tokens within, and lengths cut at either side.
 
 use crate::support::{
-    TinyModel, clp_sample, gen_spec, generated, loglikelihood_sample, ppl_sample, prompt_sample, rolling_sample, run,
-    run_all, tiny_plan,
+    TinyModel, clp_sample, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, rolling_sample, run, run_all,
+    tiny_plan,
 };
 use compass_common::engine::{Engine, Request};
 use compass_common::plan::{Body, InferSpec, ModelPlan, Sample};
@@ -110,19 +110,26 @@ fn special_tokens_within_a_prompt_are_tokens() {
     let Outcome::Ppl(scores) = &results[0].outcome else { panic!("{results:?}") };
     assert_eq!(scores.iter().map(|score| score.tokens).collect::<Vec<_>>(), [4, 4, 3]);
     // As a stop string such a token is seen, though texts are decoded without it.
-    let (free, _) = run_all(engine.as_mut(), &gen_spec(40, &[]), &[prompt_sample(0, "ab")]);
-    let free = generated(&free[0]).clone();
-    let mut checked = 0;
-    for prompt in ["ab", "hello", "x y z", "(1, 2)", "Q: why?", "[]", "end", "0"] {
-        let mut spec = gen_spec(300, &["<unk>"]);
-        let InferSpec::Gen(spec) = &mut spec else { panic!("{spec:?}") };
-        let (with, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec.clone()), &[prompt_sample(0, prompt)]);
-        if generated(&with[0]).finish == Finish::Stop {
-            assert!(!generated(&with[0]).text.contains("<unk>"));
-            checked += 1;
+    let mut answers = |stop: &[&str]| {
+        let mut spec = gen_spec(300, stop);
+        if let InferSpec::Gen(spec) = &mut spec {
+            spec.decoding.do_sample = Some(true);
+            spec.decoding.top_k = Some(0);
+            spec.decoding.num_return_sequences = Some(16);
         }
+        match run_all(engine.as_mut(), &spec, &[prompt_sample(0, "ab")]).0.remove(0).outcome {
+            Outcome::Generated(answers) => answers,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (free, stopped) = (answers(&[]), answers(&["<unk>"]));
+    let mut shorter = 0;
+    for (free, stopped) in free.iter().zip(&stopped) {
+        assert!(free.text.starts_with(&stopped.text) && !free.text.contains("<unk>"), "{free:?} {stopped:?}");
+        assert_eq!(stopped.finish == Finish::Stop, stopped.tokens < free.tokens, "{free:?} {stopped:?}");
+        shorter += u32::from(stopped.tokens < free.tokens);
     }
-    eprintln!("{checked} of 8 answers ended at <unk>; {free:?}");
+    assert!(shorter >= 3, "{shorter} of 16 answers met the token");
 }
 
 #[test]
