@@ -1,7 +1,7 @@
 //! The interface of an engine: requests in, results out. What computes behind it can change without its neighbours.
 
 use crate::plan::{InferSpec, Sample};
-use crate::prompt::ShotFormat;
+use crate::prompt::{MetaTemplate, Prompt, RenderedPrompt, Shot, ShotFormat};
 use crate::result::SampleResult;
 use serde::{Deserialize, Serialize};
 
@@ -23,13 +23,24 @@ pub struct ModelFacts {
 pub struct PackSpec {
     pub infer: InferSpec,
     pub shot_format: ShotFormat,
+    /// The model's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
 }
 
-/// One sample with the texts of its shots.
+/// One sample with its shots.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub sample: &'a Sample,
-    pub shots: Vec<&'a str>,
+    pub shots: Vec<&'a Shot>,
+}
+
+impl Request<'_> {
+    /// A prompt of the sample as the pack's model reads it, with the first `kept` shots in place.
+    pub fn render(&self, prompt: &Prompt, kept: usize, pack: &PackSpec) -> RenderedPrompt {
+        let shots = self.shots.get(..kept).unwrap_or(&self.shots);
+        prompt.render_for(shots, &pack.shot_format, pack.meta_template.as_ref(), pack.infer.prompt_mode())
+    }
 }
 
 /// Tokens of a pack. `computed / distinct` is the promise of the trie; the plain executor computes what is submitted.

@@ -1,7 +1,8 @@
 //! CPython's `random.Random` for integer seeds: shots and partial data sets are drawn exactly as the peers draw them.
 //!
 //! MT19937 (Matsumoto and Nishimura 1998) seeded by `init_by_array` as `Modules/_randommodule.c` does, and `shuffle` and
-//! `sample` as `Lib/random.py` of CPython 3.11 and later. Not here: floating-point draws, which nothing of ours needs.
+//! `sample` and `choices` as `Lib/random.py` of CPython 3.11 and later; and NumPy's legacy generator, the same twister under
+//! another seeding.
 
 use std::collections::HashSet;
 
@@ -26,13 +27,24 @@ impl PythonRandom {
         if high == 0 { Self::from_key(&[low]) } else { Self::from_key(&[low, high]) }
     }
 
-    fn from_key(key: &[u32]) -> Self {
+    /// The generator behind `numpy.random.seed(seed)`.
+    pub fn from_numpy_seed(seed: u32) -> Self {
+        Self { state: Self::fill(seed), next: N }
+    }
+
+    /// `init_genrand`.
+    fn fill(seed: u32) -> [u32; N] {
         let mut state = [0u32; N];
-        state[0] = 19_650_218;
+        state[0] = seed;
         for i in 1..N {
             let last = state[i - 1];
             state[i] = 1_812_433_253u32.wrapping_mul(last ^ (last >> 30)).wrapping_add(i as u32);
         }
+        state
+    }
+
+    fn from_key(key: &[u32]) -> Self {
+        let mut state = Self::fill(19_650_218);
         let mut i = 1;
         let mut j = 0;
         for _ in 0..N.max(key.len()) {
@@ -97,6 +109,31 @@ impl PythonRandom {
         loop {
             let draw = self.getrandbits(bits);
             if draw < n {
+                return draw;
+            }
+        }
+    }
+
+    /// `random()`: uniform in [0, 1) with 53 bits.
+    pub fn random(&mut self) -> f64 {
+        let high = f64::from(self.word() >> 5);
+        let low = f64::from(self.word() >> 6);
+        (high * 67_108_864.0 + low) * (1.0 / 9_007_199_254_740_992.0)
+    }
+
+    /// One index of `choices(range(n), k = ...)`: with replacement; 0 when `n` is 0.
+    pub fn choice_index(&mut self, n: usize) -> usize {
+        (self.random() * n as f64) as usize
+    }
+
+    /// One draw of NumPy's `random.randint(n)` or `random.choice(n)`: uniform in `0..n` by masked rejection, from 32 bits;
+    /// 0, and no draw, when `n` is 0 or 1.
+    pub fn numpy_below(&mut self, n: u32) -> u32 {
+        let Some(greatest) = n.checked_sub(1).filter(|&greatest| greatest > 0) else { return 0 };
+        let mask = u32::MAX >> greatest.leading_zeros();
+        loop {
+            let draw = self.word() & mask;
+            if draw <= greatest {
                 return draw;
             }
         }

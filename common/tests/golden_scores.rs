@@ -102,7 +102,7 @@ mod golden {
             assert_eq!(judge(&sample, &result, &acc()).unwrap().prediction, record["prediction"], "{config} {index}");
             accumulator.observe(&sample, &result);
             findings.observe(&sample, &result, &acc());
-            ours.push((index, prediction_record(&dataset, &part, &sample, &result)));
+            ours.push((index, prediction_record(&dataset, None, &part, &sample, &result)));
         }
         let metrics = accumulator.finish();
         assert_eq!(json!(metrics.values[0].value), results["accuracy"], "{config}");
@@ -170,7 +170,7 @@ mod golden {
             assert_eq!(&line, detail);
             accumulator.observe(&sample, &result);
             let part = Part { shots: Vec::new(), samples: vec![sample.clone()] };
-            ours.push((index, prediction_record(&dataset, &part, &sample, &result)));
+            ours.push((index, prediction_record(&dataset, None, &part, &sample, &result)));
         }
         assert_eq!(json!(accumulator.finish().values[0].value), results["accuracy"]);
         let mut out = Vec::new();
@@ -205,7 +205,7 @@ mod golden {
             let result = result(index, Outcome::Loglikelihood(scores));
             accumulator.observe(&sample, &result);
             let part = Part { shots: Vec::new(), samples: vec![sample.clone()] };
-            let mut ours = prediction_record(&dataset, &part, &sample, &result);
+            let mut ours = prediction_record(&dataset, None, &part, &sample, &result);
             for label in ["label: 1", "label: 2"] {
                 let entry = ours[label].as_object_mut().unwrap();
                 assert_eq!(

@@ -4,7 +4,7 @@
 mod rendering {
     use compass_common::plan::{Body, GenSpec, InferSpec, Sample};
     use compass_common::prompt::{
-        Options, PromptConfig, PromptError, RenderedDataset, Row, Segment, Split, Template, render,
+        Options, PromptConfig, PromptError, RenderedDataset, Row, Segment, Shot, Split, Template, render,
     };
     use compass_common::retriever::RetrieverKind;
     use serde_json::{Value, json};
@@ -42,8 +42,8 @@ mod rendering {
         ]))
     }
 
-    fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a str> {
-        sample.shots.iter().map(|&at| rendered.shots[at as usize].as_str()).collect()
+    fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {
+        sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect()
     }
 
     /// The texts of a sample, shots in place: per option, or the one to continue.

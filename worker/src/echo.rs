@@ -5,6 +5,7 @@
 
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
 use compass_common::plan::{Body, ChatMode, InferSpec, ModelPlan};
+use compass_common::prompt::{Message, Prompt, RenderedPrompt};
 use compass_common::result::{
     Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
 };
@@ -51,9 +52,13 @@ impl EchoEngine {
             tokens.computed += u64::from(token_count(&text));
             text
         };
+        let render = |prompt: &Prompt| match request.render(prompt, request.shots.len(), pack) {
+            RenderedPrompt::Text(text) => text,
+            RenderedPrompt::Messages(messages) => chat(&messages),
+        };
         let outcome = match &request.sample.body {
             Body::Ppl { options } => {
-                let texts = options.iter().map(|option| read(option.prompt.render(&request.shots, &pack.shot_format)));
+                let texts = options.iter().map(|option| read(render(&option.prompt)));
                 Outcome::Ppl(
                     texts
                         .map(|text| PplScore { nll_sum: nll(&text), tokens: token_count(&text), normalizer: None })
@@ -61,7 +66,7 @@ impl EchoEngine {
                 )
             }
             Body::Loglikelihood { context, options } => {
-                let context = context.render(&request.shots, &pack.shot_format);
+                let context = render(context);
                 let scores = options.iter().map(|option| {
                     let text = read(format!("{context}{}", option.continuation));
                     let is_greedy = blake3::hash(text.as_bytes()).as_bytes()[4] & 1 == 1;
@@ -71,16 +76,16 @@ impl EchoEngine {
             }
             Body::Gen { prompt } => {
                 let sequences = pack.infer.generation().map_or(1, |spec| spec.decoding.sequences());
-                let prompt = read(prompt.render(&request.shots, &pack.shot_format));
+                let prompt = read(render(prompt));
                 let answers = (0..sequences).map(|at| generation(&prompt, at)).collect();
                 Outcome::Generated(answers)
             }
             Body::Clp { prompt, choices } => {
-                let prompt = read(prompt.render(&request.shots, &pack.shot_format));
+                let prompt = read(render(prompt));
                 Outcome::Clp(choices.iter().map(|choice| -nll(&format!("{prompt}{choice}"))).collect())
             }
             Body::Rolling { text, .. } => {
-                let text = read(text.render(&request.shots, &pack.shot_format));
+                let text = read(render(text));
                 Outcome::Rolling(RollingScore { sum: -nll(&text), tokens: token_count(&text) })
             }
             Body::Chat { turns } => {
@@ -121,6 +126,11 @@ impl Engine for EchoEngine {
     }
 }
 
+/// A chat as text: a line for each role and one for its words.
+fn chat(messages: &[Message]) -> String {
+    messages.iter().map(|message| format!("{}\n{}\n", message.role, message.content)).collect()
+}
+
 fn token_count(text: &str) -> u32 {
     text.chars().count() as u32 / CHARACTERS_PER_TOKEN + 1
 }
@@ -147,7 +157,7 @@ fn generation(prompt: &str, at: u32) -> Generation {
 mod tests {
     use super::*;
     use compass_common::plan::{GenSpec, Sample};
-    use compass_common::prompt::{Prompt, Segment, ShotFormat};
+    use compass_common::prompt::{Segment, Shot, ShotFormat};
 
     #[test]
     fn answers_depend_on_the_rendered_prompt_alone() {
@@ -160,10 +170,15 @@ mod tests {
         };
         let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None };
         let infer = InferSpec::Gen(GenSpec::default());
-        let pack = PackSpec { infer, shot_format: ShotFormat { separator: "|".into(), end: "\n".into() } };
+        let pack = PackSpec {
+            infer,
+            shot_format: ShotFormat { separator: "|".into(), end: "\n".into() },
+            meta_template: None,
+        };
         let prompt = Prompt(vec![Segment::Shots, Segment::Question("what is seven".into())]);
         let sample = Sample { index: 3, gold: 7.into(), shots: vec![0, 1], body: Body::Gen { prompt } };
-        let request = Request { sample: &sample, shots: vec!["a", "b"] };
+        let shots = ["a", "b"].map(Shot::from);
+        let request = Request { sample: &sample, shots: shots.iter().collect() };
         let mut results = Vec::new();
         let tokens = engine.run(&pack, &[request.clone(), request], &mut |result| results.push(result)).unwrap();
         let digest = blake3::hash(b"a|b\nwhat is seven").to_hex();

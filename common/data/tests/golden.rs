@@ -6,5 +6,8 @@
 mod peers {
     mod lm_eval;
     mod opencompass;
+    mod opencompass_gen;
+    mod opencompass_ppl;
     mod shared;
+    mod written;
 }

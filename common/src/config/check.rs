@@ -11,6 +11,8 @@ pub(super) struct Check {
     pub(super) sources: Sources,
     /// What `~` stands for.
     pub(super) home: Option<PathBuf>,
+    /// Where the paths of presets begin.
+    pub(super) data_root: PathBuf,
     /// Whether the tables being read are not part of this job: a team's base may define models whose files are
     /// elsewhere, or of a kind that is not yet served. Their keys and types are checked all the same.
     pub(super) unselected: bool,

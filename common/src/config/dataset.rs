@@ -23,19 +23,29 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     let test = test.and_then(|node| split::read(check, "test", node, data_dir));
     let train_node = fields.get("train");
     let train = train_node.and_then(|node| split::read(check, "train", node, data_dir));
+    let same_rows = match (&test, &train) {
+        (Some(test), Some(train)) => (&test.path, &test.columns) == (&train.path, &train.columns),
+        _ => false,
+    };
     let infer = section(check, &mut fields, "infer_cfg", "{ retriever = \"zero\", inferencer = \"ppl\", ... }")
-        .and_then(|fields| infer_cfg::read(check, fields));
+        .and_then(|fields| infer_cfg::read(check, fields, same_rows));
     let eval = section(check, &mut fields, "eval_cfg", "{ evaluator = \"acc\" }")
         .and_then(|fields| evaluation::read(check, fields));
     fields.finish(check);
 
-    let infer = infer?;
+    let mut infer = infer?;
     if infer.retriever != RetrieverKind::Zero && train_node.is_none() {
         let help = "add `[dataset.train]` with a `path`, or write `retriever = \"zero\"`";
         check.error(span, "shots are wanted and there is nothing to draw them from".into(), Some(help.into()));
         return None;
     }
     let reader = reader??;
+    if let RetrieverKind::Bm25 { columns, .. } = &mut infer.retriever
+        && columns.is_empty()
+    {
+        // OpenCompass compares the inputs of rows: their input columns.
+        columns.clone_from(&reader.input_columns);
+    }
     Some(DatasetConfig {
         abbr: abbr?,
         input_columns: reader.input_columns,

@@ -21,9 +21,11 @@ pub(super) struct InferCfg {
 }
 
 /// Reads `infer_cfg`; `None` when something is wrong, which is reported.
-pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<InferCfg> {
+///
+/// `same_rows` says that the shots come from the split that is asked.
+pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -> Option<InferCfg> {
     let retriever = match fields.get("retriever") {
-        Some(node) => retriever::read(check, node),
+        Some(node) => retriever::read(check, node, same_rows),
         None => Some(RetrieverKind::Zero),
     };
     let node = fields.require(check, "inferencer", "\"ppl\"");
@@ -94,18 +96,18 @@ fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Pla
             "missing key `prompt_template` in `infer_cfg`".to_owned(),
             "write `prompt_template = \"...\"`, or a table from label to prompt",
         ),
-        (InferSpec::Gen { .. }, Some(Template::Labels(_)), _) => {
+        (InferSpec::Gen(_), Some(Template::Labels(_) | Template::LabelRounds(_)), _) => {
             (at, "`gen` has one prompt, and this is one for each label".to_owned(), "write the prompt as one string")
         }
-        (InferSpec::Gen { .. }, _, Some(span)) => {
+        (InferSpec::Gen(_), _, Some(span)) => {
             (span, "`gen` takes no `options`".to_owned(), "remove the key, or use `loglikelihood`")
         }
-        (_, Some(Template::Labels(_)), Some(span)) => (
+        (_, Some(Template::Labels(_) | Template::LabelRounds(_)), Some(span)) => (
             span,
             "`options` beside a prompt for each label".to_owned(),
             "remove `options`, or write the prompt as one string without the answer",
         ),
-        (InferSpec::Ppl | InferSpec::Loglikelihood, Some(Template::Text(_)), None) => (
+        (InferSpec::Ppl | InferSpec::Loglikelihood, Some(Template::Text(_) | Template::Rounds(_)), None) => (
             at,
             format!(
                 "`{}` has nothing to choose between",

@@ -4,9 +4,10 @@ use super::check::Check;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
 use super::overrides::Overrides;
+use super::presets::{self, Asked};
 use super::resolved::Config;
 use super::selection::{self, List};
-use super::{dataset, include, inherit, master, model, paths, stage};
+use super::{dataset, for_each, include, inherit, master, model, paths, stage};
 use crate::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ pub struct Loaded {
 
 const MODELS: List = List { table: "model", names: "models", noun: "model" };
 const DATASETS: List = List { table: "dataset", names: "datasets", noun: "data set" };
+/// Where presets look for their data when no folder is named; relative to the current directory.
+const DATA_DIR: &str = "data";
 /// Where OpenCompass puts its runs; relative to the current directory.
 const WORK_DIR: &str = "outputs/default";
 
@@ -42,6 +45,8 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
 fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config> {
     let (mut table, span) = include::read(check, path)?;
     inherit::resolve(check, &mut table);
+    for_each::expand(check, &mut table);
+    let asked = presets::resolve(check, &mut table, overrides.datasets.as_deref());
     flags(check, overrides);
     let mut root = Fields::new(&table, span, "the configuration");
     root.get("include");
@@ -56,11 +61,12 @@ fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config>
         Some(dir) => std::path::absolute(dir).ok(),
         None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
     };
+    check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
     let (listen, state_dir) = master::read(check, &mut root);
 
-    let chosen = selection::read(check, &mut root, &MODELS, overrides.models.as_deref());
+    let chosen = selection::read(check, &mut root, &MODELS, overrides.models.as_deref(), &Asked::new());
     let models = each(check, &chosen, model::read, "[[model]]");
-    let chosen = selection::read(check, &mut root, &DATASETS, overrides.datasets.as_deref());
+    let chosen = selection::read(check, &mut root, &DATASETS, overrides.datasets.as_deref(), &asked);
     let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
     let datasets = each(check, &chosen, read_dataset, "[[dataset]]");
 

@@ -6,10 +6,12 @@ use super::choice::Choices;
 use super::decoding::{self, flag};
 use super::fields::{Fields, whole};
 use super::kwargs;
+use super::meta_template;
 use super::model_files;
 use super::resolved::{DeviceRequest, ModelConfig};
 use super::tree::{Node, Value};
 use crate::plan::{BosPolicy, Dtype, ModelKind, NumericProfile};
+use crate::prompt::MetaStyle;
 
 const KINDS: Choices<'_, ModelKind> = Choices {
     // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
@@ -54,6 +56,7 @@ const MAX_OUT_LEN: u32 = 64;
 
 /// Reads a model; `None` when something is wrong, which is reported.
 pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
+    let span = fields.span;
     let abbr = abbr::read(check, &mut fields);
     fields.get("inherit");
     let kind = fields.get("type").map_or(Some(ModelKind::Hf), |node| KINDS.pick(check, "type", node));
@@ -73,12 +76,23 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let tokenizer_kwargs = kwargs::read(check, &mut fields);
     let generation = decoding::read(check, &mut fields);
     let stop_words = stop_words(check, &mut fields);
-    fields.not_yet(check, "meta_template", "write the whole prompt into the data set's templates");
+    let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
     fields.not_yet(check, "pred_postprocessor", "give it to the data set's `eval_cfg`");
     fields.not_yet(check, "peft_path", "merge the adapter into the model's weights");
     fields.not_yet(check, "pools", "remove it: workers of this host run every model");
     fields.finish(check);
     let files = files?;
+    // `None` would be a model without one: what is wrong must not become that.
+    let meta_template = match meta_template {
+        Some(read) => Some(read?),
+        None => None,
+    };
+    let of_chat = meta_template.as_ref().map(|meta| meta.style == MetaStyle::Messages);
+    if chat && of_chat == Some(false) {
+        let help = "give every role an `api_role`, or remove `chat`";
+        check.error(span, "`chat = true` with a `meta_template` that makes one text".into(), Some(help.into()));
+        return None;
+    }
     Some(ModelConfig {
         abbr: abbr?,
         kind: kind?,
@@ -88,12 +102,13 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
         max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
         min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),
         decoding: generation.decoding,
-        chat,
+        chat: chat || of_chat == Some(true),
         tokenizer_kwargs,
         dtype,
         device,
         bos,
         profile: profile.unwrap_or(NumericProfile::Canonical),
+        meta_template,
         stop_words,
         num_gpus,
     })

@@ -68,8 +68,11 @@ pub(super) fn data_file(check: &mut Check, key: &str, node: &Node, data_dir: Opt
     None
 }
 
-/// The folder of the file that `span` is in.
+/// The folder of the file that `span` is in; for a preset, the data folder.
 fn beside(check: &Check, span: Span) -> PathBuf {
+    if check.sources.is_preset(span.file) {
+        return check.data_root.clone();
+    }
     check.sources.path(span.file).parent().unwrap_or(Path::new("")).into()
 }
 

@@ -3,7 +3,7 @@
 use super::diagnostic::Origin;
 use crate::partition::PartitionerKind;
 use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
-use crate::prompt::PromptConfig;
+use crate::prompt::{MetaTemplate, PromptConfig};
 use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
 use serde::Serialize;
@@ -49,6 +49,9 @@ pub struct ModelConfig {
     pub device: DeviceRequest,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
+    /// How each role's words are wrapped; `None` joins them by newlines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
     /// Whether prompts go through the tokenizer's chat template.
     pub chat: bool,
     /// `tokenizer_kwargs` as written.

@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::Fields;
+use super::presets::{self, Asked};
 use super::source::Span;
 use super::spelling;
 use super::tree::{Node, Table, Value};
@@ -32,6 +33,7 @@ pub(super) fn read<'t>(
     root: &mut Fields<'t>,
     list: &List,
     flag: Option<&[String]>,
+    asked: &Asked,
 ) -> Selection<'t> {
     let defined = root.get(list.table).map(|node| tables(check, list.table, node)).unwrap_or_default();
     let named = root.get(list.names);
@@ -48,6 +50,7 @@ pub(super) fn read<'t>(
         }
         (None, None) => None,
     };
+    let names = names.map(|names| names.into_iter().flat_map(|name| expand(name, asked)).collect());
     let wanted = match names {
         Some(names) => pick(check, list, &defined, names),
         None => (0..defined.len()).collect(),
@@ -97,6 +100,27 @@ fn tables<'t>(check: &mut Check, key: &str, node: &'t Node) -> Vec<(&'t Table, S
     tables
 }
 
+/// A preset stands for the data sets that it defines.
+fn expand((name, span): (String, Option<Span>), asked: &Asked) -> Vec<(String, Option<Span>)> {
+    match asked.get(&name) {
+        Some(abbrs) => abbrs.iter().map(|abbr| (abbr.clone(), span)).collect(),
+        None => vec![(name, span)],
+    }
+}
+
+/// What to do about a name that neither a table nor a preset bears.
+fn unknown(name: &str, known: &[&str], list: &List) -> String {
+    let define = format!("define a [[{}]] table", list.table);
+    if list.table != "dataset" {
+        return format!("{} Or {define}", spelling::suggest(name, known.iter().copied(), list.names));
+    }
+    let presets = presets::names();
+    match spelling::nearest(name, known.iter().copied().chain(presets.iter().map(String::as_str))) {
+        Some(near) => format!("did you mean `{near}`? `compass-master datasets` lists the presets"),
+        None => format!("`compass-master datasets` lists the presets; or {define}"),
+    }
+}
+
 fn pick(check: &mut Check, list: &List, defined: &[(&Table, Span)], names: Vec<(String, Option<Span>)>) -> Vec<usize> {
     let known: Vec<&str> = defined.iter().filter_map(|(table, _)| table.text("abbr")).collect();
     let mut wanted = Vec::with_capacity(names.len());
@@ -109,8 +133,7 @@ fn pick(check: &mut Check, list: &List, defined: &[(&Table, Span)], names: Vec<(
             }
             Some(at) => wanted.push(at),
             None => {
-                let help = spelling::suggest(&name, known.iter().copied(), list.names);
-                let help = format!("{help} Presets are not yet supported: define a [[{}]] table", list.table);
+                let help = unknown(&name, &known, list);
                 check.report(span, format!("nothing defines the {} `{name}`{from}", list.noun), Some(help));
             }
         }

@@ -22,6 +22,8 @@ struct Source {
     /// Links resolved: one file that two others include is one file.
     canonical: PathBuf,
     text: String,
+    /// Whether it ships with the program.
+    preset: bool,
 }
 
 /// All files read so far.
@@ -39,8 +41,22 @@ impl Sources {
         if let Some(at) = self.0.iter().position(|source| source.canonical == canonical) {
             return FileId(at);
         }
-        self.0.push(Source { shown: shown.into(), canonical, text });
+        self.0.push(Source { shown: shown.into(), canonical, text, preset: false });
         FileId(self.0.len() - 1)
+    }
+
+    /// Adds a file that ships with the program, or finds it again.
+    pub(super) fn add_preset(&mut self, shown: &Path, text: String) -> FileId {
+        let at = self.0.iter().position(|source| source.preset && source.shown == shown);
+        FileId(at.unwrap_or_else(|| {
+            self.0.push(Source { shown: shown.into(), canonical: shown.into(), text, preset: true });
+            self.0.len() - 1
+        }))
+    }
+
+    /// Whether the file ships with the program.
+    pub(super) fn is_preset(&self, file: FileId) -> bool {
+        self.0.get(file.0).is_some_and(|source| source.preset)
     }
 
     /// The path as it was named.

@@ -1,24 +1,26 @@
 //! Templates and options as the configuration writes them.
 
 use super::check::Check;
+use super::fields;
 use super::tree::{Node, Table, Value};
-use crate::prompt::{Options, Template};
+use crate::prompt::{Line, Options, Role, Rounds, Template};
 
-/// The keys of OpenCompass's chat templates.
+/// The keys of OpenCompass's templates in rounds.
 const ROUNDS: [&str; 3] = ["begin", "round", "end"];
-const NO_ROUNDS: &str = "write the whole prompt as one string";
+const EXAMPLE: &str = "[{ role = \"HUMAN\", prompt = \"...\" }, { role = \"BOT\", prompt = \"...\" }]";
 
-/// A string, or a table from label to string in the order written.
+/// A string or a dialogue, or a table from label to either, in the order written.
 pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Template> {
     match &node.value {
         Value::String(text) => Some(Template::Text(text.clone())),
-        Value::Table(table) if is_rounds(table) => {
-            check.not_yet(node.span, &format!("`{key}` in rounds"), NO_ROUNDS);
-            None
+        Value::Table(table) if is_rounds(table) => rounds(check, key, node).map(Template::Rounds),
+        Value::Table(table) if table.entries.iter().any(|entry| matches!(entry.node.value, Value::Table(_))) => {
+            label_rounds(check, key, table).map(Template::LabelRounds)
         }
         Value::Table(table) => labels(check, key, node, table).map(Template::Labels),
         Value::Array(_) => {
-            check.not_yet(node.span, &format!("`{key}` in rounds"), NO_ROUNDS);
+            let help = format!("write `{key} = {{ round = {EXAMPLE} }}`");
+            check.error(node.span, format!("`{key}` is an array"), Some(help));
             None
         }
         _ => {
@@ -64,14 +66,67 @@ fn labels(check: &mut Check, key: &str, node: &Node, table: &Table) -> Option<Ve
     }
     let mut labels = Vec::with_capacity(table.entries.len());
     for entry in &table.entries {
-        let full = format!("{key}.{}", entry.key);
         match &entry.node.value {
             Value::String(text) => labels.push((entry.key.clone(), text.clone())),
-            Value::Table(inner) if is_rounds(inner) => {
-                check.not_yet(entry.node.span, &format!("`{full}` in rounds"), NO_ROUNDS);
-            }
-            _ => check.wrong_type(&full, &entry.node, "a string", "\"...\""),
+            _ => check.wrong_type(&format!("{key}.{}", entry.key), &entry.node, "a string", "\"...\""),
         }
     }
     (labels.len() == table.entries.len()).then_some(labels)
+}
+
+fn label_rounds(check: &mut Check, key: &str, table: &Table) -> Option<Vec<(String, Rounds)>> {
+    let mut labels = Vec::with_capacity(table.entries.len());
+    for entry in &table.entries {
+        let full = format!("{key}.{}", entry.key);
+        match &entry.node.value {
+            Value::Table(inner) if is_rounds(inner) => {
+                labels.extend(rounds(check, &full, &entry.node).map(|rounds| (entry.key.clone(), rounds)));
+            }
+            Value::String(_) => {
+                let help = format!("write every label of `{key}` alike, as text or as {{ round = {EXAMPLE} }}");
+                check.error(entry.node.span, format!("`{full}` is a string among dialogues"), Some(help));
+            }
+            _ => check.wrong_type(&full, &entry.node, "a dialogue", &format!("{{ round = {EXAMPLE} }}")),
+        }
+    }
+    (labels.len() == table.entries.len()).then_some(labels)
+}
+
+fn rounds(check: &mut Check, key: &str, node: &Node) -> Option<Rounds> {
+    let mut fields = fields::table(check, key, node, format!("`{key}`"))?;
+    let round = fields.require(check, "round", EXAMPLE).and_then(|node| lines(check, "round", node));
+    let mut optional = |name| fields.get(name).map_or(Some(Vec::new()), |node| lines(check, name, node));
+    let (begin, end) = (optional("begin"), optional("end"));
+    fields.finish(check);
+    Some(Rounds { begin: begin?, round: round?, end: end? })
+}
+
+/// A string or a role's line, or an array of them.
+fn lines(check: &mut Check, key: &'static str, node: &Node) -> Option<Vec<Line>> {
+    let items = match &node.value {
+        Value::Array(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    let read: Vec<Option<Line>> = items
+        .iter()
+        .map(|item| match &item.value {
+            Value::String(text) => Some(Line::Text(text.clone())),
+            Value::Table(_) => line(check, key, item),
+            _ => {
+                check.wrong_type(key, item, "strings and tables with `role`", EXAMPLE);
+                None
+            }
+        })
+        .collect();
+    read.into_iter().collect()
+}
+
+fn line(check: &mut Check, key: &'static str, node: &Node) -> Option<Line> {
+    let mut fields = fields::table(check, key, node, format!("a line of `{key}`"))?;
+    let role = fields.require(check, "role", "\"HUMAN\"").and_then(|node| fields::text(check, "role", node));
+    let mut words = |key| fields.text(check, key).map(str::to_owned);
+    let (prompt, fallback_role) = (words("prompt"), words("fallback_role"));
+    let (begin, end) = (words("begin"), words("end"));
+    fields.finish(check);
+    Some(Line::Role(Role { role: role?.to_owned(), prompt, fallback_role, begin, end }))
 }

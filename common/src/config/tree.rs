@@ -74,6 +74,14 @@ impl Node {
         }
     }
 
+    /// The items of an array; none of anything else.
+    pub(super) fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::Array(items) => items,
+            _ => &[],
+        }
+    }
+
     /// `""`, `[]` and `{}` ask for nothing.
     pub(super) fn is_empty(&self) -> bool {
         match &self.value {

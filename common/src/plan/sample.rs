@@ -1,8 +1,8 @@
 //! A rendered sample and the content-addressed parts that hold them.
 //!
-//! A part is one JSON document. Texts that many samples share (the shots) stand in it once and are named by position.
+//! A part is one JSON document. What many samples share (the shots) stands in it once and are named by position.
 
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, Shot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// Rendered shots; samples name them by position.
-    pub shots: Vec<String>,
+    pub shots: Vec<Shot>,
     /// Samples in order of index, without gaps.
     pub samples: Vec<Sample>,
 }
@@ -93,8 +93,8 @@ impl Part {
         self.samples.get(index.checked_sub(first)? as usize).filter(|sample| sample.index == index)
     }
 
-    /// The texts of a sample's shots; positions that the part lacks are skipped (a digest-checked part has none).
-    pub fn shots_of(&self, sample: &Sample) -> Vec<&str> {
-        sample.shots.iter().filter_map(|&at| self.shots.get(at as usize).map(String::as_str)).collect()
+    /// A sample's shots; positions that the part lacks are skipped (a digest-checked part has none).
+    pub fn shots_of(&self, sample: &Sample) -> Vec<&Shot> {
+        sample.shots.iter().filter_map(|&at| self.shots.get(at as usize)).collect()
     }
 }

@@ -3,6 +3,7 @@
 use super::{ChatMode, Decoding, GenSpec};
 use crate::evaluator::EvaluatorKind;
 use crate::postprocess::Postprocessor;
+use crate::prompt::{MetaTemplate, Mode};
 use serde::{Deserialize, Serialize};
 
 /// Where a model's code comes from.
@@ -63,6 +64,9 @@ pub struct ModelPlan {
     pub dtype: Dtype,
     pub bos: BosPolicy,
     pub profile: NumericProfile,
+    /// How each role's words are wrapped; `None` joins them by newlines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
     /// Whether prompts go through the tokenizer's chat template (OpenCompass's `HuggingFacewithChatTemplate`).
     pub chat: bool,
     /// `tokenizer_kwargs` as written: sides of truncation and padding; what is not obeyed is noted by the engine.
@@ -92,6 +96,7 @@ impl ModelPlan {
             dtype: Dtype::Float32,
             bos: BosPolicy::Auto,
             profile: NumericProfile::Canonical,
+            meta_template: None,
             chat: false,
             tokenizer_kwargs: serde_json::Map::new(),
             min_out_len: 0,
@@ -99,6 +104,13 @@ impl ModelPlan {
             stop_words: Vec::new(),
             num_gpus: 0,
         }
+    }
+}
+
+impl ModelPlan {
+    /// How each role's words are wrapped: as told, else as for a chat where it is one.
+    pub fn meta(&self) -> Option<MetaTemplate> {
+        self.meta_template.clone().or_else(|| self.chat.then(MetaTemplate::chat))
     }
 }
 
@@ -129,6 +141,15 @@ pub enum InferSpec {
 }
 
 impl InferSpec {
+    /// Whether prompts are rendered to be scored or to be continued.
+    pub fn prompt_mode(&self) -> Mode {
+        match self {
+            Self::Ppl | Self::PplNormalized { .. } | Self::PplOnly | Self::Rolling => Mode::Ppl,
+            // A context ends where the answer begins, which is where a model would begin to speak.
+            Self::Loglikelihood | Self::Clp | Self::Gen(_) | Self::Chat { .. } => Mode::Gen,
+        }
+    }
+
     /// The `mode` column of the table: `ppl`, `ll`, `clp`, `gen`, ...
     pub fn mode(&self) -> &'static str {
         match self {

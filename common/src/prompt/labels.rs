@@ -54,9 +54,9 @@ pub(super) fn names(label: &str, gold: &Value) -> bool {
 ///
 /// # Errors
 /// In words, when there is none.
-pub(super) fn find<'a>(map: &'a [(String, String)], gold: &Value) -> Result<&'a str, String> {
-    map.iter().find(|(label, _)| names(label, gold)).map(|(_, text)| text.as_str()).ok_or_else(|| {
-        let labels: Vec<&str> = map.iter().map(|(label, _)| label.as_str()).collect();
+pub(super) fn find<'a, T>(map: &'a [(impl AsRef<str>, T)], gold: &Value) -> Result<&'a T, String> {
+    map.iter().find(|(label, _)| names(label.as_ref(), gold)).map(|(_, entry)| entry).ok_or_else(|| {
+        let labels: Vec<&str> = map.iter().map(|(label, _)| label.as_ref()).collect();
         format!("the gold answer {gold} is not among the labels {}: correct the row or add a label", labels.join(", "))
     })
 }
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn golds_find_their_label() {
         let map = [("0".to_owned(), "a".to_owned()), ("true".to_owned(), "b".to_owned())];
-        assert_eq!(find(&map, &json!(0)), Ok("a"));
-        assert_eq!(find(&map, &json!("0")), Ok("a"));
-        assert_eq!(find(&map, &json!(true)), Ok("b"));
+        assert_eq!(find(&map, &json!(0)), Ok(&"a".to_owned()));
+        assert_eq!(find(&map, &json!("0")), Ok(&"a".to_owned()));
+        assert_eq!(find(&map, &json!(true)), Ok(&"b".to_owned()));
         assert!(find(&map, &json!("C")).unwrap_err().contains(r#""C" is not among the labels 0, true"#));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::answers::{self, Answers};
 use super::check;
+use super::form::{Form, Place};
 use super::format::{Row, fill};
 use super::labels::{self, GoldKind};
 use super::recipe::{Question, Recipe};
@@ -44,12 +45,12 @@ impl Writer<'_> {
     /// The prompts, and the gold answer where it is not the row's own value.
     fn body(&self, row: &Row, gold: &Value) -> Result<(Option<Value>, Body), String> {
         match &self.recipe.question {
-            Question::Gen(text) => Ok((None, Body::Gen { prompt: Prompt(self.segments(text, row)) })),
+            Question::Gen(form) => Ok((None, Body::Gen { prompt: self.prompt(form, row) })),
             Question::Whole(map) => {
                 labels::find(map, gold)?;
-                let options = map.iter().map(|(label, text)| OptionPrompt {
+                let options = map.iter().map(|(label, form)| OptionPrompt {
                     label: self.kind.typed(label),
-                    prompt: Prompt(self.segments(text, row)),
+                    prompt: self.prompt(form, row),
                     answer: None,
                 });
                 Ok((None, Body::Ppl { options: options.collect() }))
@@ -61,7 +62,7 @@ impl Writer<'_> {
                 }
                 let options = endings.iter().map(|(label, ending)| self.ending(label, ending, row));
                 let options: Vec<OptionText> = options.collect::<Result<_, _>>()?;
-                Ok((None, Body::Loglikelihood { context: Prompt(self.segments(context, row)), options }))
+                Ok((None, Body::Loglikelihood { context: self.prompt(&Form::Text(context), row), options }))
             }
             Question::Answers { context, options } => {
                 let answers = answers::read(options, row, gold, self.kind)?;
@@ -69,7 +70,7 @@ impl Writer<'_> {
                     Options::Column(_) => Some(answers.gold.into()),
                     Options::Labels(_) => None,
                 };
-                Ok((gold, self.answered(self.segments(context, row), answers)))
+                Ok((gold, self.answered(self.prompt(context, row), answers)))
             }
         }
     }
@@ -84,7 +85,7 @@ impl Writer<'_> {
         Ok(OptionText { label: self.kind.typed(label), continuation, context: None, length })
     }
 
-    fn answered(&self, context: Vec<Segment>, answers: Answers) -> Body {
+    fn answered(&self, context: Prompt, answers: Answers) -> Body {
         let delimiter = &self.config.target_delimiter;
         let texts = answers.all.into_iter().map(|answer| (answer.label, format!("{delimiter}{}", answer.text)));
         if matches!(self.infer, InferSpec::Loglikelihood) {
@@ -94,38 +95,22 @@ impl Writer<'_> {
                 continuation,
                 context: None,
             });
-            return Body::Loglikelihood { options: options.collect(), context: Prompt(context) };
+            return Body::Loglikelihood { options: options.collect(), context };
         }
         let options = texts.map(|(label, text)| {
-            let mut segments = context.clone();
+            let mut segments = context.0.clone();
             segments.push(Segment::Option(text));
             OptionPrompt { label, prompt: Prompt(segments), answer: None }
         });
         Body::Ppl { options: options.collect() }
     }
 
-    /// A template filled from the row, cut where its shots go. Empty stretches are left out.
-    fn segments(&self, template: &str, row: &Row) -> Vec<Segment> {
-        let shows_shots = self.recipe.shot.is_some();
-        let mut segments = Vec::new();
-        if shows_shots && !self.recipe.has_token {
-            segments.push(Segment::Shots);
-        }
-        if !self.recipe.has_token {
-            segments.push(Segment::Question(fill(template, row, self.blank)));
-            return segments;
-        }
-        for (at, piece) in template.split(self.config.ice_token.as_str()).enumerate() {
-            if at > 0 && shows_shots {
-                segments.push(Segment::Shots);
-            }
-            let text = fill(piece, row, self.blank);
-            match (text.is_empty(), at) {
-                (true, _) => {}
-                (false, 0) => segments.push(Segment::Header(text)),
-                (false, _) => segments.push(Segment::Question(text)),
-            }
-        }
-        segments
+    fn prompt(&self, form: &Form<'_>, row: &Row) -> Prompt {
+        let place = Place {
+            token: &self.config.ice_token,
+            in_template: self.recipe.has_token,
+            shows_shots: self.recipe.shot.is_some(),
+        };
+        form.prompt(row, self.blank, place)
     }
 }

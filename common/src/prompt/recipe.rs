@@ -4,29 +4,31 @@
 //! lm-eval's way. Where the original would raise or guess, there is an error that says what to write.
 
 use super::error::PromptError;
+use super::form::{Form, Forms};
 use super::prefix;
+use super::rounds::Line;
 use super::structured::ShotFormat;
-use super::template::{Options, PromptConfig, Template};
+use super::template::{Options, PromptConfig};
 use crate::plan::InferSpec;
 
 /// How the question of a row is asked.
 #[derive(Debug)]
 pub(super) enum Question<'a> {
     /// One text to continue.
-    Gen(&'a str),
+    Gen(Form<'a>),
     /// One whole prompt per label, scored whole.
-    Whole(&'a [(String, String)]),
+    Whole(Vec<(&'a str, Form<'a>)>),
     /// A shared context and an ending per label, only the ending scored.
     Endings { context: &'a str, endings: Vec<(&'a str, &'a str)> },
     /// A context and answers from elsewhere.
-    Answers { context: &'a str, options: &'a Options },
+    Answers { context: Form<'a>, options: &'a Options },
 }
 
 /// How a shot is written.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Shot<'a> {
+#[derive(Clone, Debug)]
+pub(super) enum ShotRecipe<'a> {
     /// By a template that holds the answer; a label map is entered by the gold answer.
-    Template(&'a Template),
+    Template(Forms<'a>),
     /// As the question's context (after the ice token, if there is one), the delimiter and the gold answer.
     Answered { context: &'a str, options: &'a Options },
 }
@@ -36,7 +38,7 @@ pub(super) enum Shot<'a> {
 pub(super) struct Recipe<'a> {
     pub(super) question: Question<'a>,
     /// `None` when no shots are shown.
-    pub(super) shot: Option<Shot<'a>>,
+    pub(super) shot: Option<ShotRecipe<'a>>,
     /// Whether the question's template says where shots go; otherwise they go first.
     pub(super) has_token: bool,
     pub(super) shot_format: ShotFormat,
@@ -53,33 +55,63 @@ pub(super) fn resolve<'a>(
         (None, Some(template)) => (template, "ice_template"),
         (None, None) => return fail("there is no `prompt_template`: give a text, or one text per label".into()),
     };
-    let has_token = has_token(asking, config, name)?;
-    let question = question(config, infer, asking, name, columns)?;
+    let asking = Forms::of(asking);
+    let has_token = has_token(&asking, config, name)?;
+    let question = question(config, infer, &asking, name, columns)?;
     let shot = match (&question, &config.prompt_template, &config.ice_template) {
         _ if !shows_shots => None,
-        (_, Some(_), Some(showing)) => Some(Shot::Template(showing)),
-        (Question::Answers { context, options }, ..) => Some(Shot::Answered { context, options }),
-        _ => Some(Shot::Template(asking)),
-    };
-    if matches!(shot, Some(Shot::Template(_))) && !has_token {
-        let token = if config.ice_token.is_empty() { super::ICE_TOKEN } else { &config.ice_token };
-        return fail(format!(
-            "the retriever brings shots, but `{name}` does not say where they go: put `{token}` (the `ice_token`) there"
-        ));
-    }
-    let shot_format = match shot {
-        Some(_) if has_token => {
-            ShotFormat { separator: config.ice_separator.clone(), end: config.ice_eos_token.clone() }
+        (_, Some(_), Some(showing)) => Some(ShotRecipe::Template(Forms::of(showing))),
+        (Question::Answers { context: Form::Text(context), options }, ..) => {
+            Some(ShotRecipe::Answered { context, options })
         }
-        _ => ShotFormat::default(),
+        _ => Some(ShotRecipe::Template(asking.clone())),
     };
+    let token = if config.ice_token.is_empty() { super::ICE_TOKEN } else { &config.ice_token };
+    let mut shot_format = ShotFormat::default();
+    if has_token && shot.is_some() {
+        shot_format = ShotFormat { separator: config.ice_separator.clone(), end: config.ice_eos_token.clone() };
+    }
+    if let Some(ShotRecipe::Template(showing)) = &shot {
+        if !has_token {
+            return fail(format!(
+                "the retriever brings shots, but `{name}` does not say where they go: put `{token}` (the `ice_token`) there"
+            ));
+        }
+        if showing.all().iter().any(|form| form.rounds().is_some()) {
+            check_places(&asking, name, token)?;
+        }
+        // OpenCompass joins shots in rounds by nothing; those of a label map as it joins texts.
+        if matches!(showing, Forms::One(Form::Rounds(_))) {
+            shot_format = ShotFormat::default();
+        }
+    }
     Ok(Recipe { question, shot, has_token, shot_format })
+}
+
+/// Shots in rounds stand between lines, never within one.
+fn check_places(asking: &Forms<'_>, name: &str, token: &str) -> Result<(), PromptError> {
+    for form in asking.all() {
+        let Some(rounds) = form.rounds() else {
+            return fail(format!(
+                "the shots are in rounds and `{name}` is one text, which cannot hold them: write it in rounds too, with \
+                 `begin = [\"{token}\"]`"
+            ));
+        };
+        let in_role = |line: &Line| matches!(line, Line::Role(role) if role.prompt.as_ref().is_some_and(|prompt| prompt.contains(token)));
+        if rounds.lines().any(in_role) {
+            return fail(format!(
+                "the shots are in rounds, and what a role says in `{name}` cannot hold them: take `{token}` out of it and \
+                 write `begin = [\"{token}\"]`"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn question<'a>(
     config: &'a PromptConfig,
     infer: &InferSpec,
-    asking: &'a Template,
+    asking: &Forms<'a>,
     name: &str,
     columns: &[&str],
 ) -> Result<Question<'a>, PromptError> {
@@ -89,24 +121,32 @@ fn question<'a>(
         return fail("`options` has no label".into());
     }
     match (infer, asking, &config.options) {
-        (_, Template::Labels(map), _) if map.is_empty() => fail(format!("`{name}` has no label")),
+        (_, Forms::Labels(map), _) if map.is_empty() => fail(format!("`{name}` has no label")),
         (InferSpec::Gen { .. }, _, Some(_)) => {
             fail("`options` is for ppl and loglikelihood; a generation takes a text alone".into())
         }
-        (InferSpec::Gen { .. }, Template::Text(text), None) => Ok(Question::Gen(text)),
+        (InferSpec::Gen { .. }, Forms::One(form), None) => Ok(Question::Gen(*form)),
         // OpenCompass: generation over a label map asks with the first label's text.
-        (InferSpec::Gen { .. }, Template::Labels(map), None) => Ok(Question::Gen(map.first().map_or("", |(_, t)| t))),
-        (_, Template::Labels(_), Some(_)) => fail(format!(
+        (InferSpec::Gen { .. }, Forms::Labels(map), None) => {
+            Ok(Question::Gen(map.first().map_or(Form::Text(""), |(_, form)| *form)))
+        }
+        (_, Forms::Labels(_), Some(_)) => fail(format!(
             "`{name}` is a label map and there are `options` as well: keep the map, or make `{name}` one text"
         )),
-        (_, Template::Text(context), Some(options)) => Ok(Question::Answers { context, options }),
-        (_, Template::Text(_), None) => fail(format!(
+        (InferSpec::Ppl | InferSpec::PplNormalized { .. }, Forms::One(Form::Rounds(_)), Some(_)) => fail(format!(
+            "ppl cannot append `options` to a dialogue: write `{name}` as a map from label to rounds that hold the answer, \
+             or use `loglikelihood`"
+        )),
+        (_, Forms::One(context), Some(options)) => Ok(Question::Answers { context: *context, options }),
+        (_, Forms::One(_), None) => fail(format!(
             "{} compares answers, but `{name}` is one text: give one text per label, or `options`",
             infer.mode()
         )),
-        (InferSpec::Ppl | InferSpec::PplNormalized { .. }, Template::Labels(map), None) => Ok(Question::Whole(map)),
-        (InferSpec::Loglikelihood, Template::Labels(map), None) => endings(config, map, name, columns),
-        (infer, Template::Labels(_), None) => {
+        (InferSpec::Ppl | InferSpec::PplNormalized { .. }, Forms::Labels(map), None) => {
+            Ok(Question::Whole(map.clone()))
+        }
+        (InferSpec::Loglikelihood, Forms::Labels(map), None) => endings(config, map, name, columns),
+        (infer, Forms::Labels(_), None) => {
             fail(format!("{} takes one text, but `{name}` is a label map", infer.mode()))
         }
     }
@@ -114,13 +154,24 @@ fn question<'a>(
 
 fn endings<'a>(
     config: &PromptConfig,
-    map: &'a [(String, String)],
+    map: &[(&'a str, Form<'a>)],
     name: &str,
     columns: &[&str],
 ) -> Result<Question<'a>, PromptError> {
-    let texts: Vec<&str> = map.iter().map(|(_, text)| text.as_str()).collect();
+    let mut texts = Vec::with_capacity(map.len());
+    for (_, form) in map {
+        match form {
+            Form::Text(text) => texts.push(*text),
+            Form::Rounds(_) => {
+                return fail(format!(
+                    "loglikelihood wants what the labels of `{name}` share, and dialogues have no such border: write one \
+                     dialogue without the answer, and the answers in `options`"
+                ));
+            }
+        }
+    }
     let split = prefix::split(&texts, columns, &config.ice_token);
-    let endings: Vec<(&str, &str)> = map.iter().map(|(label, _)| label.as_str()).zip(split.endings).collect();
+    let endings: Vec<(&str, &str)> = map.iter().map(|(label, _)| *label).zip(split.endings).collect();
     for (label, ending) in &endings {
         if ending.is_empty() {
             return fail(format!(
@@ -137,12 +188,11 @@ fn endings<'a>(
     Ok(Question::Endings { context: split.context, endings })
 }
 
-fn has_token(template: &Template, config: &PromptConfig, name: &str) -> Result<bool, PromptError> {
-    let holds = |text: &str| !config.ice_token.is_empty() && text.contains(&config.ice_token);
-    match template {
-        Template::Text(text) => Ok(holds(text)),
-        Template::Labels(map) => {
-            let without = map.iter().filter(|(_, text)| !holds(text)).map(|(label, _)| label.as_str());
+fn has_token(asking: &Forms<'_>, config: &PromptConfig, name: &str) -> Result<bool, PromptError> {
+    match asking {
+        Forms::One(form) => Ok(form.holds(&config.ice_token)),
+        Forms::Labels(map) => {
+            let without = map.iter().filter(|(_, form)| !form.holds(&config.ice_token)).map(|(label, _)| *label);
             let without: Vec<&str> = without.collect();
             if !without.is_empty() && without.len() < map.len() {
                 return fail(format!(

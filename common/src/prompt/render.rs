@@ -2,17 +2,20 @@
 //!
 //! Text is byte-identical to OpenCompass's (`PromptTemplate`, `generate_ice`) where its keys are used, and to lm-eval's
 //! where `options` are. One case is out of reach: a placeholder that comes into being only across the border of a
-//! shot, half of it from the template and half from the shot. Meta templates (rounds) are not here yet.
+//! shot, half of it from the template and half from the shot. A model's meta template is applied later, by `rendered`.
 
 use super::check;
 use super::error::{PromptError, RowErrors, Split};
+use super::form::{Form, Forms};
 use super::format::Row;
 use super::labels::GoldKind;
 use super::question::Writer;
-use super::recipe::{Question, Recipe, Shot, resolve};
+use super::recipe::{Question, Recipe, ShotRecipe, resolve};
+use super::rounds::Line;
+use super::shot::Shot;
 use super::shots::ShotBook;
 use super::structured::ShotFormat;
-use super::template::{Options, PromptConfig, Template};
+use super::template::{Options, PromptConfig};
 use crate::plan::{InferSpec, Sample};
 use crate::retriever::{self, RetrieverKind};
 use std::collections::{BTreeSet, HashMap};
@@ -20,8 +23,8 @@ use std::collections::{BTreeSet, HashMap};
 /// A data set as the plan holds it, before it is cut into parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderedDataset {
-    /// Distinct texts of shots; samples name them by position.
-    pub shots: Vec<String>,
+    /// Distinct shots; samples name them by position.
+    pub shots: Vec<Shot>,
     /// One per test row, in order, `index` from 0.
     pub samples: Vec<Sample>,
     /// How shots are joined.
@@ -49,7 +52,7 @@ pub fn render(
     let shows_shots = !matches!(retriever, RetrieverKind::Zero);
     let columns = check::columns(test);
     let recipe = resolve(config, infer, shows_shots, &columns).map_err(|error| vec![error])?;
-    let drawn = retriever::draw(retriever, test.len(), train.len()).map_err(|e| vec![PromptError::Retriever(e)])?;
+    let drawn = retriever::draw(retriever, test, train).map_err(|e| vec![PromptError::Retriever(e)])?;
     let wrong = check_placeholders(config, &recipe, &columns, train);
     if !wrong.is_empty() {
         return Err(wrong);
@@ -66,15 +69,15 @@ pub fn render(
         blank: output_column.filter(|_| generates),
         recipe: &recipe,
     };
-    let mut book = recipe.shot.map(|shot| ShotBook {
+    let mut book = recipe.shot.as_ref().map(|shot| ShotBook {
         shot,
         config,
         has_token: recipe.has_token,
         output_column,
-        used: check::used(&showing_texts(&shot), &check::columns(test.iter().chain(train))),
+        used: check::used(&showing_texts(shot), &check::columns(test.iter().chain(train))),
         train,
         written: HashMap::new(),
-        texts: Vec::new(),
+        shots: Vec::new(),
         positions: HashMap::new(),
     });
     let mut errors = RowErrors::default();
@@ -94,7 +97,7 @@ pub fn render(
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(RenderedDataset { shots: book.map(|book| book.texts).unwrap_or_default(), samples, format: recipe.shot_format })
+    Ok(RenderedDataset { shots: book.map(|book| book.shots).unwrap_or_default(), samples, format: recipe.shot_format })
 }
 
 /// Misspelt placeholders, and a question in which nothing of a row appears.
@@ -108,7 +111,7 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
         ));
     }
     if let (Question::Whole(map), true) = (&recipe.question, messages.is_empty()) {
-        let constant = map.iter().filter(|(_, text)| check::used(&[text.as_str()], columns).is_empty());
+        let constant = map.iter().filter(|(_, form)| check::used(&form.texts(), columns).is_empty());
         messages.extend(constant.map(|(label, _)| {
             format!(
                 "the template of label `{label}` puts nothing of a row in, so that its score is the same for every \
@@ -125,8 +128,8 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
 
 fn asking_texts<'a>(question: &Question<'a>) -> Vec<&'a str> {
     match question {
-        Question::Gen(text) => vec![text],
-        Question::Whole(map) => texts(map).collect(),
+        Question::Gen(form) => form.texts(),
+        Question::Whole(map) => map.iter().flat_map(|(_, form)| form.texts()).collect(),
         Question::Endings { context, endings } => {
             std::iter::once(*context).chain(endings.iter().map(|(_, ending)| *ending)).collect()
         }
@@ -134,21 +137,25 @@ fn asking_texts<'a>(question: &Question<'a>) -> Vec<&'a str> {
     }
 }
 
-fn showing_texts<'a>(shot: &Shot<'a>) -> Vec<&'a str> {
+fn showing_texts<'a>(shot: &ShotRecipe<'a>) -> Vec<&'a str> {
     match shot {
-        Shot::Template(Template::Text(text)) => vec![text],
-        Shot::Template(Template::Labels(map)) => texts(map).collect(),
-        Shot::Answered { context, options } => answered_texts(context, options),
+        ShotRecipe::Template(Forms::One(form)) => shown_texts(form),
+        ShotRecipe::Template(Forms::Labels(map)) => map.iter().flat_map(|(_, form)| shown_texts(form)).collect(),
+        ShotRecipe::Answered { context, options } => answered_texts(&Form::Text(context), options),
     }
 }
 
-fn answered_texts<'a>(context: &'a str, options: &'a Options) -> Vec<&'a str> {
+/// Of rounds only the dialogue is shown.
+fn shown_texts<'a>(form: &Form<'a>) -> Vec<&'a str> {
+    match form {
+        Form::Text(text) => vec![text],
+        Form::Rounds(rounds) => rounds.round.iter().filter_map(Line::text).collect(),
+    }
+}
+
+fn answered_texts<'a>(context: &Form<'a>, options: &'a Options) -> Vec<&'a str> {
     match options {
-        Options::Column(_) => vec![context],
-        Options::Labels(map) => std::iter::once(context).chain(texts(map)).collect(),
+        Options::Column(_) => context.texts(),
+        Options::Labels(map) => context.texts().into_iter().chain(map.iter().map(|(_, text)| text.as_str())).collect(),
     }
-}
-
-fn texts(map: &[(String, String)]) -> impl Iterator<Item = &str> {
-    map.iter().map(|(_, text)| text.as_str())
 }

@@ -1,18 +1,20 @@
-//! Writes shots and keeps each distinct text once.
+//! Writes shots and keeps each distinct one once.
 
 use super::answers;
 use super::check;
 use super::error::{RowErrors, Split};
+use super::form::{Form, Forms};
 use super::format::{Row, fill, safe_format};
 use super::labels::{GoldKind, find};
-use super::recipe::Shot;
-use super::template::{PromptConfig, Template};
+use super::recipe::ShotRecipe;
+use super::shot::Shot;
+use super::template::PromptConfig;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
 /// The shots of a data set while they are being collected.
 pub(super) struct ShotBook<'a> {
-    pub(super) shot: Shot<'a>,
+    pub(super) shot: &'a ShotRecipe<'a>,
     pub(super) config: &'a PromptConfig,
     /// Whether the prompt says where shots go; otherwise each brings `fewshot_delimiter` along.
     pub(super) has_token: bool,
@@ -20,11 +22,11 @@ pub(super) struct ShotBook<'a> {
     /// Columns without which a training row cannot be shown.
     pub(super) used: BTreeSet<&'a str>,
     pub(super) train: &'a [Row],
-    /// Per training row its text; `None` when it has been reported as wrong.
-    pub(super) written: HashMap<u32, Option<String>>,
-    /// Distinct texts, and where each stands.
-    pub(super) texts: Vec<String>,
-    pub(super) positions: HashMap<String, u32>,
+    /// Per training row its shot; `None` when it has been reported as wrong.
+    pub(super) written: HashMap<u32, Option<Shot>>,
+    /// Distinct shots, and where each stands.
+    pub(super) shots: Vec<Shot>,
+    pub(super) positions: HashMap<Shot, u32>,
 }
 
 impl ShotBook<'_> {
@@ -42,17 +44,19 @@ impl ShotBook<'_> {
         let mut places = Vec::with_capacity(ids.len());
         for &id in ids {
             if !self.written.contains_key(&id) {
-                let text = self.write(id).map_err(|message| errors.add(Split::Train, id as usize, message)).ok();
-                self.written.insert(id, text);
+                let shot = self.write(id).map_err(|message| errors.add(Split::Train, id as usize, message)).ok();
+                self.written.insert(id, shot);
             }
-            let text = self.written.get(&id)?.as_ref()?;
-            let text = match self.shot {
-                Shot::Template(_) if text.contains('{') => fill(text, row, blank),
-                _ => text.clone(),
+            let shot = self.written.get(&id)?.as_ref()?;
+            let shot = match self.shot {
+                ShotRecipe::Template(_) => {
+                    shot.map(&|text| if text.contains('{') { fill(text, row, blank) } else { text.to_owned() })
+                }
+                ShotRecipe::Answered { .. } => shot.clone(),
             };
-            let next = self.texts.len() as u32;
-            let place = *self.positions.entry(text).or_insert_with_key(|text| {
-                self.texts.push(text.clone());
+            let next = self.shots.len() as u32;
+            let place = *self.positions.entry(shot).or_insert_with_key(|shot| {
+                self.shots.push(shot.clone());
                 next
             });
             places.push(place);
@@ -60,17 +64,15 @@ impl ShotBook<'_> {
         Some(places)
     }
 
-    fn write(&self, id: u32) -> Result<String, String> {
+    fn write(&self, id: u32) -> Result<Shot, String> {
         let row = self.train.get(id as usize).ok_or("is not in the pool")?;
         if let Some(message) = check::missing(row, &self.used) {
             return Err(message);
         }
-        match &self.shot {
-            Shot::Template(Template::Text(text)) => Ok(safe_format(&self.without_token(text), row)),
-            Shot::Template(Template::Labels(map)) => {
-                Ok(safe_format(&self.without_token(find(map, self.gold(row)?)?), row))
-            }
-            Shot::Answered { context, options } => {
+        match self.shot {
+            ShotRecipe::Template(Forms::One(form)) => Ok(self.shown(form, row)),
+            ShotRecipe::Template(Forms::Labels(map)) => Ok(self.shown(find(map, self.gold(row)?)?, row)),
+            ShotRecipe::Answered { context, options } => {
                 let answers = answers::read(options, row, self.gold(row)?, GoldKind::Mixed)?;
                 let answer = answers.all.get(answers.gold).map_or("", |answer| &answer.text);
                 let end = if self.has_token { "" } else { &self.config.fewshot_delimiter };
@@ -81,7 +83,7 @@ impl ShotBook<'_> {
                     *context
                 };
                 let context = safe_format(context, row);
-                Ok(format!("{context}{}{answer}{end}", self.config.target_delimiter))
+                Ok(Shot::Text(format!("{context}{}{answer}{end}", self.config.target_delimiter)))
             }
         }
     }
@@ -90,8 +92,8 @@ impl ShotBook<'_> {
         gold_of(row, self.output_column)
     }
 
-    fn without_token(&self, text: &str) -> String {
-        if self.config.ice_token.is_empty() { text.into() } else { text.replace(&self.config.ice_token, "") }
+    fn shown(&self, form: &Form<'_>, row: &Row) -> Shot {
+        form.shot(row, &self.config.ice_token)
     }
 }
 

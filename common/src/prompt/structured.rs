@@ -1,14 +1,21 @@
 //! The structured prompt: its borders are the only places where work on it may be cut and shared.
+//!
+//! It names roles, never a model's spelling of them: a model's meta template is applied when it is rendered.
 
+use super::flat;
+use super::shot::Shot;
 use serde::{Deserialize, Serialize};
 
 /// A prompt as segments in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Plain text is made of headers, shots, questions and options. A prompt in rounds holds items and turns between the
+/// marks of its sections; the two never mix on one level.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Prompt(pub Vec<Segment>);
 
 /// A stretch of a prompt between two structural borders.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Segment {
     /// Text before the shots: the same for a whole data set, as a rule.
@@ -19,6 +26,47 @@ pub enum Segment {
     Question(String),
     /// Text of one option.
     Option(String),
+    /// The beginning of a section of a prompt in rounds.
+    Open(Section),
+    /// Its end.
+    Close(Section),
+    /// A string among the turns, in plain segments.
+    Item(Prompt),
+    /// What one role says.
+    Turn(Turn),
+}
+
+/// The sections of a prompt in rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// Instructions before the dialogue.
+    Begin,
+    /// The dialogue that asks.
+    Round,
+    /// A shot.
+    Ice,
+    /// What follows the dialogue.
+    End,
+}
+
+/// What one role says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Turn {
+    /// `HUMAN`, `BOT`, `SYSTEM`, or another that the model's meta template knows.
+    pub role: String,
+    /// Who says it where the meta template does not know `role`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_role: Option<String>,
+    /// In place of the meta template's `begin` for the role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<String>,
+    /// In place of the meta template's `end` for the role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// The words, in plain segments; `None` leaves those of the meta template.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Prompt>,
 }
 
 /// How shots are joined: `shot sep shot sep shot eos`, OpenCompass's `ice_separator` and `ice_eos_token`.
@@ -38,21 +86,52 @@ impl Prompt {
 
     /// Whether there is a place for shots.
     pub fn takes_shots(&self) -> bool {
-        self.0.contains(&Segment::Shots)
+        self.0.iter().any(|segment| match segment {
+            Segment::Shots => true,
+            Segment::Item(prompt) | Segment::Turn(Turn { prompt: Some(prompt), .. }) => prompt.takes_shots(),
+            _ => false,
+        })
     }
 
-    /// The text with the given shots in place.
-    pub fn render(&self, shots: &[&str], format: &ShotFormat) -> String {
+    /// Whether it is in rounds.
+    pub fn is_rounds(&self) -> bool {
+        self.0.iter().any(|segment| {
+            matches!(segment, Segment::Open(_) | Segment::Close(_) | Segment::Item(_) | Segment::Turn(_))
+        })
+    }
+
+    /// The text that a model without a meta template reads, with the given shots in place.
+    pub fn render(&self, shots: &[&Shot], format: &ShotFormat) -> String {
+        if self.is_rounds() || shots.iter().any(|shot| matches!(shot, Shot::Turns(_))) {
+            return flat::joined(&flat::flatten(self, shots, format));
+        }
+        self.inline(shots, format)
+    }
+
+    /// Plain segments one after the other, shots joined as texts.
+    pub(super) fn inline(&self, shots: &[&Shot], format: &ShotFormat) -> String {
         let mut text = String::new();
         for segment in &self.0 {
             match segment {
                 Segment::Header(part) | Segment::Question(part) | Segment::Option(part) => text.push_str(part),
-                Segment::Shots => {
-                    text.push_str(&shots.join(&format.separator));
-                    text.push_str(&format.end);
+                Segment::Shots => text.push_str(&flat::inline_shots(shots, format)),
+                Segment::Item(prompt) | Segment::Turn(Turn { prompt: Some(prompt), .. }) => {
+                    text.push_str(&prompt.inline(shots, format));
                 }
+                Segment::Open(_) | Segment::Close(_) | Segment::Turn(_) => {}
             }
         }
         text
+    }
+
+    /// Unicode code points of its own words, with `shots` for each place where shots stand.
+    pub fn characters(&self, shots: u64) -> u64 {
+        let of = |segment: &Segment| match segment {
+            Segment::Header(text) | Segment::Question(text) | Segment::Option(text) => text.chars().count() as u64,
+            Segment::Shots => shots,
+            Segment::Item(prompt) | Segment::Turn(Turn { prompt: Some(prompt), .. }) => prompt.characters(shots),
+            Segment::Open(_) | Segment::Close(_) | Segment::Turn(_) => 0,
+        };
+        self.0.iter().map(of).sum()
     }
 }

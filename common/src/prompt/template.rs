@@ -1,16 +1,19 @@
 //! Templates as the configuration writes them, before any row is put in.
 
+use super::rounds::Rounds;
 use serde::{Deserialize, Serialize};
 
 /// OpenCompass's default for the place where shots go.
 pub const ICE_TOKEN: &str = "</E>";
 
-/// One text, or one text per label in the order written.
+/// One text or dialogue, or one per label in the order written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Template {
     Text(String),
     Labels(Vec<(String, String)>),
+    Rounds(Rounds),
+    LabelRounds(Vec<(String, Rounds)>),
 }
 
 /// The answers of a question when they are not spelled out in a label map of whole prompts.

@@ -6,11 +6,13 @@
 
 use crate::evaluator::judge;
 use crate::plan::{Body, DatasetPlan, OptionPrompt, OptionText, Part, Sample};
-use crate::prompt::{Prompt, Segment, ShotFormat, python_str};
+use crate::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, python_str, render_shots};
 use crate::result::{LoglikelihoodScore, Outcome, PplScore, SampleResult};
 use serde_json::{Map, Value, json};
 
-/// The record of `sample`, which stands in `part`.
+/// The record of `sample`, which stands in `part`, for a model with the given meta template.
+///
+/// Prompts are shown as the model read them; those of chat models as OpenCompass's lists of `{role, prompt}`.
 ///
 /// - `ppl`: "in-context examples", origin_prompt, per label "testing input", prompt, PPL, BPB; prediction, gold. BPB is
 ///   PPL times tokens by the UTF-8 bytes of the prompt without shots, as OpenCompass defines it (no ln 2).
@@ -21,14 +23,20 @@ use serde_json::{Map, Value, json};
 ///   with the reason why there is no prediction.
 ///
 /// Scores that are not finite are null.
-pub fn prediction_record(dataset: &DatasetPlan, part: &Part, sample: &Sample, result: &SampleResult) -> Value {
-    let page = Page::new(dataset, part, sample, result);
+pub fn prediction_record(
+    dataset: &DatasetPlan,
+    meta: Option<&MetaTemplate>,
+    part: &Part,
+    sample: &Sample,
+    result: &SampleResult,
+) -> Value {
+    let page = Page::new(dataset, meta, part, sample, result);
     let mut record = Map::new();
     match &sample.body {
         Body::Ppl { options } => page.ppl(&mut record, options, &result.outcome),
         Body::Loglikelihood { context, options } => page.loglikelihood(&mut record, context, options, &result.outcome),
         Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
-            record.insert("origin_prompt".into(), page.whole(prompt).into());
+            record.insert("origin_prompt".into(), page.whole(prompt).printed());
         }
         Body::Chat { turns } => {
             let turns = turns.iter().map(|turn| json!({"role": turn.role, "content": turn.content}));
@@ -62,42 +70,69 @@ pub fn prediction_record(dataset: &DatasetPlan, part: &Part, sample: &Sample, re
 
 /// How the prompts of a sample looked when it ran.
 struct Page<'a> {
-    shots: Vec<&'a str>,
+    shots: Vec<&'a Shot>,
     format: &'a ShotFormat,
+    meta: Option<&'a MetaTemplate>,
+    mode: Mode,
 }
 
 impl<'a> Page<'a> {
-    fn new(dataset: &'a DatasetPlan, part: &'a Part, sample: &Sample, result: &SampleResult) -> Self {
+    fn new(
+        dataset: &'a DatasetPlan,
+        meta: Option<&'a MetaTemplate>,
+        part: &'a Part,
+        sample: &Sample,
+        result: &SampleResult,
+    ) -> Self {
         let mut shots = part.shots_of(sample);
         // A sample that failed before it was fitted says nothing about its shots.
         let fitted = !matches!(result.outcome, Outcome::Failed { .. }) || result.fit.tokens > 0;
         if fitted {
             shots.truncate(result.fit.shots_kept as usize);
         }
-        Self { shots, format: &dataset.shot_format }
+        Self { shots, format: &dataset.shot_format, meta, mode: dataset.infer.prompt_mode() }
     }
 
-    fn whole(&self, prompt: &Prompt) -> String {
-        prompt.render(&self.shots, self.format)
+    fn whole(&self, prompt: &Prompt) -> RenderedPrompt {
+        prompt.render_for(&self.shots, self.format, self.meta, self.mode)
     }
 
     /// OpenCompass's "in-context examples": the shots as they stand in the prompt, with what ends them.
-    fn examples(&self, prompt: Option<&Prompt>) -> String {
-        let takes_shots = prompt.is_some_and(Prompt::takes_shots);
-        if takes_shots { Prompt(vec![Segment::Shots]).render(&self.shots, self.format) } else { String::new() }
+    fn examples(&self, prompt: Option<&Prompt>) -> RenderedPrompt {
+        if prompt.is_some_and(Prompt::takes_shots) {
+            render_shots(&self.shots, self.format, self.meta)
+        } else {
+            RenderedPrompt::Text(String::new())
+        }
+    }
+
+    /// The prompt without its shots. Of rounds OpenCompass cuts the text of the shots out, and what joined it stays; it
+    /// cuts nothing where a meta template wraps the shots in a text that the prompt does not hold.
+    fn without_shots(&self, prompt: &Prompt) -> RenderedPrompt {
+        if !prompt.is_rounds() {
+            return prompt.render_for(&[], &ShotFormat::default(), self.meta, self.mode);
+        }
+        match (self.whole(prompt), self.examples(Some(prompt))) {
+            (RenderedPrompt::Text(whole), RenderedPrompt::Text(shots)) if !shots.is_empty() => {
+                RenderedPrompt::Text(whole.replace(&shots, ""))
+            }
+            (whole @ RenderedPrompt::Text(_), _) => whole,
+            (RenderedPrompt::Messages(_), _) => prompt.render_for(&[], &ShotFormat::default(), self.meta, self.mode),
+        }
     }
 
     fn ppl(&self, record: &mut Map<String, Value>, options: &[OptionPrompt], outcome: &Outcome) {
         let prompts = || options.iter().map(|option| &option.prompt);
-        record.insert("in-context examples".into(), self.examples(prompts().next()).into());
-        record.insert("origin_prompt".into(), prompts().next().map(without_shots).into());
+        record.insert("in-context examples".into(), self.examples(prompts().next()).printed());
+        let origin = prompts().next().map(|prompt| self.without_shots(prompt).printed());
+        record.insert("origin_prompt".into(), origin.into());
         let scores: &[PplScore] = if let Outcome::Ppl(scores) = outcome { scores } else { &[] };
         for (at, option) in options.iter().enumerate() {
-            let input = without_shots(&option.prompt);
-            let bytes = input.len() as f64;
+            let input = self.without_shots(&option.prompt);
+            let bytes = input.bytes() as f64;
             let mut entry = Map::new();
-            entry.insert("testing input".into(), input.into());
-            entry.insert("prompt".into(), self.whole(&option.prompt).into());
+            entry.insert("testing input".into(), input.printed());
+            entry.insert("prompt".into(), self.whole(&option.prompt).printed());
             if let Some(score) = scores.get(at) {
                 entry.insert("PPL".into(), score.mean().into());
                 entry.insert("BPB".into(), (score.mean() * f64::from(score.tokens) / bytes).into());
@@ -113,12 +148,13 @@ impl<'a> Page<'a> {
         options: &[OptionText],
         outcome: &Outcome,
     ) {
-        record.insert("in-context examples".into(), self.examples(Some(context)).into());
+        record.insert("in-context examples".into(), self.examples(Some(context)).printed());
         let scores: &[LoglikelihoodScore] = if let Outcome::Loglikelihood(scores) = outcome { scores } else { &[] };
         for (at, option) in options.iter().enumerate() {
+            let continued = |prompt: RenderedPrompt| prompt.continued(&option.continuation).printed();
             let mut entry = Map::new();
-            entry.insert("testing input".into(), (without_shots(context) + &option.continuation).into());
-            entry.insert("prompt".into(), (self.whole(context) + &option.continuation).into());
+            entry.insert("testing input".into(), continued(self.without_shots(context)));
+            entry.insert("prompt".into(), continued(self.whole(context)));
             if let Some(score) = scores.get(at) {
                 entry.insert("Loglikelihood".into(), score.sum.into());
                 entry.insert("is_greedy".into(), score.is_greedy.into());
@@ -133,11 +169,6 @@ fn label_key(label: &Value) -> String {
     format!("label: {}", python_str(label))
 }
 
-/// The text without the place for shots and what ends them.
-fn without_shots(prompt: &Prompt) -> String {
-    prompt.render(&[], &ShotFormat::default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +180,7 @@ mod tests {
     }
 
     fn record(infer: InferSpec, sample: &Sample, result: &SampleResult) -> String {
-        prediction_record(&dataset("d", infer, 1), &part(sample), sample, result).to_string()
+        prediction_record(&dataset("d", infer, 1), None, &part(sample), sample, result).to_string()
     }
 
     #[test]

@@ -1,77 +1,209 @@
 //! Draws the shots of every test row at once, so that no schedule can change a prompt.
 
 use super::RetrieverKind;
+use super::bm25::Bm25;
+use super::words::word_tokenize;
+use crate::prompt::{Row, python_str};
 use crate::python_random::PythonRandom;
 
 /// Per test row, the rows of the training split to show, first shown first.
 ///
-/// `train_rows` is the size of the pool after its range was applied. The `sampled` kind is one stream over the test rows
-/// in order (lm-eval's `default` sampler on a single rank); it must therefore see all of them, never a shard.
+/// Both splits are as their ranges left them. `sampled` and `random` are one stream over the test rows in order (lm-eval's
+/// `default` sampler on a single rank); they must therefore see all of them, never a shard.
 ///
 /// # Errors
 /// In words, when an id or a count reaches beyond the pool.
-pub fn draw(kind: &RetrieverKind, test_rows: usize, train_rows: usize) -> Result<Vec<Vec<u32>>, String> {
+pub fn draw(kind: &RetrieverKind, test: &[Row], train: &[Row]) -> Result<Vec<Vec<u32>>, String> {
+    let pool = u32::try_from(train.len()).map_err(|_| format!("a pool of {} rows is too large", train.len()))?;
     match kind {
-        RetrieverKind::Zero => Ok(vec![Vec::new(); test_rows]),
+        RetrieverKind::Zero => Ok(vec![Vec::new(); test.len()]),
         RetrieverKind::FixK { ids } => {
-            let beyond: Vec<String> =
-                ids.iter().filter(|&&id| id as usize >= train_rows).map(ToString::to_string).collect();
+            let beyond: Vec<String> = ids.iter().filter(|&&id| id >= pool).map(ToString::to_string).collect();
             if !beyond.is_empty() {
                 return Err(format!(
-                    "the retriever asks for training row {}, but the pool has {train_rows} rows (0 is the first): \
+                    "the retriever asks for training row {}, but the pool has {pool} rows (0 is the first): \
                      correct `ids`, or widen `train_range`",
                     beyond.join(", ")
                 ));
             }
-            Ok(vec![ids.clone(); test_rows])
+            Ok(vec![ids.clone(); test.len()])
         }
-        RetrieverKind::FirstN { k } => {
-            enough(*k, train_rows)?;
-            Ok(vec![(0..*k).collect(); test_rows])
+        RetrieverKind::Random { k, seed } => {
+            enough(*k, pool)?;
+            let mut stream = PythonRandom::from_numpy_seed(*seed);
+            Ok((0..test.len()).map(|_| choice(&mut stream, pool, *k)).collect())
         }
-        RetrieverKind::Sampled { k, seed } => {
-            enough(*k, train_rows)?;
-            let pool = u32::try_from(train_rows).map_err(|_| format!("a pool of {train_rows} rows is too large"))?;
+        RetrieverKind::Bm25 { k, columns } => {
+            enough(*k, pool)?;
+            let words = |row: &Row| word_tokenize(&joined(row, columns));
+            let index = Bm25::new(train.iter().map(words));
+            Ok(test.iter().map(|row| index.best(&words(row), *k)).collect())
+        }
+        RetrieverKind::SlidingWindow { k } => {
+            enough(*k, pool)?;
+            let last = test.len().saturating_sub(1);
+            if last > train.len() {
+                return Err(format!(
+                    "the retriever shows the {k} rows before each question, but the pool has {pool} rows and there are {} \
+                     questions: ask fewer, or widen `train_range`",
+                    test.len()
+                ));
+            }
+            Ok((0..test.len() as u32).map(|at| window(at, *k, pool)).collect())
+        }
+        RetrieverKind::FirstN { k, exclude_question: false } => {
+            enough(*k, pool)?;
+            Ok(vec![(0..*k).collect(); test.len()])
+        }
+        RetrieverKind::FirstN { k, exclude_question: true } => test
+            .iter()
+            .map(|row| {
+                let others: Vec<u32> = others(row, train).take(*k as usize).collect();
+                if others.len() < *k as usize { Err(too_few(*k, others.len() as u32)) } else { Ok(others) }
+            })
+            .collect(),
+        RetrieverKind::Sampled { k, seed, exclude_question } => {
+            let drawn = if *exclude_question { k.saturating_add(1) } else { *k };
+            enough(drawn, pool)?;
             let mut stream = PythonRandom::new(*seed);
-            (0..test_rows).map(|_| stream.sample(pool, *k).ok_or_else(|| too_few(*k, train_rows))).collect()
+            let sample = |row: &Row| {
+                let ids = stream.sample(pool, drawn).ok_or_else(|| too_few(drawn, pool))?;
+                if !exclude_question {
+                    return Ok(ids);
+                }
+                let differs = |id: &u32| train.get(*id as usize).is_some_and(|shown| shown != row);
+                let kept: Vec<u32> = ids.into_iter().filter(differs).take(*k as usize).collect();
+                if kept.len() == *k as usize {
+                    return Ok(kept);
+                }
+                // Several copies of the question were drawn: lm-eval draws again where none is left.
+                let others: Vec<u32> = others(row, train).collect();
+                let count = others.len() as u32;
+                let again = stream.sample(count, *k).ok_or_else(|| too_few(*k, count))?;
+                Ok(again.into_iter().filter_map(|at| others.get(at as usize).copied()).collect())
+            };
+            test.iter().map(sample).collect()
         }
     }
 }
 
-fn enough(k: u32, train_rows: usize) -> Result<(), String> {
-    if k as usize <= train_rows { Ok(()) } else { Err(too_few(k, train_rows)) }
+/// The rows of the pool that are not the question.
+fn others(row: &Row, train: &[Row]) -> impl Iterator<Item = u32> {
+    (0u32..).zip(train).filter(move |(_, shown)| *shown != row).map(|(at, _)| at)
 }
 
-fn too_few(k: u32, train_rows: usize) -> String {
-    format!(
-        "the retriever asks for {k} shots, but the pool has {train_rows} rows: ask for fewer, or widen `train_range`"
-    )
+/// The input of a row: its columns as Python prints them, joined by a space.
+fn joined(row: &Row, columns: &[String]) -> String {
+    let texts: Vec<String> = columns.iter().filter_map(|column| row.get(column)).map(python_str).collect();
+    texts.join(" ")
+}
+
+/// `numpy.random.choice(n, k, replace=False)`: the beginning of a shuffled range.
+fn choice(stream: &mut PythonRandom, n: u32, k: u32) -> Vec<u32> {
+    let mut pool: Vec<u32> = (0..n).collect();
+    for i in (1..n).rev() {
+        let j = stream.numpy_below(i + 1);
+        pool.swap(i as usize, j as usize);
+    }
+    pool.truncate(k as usize);
+    pool
+}
+
+/// The rows before position `at`, filled up with the end of the pool.
+fn window(at: u32, k: u32, pool: u32) -> Vec<u32> {
+    let padding = k.saturating_sub(at).min(pool);
+    (pool - padding..pool).chain(at.saturating_sub(k)..at).collect()
+}
+
+fn enough(k: u32, pool: u32) -> Result<(), String> {
+    if k <= pool { Ok(()) } else { Err(too_few(k, pool)) }
+}
+
+fn too_few(k: u32, pool: u32) -> String {
+    format!("the retriever asks for {k} shots, but the pool has {pool} rows: ask for fewer, or widen `train_range`")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
+
+    fn rows(count: usize) -> Vec<Row> {
+        (0..count).map(|at| json!({"q": at}).as_object().unwrap().clone()).collect()
+    }
 
     #[test]
     fn fixed_ids_are_shown_as_written() {
         let kind = RetrieverKind::FixK { ids: vec![2, 0, 2] };
-        assert_eq!(draw(&kind, 2, 3), Ok(vec![vec![2, 0, 2], vec![2, 0, 2]]));
-        assert_eq!(draw(&RetrieverKind::Zero, 2, 0), Ok(vec![vec![], vec![]]));
-        assert_eq!(draw(&RetrieverKind::FirstN { k: 2 }, 1, 3), Ok(vec![vec![0, 1]]));
+        assert_eq!(draw(&kind, &rows(2), &rows(3)), Ok(vec![vec![2, 0, 2], vec![2, 0, 2]]));
+        assert_eq!(draw(&RetrieverKind::Zero, &rows(2), &[]), Ok(vec![vec![], vec![]]));
+        let first = RetrieverKind::FirstN { k: 2, exclude_question: false };
+        assert_eq!(draw(&first, &rows(1), &rows(3)), Ok(vec![vec![0, 1]]));
     }
 
     #[test]
     fn sampling_is_one_stream_over_the_questions() {
-        let kind = RetrieverKind::Sampled { k: 5, seed: 1234 };
-        assert_eq!(draw(&kind, 2, 7473), Ok(vec![vec![6374, 3610, 957, 61, 742], vec![7462, 6610, 4769, 286, 5501]]));
+        let kind = RetrieverKind::Sampled { k: 5, seed: 1234, exclude_question: false };
+        let expected = vec![vec![6374, 3610, 957, 61, 742], vec![7462, 6610, 4769, 286, 5501]];
+        assert_eq!(draw(&kind, &rows(2), &rows(7473)), Ok(expected));
+    }
+
+    fn goldens() -> Value {
+        serde_json::from_str(include_str!("../../tests/goldens/retrievers.json")).unwrap()
+    }
+
+    /// `tests/goldens/retrievers.py`: lm-eval's own samplers over ten rows, five of them alike.
+    #[test]
+    fn the_question_is_never_among_its_shots() {
+        let goldens = &goldens()["samplers"];
+        let named = |at: &Value| json!({"q": at}).as_object().unwrap().clone();
+        let pool: Vec<Row> = goldens["pool"].as_array().unwrap().iter().map(named).collect();
+        for golden in goldens["drawn"].as_array().unwrap() {
+            let k = golden["k"].as_u64().unwrap() as u32;
+            for (key, kind) in [
+                ("sampled", RetrieverKind::Sampled { k, seed: 1234, exclude_question: true }),
+                ("first_n", RetrieverKind::FirstN { k, exclude_question: true }),
+            ] {
+                let shown = |ids: Vec<u32>| ids.into_iter().map(|id| pool[id as usize]["q"].clone()).collect::<Value>();
+                let drawn: Value = draw(&kind, &pool, &pool).unwrap().into_iter().map(shown).collect();
+                assert_eq!(drawn, golden[key], "{key} {k}");
+            }
+        }
+    }
+
+    /// `tests/goldens/retrievers.py`: `numpy.random.seed(43)`, then `numpy.random.choice(n, k, replace=False)` again and
+    /// again.
+    #[test]
+    fn random_is_numpys_choice() {
+        for golden in goldens()["random"].as_array().unwrap() {
+            let number = |key: &str| golden[key].as_u64().unwrap() as u32;
+            let expected = golden["draws"].as_array().unwrap();
+            let kind = RetrieverKind::Random { k: number("k"), seed: number("seed") };
+            let drawn = draw(&kind, &rows(expected.len()), &rows(number("pool") as usize)).unwrap();
+            assert_eq!(json!(drawn), json!(expected));
+        }
+    }
+
+    #[test]
+    fn a_window_slides_over_the_pool() {
+        let kind = RetrieverKind::SlidingWindow { k: 2 };
+        let expected = vec![vec![3, 4], vec![4, 0], vec![0, 1], vec![1, 2], vec![2, 3]];
+        assert_eq!(draw(&kind, &rows(5), &rows(5)), Ok(expected));
+        assert!(draw(&kind, &rows(7), &rows(5)).unwrap_err().contains("7 questions"));
     }
 
     #[test]
     fn a_pool_too_small_is_named() {
-        let error = draw(&RetrieverKind::FixK { ids: vec![0, 5, 9] }, 1, 5).unwrap_err();
+        let error = draw(&RetrieverKind::FixK { ids: vec![0, 5, 9] }, &rows(1), &rows(5)).unwrap_err();
         assert!(error.contains("training row 5, 9") && error.contains("5 rows"), "{error}");
-        for kind in [RetrieverKind::FirstN { k: 6 }, RetrieverKind::Sampled { k: 6, seed: 0 }] {
-            assert!(draw(&kind, 0, 5).unwrap_err().contains("6 shots"));
+        for kind in [
+            RetrieverKind::FirstN { k: 6, exclude_question: false },
+            RetrieverKind::Sampled { k: 6, seed: 0, exclude_question: false },
+            RetrieverKind::Random { k: 6, seed: 43 },
+            RetrieverKind::Bm25 { k: 6, columns: vec!["q".into()] },
+            RetrieverKind::SlidingWindow { k: 6 },
+        ] {
+            assert!(draw(&kind, &[], &rows(5)).unwrap_err().contains("6 shots"));
         }
     }
 }

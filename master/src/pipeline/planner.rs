@@ -9,7 +9,7 @@ use compass_common::ids::Digest;
 use compass_common::plan::{
     Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Sample,
 };
-use compass_common::prompt::{RenderedDataset, Segment, ShotFormat, render};
+use compass_common::prompt::{RenderedDataset, Shot, ShotFormat, render};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -64,6 +64,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
             Err(faults) => errors.extend(faults),
         }
     }
+    errors.extend(misfits(config));
     if !errors.is_empty() {
         return Err(PlanError::Data(errors));
     }
@@ -71,6 +72,18 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
     let plan = Plan { format: PLAN_FORMAT, config: config::digest(config), models, datasets };
     let head = serde_json::to_vec_pretty(&plan).map_err(|error| PlanError::Data(vec![error.to_string()]))?;
     Ok(Planned { plan, head, parts })
+}
+
+/// Roles that a data set's templates name and a model's meta template does not know.
+fn misfits(config: &Config) -> Vec<String> {
+    let with_meta = config.models.iter().filter_map(|model| Some((model, model.meta_template.as_ref()?)));
+    let pairs = with_meta.flat_map(|(model, meta)| config.datasets.iter().map(move |dataset| (model, meta, dataset)));
+    pairs
+        .filter_map(|(model, meta, dataset)| {
+            let fault = meta.misfit(&dataset.prompt)?;
+            Some(format!("error: model `{}` cannot read data set `{}`: {fault}", model.abbr, dataset.abbr))
+        })
+        .collect()
 }
 
 /// dtype `auto` is float32: what every device can do, and what the scores are checked in.
@@ -85,6 +98,7 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         dtype: model.dtype.unwrap_or(Dtype::Float32),
         bos: model.bos,
         profile: model.profile,
+        meta_template: model.meta_template.clone(),
         chat: model.chat,
         tokenizer_kwargs: model.tokenizer_kwargs.clone(),
         min_out_len: model.min_out_len,
@@ -155,25 +169,20 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
 }
 
 /// Characters of all texts of a sample as they would be computed one by one.
-fn characters(sample: &Sample, shots: &[String], format: &ShotFormat) -> u64 {
+fn characters(sample: &Sample, shots: &[Shot], format: &ShotFormat) -> u64 {
     let length = |text: &str| text.chars().count() as u64;
-    let shown = sample.shots.iter().filter_map(|&at| shots.get(at as usize)).map(|shot| length(shot));
+    let shown = sample.shots.iter().filter_map(|&at| shots.get(at as usize)).map(Shot::characters);
     let shown = shown.sum::<u64>()
         + length(&format.separator) * (sample.shots.len().saturating_sub(1) as u64)
         + length(&format.end);
-    let prompt = |prompt: &compass_common::prompt::Prompt| -> u64 {
-        let segment = |segment: &Segment| match segment {
-            Segment::Shots => shown,
-            Segment::Header(text) | Segment::Question(text) | Segment::Option(text) => length(text),
-        };
-        prompt.0.iter().map(segment).sum()
-    };
     match &sample.body {
-        Body::Gen { prompt: text } | Body::Clp { prompt: text, .. } | Body::Rolling { text, .. } => prompt(text),
+        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
+            prompt.characters(shown)
+        }
         Body::Chat { turns } => turns.iter().map(|turn| length(&turn.content)).sum(),
-        Body::Ppl { options } => options.iter().map(|option| prompt(&option.prompt)).sum(),
+        Body::Ppl { options } => options.iter().map(|option| option.prompt.characters(shown)).sum(),
         Body::Loglikelihood { context, options } => {
-            let context = |option: &OptionText| prompt(option.context.as_ref().unwrap_or(context));
+            let context = |option: &OptionText| option.context.as_ref().unwrap_or(context).characters(shown);
             options.iter().map(|option| context(option) + length(&option.continuation)).sum()
         }
     }
@@ -191,9 +200,9 @@ fn cut(rendered: &RenderedDataset, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Vec
             let next = part.shots.len() as u32;
             let at = *known.entry(*shot).or_insert(next);
             if at == next {
-                let text = rendered.shots.get(*shot as usize).cloned().unwrap_or_default();
-                bytes += text.len();
-                part.shots.push(text);
+                let shown = rendered.shots.get(*shot as usize).cloned().unwrap_or_else(|| Shot::from(""));
+                bytes += shown.bytes();
+                part.shots.push(shown);
             }
             *shot = at;
         }

@@ -147,6 +147,7 @@ fn score_unit(
     let mut total = Accumulator::new(&unit.dataset.eval);
     let mut findings = Findings::default();
     let mut predictions = Vec::new();
+    let meta = unit.model.meta();
     let records = unit.dataset.parts.iter().flat_map(|part| match read_part(folder, part) {
         Err(error) => vec![Err(ScoreError::from(error))],
         Ok(part) => {
@@ -156,7 +157,7 @@ fn score_unit(
                 total.observe(sample, result);
                 findings.observe(sample, result, &unit.dataset.eval);
                 fold_into_checks(&mut entries.reports, unit, sample, result);
-                records.push(Ok((sample.index, prediction_record(unit.dataset, &part, sample, result))));
+                records.push(Ok((sample.index, prediction_record(unit.dataset, meta.as_ref(), &part, sample, result))));
             }
             records
         }

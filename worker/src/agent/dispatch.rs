@@ -98,7 +98,11 @@ impl Agent {
         if let Some(order) = self.unit_orders.get(&unit.id) {
             return Ok(order.clone());
         }
-        let spec = PackSpec { infer: unit.dataset.infer.clone(), shot_format: unit.dataset.shot_format.clone() };
+        let spec = PackSpec {
+            infer: unit.dataset.infer.clone(),
+            shot_format: unit.dataset.shot_format.clone(),
+            meta_template: unit.model.meta(),
+        };
         let model = serde_json::to_vec(unit.model).map_err(|error| error.to_string())?;
         let model = ModelOrder { plan: model, device: self.options.device.clone() };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;

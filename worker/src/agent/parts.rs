@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn part(shot: &str) -> (Digest, Vec<u8>) {
-        let bytes = serde_json::to_vec(&Part { shots: vec![shot.to_owned()], samples: Vec::new() }).unwrap();
+        let bytes = serde_json::to_vec(&Part { shots: vec![shot.into()], samples: Vec::new() }).unwrap();
         (Digest::of(&bytes), bytes)
     }
 

@@ -77,7 +77,7 @@ fn hellaswag_with_five_sampled_shots() {
     let Some(test) = shared::rows("golden/lm-eval/hellaswag.jsonl") else { return };
     let Some(train) = shared::rows("golden/lm-eval/hellaswag_dev.jsonl") else { return };
     let config = config("{query}", Options::Column("choices".into()));
-    let retriever = RetrieverKind::Sampled { k: 5, seed: 1234 };
+    let retriever = RetrieverKind::Sampled { k: 5, seed: 1234, exclude_question: false };
     let rendered = render(&config, &InferSpec::Loglikelihood, Some("gold"), &retriever, &test, &train).unwrap();
     assert_requests(&rendered, "g_hellaswag5");
     assert!(rendered.shots.len() <= train.len(), "each distinct shot once");
@@ -109,9 +109,15 @@ fn mmlu_with_a_description_and_the_first_shots() {
             ice_eos_token: "\n\n".into(),
             ..config(&format!("{hint}</E>{{question}}\nA. {{A}}\nB. {{B}}\nC. {{C}}\nD. {{D}}\nAnswer:"), options)
         };
-        let rendered =
-            render(&config, &InferSpec::Loglikelihood, Some("answer"), &RetrieverKind::FirstN { k: 5 }, &test, &train)
-                .unwrap();
+        let rendered = render(
+            &config,
+            &InferSpec::Loglikelihood,
+            Some("answer"),
+            &RetrieverKind::FirstN { k: 5, exclude_question: false },
+            &test,
+            &train,
+        )
+        .unwrap();
         assert_requests(&rendered, &format!("g_mmlu_{subject}"));
     }
 }

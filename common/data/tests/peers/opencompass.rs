@@ -2,7 +2,7 @@
 
 use super::shared;
 use compass_common::plan::{Body, InferSpec};
-use compass_common::prompt::{PromptConfig, RenderedDataset, Template, python_str, render};
+use compass_common::prompt::{PromptConfig, RenderedDataset, Template, python_str, render, render_shots};
 use compass_common::range::RangeSpec;
 use compass_common::retriever::RetrieverKind;
 use compass_data::{Row, add_column, apply_range, read_lines};
@@ -23,9 +23,8 @@ fn assert_ppl(rendered: &RenderedDataset, predictions: &[Value]) {
     for (sample, expected) in rendered.samples.iter().zip(predictions) {
         let Body::Ppl { options } = &sample.body else { panic!("ppl, not {:?}", sample.body) };
         let shots = shared::shots(rendered, sample);
-        let mut joined = shots.join(&rendered.format.separator);
-        joined += &rendered.format.end;
-        assert_eq!(expected["in-context examples"], joined.as_str());
+        let examples = render_shots(&shots, &rendered.format, None).printed();
+        assert_eq!(expected["in-context examples"], examples);
         assert_eq!(python_str(&sample.gold), python_str(&expected["gold"]));
         let said = expected.as_object().unwrap().keys().filter(|key| key.starts_with("label: ")).count();
         assert_eq!(options.len(), said);

@@ -1,7 +1,7 @@
 //! Finds the shared data and reads what the tests need of it.
 
 use compass_common::plan::Sample;
-use compass_common::prompt::RenderedDataset;
+use compass_common::prompt::{RenderedDataset, Shot};
 use compass_data::Row;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub(super) fn predictions(file: &str) -> Option<Vec<Value>> {
     Some((0..by_index.len()).map(|index| by_index[&index.to_string()].clone()).collect())
 }
 
-/// The texts of a sample's shots.
-pub(super) fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a str> {
-    sample.shots.iter().map(|&at| rendered.shots[at as usize].as_str()).collect()
+/// A sample's shots.
+pub(super) fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {
+    sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect()
 }

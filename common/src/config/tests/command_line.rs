@@ -78,7 +78,7 @@ error: no home directory is known for the state of the master
    = help: set HOME, or give `state_dir` in [master] an absolute path on a disk of this host
 
 error: nothing defines the model `mn` (given by --models)
-   = help: did you mean `m`? Presets are not yet supported: define a [[model]] table
+   = help: did you mean `m`? Or define a [[model]] table
 
 3 errors; nothing was started";
     assert_eq!(fixture.bad(&format!("{MODEL}{DATASET}")), expected);

@@ -6,5 +6,7 @@ mod fixture;
 mod layers;
 mod not_yet;
 mod positions;
+mod presets;
 mod rendered;
+mod rounds;
 mod values;

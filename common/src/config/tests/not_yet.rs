@@ -26,7 +26,6 @@ fn of_a_model() {
     for (line, place, message) in [
         ("run_cfg = { num_gpus = 2 }", "5:24", "`num_gpus = 2`"),
         ("run_cfg = { num_procs = 4 }", "5:25", "`num_procs = 4`"),
-        ("meta_template = { round = [] }", "5:1", "`meta_template`"),
         ("pred_postprocessor = { type = \"general\" }", "5:1", "`pred_postprocessor`"),
         ("peft_path = \"adapter\"", "5:1", "`peft_path`"),
         ("pools = [\"a\"]", "5:1", "`pools`"),
@@ -51,7 +50,7 @@ fn of_a_model() {
 #[test]
 fn of_a_data_set() {
     let with = |from: &str, to: &str| format!("{MODEL}{}", DATASET.replace(from, to));
-    for retriever in ["random", "bm25", "topk", "votek", "dpp", "mdl", "BM25Retriever", "SlidingWindowRetriever"] {
+    for retriever in ["topk", "votek", "dpp", "mdl", "TopkRetriever", "DPPRetriever"] {
         let to = format!("inferencer = \"gen\", retriever = {{ type = \"{retriever}\", ice_num = 5 }}");
         refused(&with("inferencer = \"gen\"", &to), "9:56", &format!("`type = \"{retriever}\"`"));
     }
@@ -65,13 +64,6 @@ fn of_a_data_set() {
     refused(&with("\"em\"", "\"LongBenchF1Evaluator\""), "10:26", "evaluator `LongBenchF1Evaluator`");
     let to = "\"em\", pred_postprocessor = { type = \"first_option\" }";
     refused(&with("\"em\"", to), "10:62", "`type = \"first_option\"`");
-    refused(
-        &with("prompt_template = \"{q}\"", "prompt_template = { round = [] }"),
-        "9:53",
-        "`prompt_template` in rounds",
-    );
-    let to = "prompt_template = { A = { round = [{ role = \"HUMAN\" }] } }";
-    refused(&with("prompt_template = \"{q}\"", to), "9:59", "`prompt_template.A` in rounds");
     refused(&with("output_column", "test_split = \"dev\", output_column"), "7:39", "`test_split`");
 }
 

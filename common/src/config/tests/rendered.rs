@@ -35,21 +35,21 @@ error: `max_seq_len` takes a whole number, found a string
 
 #[test]
 fn names_that_nothing_defines() {
-    let text = format!("models = [\"mm\"]\ndatasets = [\"piqa_ppl\"]\n{MODEL}{DATASET}");
+    let text = format!("models = [\"mm\"]\ndatasets = [\"questions_of_mine\"]\n{MODEL}{DATASET}");
     let expected = "\
 error: nothing defines the model `mm`
   --> eval.toml:1:11
    |
  1 | models = [\"mm\"]
    |           ^^^^
-   = help: did you mean `m`? Presets are not yet supported: define a [[model]] table
+   = help: did you mean `m`? Or define a [[model]] table
 
-error: nothing defines the data set `piqa_ppl`
+error: nothing defines the data set `questions_of_mine`
   --> eval.toml:2:13
    |
- 2 | datasets = [\"piqa_ppl\"]
-   |             ^^^^^^^^^^
-   = help: the datasets are `d`. Presets are not yet supported: define a [[dataset]] table
+ 2 | datasets = [\"questions_of_mine\"]
+   |             ^^^^^^^^^^^^^^^^^^^
+   = help: `compass-master datasets` lists the presets; or define a [[dataset]] table
 
 2 errors; nothing was started";
     assert_eq!(Fixture::new().bad(&text), expected);

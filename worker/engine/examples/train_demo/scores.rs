@@ -3,7 +3,7 @@
 use super::text::DataFile;
 use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
 use compass_common::plan::{Body, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, Sample};
-use compass_common::prompt::{Prompt, Segment, ShotFormat};
+use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
 use compass_common::result::{Outcome, PplScore, SampleResult};
 use compass_engine::DeviceChoice;
 use serde_json::{Value, json};
@@ -88,10 +88,11 @@ fn percent(
     right: &dyn Fn(&Value, &SampleResult) -> bool,
 ) -> Result<Score, EngineFault> {
     let shot_format = ShotFormat { separator: "\n".into(), end: "\n".into() };
-    let pack = PackSpec { infer: infer.clone(), shot_format };
+    let pack = PackSpec { infer: infer.clone(), shot_format, meta_template: None };
     let sample = |(index, row)| Sample { index: index as u32, gold: Value::Null, shots: Vec::new(), body: body(row) };
     let samples: Vec<Sample> = rows.iter().enumerate().map(sample).collect();
-    let shots: Vec<&str> = shots.iter().map(String::as_str).collect();
+    let shots: Vec<Shot> = shots.iter().map(|text| Shot::from(text.as_str())).collect();
+    let shots: Vec<&Shot> = shots.iter().collect();
     let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request { sample, shots: shots.clone() }).collect();
     let mut correct = 0;
     engine.run(&pack, &requests, &mut |result| {

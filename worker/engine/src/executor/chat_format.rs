@@ -4,7 +4,7 @@ use super::answer::RunError;
 use crate::fault::file_fault;
 use crate::tokenizer::{ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
 use compass_common::engine::EngineFault;
-use compass_common::plan::ChatTurn;
+use compass_common::prompt::Message;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -43,8 +43,8 @@ impl ChatFormat {
     ///
     /// # Errors
     /// [`RunError::Sample`] when the template refuses the messages.
-    pub(super) fn text(&self, messages: &[ChatTurn]) -> Result<String, RunError> {
-        let message = |turn: &ChatTurn| json!({"role": turn.role, "content": turn.content});
+    pub(super) fn text(&self, messages: &[Message]) -> Result<String, RunError> {
+        let message = |message: &Message| json!({"role": message.role, "content": message.content});
         let messages: Vec<Value> = messages.iter().map(message).collect();
         render_chat(&self.template, &messages, true, false, &self.special)
             .map_err(|error| RunError::Sample(error.to_string()))

@@ -4,6 +4,7 @@ use super::answer::RunError;
 use super::fit::{drop_shots, report};
 use super::runner::Runner;
 use super::score::{count, log_softmax};
+use super::texts::as_text;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::prompt::Prompt;
 use compass_common::result::{Outcome, PromptFit};
@@ -20,8 +21,7 @@ pub(super) fn run(
 ) -> Result<(PromptFit, Outcome), RunError> {
     let limit = runner.texts.limit;
     let (kept, mut ids) = drop_shots(request.shots.len(), limit - 1, |kept| {
-        let shots = request.shots.get(..kept).unwrap_or_default();
-        let ids = runner.texts.encode(&prompt.render(shots, &pack.shot_format))?;
+        let ids = runner.texts.encode(&as_text(request.render(prompt, kept, pack)))?;
         let length = ids.len();
         Ok((ids, length))
     })?;

@@ -6,9 +6,10 @@ use super::decode::answers;
 use super::fit::{drop_shots, report};
 use super::runner::Runner;
 use super::settings::Settings;
+use super::texts::as_text;
 use compass_common::engine::{PackSpec, Request};
-use compass_common::plan::{ChatTurn, NumericProfile};
-use compass_common::prompt::Prompt;
+use compass_common::plan::NumericProfile;
+use compass_common::prompt::{Message, Prompt, RenderedPrompt};
 use compass_common::result::{Generation, Outcome, PromptFit};
 
 /// Continues the prompt, which goes through the chat template where the model has one to obey.
@@ -21,11 +22,13 @@ pub(super) fn run(
     chat: Option<&ChatFormat>,
 ) -> Result<(PromptFit, Outcome), RunError> {
     let (kept, ids) = drop_shots(request.shots.len(), settings.limit, |kept| {
-        let text = prompt.render(request.shots.get(..kept).unwrap_or_default(), &pack.shot_format);
-        let ids = match chat {
+        let ids = match (request.render(prompt, kept, pack), chat) {
+            (RenderedPrompt::Messages(messages), Some(chat)) => runner.texts.encode_plain(&chat.text(&messages)?)?,
             // A text alone is what the user says (`_convert_chat_messages`).
-            Some(chat) => runner.texts.encode_plain(&chat.text(&[turn("user", text)])?)?,
-            None => encode(runner, &text)?,
+            (RenderedPrompt::Text(text), Some(chat)) => {
+                runner.texts.encode_plain(&chat.text(&[message("user", text)])?)?
+            }
+            (prompt, None) => encode(runner, &as_text(prompt))?,
         };
         let length = ids.len();
         Ok((ids, length))
@@ -34,9 +37,9 @@ pub(super) fn run(
     Ok((fit, Outcome::Generated(generations)))
 }
 
-/// A message of a conversation.
-pub(super) fn turn(role: &str, content: String) -> ChatTurn {
-    ChatTurn { role: role.to_owned(), content }
+/// A message of a chat.
+pub(super) fn message(role: &str, content: String) -> Message {
+    Message { role: role.to_owned(), content }
 }
 
 /// Ids of a prompt that is text alone.

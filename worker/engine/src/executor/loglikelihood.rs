@@ -8,7 +8,7 @@ use super::fit::{drop_shots, report};
 use super::masked::masked;
 use super::runner::Runner;
 use super::score::sum;
-use super::texts::Texts;
+use super::texts::{Texts, as_text};
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::{NumericProfile, OptionText};
 use compass_common::prompt::Prompt;
@@ -31,8 +31,7 @@ pub(super) fn run(
     let whole = runner.profile == NumericProfile::Opencompass;
     let limit = if whole { runner.texts.limit } else { runner.texts.limit + 1 };
     let (kept, encoded) = drop_shots(request.shots.len(), limit, |kept| {
-        let shots = request.shots.get(..kept).unwrap_or_default();
-        let context_of = |prompt: &Prompt| Context::new(&runner.texts, &prompt.render(shots, &pack.shot_format));
+        let context_of = |prompt: &Prompt| Context::new(&runner.texts, &as_text(request.render(prompt, kept, pack)));
         let shared = context_of(context)?;
         let encoded = options.iter().map(|option| {
             let own = option.context.as_ref().map(context_of).transpose()?;

@@ -114,7 +114,10 @@ impl PlainExecutor {
                  was not made for; OpenCompass cannot do this at all"
             ));
         }
-        let settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose()?;
+        let mut settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose()?;
+        if let (Some(settings), Some(meta)) = (&mut settings, &pack.meta_template) {
+            settings.eos.extend(meta.eos_token_id);
+        }
         let texts = Texts {
             tokenizer: &self.tokenizer,
             limit: self.facts.max_seq_len as usize,
@@ -148,7 +151,7 @@ impl PlainExecutor {
                 generate::run(runner, pack, request, prompt, settings, chat)
             }
             (InferSpec::Chat { infer_mode, .. }, Body::Chat { turns }, Some(settings)) => {
-                conversation::run(runner, request, (turns, *infer_mode), settings, chat)
+                conversation::run(runner, request, (turns, *infer_mode), pack.meta_template.as_ref(), settings, chat)
             }
             (infer, _, _) => {
                 let mode = infer.mode();

@@ -6,6 +6,7 @@ use super::answer::RunError;
 use super::fit::{drop_shots, report};
 use super::masked::masked;
 use super::runner::Runner;
+use super::texts::as_text;
 use crate::tokenizer::Side;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::{NumericProfile, OptionPrompt};
@@ -35,7 +36,7 @@ pub(super) fn run(
     let limit = runner.texts.limit;
     let (kept, rows) = drop_shots(request.shots.len(), limit, |kept| {
         let rows = options.iter().map(|option| {
-            let text = rendered(pack, request, &option.prompt, kept);
+            let text = as_text(request.render(&option.prompt, kept, pack));
             row(runner, option, &text, normalizing.is_some())
         });
         let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
@@ -65,17 +66,13 @@ pub(super) fn run_only(
 ) -> Result<(PromptFit, Outcome), RunError> {
     let limit = runner.texts.limit;
     let (kept, ids) = drop_shots(request.shots.len(), limit, |kept| {
-        let ids = runner.texts.encode(&rendered(pack, request, prompt, kept))?;
+        let ids = runner.texts.encode(&as_text(request.render(prompt, kept, pack)))?;
         let length = ids.len();
         Ok((ids, length))
     })?;
     let fit = report(kept, ids.len(), limit);
     let (nll_sum, tokens) = truncated(runner, ids, 0, "the text")?;
     Ok((fit, Outcome::Ppl(vec![PplScore { nll_sum, tokens, normalizer: None }])))
-}
-
-fn rendered(pack: &PackSpec, request: &Request<'_>, prompt: &Prompt, kept: usize) -> String {
-    prompt.render(request.shots.get(..kept).unwrap_or_default(), &pack.shot_format)
 }
 
 /// Tokens of an option. With a normaliser the answer is the end of the text, and what stands before it is masked: so many

@@ -3,6 +3,7 @@
 use super::answer::RunError;
 use super::runner::Runner;
 use super::score::sum;
+use super::texts::as_text;
 use super::windows::windows;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::prompt::Prompt;
@@ -17,7 +18,8 @@ pub(super) fn run(
     request: &Request<'_>,
     text: &Prompt,
 ) -> Result<(PromptFit, Outcome), RunError> {
-    let ids = runner.texts.encode_unless_prefixed(&text.render(&request.shots, &pack.shot_format))?;
+    let text = as_text(request.render(text, request.shots.len(), pack));
+    let ids = runner.texts.encode_unless_prefixed(&text)?;
     let prefix = runner.texts.prefix("the text has nothing before it")?;
     let mut total = 0.0;
     for mut window in windows(&ids, prefix, runner.texts.limit) {

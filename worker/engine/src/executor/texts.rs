@@ -2,6 +2,15 @@
 
 use super::answer::RunError;
 use crate::tokenizer::{Side, TextTokenizer, truncate};
+use compass_common::prompt::RenderedPrompt;
+
+/// The words of a prompt one after the other, where no chat template is applied (`_convert_base_messages`).
+pub(super) fn as_text(prompt: RenderedPrompt) -> String {
+    match prompt {
+        RenderedPrompt::Text(text) => text,
+        RenderedPrompt::Messages(messages) => messages.into_iter().map(|message| message.content).collect(),
+    }
+}
 
 /// The tokenizer and its bounds, as the kinds of inference need them.
 pub(super) struct Texts<'a> {

@@ -6,7 +6,7 @@ use crate::support::{
 };
 use compass_common::engine::{Engine, Request};
 use compass_common::plan::{Body, InferSpec, ModelPlan, Sample};
-use compass_common::prompt::{Prompt, Segment, ShotFormat};
+use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
 use compass_common::result::{Finish, Outcome, PromptFit};
 use compass_engine::DeviceChoice;
 use serde_json::json;
@@ -52,10 +52,10 @@ fn a_million_characters() {
 #[test]
 fn a_million_characters_of_shots() {
     let mut engine = engine();
-    let shot = "x".repeat(1000);
+    let shot = Shot::from("x".repeat(1000).as_str());
     let prompt = Prompt(vec![Segment::Shots, Segment::Question("why?".into())]);
     let sample = Sample { index: 0, gold: json!(0), shots: (0..1000).collect(), body: Body::Gen { prompt } };
-    let request = Request { sample: &sample, shots: vec![shot.as_str(); 1000] };
+    let request = Request { sample: &sample, shots: vec![&shot; 1000] };
     let (results, _) = run(engine.as_mut(), &gen_spec(3, &[]), &ShotFormat::default(), &[request]);
     assert_eq!(results[0].fit, PromptFit { shots_kept: 0, tokens: 5, truncated_from: 0 });
 }

@@ -5,7 +5,7 @@ use crate::support::{
 };
 use compass_common::engine::{Engine, Request};
 use compass_common::plan::{Body, BosPolicy, InferSpec, OptionPrompt, Sample};
-use compass_common::prompt::{Prompt, Segment, ShotFormat};
+use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
 use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use compass_engine::DeviceChoice;
 use serde_json::json;
@@ -98,13 +98,15 @@ fn the_last_shots_go_first_and_for_all_options_alike() {
     let body = Body::Ppl { options: vec![option(0, "ab"), option(1, "abcdef")] };
     let sample = Sample { index: 0, gold: json!(0), shots: vec![0, 1, 2], body };
     let format = ShotFormat { separator: "|".into(), end: "!".into() };
-    let request = Request { sample: &sample, shots: vec!["one__", "two__", "three"] };
+    let shots = ["one__", "two__", "three"].map(Shot::from);
+    let request = Request { sample: &sample, shots: shots.iter().collect() };
     let (results, _) = run(engine.as_mut(), &InferSpec::Ppl, &format, &[request]);
     // BOS + "one__|two__|three!" + 6 is 25 tokens, with two shots 19.
     assert_eq!(results[0].fit, PromptFit { shots_kept: 2, tokens: 19, truncated_from: 0 });
     let expected = ppl(engine.as_mut(), &["one__|two__!ab", "one__|two__!abcdef"]).0;
     assert_eq!(results[0].outcome, Outcome::Ppl(expected));
-    let request = Request { sample: &sample, shots: vec!["this one alone is already too long"] };
+    let shot = Shot::from("this one alone is already too long");
+    let request = Request { sample: &sample, shots: vec![&shot] };
     let (results, _) = run(engine.as_mut(), &InferSpec::Ppl, &format, &[request]);
     assert_eq!(results[0].fit, PromptFit { shots_kept: 0, tokens: 8, truncated_from: 0 });
 }

@@ -1,0 +1,97 @@
+//! Presets: data sets that ship with the program, one TOML file each, under OpenCompass's names.
+//!
+//! A preset is read as if its file were included, but only where its name is asked for. Paths in it are relative to the
+//! data folder.
+
+use super::check::Check;
+use super::merge::merge_files;
+use super::parse::parse;
+use super::tree::{Node, Table};
+use include_dir::{Dir, File, include_dir};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/presets");
+
+/// What a preset says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Preset {
+    /// The file's name, which holds OpenCompass's digest of the prompt where it has one.
+    pub name: String,
+    /// Further names.
+    pub aliases: Vec<String>,
+    /// One line for people.
+    pub about: String,
+    /// Where the data comes from, and which file of it goes where.
+    pub source: String,
+}
+
+/// Presets that a configuration asked for: by the name asked for, the abbrs of the data sets that it defines.
+pub(super) type Asked = BTreeMap<String, Vec<String>>;
+
+/// Every preset, by name.
+pub fn presets() -> Vec<Preset> {
+    let mut check = Check::default();
+    let mut all: Vec<Preset> = FILES.files().filter_map(|file| Some(read(&mut check, file)?.0)).collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// Puts below `root` the data sets of every preset that `flag`, or else `root`'s own `datasets`, names and that `root`
+/// does not define itself.
+pub(super) fn resolve(check: &mut Check, root: &mut Table, flag: Option<&[String]>) -> Asked {
+    let defined: Vec<String> = abbrs(root);
+    let mut asked = Asked::new();
+    let written = root.get("datasets").map(Node::items).unwrap_or_default();
+    let written = written.iter().filter_map(|node| Some(node.text()?.to_owned()));
+    let names: Vec<String> = flag.filter(|names| !names.is_empty()).map_or(written.collect(), <[String]>::to_vec);
+    for name in names.iter().filter(|name| !defined.contains(name)) {
+        let Some((_, table)) = find(check, name) else { continue };
+        asked.insert(name.clone(), abbrs(&table));
+        *root = merge_files(table, std::mem::take(root));
+    }
+    asked
+}
+
+/// Names that a preset answers to, for suggestions.
+pub(super) fn names() -> Vec<String> {
+    presets().into_iter().flat_map(|preset| std::iter::once(preset.name).chain(preset.aliases)).collect()
+}
+
+fn find(check: &mut Check, name: &str) -> Option<(Preset, Table)> {
+    let exact = FILES.get_file(format!("{name}.toml"));
+    if let Some(file) = exact {
+        return read(check, file);
+    }
+    let mut silent = Check::default();
+    let answers = |file: &&File<'_>| {
+        read(&mut silent, file).is_some_and(|(preset, _)| preset.aliases.iter().any(|alias| alias == name))
+    };
+    let file = FILES.files().find(answers)?;
+    read(check, file)
+}
+
+fn read(check: &mut Check, file: &File<'_>) -> Option<(Preset, Table)> {
+    let name = file.path().file_stem()?.to_str()?.to_owned();
+    let shown = Path::new("presets").join(file.path());
+    let id = check.sources.add_preset(&shown, file.contents_utf8()?.to_owned());
+    let mut table = parse(check, id)?;
+    let head = table.remove("preset")?;
+    let head = head.table()?;
+    let text = |key| head.text(key).unwrap_or_default().to_owned();
+    let aliases = head.get("names").and_then(|node| check.texts("names", node)).unwrap_or_default();
+    let preset = Preset {
+        name,
+        aliases: aliases.into_iter().map(|(alias, _)| alias).collect(),
+        about: text("about"),
+        source: text("source"),
+    };
+    super::for_each::expand(check, &mut table);
+    Some((preset, table))
+}
+
+fn abbrs(table: &Table) -> Vec<String> {
+    let tables = table.get("dataset").map(Node::items).unwrap_or_default();
+    tables.iter().filter_map(|node| Some(node.table()?.text("abbr")?.to_owned())).collect()
+}

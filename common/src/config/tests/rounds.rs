@@ -1,0 +1,79 @@
+//! Templates in rounds and meta templates: what is read, and what is refused.
+
+use super::fixture::{DATASET, Fixture, MODEL};
+use crate::prompt::{Line, MetaItem, MetaStyle, MetaTemplate, Role, Rounds, Template};
+
+fn with(to: &str) -> String {
+    format!("{MODEL}{}", DATASET.replace("prompt_template = \"{q}\"", to))
+}
+
+#[test]
+fn a_dialogue_and_a_dialogue_per_label() {
+    let rounds = "round = [\"hm\", { role = \"HUMAN\", prompt = \"{q}\", begin = \"(\", end = \")\" }]";
+    let config = Fixture::new().good(&with(&format!("prompt_template = {{ begin = \"</E>\", {rounds} }}")));
+    let role = Role {
+        role: "HUMAN".into(),
+        prompt: Some("{q}".into()),
+        begin: Some("(".into()),
+        end: Some(")".into()),
+        fallback_role: None,
+    };
+    let lines = vec![Line::Text("hm".into()), Line::Role(role)];
+    let expected = Rounds { begin: vec![Line::Text("</E>".into())], round: lines.clone(), end: Vec::new() };
+    assert_eq!(config.datasets[0].prompt.prompt_template, Some(Template::Rounds(expected)));
+
+    let two = format!("inferencer = \"ppl\", prompt_template = {{ A = {{ {rounds} }}, B = {{ {rounds} }} }}");
+    let text = with(&two).replace("inferencer = \"gen\", ", "");
+    let config = Fixture::new().good(&text);
+    let Some(Template::LabelRounds(labels)) = &config.datasets[0].prompt.prompt_template else { panic!() };
+    assert_eq!((labels[1].0.as_str(), &labels[1].1.round), ("B", &lines));
+}
+
+#[test]
+fn wrong_dialogues_are_named() {
+    for (template, said) in [
+        ("{ begin = \"x\" }", "missing key `round` in `prompt_template`"),
+        ("[{ role = \"HUMAN\" }]", "`prompt_template` is an array"),
+        ("{ round = [{ prompt = \"{q}\" }] }", "missing key `role` in a line of `round`"),
+        ("{ round = [{ role = \"HUMAN\", promt = \"{q}\" }] }", "unknown key `promt`"),
+        ("{ round = [3] }", "`round` takes strings and tables with `role`"),
+        ("{ A = { round = [] }, B = \"{q}\" }", "`prompt_template.B` is a string among dialogues"),
+    ] {
+        let shown = Fixture::new().bad(&with(&format!("prompt_template = {template}")));
+        assert!(shown.contains(said), "{shown}");
+    }
+}
+
+#[test]
+fn meta_templates() {
+    let read = |line: &str| Fixture::new().good(&format!("{MODEL}{line}\n{DATASET}")).models.remove(0).meta_template;
+    assert_eq!(read(""), None);
+    assert_eq!(read("meta_template = \"chat\""), Some(MetaTemplate::chat()));
+    let text = "meta_template = { begin = [\"a\", \"b\"], round = [\"|\", { role = \"HUMAN\", end = \"\\n\" }], \
+                reserved_roles = [{ role = \"SYSTEM\" }], eos_token_id = 7 }";
+    let meta = read(text).unwrap();
+    assert_eq!((meta.style, meta.begin.as_str(), meta.eos_token_id), (MetaStyle::Text, "ab", Some(7)));
+    assert_eq!(meta.round[0], MetaItem::Text("|".into()));
+    assert_eq!(meta.reserved_roles[0].role, "SYSTEM");
+    let chat = "meta_template = { begin = { role = \"SYSTEM\", prompt = \"x\" }, \
+                round = [{ role = \"HUMAN\", api_role = \"HUMAN\" }] }";
+    let meta = read(chat).unwrap();
+    assert_eq!((meta.style, meta.opening[0].role.as_str()), (MetaStyle::Messages, "system"));
+}
+
+#[test]
+fn wrong_meta_templates_are_named() {
+    for (line, said) in [
+        ("\"chats\"", "`meta_template` takes \"chat\" or a table with `round`"),
+        ("{ begin = \"\" }", "missing key `round`"),
+        ("{ round = [\"x\"] }", "has no role in `round`"),
+        ("{ round = [{ role = \"A\" }, { role = \"A\" }] }", "names the role `A` twice"),
+        ("{ round = [{ role = \"A\", api_role = \"HUMAN\" }, { role = \"B\" }] }", "gives no `api_role` to B"),
+        ("{ round = [{ role = \"A\", api_role = \"robot\" }] }", "`api_role` cannot be `robot`"),
+        ("{ round = [{ role = \"A\", generate = 1 }] }", "`generate` takes a boolean"),
+        ("{ round = [{ role = \"A\", begin = [1] }] }", "`begin[0]` takes a string"),
+    ] {
+        let shown = Fixture::new().bad(&format!("{MODEL}meta_template = {line}\n{DATASET}"));
+        assert!(shown.contains(said), "{shown}");
+    }
+}

@@ -1,0 +1,165 @@
+//! One template of a prompt, whichever way it is written, and how a row and the place for shots go into it.
+
+use super::format::{Row, fill};
+use super::rounds::{Line, Rounds};
+use super::shot::Shot;
+use super::structured::{Prompt, Section, Segment, Turn};
+use super::template::Template;
+
+/// One template.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form<'a> {
+    Text(&'a str),
+    Rounds(&'a Rounds),
+}
+
+/// One template, or one per label.
+#[derive(Clone, Debug)]
+pub(super) enum Forms<'a> {
+    One(Form<'a>),
+    Labels(Vec<(&'a str, Form<'a>)>),
+}
+
+impl<'a> Forms<'a> {
+    pub(super) fn of(template: &'a Template) -> Self {
+        match template {
+            Template::Text(text) => Self::One(Form::Text(text)),
+            Template::Rounds(rounds) => Self::One(Form::Rounds(rounds)),
+            Template::Labels(map) => {
+                Self::Labels(map.iter().map(|(label, text)| (label.as_str(), Form::Text(text))).collect())
+            }
+            Template::LabelRounds(map) => {
+                Self::Labels(map.iter().map(|(label, rounds)| (label.as_str(), Form::Rounds(rounds))).collect())
+            }
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<Form<'a>> {
+        match self {
+            Self::One(form) => vec![*form],
+            Self::Labels(map) => map.iter().map(|(_, form)| *form).collect(),
+        }
+    }
+}
+
+/// What stands where the ice token does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) token: &'a str,
+    /// Whether the template holds the token; where it does not, shots go first.
+    pub(super) in_template: bool,
+    pub(super) shows_shots: bool,
+}
+
+impl<'a> Form<'a> {
+    /// Every text of it into which a row can put something.
+    pub(super) fn texts(&self) -> Vec<&'a str> {
+        match self {
+            Self::Text(text) => vec![text],
+            Self::Rounds(rounds) => rounds.lines().filter_map(Line::text).collect(),
+        }
+    }
+
+    pub(super) fn rounds(&self) -> Option<&'a Rounds> {
+        match self {
+            Self::Rounds(rounds) => Some(rounds),
+            Self::Text(_) => None,
+        }
+    }
+
+    pub(super) fn holds(&self, token: &str) -> bool {
+        !token.is_empty() && self.texts().iter().any(|text| text.contains(token))
+    }
+
+    /// The prompt of a row.
+    pub(super) fn prompt(&self, row: &Row, blank: Option<&str>, place: Place<'_>) -> Prompt {
+        let mut filler = Filler { row, blank, place, after_shots: !place.in_template };
+        let mut segments = Vec::new();
+        if place.shows_shots && !place.in_template {
+            segments.push(Segment::Shots);
+        }
+        match self {
+            Self::Text(text) if !place.in_template => segments.push(Segment::Question(fill(text, row, blank))),
+            Self::Text(text) => segments.extend(filler.pieces(text)),
+            Self::Rounds(rounds) => {
+                for (section, lines) in
+                    [(Section::Begin, &rounds.begin), (Section::Round, &rounds.round), (Section::End, &rounds.end)]
+                {
+                    if !lines.is_empty() || section == Section::Round {
+                        segments.push(Segment::Open(section));
+                        segments.extend(lines.iter().map(|line| filler.line(line)));
+                        segments.push(Segment::Close(section));
+                    }
+                }
+            }
+        }
+        Prompt(segments)
+    }
+
+    /// The shot of a training row: the answer shown, the ice token gone, of rounds the dialogue alone.
+    pub(super) fn shot(&self, row: &Row, token: &str) -> Shot {
+        let place = Place { token, in_template: false, shows_shots: false };
+        let mut filler = Filler { row, blank: None, place, after_shots: true };
+        match self {
+            Self::Text(text) => Shot::Text(filler.without_token(text)),
+            Self::Rounds(rounds) => {
+                let mut turns = vec![Segment::Open(Section::Ice)];
+                turns.extend(rounds.round.iter().map(|line| filler.line(line)));
+                turns.push(Segment::Close(Section::Ice));
+                Shot::Turns(turns)
+            }
+        }
+    }
+}
+
+struct Filler<'a> {
+    row: &'a Row,
+    blank: Option<&'a str>,
+    place: Place<'a>,
+    /// Whether the place of the shots has been passed.
+    after_shots: bool,
+}
+
+impl Filler<'_> {
+    fn line(&mut self, line: &Line) -> Segment {
+        match line {
+            Line::Text(text) => Segment::Item(Prompt(self.pieces(text))),
+            Line::Role(role) => Segment::Turn(Turn {
+                role: role.role.clone(),
+                fallback_role: role.fallback_role.clone(),
+                begin: role.begin.clone(),
+                end: role.end.clone(),
+                prompt: role.prompt.as_ref().map(|prompt| Prompt(self.pieces(prompt))),
+            }),
+        }
+    }
+
+    /// A text filled from the row, cut where its shots go. Empty stretches are left out.
+    fn pieces(&mut self, text: &str) -> Vec<Segment> {
+        let mut segments = Vec::new();
+        let pieces: Vec<&str> = match self.place.token {
+            "" => vec![text],
+            token => text.split(token).collect(),
+        };
+        for (at, piece) in pieces.into_iter().enumerate() {
+            if at > 0 {
+                self.after_shots = true;
+                if self.place.shows_shots {
+                    segments.push(Segment::Shots);
+                }
+            }
+            let text = fill(piece, self.row, self.blank);
+            match (text.is_empty(), self.after_shots) {
+                (true, _) => {}
+                (false, false) => segments.push(Segment::Header(text)),
+                (false, true) => segments.push(Segment::Question(text)),
+            }
+        }
+        segments
+    }
+
+    fn without_token(&self, text: &str) -> String {
+        let token = self.place.token;
+        if token.is_empty() { fill(text, self.row, None) } else { fill(&text.replace(token, ""), self.row, None) }
+    }
+}

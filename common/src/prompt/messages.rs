@@ -1,0 +1,100 @@
+//! Messages for a chat template or a service, by the rules of OpenCompass's `APITemplateParser` and
+//! `HuggingFacewithChatTemplate`.
+//!
+//! Strings among the turns are dropped, as the original does with a warning. Where it stops with an error, this goes on:
+//! the role that generates may speak before the dialogue.
+
+use super::flat::{Flat, FlatTurn};
+use super::lm_text::{Words, rounds, said, turns};
+use super::meta_template::{MetaRole, MetaTemplate};
+use super::rendered::{Message, Mode};
+use super::structured::Section;
+
+/// A prompt without roles is what the user says.
+pub(super) fn of_text(text: String) -> Vec<Message> {
+    vec![Message { role: "user".into(), content: text }]
+}
+
+/// The whole chat: neighbours of one role merged by a newline, empty messages left out.
+pub(super) fn parse(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> Vec<Message> {
+    let merged = merge(walk(list, meta, mode));
+    let kept = meta.opening.iter().cloned().chain(merged).filter(|message| !message.content.is_empty());
+    merge(kept.collect())
+}
+
+fn walk(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> Vec<Message> {
+    let mut messages = Vec::new();
+    let mut open: Vec<(Section, usize)> = Vec::new();
+    for (at, element) in list.iter().enumerate() {
+        match element {
+            Flat::Text(_) => {}
+            Flat::Open(section) => open.push((*section, at + 1)),
+            Flat::Turn(turn) => {
+                if matches!(open.last(), Some((Section::Begin | Section::End, _)) | None) {
+                    messages.extend(said_outside(turn, meta));
+                }
+            }
+            Flat::Close(_) => {
+                let Some((section @ (Section::Round | Section::Ice), start)) = open.pop() else { continue };
+                let dialogue = turns(list.get(start..at).unwrap_or_default());
+                let rounds = rounds(&dialogue, meta);
+                for (number, round) in rounds.iter().enumerate() {
+                    let generates = mode == Mode::Gen && section == Section::Round && number + 1 == rounds.len();
+                    for role in meta.round_roles() {
+                        if generates && role.generate {
+                            return messages;
+                        }
+                        messages.push(message(role, &said(role, round, meta)));
+                    }
+                }
+            }
+        }
+    }
+    messages
+}
+
+fn said_outside(turn: &FlatTurn<'_>, meta: &MetaTemplate) -> Option<Message> {
+    let role = meta.spoken_by(&turn.turn.role, turn.turn.fallback_role.as_deref(), false)?;
+    let mut words = Words { begin: &role.begin, prompt: &role.prompt, end: &role.end };
+    words.take(turn);
+    Some(message(role, &words))
+}
+
+fn message(role: &MetaRole, words: &Words<'_>) -> Message {
+    let chat = chat_role(role.api_role.as_deref().unwrap_or(&role.role));
+    Message { role: chat.into(), content: format!("{}{}{}", words.begin, words.prompt, words.end) }
+}
+
+fn merge(messages: Vec<Message>) -> Vec<Message> {
+    let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match merged.last_mut() {
+            Some(last) if last.role == message.role => {
+                last.content.push('\n');
+                last.content.push_str(&message.content);
+            }
+            _ => merged.push(message),
+        }
+    }
+    merged
+}
+
+/// The chat's name of a role of OpenCompass's; any other name stands for itself.
+pub fn chat_role(role: &str) -> &str {
+    match role {
+        "HUMAN" => "user",
+        "BOT" => "assistant",
+        "SYSTEM" => "system",
+        other => other,
+    }
+}
+
+/// The reverse of [`chat_role`].
+pub(super) fn api_role(role: &str) -> &str {
+    match role {
+        "user" => "HUMAN",
+        "assistant" => "BOT",
+        "system" => "SYSTEM",
+        other => other,
+    }
+}
