@@ -1,9 +1,10 @@
 //! Conversations of several turns, on a model whose tokens are characters. Needs no data.
 
 use crate::support::{TinyModel, chat_sample, prompt_sample, run_all, tiny_plan};
-use compass_common::engine::Engine;
-use compass_common::plan::{ChatMode, GenSpec, InferSpec, ModelPlan};
-use compass_common::result::{Outcome, SampleResult};
+use compass_common::engine::{Engine, PackSpec, Request};
+use compass_common::plan::{Body, BosPolicy, ChatMode, GenSpec, InferSpec, ModelPlan, Sample};
+use compass_common::prompt::{MetaTemplate, Prompt, Section, Segment, ShotFormat, Turn};
+use compass_common::result::{Finish, Outcome, SampleResult};
 use compass_engine::DeviceChoice;
 use serde_json::json;
 
@@ -42,7 +43,7 @@ fn converse(engine: &mut dyn Engine, infer_mode: ChatMode, turns: &[(&str, &str)
 fn said(text: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
-    let plan = ModelPlan { bos: compass_common::plan::BosPolicy::Never, ..tiny_plan(directory.path()) };
+    let plan = ModelPlan { bos: BosPolicy::Never, ..tiny_plan(directory.path()) };
     let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     texts(&run_all(engine.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, text)]).0[0]).remove(0)
 }
@@ -55,7 +56,7 @@ fn last_every_and_every_with_the_datas_answers() {
     let with_gold = said("u:s\none|a:gold|u:two|a:");
     let with_own = said(&format!("u:s\none|a:{first}|u:two|a:"));
     assert!(first != "gold" && with_gold != with_own, "{first} {with_gold}");
-    assert_eq!(texts(&converse(engine.as_mut(), ChatMode::Last, &TURNS)), [with_gold.clone()]);
+    assert_eq!(texts(&converse(engine.as_mut(), ChatMode::Last, &TURNS)), [with_gold.as_str()]);
     assert_eq!(texts(&converse(engine.as_mut(), ChatMode::EveryWithGt, &TURNS)), [first.clone(), with_gold]);
     let every = converse(engine.as_mut(), ChatMode::Every, &TURNS);
     assert_eq!(texts(&every), [first, with_own]);
@@ -63,6 +64,40 @@ fn last_every_and_every_with_the_datas_answers() {
     // A single prompt is what the user says.
     let (single, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, "hi")]);
     assert_eq!(texts(&single[0]), [said("u:hi|a:")]);
+}
+
+#[test]
+fn a_prompt_in_rounds_goes_through_the_template() {
+    let turn = |role: &str, words: Option<&str>| {
+        Segment::Turn(Turn { role: role.into(), prompt: words.map(Prompt::question), ..Turn::default() })
+    };
+    let prompt = Prompt(vec![
+        Segment::Open(Section::Round),
+        turn("HUMAN", Some("one")),
+        turn("BOT", Some("gold")),
+        turn("HUMAN", Some("two")),
+        turn("BOT", None),
+        Segment::Close(Section::Round),
+    ]);
+    let sample = Sample { index: 0, gold: json!(0), shots: Vec::new(), body: Body::Gen { prompt } };
+    let mut engine = engine(true);
+    let mut answer = |meta: MetaTemplate| {
+        let infer = InferSpec::Gen(spec());
+        let pack = PackSpec { infer, shot_format: ShotFormat::default(), meta_template: Some(meta) };
+        let mut results = Vec::new();
+        let request = Request { sample: &sample, shots: Vec::new() };
+        engine.run(&pack, &[request], &mut |result| results.push(result)).unwrap();
+        results.remove(0)
+    };
+    let free = answer(MetaTemplate::chat());
+    // The system, silent in every round, speaks as the user: OpenCompass adds its empty line.
+    let expected = said("u:one\n|a:gold|u:two\n|a:");
+    assert_eq!(texts(&free), [expected.as_str()]);
+    // The tiny tokenizer's ids: the first characters are 4 and up. The meta template's end token ends the answer.
+    let first = expected.chars().next().unwrap();
+    let ended = answer(MetaTemplate { eos_token_id: Some(4 + (first as u32 - ' ' as u32)), ..MetaTemplate::chat() });
+    let Outcome::Generated(answers) = &ended.outcome else { panic!("{ended:?}") };
+    assert_eq!((answers[0].tokens, answers[0].finish), (1, Finish::Eos));
 }
 
 #[test]

@@ -16,7 +16,8 @@ fn text(seed: usize) -> String {
 }
 
 fn samples(infer: &InferSpec) -> Vec<Sample> {
-    (0..45)
+    let whole = matches!(infer, InferSpec::Ppl | InferSpec::Loglikelihood);
+    (0..if whole { 45 } else { 15 })
         .map(|index| match infer {
             InferSpec::Ppl => ppl_sample(index, &[&text(index), &text(index + 1), &text(index)]),
             InferSpec::Loglikelihood => loglikelihood_sample(index, &text(index), &[&text(index + 2), " no", " yes"]),
@@ -61,7 +62,7 @@ fn alone_together_shuffled_and_with_more_threads() {
         let mut engine = load(directory.path(), 2);
         let together: Vec<String> = run_all(engine.as_mut(), &infer, &samples).0.iter().map(bits).collect();
         let scored = together.iter().filter(|result| !result.contains("Failed")).count();
-        assert!(scored >= 40, "{scored} of 45 have a result in {}", infer.mode());
+        assert!(scored * 9 >= samples.len() * 8, "{scored} of {} have a result in {}", samples.len(), infer.mode());
         for seed in 1..3 {
             let mut order: Vec<usize> = (0..samples.len()).collect();
             order.sort_by_key(|&index| (index * 7919 * seed) % 104_729);

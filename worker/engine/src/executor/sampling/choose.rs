@@ -78,22 +78,22 @@ mod tests {
         // 0.999 quantile of chi-square with 7 degrees of freedom.
         let border = 24.32;
         for seed in [0, 1, 20_261_121, u64::MAX] {
-            let ways: [fn(u64, usize) -> (Draw, usize); 3] = [
-                |seed, i| (Draw { seed, sample: i as u32, sequence: 0 }, 0),
-                |seed, i| (Draw { seed, sample: 3, sequence: i as u32 }, 5),
-                |seed, i| (Draw { seed, sample: 3, sequence: 1 }, i),
-            ];
-            for (which, way) in ways.into_iter().enumerate() {
+            for which in ["samples", "sequences", "steps"] {
                 let mut counts = [0usize; 8];
                 for i in 0..drawn {
-                    counts[choose(&logits, Some(way(seed, i))).unwrap() as usize] += 1;
+                    let draw = match which {
+                        "samples" => (Draw { seed, sample: i as u32, sequence: 0 }, 0),
+                        "sequences" => (Draw { seed, sample: 3, sequence: i as u32 }, 5),
+                        _ => (Draw { seed, sample: 3, sequence: 1 }, i),
+                    };
+                    counts[choose(&logits, Some(draw)).unwrap() as usize] += 1;
                 }
                 let square = |(count, p): (usize, &f64)| {
                     let mean = p * drawn as f64;
                     (count as f64 - mean).powi(2) / mean
                 };
                 let statistic: f64 = counts.into_iter().zip(&expected).map(square).sum();
-                assert!(statistic < border, "seed {seed}, way {which}: {statistic} {counts:?}");
+                assert!(statistic < border, "seed {seed}, over {which}: {statistic} {counts:?}");
             }
         }
     }
