@@ -23,7 +23,7 @@ mod meta_templates {
             std::fs::write(folder.join(file), text).unwrap();
         }
         let overrides = Overrides { home: Some(folder.clone()), ..Overrides::default() };
-        let loaded = load(&folder.join("eval.toml"), &overrides);
+        let loaded = load(Some(&folder.join("eval.toml")), &overrides);
         let mut config = loaded.unwrap_or_else(|errors| panic!("{errors}\n{toml}")).config;
         (config.models.remove(0), config.datasets.remove(0))
     }

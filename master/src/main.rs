@@ -2,12 +2,13 @@
 
 use clap::Parser;
 use compass_common::config::{self, Config};
-use compass_master::cli::{Cli, Mode, exit, not_yet};
+use compass_master::cli::{Cli, Command, Mode, exit, not_yet};
 use compass_master::core::Recorded;
 use compass_master::ledger::LedgerError;
 use compass_master::pipeline::{self, Ending, FolderError, InferError, InferOptions, PlanError, RunFolder, ScoreError};
 use compass_master::screen::{print, say};
 use compass_master::store::StoreError;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
@@ -69,7 +70,10 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: &Cli) -> Result<u8, Failure> {
-    let loaded = config::load(&cli.config, &cli.overrides());
+    if let Some(Command::Datasets { name, data_dir }) = &cli.command {
+        return list_datasets(name.as_deref(), data_dir.as_deref());
+    }
+    let loaded = config::load(cli.config.as_deref(), &cli.overrides());
     let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
     for note in &loaded.notes {
         say(note);
@@ -209,7 +213,8 @@ fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
 }
 
 fn resume_hint(folder: &RunFolder, cli: &Cli) -> String {
-    format!("resume with: compass-master --config {} -r {}", cli.config.display(), folder.name())
+    let config = cli.config.as_ref().map_or("<the same flags>".into(), |path| format!("--config {}", path.display()));
+    format!("resume with: compass-master {config} -r {}", folder.name())
 }
 
 /// The tasks, and the commands that would be launched.
@@ -218,6 +223,16 @@ fn dry_run(config: &Config) -> Result<(), Failure> {
     let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default());
     let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
+}
+
+/// The presets, or one of them with what it needs and a sample.
+fn list_datasets(name: Option<&str>, data_dir: Option<&Path>) -> Result<u8, Failure> {
+    let text = match name {
+        None => pipeline::list_presets(),
+        Some(name) => pipeline::show_preset(name, data_dir).map_err(Failure::bad_input)?,
+    };
+    print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    Ok(exit::SCORED)
 }
 
 /// The first signal asks to stop, the second one does not ask.

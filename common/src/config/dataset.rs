@@ -51,6 +51,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         input_columns: reader.input_columns,
         output_column: Some(reader.output_column),
         test_range: reader.test_range,
+        limit: None,
         train_range: reader.train_range,
         test: test?,
         train,

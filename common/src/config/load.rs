@@ -5,9 +5,10 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
 use super::overrides::Overrides;
 use super::presets::{self, Asked};
-use super::resolved::Config;
+use super::resolved::{Config, DatasetConfig};
 use super::selection::{self, List};
-use super::{dataset, for_each, include, inherit, master, model, paths, stage};
+use super::tree::Table;
+use super::{command_line, dataset, for_each, include, inherit, master, model, paths, stage};
 use crate::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
 
@@ -26,27 +27,34 @@ const DATA_DIR: &str = "data";
 /// Where OpenCompass puts its runs; relative to the current directory.
 const WORK_DIR: &str = "outputs/default";
 
-/// Reads `path` and what it includes, puts `overrides` over it, and checks everything. Reads no file but
+/// Reads `path`, if there is a file, and what it includes, puts `overrides` over it, and checks everything. Reads no file but
 /// configuration; of the others it only asks whether they exist.
 ///
 /// # Errors
 /// All errors at once, by file and position.
-pub fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
+pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
     let mut check = Check::new(overrides.home.clone());
     let config = read(&mut check, path, overrides);
     if config.is_none() && !check.has_errors() {
         // Whatever is missing has been reported. Should it not have been, nothing is started all the same.
+        let path = path.unwrap_or(Path::new("the command line"));
         check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
     }
     let notes = check.finish()?;
     config.map(|config| Loaded { config, notes }).ok_or_else(|| Diagnostics(Vec::new()))
 }
 
-fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config> {
-    let (mut table, span) = include::read(check, path)?;
+fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<Config> {
+    let (mut table, span) = match path {
+        Some(path) => include::read(check, path)?,
+        None => (Table::default(), command_line::nowhere(check)),
+    };
     inherit::resolve(check, &mut table);
     for_each::expand(check, &mut table);
-    let asked = presets::resolve(check, &mut table, overrides.datasets.as_deref());
+    let flagged = command_line::apply(check, &mut table, overrides);
+    let wanted_models = flagged.models.as_deref().or(overrides.models.as_deref());
+    let wanted_datasets = flagged.datasets.as_deref().or(overrides.datasets.as_deref());
+    let asked = presets::resolve(check, &mut table, wanted_datasets);
     flags(check, overrides);
     let mut root = Fields::new(&table, span, "the configuration");
     root.get("include");
@@ -64,11 +72,14 @@ fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config>
     check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
     let (listen, state_dir) = master::read(check, &mut root);
 
-    let chosen = selection::read(check, &mut root, &MODELS, overrides.models.as_deref(), &Asked::new());
+    let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &Asked::new());
     let models = each(check, &chosen, model::read, "[[model]]");
-    let chosen = selection::read(check, &mut root, &DATASETS, overrides.datasets.as_deref(), &asked);
+    let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
     let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
-    let datasets = each(check, &chosen, read_dataset, "[[dataset]]");
+    let datasets = each(check, &chosen, read_dataset, "[[dataset]]").map(|mut datasets| {
+        datasets.iter_mut().for_each(|dataset: &mut DatasetConfig| dataset.limit = overrides.limit);
+        datasets
+    });
 
     let mut infer = stage::read(check, &mut root, "infer", overrides, PartitionerKind::Balanced);
     stage::size_flags(&mut infer, overrides);
@@ -86,6 +97,25 @@ fn read(check: &mut Check, path: &Path, overrides: &Overrides) -> Option<Config>
         infer,
         eval,
     })
+}
+
+/// The data sets of one preset, with paths below `data_dir`; `None` when no preset has that name.
+///
+/// # Errors
+/// The files that are not there, as a run would report them.
+pub fn preset_datasets(name: &str, data_dir: Option<&Path>) -> Option<Result<Vec<DatasetConfig>, Diagnostics>> {
+    let mut check = Check::new(None);
+    let mut table = Table::default();
+    presets::resolve(&mut check, &mut table, Some(&[name.to_owned()]));
+    let tables = table.get("dataset")?;
+    let data_dir = data_dir.map_or_else(|| DATA_DIR.into(), Path::to_path_buf);
+    check.data_root.clone_from(&data_dir);
+    let tables = tables.items().iter().filter_map(|node| Some((node.table()?, node.span)));
+    let datasets: Vec<_> = tables
+        .map(|(table, span)| dataset::read(&mut check, Fields::new(table, span, "[[dataset]]"), Some(&data_dir)))
+        .collect();
+    let datasets: Option<Vec<DatasetConfig>> = datasets.into_iter().collect();
+    Some(check.finish().map(|_| datasets.unwrap_or_default()))
 }
 
 /// The folder that `--work-dir` names.

@@ -3,6 +3,7 @@
 mod abbr;
 mod check;
 mod choice;
+mod command_line;
 mod dataset;
 mod decoding;
 mod diagnostic;
@@ -42,8 +43,8 @@ mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
-pub use load::{Loaded, load};
-pub use overrides::Overrides;
+pub use load::{Loaded, load, preset_datasets};
+pub use overrides::{CustomDataset, HfModel, ModelFlags, Overrides};
 pub use presets::{Preset, presets};
 pub use resolved::{
     Config, DatasetConfig, DeviceRequest, ExtraColumn, ModelConfig, RunnerConfig, RunnerKind, SourceConfig, StageConfig,

@@ -23,6 +23,51 @@ pub struct Overrides {
     pub max_workers_per_gpu: Option<u32>,
     /// `--retry`: of both runners.
     pub retry: Option<u32>,
+    /// `--hf-path`: a model that the command line describes; the job has it alone.
+    pub hf: Option<HfModel>,
+    /// Flags over every model of the job.
+    pub model: ModelFlags,
+    /// `--custom-dataset-path`: a data set that the command line describes; the job has it alone.
+    pub custom_dataset: Option<CustomDataset>,
+    /// `--limit`: at most so many samples of each data set, the first ones of its range.
+    pub limit: Option<u32>,
     /// What `~` stands for, as a rule `HOME`.
     pub home: Option<PathBuf>,
+}
+
+/// `--hf-path` and `--hf-type`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HfModel {
+    pub path: String,
+    /// Whether prompts go through the tokenizer's chat template.
+    pub chat: bool,
+}
+
+/// Flags that hold for every model; what is `None` or empty leaves the file's word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelFlags {
+    pub tokenizer_path: Option<String>,
+    pub max_seq_len: Option<u32>,
+    pub max_out_len: Option<u32>,
+    pub min_out_len: Option<u32>,
+    /// A number, or `auto`.
+    pub batch_size: Option<String>,
+    pub num_gpus: Option<u32>,
+    pub stop_words: Option<Vec<String>>,
+    /// `k=v`, as they were typed.
+    pub model_kwargs: Vec<(String, String)>,
+    pub tokenizer_kwargs: Vec<(String, String)>,
+    pub generation_kwargs: Vec<(String, String)>,
+}
+
+/// `--custom-dataset-*`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CustomDataset {
+    pub path: String,
+    /// `mcq` or `qa`; by the columns unless told.
+    pub data_type: Option<String>,
+    /// `gen` or `ppl`; `gen` unless told.
+    pub infer_method: Option<String>,
+    /// Columns of the first row, in order; read by the caller, because nothing here opens data.
+    pub columns: Option<Vec<String>>,
 }

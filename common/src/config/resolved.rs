@@ -86,6 +86,9 @@ pub struct DatasetConfig {
     /// The column of the gold answer.
     pub output_column: Option<String>,
     pub test_range: RangeSpec,
+    /// `--limit`: at most so many rows of the range, from its start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
     pub train_range: RangeSpec,
     /// The questions.
     pub test: SourceConfig,

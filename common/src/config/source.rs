@@ -54,6 +54,13 @@ impl Sources {
         }))
     }
 
+    /// Adds what flags stand for.
+    pub(super) fn add_flags(&mut self, text: String) -> FileId {
+        let shown = PathBuf::from("command line");
+        self.0.push(Source { canonical: shown.clone(), shown, text, preset: false });
+        FileId(self.0.len() - 1)
+    }
+
     /// Whether the file ships with the program.
     pub(super) fn is_preset(&self, file: FileId) -> bool {
         self.0.get(file.0).is_some_and(|source| source.preset)

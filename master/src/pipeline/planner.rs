@@ -10,6 +10,8 @@ use compass_common::plan::{
     Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Sample,
 };
 use compass_common::prompt::{RenderedDataset, Shot, ShotFormat, render};
+use compass_common::report::{prediction_record, pretty};
+use compass_common::result::{Outcome, PromptFit, SampleResult};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -127,7 +129,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
     let train = dataset.train.as_ref();
     let train = train.map_or(Ok(Rows::default()), |train| Rows::read(train, "train_range", &dataset.train_range));
     let (test, train) = match (test, train) {
-        (Ok(test), Ok(train)) => (test, train),
+        (Ok(test), Ok(train)) => (test.limited(dataset.limit), train),
         (test, train) => {
             let faults = test.err().into_iter().chain(train.err()).flatten();
             return Err(faults.map(named).collect());
@@ -166,6 +168,26 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         labels,
         parts: cut(&rendered, parts),
     })
+}
+
+/// The first sample of a data set as a person reads it: every prompt, and the gold answer.
+pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<String>> {
+    dataset.limit = Some(1);
+    let mut parts = BTreeMap::new();
+    let planned = plan_dataset(&dataset, &mut parts)?;
+    let part = parts.into_values().next().and_then(|bytes| serde_json::from_slice::<Part>(&bytes).ok());
+    let Some((part, sample)) = part.as_ref().and_then(|part| Some((part, part.samples.first()?))) else {
+        return Err(vec!["there is no sample".into()]);
+    };
+    let result = SampleResult {
+        index: sample.index,
+        fit: PromptFit { shots_kept: sample.shots.len() as u32, ..PromptFit::default() },
+        outcome: Outcome::Failed { reason: String::new() },
+    };
+    let record = prediction_record(&planned, None, part, sample, &result);
+    let mut text = Vec::new();
+    pretty(&mut text, &record).map_err(|error| vec![error.to_string()])?;
+    Ok(String::from_utf8_lossy(&text).into_owned() + "\n")
 }
 
 /// Characters of all texts of a sample as they would be computed one by one.

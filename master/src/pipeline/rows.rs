@@ -45,6 +45,14 @@ impl Rows {
         Ok(taken)
     }
 
+    /// Keeps the first `limit` rows.
+    pub(super) fn limited(mut self, limit: Option<u32>) -> Self {
+        let limit = limit.map_or(usize::MAX, |limit| limit as usize);
+        self.rows.truncate(limit);
+        self.places.truncate(limit);
+        self
+    }
+
     /// What is wrong when there is no row to ask.
     pub(super) fn nothing_to_ask(&self) -> Option<String> {
         let path = self.path.display();

@@ -104,7 +104,7 @@ fn with_files() -> Fixture {
 fn the_example_of_the_contract_is_read() {
     let fixture = with_files();
     fixture.write("eval.toml", EXAMPLE);
-    let loaded = load(&fixture.path("eval.toml"), &fixture.flags).unwrap_or_else(|errors| panic!("{errors}"));
+    let loaded = load(Some(&fixture.path("eval.toml")), &fixture.flags).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(loaded.notes, []);
     let config = loaded.config;
     assert_eq!(config.work_dir, fixture.path("outputs/demo"));

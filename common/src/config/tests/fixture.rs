@@ -45,7 +45,7 @@ impl Fixture {
 
     pub(super) fn load(&self, text: &str) -> Result<Loaded, Diagnostics> {
         self.write("eval.toml", text);
-        load(&self.path("eval.toml"), &self.flags)
+        load(Some(&self.path("eval.toml")), &self.flags)
     }
 
     /// Loads what has to be right.

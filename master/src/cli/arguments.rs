@@ -1,26 +1,9 @@
 //! The command line, with OpenCompass's names. Flags override the file.
 
-use clap::{Parser, ValueEnum};
+use super::described::{CustomArguments, ModelArguments};
+use clap::{Parser, Subcommand, ValueEnum};
 use compass_common::config::Overrides;
 use std::path::PathBuf;
-
-/// Exit codes: what a script can tell apart.
-pub mod exit {
-    /// Every sample is scored.
-    pub const SCORED: u8 = 0;
-    /// Something failed, or a metric was withheld.
-    pub const INCOMPLETE: u8 = 1;
-    /// Bad input: nothing was started.
-    pub const BAD_INPUT: u8 = 2;
-    /// Infrastructure: store, disk, workers. The run can be resumed.
-    pub const INFRASTRUCTURE: u8 = 3;
-    /// Another master leads.
-    pub const LEADERSHIP_LOST: u8 = 4;
-    /// Ctrl-C.
-    pub const INTERRUPTED: u8 = 130;
-    /// SIGTERM.
-    pub const TERMINATED: u8 = 143;
-}
 
 /// Which stages run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,17 +21,21 @@ pub enum Mode {
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.
 #[derive(Debug, Parser)]
 #[command(name = "compass-master", version, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Cli {
-    /// The job: models, data sets, partitioner, runner
-    #[arg(long, short = 'c', value_name = "FILE")]
-    pub config: PathBuf,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// The job: models, data sets, partitioner, runner. Flags override it; without it, flags say everything
+    #[arg(long, short = 'c', value_name = "FILE", required_unless_present = "hf_path")]
+    pub config: Option<PathBuf>,
 
     /// Only these models, by abbr
     #[arg(long, num_args = 1.., value_name = "ABBR")]
     pub models: Option<Vec<String>>,
 
-    /// Only these data sets, by abbr
-    #[arg(long, num_args = 1.., value_name = "ABBR")]
+    /// Only these data sets, by abbr, or presets by name (`compass-master datasets` lists them)
+    #[arg(long, num_args = 1.., value_name = "NAME")]
     pub datasets: Option<Vec<String>>,
 
     /// Where run folders are made [default: the file's work_dir, else outputs/default]
@@ -94,6 +81,29 @@ pub struct Cli {
     /// Tries that follow a failed one
     #[arg(long, value_name = "N")]
     pub retry: Option<u32>,
+
+    /// At most N samples of each data set, the first ones of its range
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+
+    #[command(flatten)]
+    pub model: ModelArguments,
+
+    #[command(flatten)]
+    pub custom: CustomArguments,
+}
+
+/// Commands beside running a job.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the data sets that ship with the program; with NAME, its files and one rendered sample
+    Datasets {
+        /// A preset, by any of its names
+        name: Option<String>,
+        /// Where its data is
+        #[arg(long, env = "COMPASS_DATA_CACHE", value_name = "DIR")]
+        data_dir: Option<PathBuf>,
+    },
 }
 
 const EXAMPLES: &str = "\
@@ -104,56 +114,14 @@ Examples:
   compass-master --config eval.toml -m eval -r 20260102_030405
                                                           score a run again
   compass-master --config eval.toml --datasets piqa_ppl --max-num-workers 4
+  compass-master --hf-path models/llama-7b --datasets piqa_ppl hellaswag_ppl --data-dir data --limit 100
+  compass-master datasets                                 the data sets that come along
 
 With `[infer.runner] type = \"none\"` the master waits for workers that you start:
   compass-worker --master 127.0.0.1:50051
 
 Exit codes: 0 all scored; 1 something failed or a metric was withheld; 2 bad input, nothing started;
 3 infrastructure (resume with -r); 4 leadership lost; 130/143 interrupted (resume with -r).";
-
-/// Flags and commands that are known by name and served by a later version.
-const NOT_YET: &[(&str, &str)] = &[
-    ("--slurm", "use [infer.runner] type = \"local\", or \"none\" and start compass-worker under srun yourself"),
-    ("-p", "it belongs to --slurm"),
-    ("--partition", "it belongs to --slurm"),
-    ("-q", "it belongs to --slurm"),
-    ("--quotatype", "it belongs to --slurm"),
-    ("--qos", "it belongs to --slurm"),
-    ("--dlc", "use [infer.runner] type = \"none\" and start compass-worker yourself"),
-    ("--aliyun-cfg", "it belongs to --dlc"),
-    ("--num-gpus", "set run_cfg.num_gpus of the model"),
-    ("--max-gpus", "bound the replicas with --max-num-workers"),
-    ("--hf-path", "write a [[model]] table with path"),
-    ("--tokenizer-path", "write a [[model]] table with tokenizer_path"),
-    ("--model-kwargs", "write a [[model]] table"),
-    ("--tokenizer-kwargs", "write a [[model]] table"),
-    ("--max-seq-len", "set max_seq_len of the model"),
-    ("--max-out-len", "set max_out_len of the model or of the inferencer"),
-    ("--batch-size", "sequences run one at a time"),
-    ("--no-batch-padding", "there is no padding to switch off"),
-    ("--limit", "set test_range = \"[:N]\" of the data set"),
-    ("--custom-dataset-path", "write a [[dataset]] table"),
-    ("serve", "run one job with --config"),
-    ("submit", "run one job with --config"),
-    ("status", "the run prints its progress"),
-    ("cancel", "stop the run with Ctrl-C"),
-    ("explain", "the log of the run says what it waits for"),
-    ("datasets", "write [[dataset]] tables; deploy/demo/eval.toml shows three"),
-    ("token", "masters listen on loopback only"),
-];
-
-/// The message for the first argument that a later version will serve, if there is one.
-pub fn not_yet(arguments: &[String]) -> Option<String> {
-    for (at, argument) in arguments.iter().enumerate().skip(1) {
-        let name = argument.split('=').next().unwrap_or_default();
-        // A word without dashes is a command only in first place; elsewhere it is some flag's value.
-        let known = NOT_YET.iter().find(|(known, _)| *known == name && (name.starts_with('-') || at == 1));
-        if let Some((name, instead)) = known {
-            return Some(format!("error: `{name}` is not yet supported\n  = help: {instead}"));
-        }
-    }
-    None
-}
 
 impl Cli {
     /// What the flags say about the configuration.
@@ -168,6 +136,10 @@ impl Cli {
             gen_task_coef: self.gen_task_coef,
             max_workers_per_gpu: self.max_workers_per_gpu,
             retry: self.retry,
+            hf: self.model.hf(),
+            model: self.model.flags(),
+            custom_dataset: self.custom.dataset(),
+            limit: self.limit,
             home: std::env::home_dir(),
         }
     }
@@ -192,9 +164,18 @@ mod tests {
     }
 
     #[test]
-    fn later_flags_are_refused_by_name() {
-        assert!(not_yet(&words("m --config e.toml --slurm -p x")).unwrap().contains("`--slurm` is not yet supported"));
-        assert!(not_yet(&words("m serve")).unwrap().contains("`serve`"));
-        assert!(not_yet(&words("m --config e.toml --models serve status")).is_none());
+    fn the_seeds_flags_as_they_are_typed() {
+        let line = "m --datasets siqa_gen winograd_ppl --hf-path facebook/opt-125m --tokenizer-path t \
+                    --tokenizer-kwargs padding_side=left truncation=left trust_remote_code=True \
+                    --model-kwargs device_map=auto --max-seq-len 2048 --max-out-len 100 --batch-size 128 --num-gpus 1";
+        let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+        let overrides = cli.overrides();
+        assert_eq!(overrides.hf.unwrap().path, "facebook/opt-125m");
+        assert_eq!((overrides.model.max_seq_len, overrides.model.num_gpus), (Some(2048), Some(1)));
+        assert_eq!(overrides.model.tokenizer_kwargs[2], ("trust_remote_code".to_owned(), "True".to_owned()));
+        let lone = Cli::try_parse_from(words("m --model-kwargs device_map")).unwrap_err().to_string();
+        assert!(lone.contains("write key=value"), "{lone}");
+        assert!(Cli::try_parse_from(words("m --datasets piqa_ppl")).is_err(), "no model is named");
+        assert!(Cli::try_parse_from(words("m datasets piqa_ppl")).unwrap().command.is_some());
     }
 }

@@ -1,0 +1,209 @@
+//! The flags that describe a model or a data set, as the TOML that they stand for.
+//!
+//! Flags become text, and the text becomes a tree like any other, so that what is wrong with a flag is found and said by
+//! the same checks as in a file.
+
+use super::check::Check;
+use super::merge::merge_tables;
+use super::overrides::{CustomDataset, HfModel, ModelFlags, Overrides};
+use super::parse::parse;
+use super::source::Span;
+use super::tree::{Node, Table, Value};
+use std::path::{Path, PathBuf};
+use toml::{Table as Toml, Value as Item};
+
+/// What the flags add to a configuration.
+#[derive(Debug, Default)]
+pub(super) struct FlagNames {
+    /// Names of the models that flags define: with any, the job has these alone.
+    pub(super) models: Option<Vec<String>>,
+    /// Likewise.
+    pub(super) datasets: Option<Vec<String>>,
+}
+
+/// Adds to `root` the model of `--hf-path` and the data set of `--custom-dataset-path`, and puts the flags of models over
+/// every model that it has.
+pub(super) fn apply(check: &mut Check, root: &mut Table, flags: &Overrides) -> FlagNames {
+    let mut names = FlagNames::default();
+    if let Some(model) = &flags.hf {
+        let (name, table) = hf_model(model);
+        push(check, root, "model", table);
+        names.models = Some(vec![name]);
+    }
+    if let Some(custom) = &flags.custom_dataset {
+        match custom_dataset(custom) {
+            Ok((name, table)) => {
+                push(check, root, "dataset", table);
+                names.datasets = Some(vec![name]);
+            }
+            Err((message, help)) => check.report(None, message, Some(help)),
+        }
+    }
+    let over = model_flags(&flags.model);
+    if !over.is_empty()
+        && let Some(over) = written(check, &over)
+        && let Some(Node { value: Value::Array(models), .. }) = root.get_mut("model")
+    {
+        for node in models {
+            if let Value::Table(table) = &mut node.value {
+                merge_tables(table, over.clone());
+            }
+        }
+    }
+    names
+}
+
+/// OpenCompass's name for a model that flags describe: the last part of its path with `_hf`.
+fn hf_model(model: &HfModel) -> (String, Toml) {
+    let name = model.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let abbr = format!("{name}_hf");
+    let mut table = Toml::new();
+    table.insert("abbr".into(), abbr.clone().into());
+    table.insert("path".into(), absolute(&model.path));
+    if model.chat {
+        table.insert("chat".into(), true.into());
+    }
+    (abbr, table)
+}
+
+fn model_flags(flags: &ModelFlags) -> Toml {
+    let mut table = Toml::new();
+    let mut put = |key: &str, value: Option<Item>| {
+        if let Some(value) = value {
+            table.insert(key.into(), value);
+        }
+    };
+    put("tokenizer_path", flags.tokenizer_path.as_deref().map(absolute));
+    for (key, number) in
+        [("max_seq_len", flags.max_seq_len), ("max_out_len", flags.max_out_len), ("min_out_len", flags.min_out_len)]
+    {
+        put(key, number.map(|number| i64::from(number).into()));
+    }
+    put("batch_size", flags.batch_size.as_deref().map(scalar));
+    put("stop_words", flags.stop_words.as_ref().map(|words| words.clone().into()));
+    for (key, pairs) in [
+        ("model_kwargs", &flags.model_kwargs),
+        ("tokenizer_kwargs", &flags.tokenizer_kwargs),
+        ("generation_kwargs", &flags.generation_kwargs),
+    ] {
+        let kwargs: Toml = pairs.iter().map(|(key, value)| (key.clone(), scalar(value))).collect();
+        put(key, (!kwargs.is_empty()).then(|| kwargs.into()));
+    }
+    if let Some(gpus) = flags.num_gpus {
+        put("run_cfg", Some(Toml::from_iter([("num_gpus".to_owned(), i64::from(gpus).into())]).into()));
+    }
+    table
+}
+
+/// What Python's command line makes of a value: a number or a truth where it looks like one, text otherwise.
+fn scalar(text: &str) -> Item {
+    match text {
+        "True" | "true" => true.into(),
+        "False" | "false" => false.into(),
+        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(number), _) => number.into(),
+            (_, Ok(number)) if number.is_finite() => number.into(),
+            _ => text.into(),
+        },
+    }
+}
+
+/// A path of the command line is relative to the current directory.
+fn absolute(path: &str) -> Item {
+    let path = match path.starts_with('~') || path.contains("://") {
+        true => PathBuf::from(path),
+        false => std::path::absolute(path).unwrap_or_else(|_| path.into()),
+    };
+    path.display().to_string().into()
+}
+
+/// OpenCompass's `make_custom_dataset_config`: options A, B, ... make a multiple choice question, else it is one question
+/// and one answer.
+fn custom_dataset(custom: &CustomDataset) -> Result<(String, Toml), (String, String)> {
+    let path = Path::new(&custom.path);
+    let columns = custom.columns.as_deref().unwrap_or_default();
+    let options: Vec<&String> =
+        columns.iter().filter(|name| name.len() == 1 && name.chars().all(|c| c.is_ascii_uppercase())).collect();
+    let kind = custom.data_type.as_deref().unwrap_or(if options.is_empty() { "qa" } else { "mcq" });
+    let method = custom.infer_method.as_deref().unwrap_or("gen");
+    if kind == "mcq" && options.is_empty() {
+        let message = format!("`--custom-dataset-path {}` has no options: no column is named A, B, ...", custom.path);
+        return Err((
+            message,
+            "name the columns question, A, B, ... and answer, or say `--custom-dataset-data-type qa`".into(),
+        ));
+    }
+    if kind == "qa" && method == "ppl" {
+        let message = "`--custom-dataset-infer-method ppl` compares options, and `qa` has none".to_owned();
+        return Err((message, "say `gen`, or `--custom-dataset-data-type mcq`".into()));
+    }
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let abbr = format!("{stem}_{kind}_{method}");
+    let output = "answer";
+    let inputs: Vec<Item> = columns.iter().filter(|name| *name != output).map(|name| name.as_str().into()).collect();
+    let mut infer =
+        Toml::from_iter([("retriever".to_owned(), Item::from("zero")), ("inferencer".to_owned(), method.into())]);
+    let listed: String = options.iter().map(|name| format!("\n{name}. {{{name}}}")).collect();
+    let round = |human: String, bot: String| -> Item {
+        let turn = |role: &str, prompt: String| {
+            Item::from(Toml::from_iter([("role".to_owned(), role.into()), ("prompt".to_owned(), Item::from(prompt))]))
+        };
+        Toml::from_iter([("round".to_owned(), vec![turn("HUMAN", human), turn("BOT", bot)].into())]).into()
+    };
+    let template = match (kind, method) {
+        ("mcq", "ppl") => options
+            .iter()
+            .map(|name| ((*name).clone(), round(format!("Question: {{question}}{listed}"), format!("Answer: {name}"))))
+            .collect::<Toml>()
+            .into(),
+        ("mcq", _) => round(format!("Question: {{question}}{listed}\nAnswer: "), format!("{{{output}}}")),
+        _ if columns.iter().any(|name| name == output) => round("{question}".into(), format!("{{{output}}}")),
+        _ => round("{question}".into(), String::new()),
+    };
+    infer.insert("prompt_template".into(), template);
+    let evaluator: Item = match (kind, method) {
+        ("mcq", "gen") => {
+            let letters: Vec<Item> = options.iter().map(|name| name.as_str().into()).collect();
+            Toml::from_iter([("type".to_owned(), "option_sim_acc".into()), ("options".to_owned(), letters.into())])
+                .into()
+        }
+        _ => "acc".into(),
+    };
+    let reader =
+        Toml::from_iter([("input_columns".to_owned(), inputs.into()), ("output_column".to_owned(), output.into())]);
+    let table = Toml::from_iter([
+        ("abbr".to_owned(), Item::from(abbr.clone())),
+        ("reader_cfg".to_owned(), reader.into()),
+        ("test".to_owned(), Toml::from_iter([("path".to_owned(), absolute(&custom.path))]).into()),
+        ("infer_cfg".to_owned(), infer.into()),
+        ("eval_cfg".to_owned(), Toml::from_iter([("evaluator".to_owned(), evaluator)]).into()),
+    ]);
+    Ok((abbr, table))
+}
+
+fn push(check: &mut Check, root: &mut Table, list: &str, table: Toml) {
+    let Some(mut tree) = written(check, &Toml::from_iter([(list.to_owned(), vec![Item::from(table)].into())])) else {
+        return;
+    };
+    let Some(added) = tree.remove(list) else { return };
+    match (root.get_mut(list), added.value) {
+        (Some(Node { value: Value::Array(items), .. }), Value::Array(more)) => items.extend(more),
+        (_, value) => {
+            root.remove(list);
+            let node = Node { value, span: added.span };
+            root.entries.push(super::tree::Entry { key: list.to_owned(), key_span: node.span, node });
+        }
+    }
+}
+
+/// The place of a configuration that has no file.
+pub(super) fn nowhere(check: &mut Check) -> Span {
+    Span { file: check.sources.add_flags(String::new()), start: 0, end: 0 }
+}
+
+/// The tree of a table, whose places are those of the command line.
+fn written(check: &mut Check, table: &Toml) -> Option<Table> {
+    let text = toml::to_string(table).ok()?;
+    let file = check.sources.add_flags(text);
+    parse(check, file)
+}

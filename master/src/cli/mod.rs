@@ -1,0 +1,10 @@
+//! The command line: what can be typed, what it means for the configuration, and how the program ends.
+
+mod arguments;
+mod described;
+pub mod exit;
+mod later;
+
+pub use arguments::{Cli, Command, Mode};
+pub use described::{CustomArguments, HfType, ModelArguments};
+pub use later::not_yet;
