@@ -71,6 +71,7 @@ fn continue_from(
 ) -> Result<(Vec<u32>, Finish), RunError> {
     let mut seen = prompt.to_vec();
     let mut logits = started.logits.shallow_clone();
+    let longest = settings.stop.longest(runner.texts.tokenizer)?;
     let finish = loop {
         let next = next_token(&logits, &seen, seen.len() - prompt.len(), settings, draw)?;
         seen.push(next);
@@ -79,9 +80,7 @@ fn continue_from(
             break Finish::Eos;
         }
         let stopped = match runner.profile {
-            NumericProfile::Opencompass => {
-                settings.stop.completed_with_prompt(runner.texts.tokenizer, prompt, generated)?
-            }
+            NumericProfile::Opencompass => settings.stop.occur_at_the_end(runner.texts.tokenizer, &seen, longest)?,
             _ => settings.stop.completed(runner.texts.tokenizer, generated)?,
         };
         if stopped {

@@ -48,6 +48,11 @@ impl PlainExecutor {
         let defaults = GenerationDefaults::read(Path::new(&plan.path), &mut facts.notes)?;
         let template = |notes: &mut Vec<String>| ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, notes);
         let chat = if plan.chat { Some(template(&mut facts.notes)?) } else { None };
+        if plan.profile == NumericProfile::Opencompass {
+            let note = "profile opencompass gives the numbers of batch_size = 1: larger batches, padded on the left, shift \
+                        OpenCompass's own";
+            facts.notes.push(note.to_owned());
+        }
         let precision = match (plan.profile, plan.dtype) {
             (NumericProfile::LmEvalHf, Dtype::Float32) => Precision::Model(Kind::Float),
             (NumericProfile::LmEvalHf, Dtype::Bfloat16) => Precision::Model(Kind::BFloat16),

@@ -29,22 +29,21 @@ impl StopStrings {
         Ok(self.occur_in(&hint) && (window == 0 || self.occur_in(&tokenizer.decode_whole(generated)?)))
     }
 
-    /// OpenCompass's criterion: as many of the last tokens, the prompt's included, as the longest stop string has alone.
-    /// A prompt that ends in a stop string therefore ends the answer after its first token.
-    pub(super) fn completed_with_prompt(
+    /// Tokens of the longest one.
+    pub(super) fn longest(&self, tokenizer: &TextTokenizer) -> Result<usize, RunError> {
+        let lengths = self.strings.iter().map(|string| Ok(tokenizer.encode_plain(string)?.len()));
+        Ok(lengths.collect::<Result<Vec<_>, String>>()?.into_iter().max().unwrap_or(0))
+    }
+
+    /// OpenCompass's criterion: whether one occurs in as many of the last tokens as the longest has alone, the prompt's
+    /// included. A prompt that ends in a stop string therefore ends the answer after its first token.
+    pub(super) fn occur_at_the_end(
         &self,
         tokenizer: &TextTokenizer,
-        prompt: &[u32],
-        generated: &[u32],
+        tokens: &[u32],
+        longest: usize,
     ) -> Result<bool, RunError> {
-        let mut window = 0;
-        for string in &self.strings {
-            window = window.max(tokenizer.encode_plain(string)?.len());
-        }
-        let of_prompt = window.saturating_sub(generated.len()).min(prompt.len());
-        let mut last = prompt[prompt.len() - of_prompt..].to_vec();
-        last.extend_from_slice(&generated[generated.len().saturating_sub(window)..]);
-        Ok(window > 0 && self.occur_in(&tokenizer.decode_whole(&last)?))
+        Ok(longest > 0 && self.occur_in(&tokenizer.decode_whole(&tokens[tokens.len().saturating_sub(longest)..])?))
     }
 
     /// How many of the last tokens to decode in order to see a stop string that the newest one completed: a token that

@@ -58,6 +58,16 @@ fn scores_in_bfloat16_are_as_coarse_as_there() {
     compare(load(NumericProfile::LmEvalHf, Dtype::Bfloat16, 512).as_mut(), &golden["lm_eval_bfloat16"], near);
 }
 
+/// Eleven significant bits, and the same greedy choices.
+#[test]
+fn scores_in_float16_are_near_those_in_fp32() {
+    let golden = golden("requests.json");
+    let near =
+        |got: f64, expected: f64, tokens: u32| (got - expected).abs() <= 0.004 * (expected.abs() + f64::from(tokens));
+    compare(load(NumericProfile::LmEvalHf, Dtype::Float16, 512).as_mut(), &golden["lm_eval_float32"], near);
+    compare(load(NumericProfile::Canonical, Dtype::Float16, 512).as_mut(), &golden["lm_eval_float32"], near);
+}
+
 #[test]
 fn generate_until_long_and_short() {
     let golden = golden("requests.json");
