@@ -19,6 +19,15 @@ stage() {
   printf '== %s: %d s\n' "$name" "$((SECONDS - begin))"
 }
 
+# What the sandbox's tests want; without it they are skipped and say so.
+bubblewrap() {
+  command -v bwrap >/dev/null && return
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends bubblewrap >/dev/null && return
+  fi
+  echo "skipped: bubblewrap is not installed (apt-get install bubblewrap)"
+}
+
 formatting() {
   cargo fmt --version >/dev/null 2>&1 || { echo "skipped: rustfmt is not installed (rustup component add rustfmt)"; return; }
   cargo fmt --all --check
@@ -47,6 +56,7 @@ policy() {
 }
 
 stage "set-up" ./deploy/setup.sh
+stage "bubblewrap" bubblewrap
 stage "build" cargo build --workspace --features compass-tests/engine
 stage "formatting" formatting
 stage "lints" lints

@@ -2,6 +2,7 @@
 
 use crate::agent::AgentOptions;
 use crate::engine_child::{EngineOptions, sees_gpu};
+use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use clap::{Args, Parser, Subcommand};
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -17,6 +18,8 @@ Examples:
     compass-worker --master 127.0.0.1:50051 --device cpu --slots 4 --threads 2
   One worker on each of eight nodes:
     srun -N 8 compass-worker --master head:50051
+  Can this machine run programs that a model wrote?
+    compass-worker sandbox --check
 
 Stop it with Ctrl-C or SIGTERM: it finishes the samples that it has begun,
 hands them in and goes. A second signal ends it at once. Nothing is lost
@@ -48,6 +51,8 @@ enum ChildCommand {
         #[arg(long, default_value = "1")]
         threads: NonZeroU32,
     },
+    /// Shows what isolates programs written by a model on this machine, or runs one
+    Sandbox(SandboxArgs),
 }
 
 #[derive(Debug, Args)]
@@ -80,6 +85,7 @@ struct AgentArgs {
 pub enum Role {
     Agent(AgentOptions),
     Engine(EngineOptions),
+    Sandbox(SandboxOptions),
 }
 
 impl Cli {
@@ -87,6 +93,7 @@ impl Cli {
     pub fn role(self) -> Role {
         match (self.child, self.agent) {
             (Some(ChildCommand::Engine { threads }), _) => Role::Engine(EngineOptions { threads: threads.get() }),
+            (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
             (None, Some(args)) => Role::Agent(args.options()),
             // `--master` is required, so that clap has already answered a command line without it.
             (None, None) => clap::Command::new("compass-worker")
@@ -163,7 +170,7 @@ fn parse_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || "write a number and s, m or h, such as 90s, 10m or 2h".to_owned();
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let count: u64 = digits.parse().map_err(|_| wrong())?;
@@ -184,7 +191,7 @@ mod tests {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
         match cli.role() {
             Role::Agent(options) => Ok(options),
-            Role::Engine(_) => Err("an engine".into()),
+            Role::Engine(_) | Role::Sandbox(_) => Err("no agent".into()),
         }
     }
 

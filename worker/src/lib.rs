@@ -9,3 +9,4 @@ pub mod echo;
 pub mod engine_child;
 pub mod engine_link;
 mod parent;
+pub mod sandbox_command;

@@ -1,20 +1,23 @@
-//! `compass-worker`: the agent, or with the hidden subcommand `engine` one of its children.
+//! `compass-worker`: the agent, with the hidden subcommand `engine` one of its children, with `sandbox` a look at what
+//! isolates programs here.
 
 use clap::Parser;
 use compass_worker::agent::{self, Ending};
 use compass_worker::cli::{Cli, Role};
-use compass_worker::engine_child;
+use compass_worker::{engine_child, sandbox_command};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let role = Cli::parse().role();
-    if let Err(error) = compass_common::telemetry::init("info") {
+    if let Err(error) = compass_common::telemetry::init(if matches!(role, Role::Sandbox(_)) { "warn" } else { "info" })
+    {
         let _ = writeln!(io::stderr(), "compass-worker: {error}");
         return ExitCode::from(2);
     }
     match role {
         Role::Engine(options) => engine_child::run(options),
+        Role::Sandbox(options) => sandbox_command::run(options),
         Role::Agent(options) => {
             let ending = agent::run(options);
             if !matches!(ending, Ending::Shutdown { .. } | Ending::ParentGone) {

@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod peers {
     mod lm_eval;
+    mod lm_eval_jinja;
     mod opencompass;
     mod opencompass_gen;
     mod opencompass_ppl;

@@ -7,8 +7,10 @@ use super::fields::{Fields, text};
 use super::infer_cfg;
 use super::resolved::DatasetConfig;
 use super::row_range;
+use super::source::Span;
 use super::split;
 use super::tree::{Node, Value};
+use crate::plan::InferSpec;
 use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
 use std::path::Path;
@@ -40,6 +42,14 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         return None;
     }
     let reader = reader??;
+    // What is scored whole has no right answer, and a conversation holds its own.
+    let needs_gold = !matches!(infer.infer, InferSpec::PplOnly | InferSpec::Rolling | InferSpec::Chat { .. })
+        && infer.prompt.gold.is_none();
+    if needs_gold && reader.output_column.is_none() {
+        let help = "write `output_column = \"...\"`";
+        check.error(reader.span, "missing key `output_column` in `reader_cfg`".into(), Some(help.into()));
+        return None;
+    }
     if let RetrieverKind::Bm25 { columns, .. } = &mut infer.retriever
         && columns.is_empty()
     {
@@ -49,7 +59,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     Some(DatasetConfig {
         abbr: abbr?,
         input_columns: reader.input_columns,
-        output_column: Some(reader.output_column),
+        output_column: reader.output_column,
         test_range: reader.test_range,
         limit: None,
         train_range: reader.train_range,
@@ -68,17 +78,20 @@ fn section<'t>(check: &mut Check, fields: &mut Fields<'t>, key: &'static str, ex
 }
 
 struct Reader {
+    span: Span,
     input_columns: Vec<String>,
-    output_column: String,
+    output_column: Option<String>,
     test_range: RangeSpec,
     train_range: RangeSpec,
 }
 
 fn reader(check: &mut Check, mut fields: Fields<'_>) -> Option<Reader> {
+    let span = fields.span;
     let input_columns = fields.require(check, "input_columns", "[\"...\"]").and_then(|node| input_columns(check, node));
-    // Every evaluator that is served compares with a gold answer.
-    let output_column =
-        fields.require(check, "output_column", "\"...\"").and_then(|node| text(check, "output_column", node));
+    let output_column = match fields.get("output_column") {
+        Some(node) => text(check, "output_column", node).map(|column| Some(column.to_owned())),
+        None => Some(None),
+    };
     let mut range = |key| match fields.get(key) {
         Some(node) => row_range::read(check, key, node),
         None => Some(RangeSpec::All),
@@ -89,8 +102,9 @@ fn reader(check: &mut Check, mut fields: Fields<'_>) -> Option<Reader> {
     }
     fields.finish(check);
     Some(Reader {
+        span,
         input_columns: input_columns?,
-        output_column: output_column?.to_owned(),
+        output_column: output_column?,
         test_range: test_range?,
         train_range: train_range?,
     })

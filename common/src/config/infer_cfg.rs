@@ -9,7 +9,7 @@ use super::retriever;
 use super::source::Span;
 use super::template;
 use crate::plan::InferSpec;
-use crate::prompt::{PromptConfig, Template};
+use crate::prompt::{PromptConfig, Template, column_name};
 use crate::retriever::RetrieverKind;
 
 /// What `infer_cfg` says.
@@ -50,6 +50,16 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         }
         None => Some(None),
     };
+    let mut wording = |key, check: &mut Check| match fields.get(key) {
+        Some(node) => template::wording(check, key, node).map(Some),
+        None => Some(None),
+    };
+    let description = wording("description", check);
+    let gen_prefix = wording("gen_prefix", check);
+    let target = wording("target", check);
+    let gold = wording("gold", check);
+    let sep_token = fields.text(check, "sep_token").filter(|token| !token.is_empty()).map(str::to_owned);
+    let dialogue = fields.text(check, "dialogue").map(|column| column_name(column).to_owned());
     let default = PromptConfig::default();
     let mut or = |key, default: String| fields.text(check, key).map_or(default, str::to_owned);
     let ice_token = or("ice_token", default.ice_token);
@@ -72,6 +82,12 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         ice_eos_token,
         target_delimiter,
         fewshot_delimiter,
+        sep_token,
+        description: description?,
+        gen_prefix: gen_prefix?,
+        target: target?,
+        gold: gold?,
+        dialogue,
     };
     let infer = infer?;
     fit(check, &infer, &prompt, &places)?;
@@ -90,30 +106,41 @@ fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Pla
     let template = prompt.prompt_template.as_ref().or(prompt.ice_template.as_ref());
     let at = places.template.unwrap_or(places.whole);
     let options = places.options.filter(|_| prompt.options.is_some());
-    let (span, message, help) = match (infer, template, options) {
-        (_, None, _) => (
+    let by_label = matches!(template, Some(Template::Labels(_) | Template::LabelRounds(_)));
+    let name = match infer {
+        InferSpec::Loglikelihood => "loglikelihood",
+        infer => infer.mode(),
+    };
+    let chooses = matches!(infer, InferSpec::Ppl | InferSpec::PplNormalized { .. } | InferSpec::Loglikelihood);
+    let said = *infer == InferSpec::Loglikelihood && prompt.target.is_some();
+    let held = matches!(infer, InferSpec::Chat { .. }) && prompt.dialogue.is_some();
+    let (span, message, help) = match (template, options) {
+        (None, _) if held => return Some(()),
+        (None, _) => (
             places.whole,
             "missing key `prompt_template` in `infer_cfg`".to_owned(),
             "write `prompt_template = \"...\"`, or a table from label to prompt",
         ),
-        (InferSpec::Gen(_), Some(Template::Labels(_) | Template::LabelRounds(_)), _) => {
-            (at, "`gen` has one prompt, and this is one for each label".to_owned(), "write the prompt as one string")
+        (_, _) if by_label && !chooses => {
+            (at, format!("`{name}` has one prompt, and this is one for each label"), "write the prompt as one string")
         }
-        (InferSpec::Gen(_), _, Some(span)) => {
-            (span, "`gen` takes no `options`".to_owned(), "remove the key, or use `loglikelihood`")
+        (_, Some(span)) if !chooses && *infer != InferSpec::Clp => {
+            (span, format!("`{name}` takes no `options`"), "remove the key, or use `loglikelihood`")
         }
-        (_, Some(Template::Labels(_) | Template::LabelRounds(_)), Some(span)) => (
+        (_, Some(span)) if by_label => (
             span,
             "`options` beside a prompt for each label".to_owned(),
             "remove `options`, or write the prompt as one string without the answer",
         ),
-        (InferSpec::Ppl | InferSpec::Loglikelihood, Some(Template::Text(_) | Template::Rounds(_)), None) => (
+        (_, None) if chooses && !by_label && !said => (
             at,
-            format!(
-                "`{}` has nothing to choose between",
-                if *infer == InferSpec::Ppl { "ppl" } else { "loglikelihood" }
-            ),
+            format!("`{name}` has nothing to choose between"),
             "write a table from label to prompt, or add `options`",
+        ),
+        (_, None) if matches!(infer, InferSpec::PplNormalized { .. }) && prompt.sep_token.is_none() => (
+            at,
+            "`normalizing_str` does not know where the answers begin".to_owned(),
+            "put a mark before the answer in each prompt and name it, as in `sep_token = \"</S>\"`",
         ),
         _ => return Some(()),
     };

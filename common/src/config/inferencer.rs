@@ -3,28 +3,37 @@
 use super::check::Check;
 use super::choice::Choices;
 use super::decoding;
+use super::fields::Fields;
 use super::source::Span;
 use super::tree::Node;
-use crate::plan::{GenSpec, InferSpec};
+use crate::plan::{ChatMode, GenSpec, InferSpec};
 
 #[derive(Clone, Copy)]
 enum Name {
     Ppl,
+    PplOnly,
     Gen,
     Loglikelihood,
+    Clp,
+    Rolling,
+    Chat,
 }
 
 const INFERENCERS: Choices<'_, Name> = Choices {
-    now: &[("ppl", Name::Ppl), ("gen", Name::Gen), ("loglikelihood", Name::Loglikelihood)],
+    now: &[
+        ("ppl", Name::Ppl),
+        ("gen", Name::Gen),
+        ("loglikelihood", Name::Loglikelihood),
+        ("clp", Name::Clp),
+        ("ppl_only", Name::PplOnly),
+        ("rolling", Name::Rolling),
+        ("chat", Name::Chat),
+    ],
     aliases: &[("ll", Name::Loglikelihood)],
     later: &[
-        "clp",
-        "ppl_only",
-        "rolling",
         "inference_ppl_only",
         "min_k_percent",
         "swce_loss",
-        "chat",
         "chat_ml",
         "sc",
         "to_t",
@@ -34,7 +43,7 @@ const INFERENCERS: Choices<'_, Name> = Choices {
         "parallel_gen",
         "parallel_chat",
     ],
-    meanwhile: "use `ppl`, `gen` or `loglikelihood`",
+    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `clp`, `ppl_only`, `rolling` or `chat`",
     suffix: Some("Inferencer"),
 };
 
@@ -42,25 +51,45 @@ const INFERENCERS: Choices<'_, Name> = Choices {
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
     let (name, mut fields) = INFERENCERS.tagged(check, "inferencer", node)?;
     let spec = match name {
-        Name::Ppl => InferSpec::Ppl,
+        Name::Ppl => match fields.text(check, "normalizing_str") {
+            Some(text) => InferSpec::PplNormalized { normalizing_str: text.to_owned() },
+            None => InferSpec::Ppl,
+        },
+        Name::PplOnly => InferSpec::PplOnly,
+        Name::Clp => InferSpec::Clp,
+        Name::Rolling => InferSpec::Rolling,
         Name::Loglikelihood => InferSpec::Loglikelihood,
-        Name::Gen => {
-            let max_out_len = fields.u32(check, "max_out_len", 1);
-            let stop = fields.either(check, "stopping_criteria", "stop");
-            let words = stop.and_then(|(key, node)| check.texts(key, node));
-            let stop = stop_strings(check, stop.map_or("stop", |(key, _)| key), words.unwrap_or_default());
-            let min_out_len = fields.u32(check, "min_out_len", 0);
-            let generation = decoding::read(check, &mut fields);
-            InferSpec::Gen(GenSpec {
-                max_out_len: max_out_len.or(generation.max_new_tokens),
-                min_out_len: min_out_len.or(generation.min_new_tokens),
-                stop,
-                decoding: generation.decoding,
-            })
+        Name::Gen => InferSpec::Gen(generation(check, &mut fields)),
+        Name::Chat => {
+            let mode = fields.get("infer_mode").and_then(|node| MODES.pick(check, "infer_mode", node));
+            InferSpec::Chat { infer_mode: mode.unwrap_or_default(), gen_spec: generation(check, &mut fields) }
         }
     };
     fields.finish(check);
     Some(spec)
+}
+
+const MODES: Choices<'_, ChatMode> = Choices {
+    now: &[("last", ChatMode::Last), ("every", ChatMode::Every), ("every_with_gt", ChatMode::EveryWithGt)],
+    aliases: &[],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};
+
+fn generation(check: &mut Check, fields: &mut Fields<'_>) -> GenSpec {
+    let max_out_len = fields.u32(check, "max_out_len", 1);
+    let stop = fields.either(check, "stopping_criteria", "stop");
+    let words = stop.and_then(|(key, node)| check.texts(key, node));
+    let stop = stop_strings(check, stop.map_or("stop", |(key, _)| key), words.unwrap_or_default());
+    let min_out_len = fields.u32(check, "min_out_len", 0);
+    let generation = decoding::read(check, fields);
+    GenSpec {
+        max_out_len: max_out_len.or(generation.max_new_tokens),
+        min_out_len: min_out_len.or(generation.min_new_tokens),
+        stop,
+        decoding: generation.decoding,
+    }
 }
 
 /// Strings that end a generation; an empty one would end every generation at once and is reported.

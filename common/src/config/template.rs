@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::fields;
 use super::tree::{Node, Table, Value};
-use crate::prompt::{Line, Options, Role, Rounds, Template};
+use crate::prompt::{Line, Options, Role, Rounds, Template, Wording};
 
 /// The keys of OpenCompass's templates in rounds.
 const ROUNDS: [&str; 3] = ["begin", "round", "end"];
@@ -13,6 +13,7 @@ const EXAMPLE: &str = "[{ role = \"HUMAN\", prompt = \"...\" }, { role = \"BOT\"
 pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Template> {
     match &node.value {
         Value::String(text) => Some(Template::Text(text.clone())),
+        Value::Table(table) if jinja(table).is_some() => jinja(table).map(|source| Template::Jinja(source.into())),
         Value::Table(table) if is_rounds(table) => rounds(check, key, node).map(Template::Rounds),
         Value::Table(table) if table.entries.iter().any(|entry| matches!(entry.node.value, Value::Table(_))) => {
             label_rounds(check, key, table).map(Template::LabelRounds)
@@ -45,12 +46,30 @@ pub(super) fn options(check: &mut Check, node: &Node) -> Option<Options> {
                 }
             }
         }
+        Value::Table(table) if jinja(table).is_some() => jinja(table).map(|source| Options::Jinja(source.into())),
         Value::Table(table) => labels(check, "options", node, table).map(Options::Labels),
         _ => {
             check.wrong_type("options", node, "a string or a table from label to string", "\"{choices}\"");
             None
         }
     }
+}
+
+/// A string with columns in braces, or `{ jinja = "..." }`.
+pub(super) fn wording(check: &mut Check, key: &str, node: &Node) -> Option<Wording> {
+    match &node.value {
+        Value::String(text) => Some(Wording::Text(text.clone())),
+        Value::Table(table) if jinja(table).is_some() => jinja(table).map(|source| Wording::Jinja(source.into())),
+        _ => {
+            check.wrong_type(key, node, "a string or `{ jinja = \"...\" }`", "\"...\"");
+            None
+        }
+    }
+}
+
+/// The source of `{ jinja = "..." }`.
+fn jinja(table: &Table) -> Option<&str> {
+    if table.entries.len() == 1 { table.text("jinja") } else { None }
 }
 
 fn is_rounds(table: &Table) -> bool {

@@ -1,6 +1,7 @@
 //! Answers of a question that has `options`: from a list column of any length, or from a template per label.
 
 use super::format::{Row, safe_format};
+use super::jinja;
 use super::labels::{self, GoldKind};
 use super::python_text::python_str;
 use super::template::Options;
@@ -21,7 +22,7 @@ pub(super) struct Answers {
 }
 
 /// The column that `"{choices}"` or `"choices"` names.
-pub(super) fn column_name(written: &str) -> &str {
+pub fn column_name(written: &str) -> &str {
     written.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(written)
 }
 
@@ -43,6 +44,7 @@ pub(super) fn read(options: &Options, row: &Row, gold: &Value, kind: GoldKind) -
                 .position(|(label, _)| labels::names(label, gold))
                 .ok_or_else(|| labels::find(map, gold).err().unwrap_or_default())?,
         },
+        Options::Jinja(source) => by_position(jinja::list(source, row)?, gold)?,
         Options::Column(written) => {
             let column = column_name(written);
             let value = row.get(column).ok_or_else(|| format!("has no column `{column}`, where `options` looks"))?;
@@ -52,16 +54,36 @@ pub(super) fn read(options: &Options, row: &Row, gold: &Value, kind: GoldKind) -
                     kind_of(value)
                 ));
             };
-            let all = items.iter().enumerate();
-            let all: Vec<Answer> = all.map(|(at, item)| Answer { label: at.into(), text: python_str(item) }).collect();
-            let gold = position(gold, all.len())?;
-            Answers { all, gold }
+            by_position(items.iter().map(python_str).collect(), gold)?
         }
     };
     match answers.all.iter().position(|answer| answer.text.is_empty()) {
         Some(at) => Err(format!("answer {at} is empty: nothing could be scored")),
         None => Ok(answers),
     }
+}
+
+/// The answers alone, without a gold one.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn texts(options: &Options, row: &Row) -> Result<Vec<String>, String> {
+    match options {
+        Options::Labels(map) => Ok(map.iter().map(|(_, text)| safe_format(text, row)).collect()),
+        Options::Jinja(source) => jinja::list(source, row),
+        Options::Column(written) => {
+            let column = column_name(written);
+            let items = row.get(column).and_then(Value::as_array);
+            let items = items.ok_or_else(|| format!("has no list in column `{column}`, where `options` looks"))?;
+            Ok(items.iter().map(python_str).collect())
+        }
+    }
+}
+
+fn by_position(texts: Vec<String>, gold: &Value) -> Result<Answers, String> {
+    let gold = position(gold, texts.len())?;
+    let all = texts.into_iter().enumerate().map(|(at, text)| Answer { label: at.into(), text });
+    Ok(Answers { all: all.collect(), gold })
 }
 
 fn position(gold: &Value, count: usize) -> Result<usize, String> {

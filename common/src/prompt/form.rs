@@ -1,16 +1,19 @@
 //! One template of a prompt, whichever way it is written, and how a row and the place for shots go into it.
 
 use super::format::{Row, fill};
+use super::jinja;
 use super::rounds::{Line, Rounds};
 use super::shot::Shot;
 use super::structured::{Prompt, Section, Segment, Turn};
 use super::template::Template;
+use std::borrow::Cow;
 
 /// One template.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form<'a> {
     Text(&'a str),
     Rounds(&'a Rounds),
+    Jinja(&'a str),
 }
 
 /// One template, or one per label.
@@ -25,6 +28,7 @@ impl<'a> Forms<'a> {
         match template {
             Template::Text(text) => Self::One(Form::Text(text)),
             Template::Rounds(rounds) => Self::One(Form::Rounds(rounds)),
+            Template::Jinja(source) => Self::One(Form::Jinja(source)),
             Template::Labels(map) => {
                 Self::Labels(map.iter().map(|(label, text)| (label.as_str(), Form::Text(text))).collect())
             }
@@ -32,6 +36,10 @@ impl<'a> Forms<'a> {
                 Self::Labels(map.iter().map(|(label, rounds)| (label.as_str(), Form::Rounds(rounds))).collect())
             }
         }
+    }
+
+    pub(super) fn in_rounds(&self) -> bool {
+        self.all().iter().any(|form| form.rounds().is_some())
     }
 
     pub(super) fn all(&self) -> Vec<Form<'a>> {
@@ -49,6 +57,22 @@ pub(super) struct Place<'a> {
     /// Whether the template holds the token; where it does not, shots go first.
     pub(super) in_template: bool,
     pub(super) shows_shots: bool,
+    /// OpenCompass's `sep_token`, which is no part of a prompt.
+    pub(super) separator: Option<&'a str>,
+}
+
+impl Place<'_> {
+    /// No shots, nothing to take out.
+    pub(super) fn none() -> Self {
+        Self { token: "", in_template: false, shows_shots: false, separator: None }
+    }
+
+    fn without_separator<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.separator.filter(|separator| !separator.is_empty() && text.contains(separator)) {
+            Some(separator) => Cow::Owned(text.replace(separator, "")),
+            None => Cow::Borrowed(text),
+        }
+    }
 }
 
 impl<'a> Form<'a> {
@@ -57,13 +81,14 @@ impl<'a> Form<'a> {
         match self {
             Self::Text(text) => vec![text],
             Self::Rounds(rounds) => rounds.lines().filter_map(Line::text).collect(),
+            Self::Jinja(_) => Vec::new(),
         }
     }
 
     pub(super) fn rounds(&self) -> Option<&'a Rounds> {
         match self {
             Self::Rounds(rounds) => Some(rounds),
-            Self::Text(_) => None,
+            Self::Text(_) | Self::Jinja(_) => None,
         }
     }
 
@@ -72,14 +97,20 @@ impl<'a> Form<'a> {
     }
 
     /// The prompt of a row.
-    pub(super) fn prompt(&self, row: &Row, blank: Option<&str>, place: Place<'_>) -> Prompt {
+    ///
+    /// # Errors
+    /// In words: what a Jinja template does not find or cannot do.
+    pub(super) fn prompt(&self, row: &Row, blank: Option<&str>, place: Place<'_>) -> Result<Prompt, String> {
         let mut filler = Filler { row, blank, place, after_shots: !place.in_template };
         let mut segments = Vec::new();
         if place.shows_shots && !place.in_template {
             segments.push(Segment::Shots);
         }
         match self {
-            Self::Text(text) if !place.in_template => segments.push(Segment::Question(fill(text, row, blank))),
+            Self::Jinja(source) => segments.push(Segment::Question(jinja::text(source, row)?)),
+            Self::Text(text) if !place.in_template => {
+                segments.push(Segment::Question(fill(&place.without_separator(text), row, blank)));
+            }
             Self::Text(text) => segments.extend(filler.pieces(text)),
             Self::Rounds(rounds) => {
                 for (section, lines) in
@@ -93,21 +124,43 @@ impl<'a> Form<'a> {
                 }
             }
         }
-        Prompt(segments)
+        Ok(Prompt(segments))
     }
 
     /// The shot of a training row: the answer shown, the ice token gone, of rounds the dialogue alone.
-    pub(super) fn shot(&self, row: &Row, token: &str) -> Shot {
-        let place = Place { token, in_template: false, shows_shots: false };
+    ///
+    /// OpenCompass means to take the `sep_token` out of shots too, and does not.
+    ///
+    /// # Errors
+    /// As [`Form::prompt`].
+    pub(super) fn shot(&self, row: &Row, token: &str) -> Result<Shot, String> {
+        let place = Place { token, ..Place::none() };
         let mut filler = Filler { row, blank: None, place, after_shots: true };
         match self {
-            Self::Text(text) => Shot::Text(filler.without_token(text)),
+            Self::Text(text) => Ok(Shot::Text(filler.without_token(text))),
+            Self::Jinja(source) => jinja::text(source, row).map(Shot::Text),
             Self::Rounds(rounds) => {
                 let mut turns = vec![Segment::Open(Section::Ice)];
                 turns.extend(rounds.round.iter().map(|line| filler.line(line)));
                 turns.push(Segment::Close(Section::Ice));
-                Shot::Turns(turns)
+                Ok(Shot::Turns(turns))
             }
+        }
+    }
+
+    /// The question alone, as a shot repeats it: what stands before the ice token introduces the whole prompt.
+    ///
+    /// # Errors
+    /// As [`Form::prompt`]; and for rounds, which are no text.
+    pub(super) fn question(&self, row: &Row, token: &str) -> Result<String, String> {
+        match self {
+            Self::Text(text) if token.is_empty() => Ok(fill(text, row, None)),
+            Self::Text(text) => {
+                let question = text.rsplit_once(token).map_or(*text, |(_, after)| after);
+                Ok(fill(question, row, None))
+            }
+            Self::Jinja(source) => jinja::text(source, row),
+            Self::Rounds(_) => Err("is asked in rounds: write its shots as an `ice_template`".into()),
         }
     }
 }
@@ -137,6 +190,8 @@ impl Filler<'_> {
     /// A text filled from the row, cut where its shots go. Empty stretches are left out.
     fn pieces(&mut self, text: &str) -> Vec<Segment> {
         let mut segments = Vec::new();
+        let text = self.place.without_separator(text);
+        let text = text.as_ref();
         let pieces: Vec<&str> = match self.place.token {
             "" => vec![text],
             token => text.split(token).collect(),

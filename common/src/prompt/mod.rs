@@ -1,11 +1,14 @@
 //! Prompts: templates as OpenCompass writes them, and the structured form that the plan keeps.
 
 mod answers;
+mod chat;
 mod check;
 mod error;
 mod flat;
 mod form;
 mod format;
+mod gold;
+mod jinja;
 mod labels;
 mod lm_text;
 mod messages;
@@ -18,11 +21,14 @@ mod recipe;
 mod render;
 mod rendered;
 mod rounds;
+mod seam;
 mod shot;
 mod shots;
 mod structured;
 mod template;
+mod wording;
 
+pub use answers::column_name;
 pub use error::{PromptError, Split};
 pub use format::{Row, safe_format};
 pub use messages::chat_role;
@@ -34,3 +40,4 @@ pub use rounds::{Line, Role, Rounds};
 pub use shot::Shot;
 pub use structured::{Prompt, Section, Segment, ShotFormat, Turn};
 pub use template::{ICE_TOKEN, Options, PromptConfig, Template};
+pub use wording::Wording;

@@ -9,19 +9,30 @@ use super::prefix;
 use super::rounds::Line;
 use super::structured::ShotFormat;
 use super::template::{Options, PromptConfig};
+use super::wording::Wording;
 use crate::plan::InferSpec;
 
 /// How the question of a row is asked.
 #[derive(Debug)]
 pub(super) enum Question<'a> {
-    /// One text to continue.
-    Gen(Form<'a>),
+    /// One text: to continue, or to score whole.
+    One(Form<'a>),
+    /// One text and the choices for its first token; by default the column `choices`.
+    Choices { prompt: Form<'a>, options: Option<&'a Options> },
     /// One whole prompt per label, scored whole.
     Whole(Vec<(&'a str, Form<'a>)>),
     /// A shared context and an ending per label, only the ending scored.
     Endings { context: &'a str, endings: Vec<(&'a str, &'a str)> },
     /// A context and answers from elsewhere.
     Answers { context: Form<'a>, options: &'a Options },
+    /// A context and the one thing to be said.
+    Said { context: Form<'a>, target: &'a Wording },
+    /// A context per label and one thing to be said after each.
+    Inputs { contexts: Vec<(&'a str, Form<'a>)>, target: &'a Wording },
+    /// A conversation from a template.
+    Chat(Form<'a>),
+    /// A conversation that a column holds.
+    Held(&'a str),
 }
 
 /// How a shot is written.
@@ -30,7 +41,11 @@ pub(super) enum ShotRecipe<'a> {
     /// By a template that holds the answer; a label map is entered by the gold answer.
     Template(Forms<'a>),
     /// As the question's context (after the ice token, if there is one), the delimiter and the gold answer.
-    Answered { context: &'a str, options: &'a Options },
+    Answered { context: Form<'a>, options: &'a Options },
+    /// The same with the target in place of an answer.
+    Told { context: Form<'a>, target: &'a Wording },
+    /// The same with the context of the gold answer.
+    ToldInputs { contexts: Vec<(&'a str, Form<'a>)>, target: &'a Wording },
 }
 
 /// All that is decided.
@@ -53,16 +68,27 @@ pub(super) fn resolve<'a>(
     let (asking, name) = match (&config.prompt_template, &config.ice_template) {
         (Some(template), _) => (template, "prompt_template"),
         (None, Some(template)) => (template, "ice_template"),
+        (None, None) if config.dialogue.is_some() => return held(config, infer, shows_shots),
         (None, None) => return fail("there is no `prompt_template`: give a text, or one text per label".into()),
     };
     let asking = Forms::of(asking);
     let has_token = has_token(&asking, config, name)?;
     let question = question(config, infer, &asking, name, columns)?;
+    if shows_shots && matches!(question, Question::Chat(_)) {
+        return fail("a conversation takes no shots".into());
+    }
     let shot = match (&question, &config.prompt_template, &config.ice_template) {
         _ if !shows_shots => None,
         (_, Some(_), Some(showing)) => Some(ShotRecipe::Template(Forms::of(showing))),
-        (Question::Answers { context: Form::Text(context), options }, ..) => {
-            Some(ShotRecipe::Answered { context, options })
+        (Question::Answers { context, options }, ..) if context.rounds().is_none() => {
+            Some(ShotRecipe::Answered { context: *context, options })
+        }
+        (Question::Said { context, target }, ..) => Some(ShotRecipe::Told { context: *context, target }),
+        (Question::Inputs { contexts, target }, ..) => {
+            Some(ShotRecipe::ToldInputs { contexts: contexts.clone(), target })
+        }
+        (Question::One(context), ..) if !has_token && context.rounds().is_none() && config.target.is_some() => {
+            config.target.as_ref().map(|target| ShotRecipe::Told { context: *context, target })
         }
         _ => Some(ShotRecipe::Template(asking.clone())),
     };
@@ -77,8 +103,16 @@ pub(super) fn resolve<'a>(
                 "the retriever brings shots, but `{name}` does not say where they go: put `{token}` (the `ice_token`) there"
             ));
         }
-        if showing.all().iter().any(|form| form.rounds().is_some()) {
+        if showing.in_rounds() {
             check_places(&asking, name, token)?;
+        }
+        if let (InferSpec::PplNormalized { .. }, Some(separator)) = (infer, &config.sep_token)
+            && showing.all().iter().any(|form| form.holds(separator))
+        {
+            return fail(format!(
+                "shots hold `{separator}` (the `sep_token`) too, so that an answer would begin within them: write an \
+                 `ice_template` without it"
+            ));
         }
         // OpenCompass joins shots in rounds by nothing; those of a label map as it joins texts.
         if matches!(showing, Forms::One(Form::Rounds(_))) {
@@ -120,15 +154,33 @@ fn question<'a>(
     {
         return fail("`options` has no label".into());
     }
+    if let (Some(_), true) = (config.gen_prefix.as_ref().or(config.description.as_ref()), asking.in_rounds()) {
+        return fail(format!("`{name}` is in rounds: write `description` and `gen_prefix` into it as lines"));
+    }
+    let mode = infer.mode();
+    if let (InferSpec::Loglikelihood, Some(target), None) = (infer, &config.target, &config.options) {
+        return match asking {
+            Forms::One(context) => Ok(Question::Said { context: *context, target }),
+            Forms::Labels(map) if map.is_empty() => fail(format!("`{name}` has no label")),
+            Forms::Labels(contexts) => Ok(Question::Inputs { contexts: contexts.clone(), target }),
+        };
+    }
     match (infer, asking, &config.options) {
         (_, Forms::Labels(map), _) if map.is_empty() => fail(format!("`{name}` has no label")),
-        (InferSpec::Gen { .. }, _, Some(_)) => {
-            fail("`options` is for ppl and loglikelihood; a generation takes a text alone".into())
+        (InferSpec::Clp, Forms::One(form), options) => {
+            Ok(Question::Choices { prompt: *form, options: options.as_ref() })
         }
-        (InferSpec::Gen { .. }, Forms::One(form), None) => Ok(Question::Gen(*form)),
+        (InferSpec::Gen(_) | InferSpec::PplOnly | InferSpec::Rolling | InferSpec::Chat { .. }, _, Some(_)) => {
+            let what = if matches!(infer, InferSpec::Gen(_)) { "a generation" } else { mode };
+            fail(format!("`options` is for ppl and loglikelihood; {what} takes a text alone"))
+        }
+        (InferSpec::Gen(_) | InferSpec::PplOnly | InferSpec::Rolling, Forms::One(form), None) => {
+            Ok(Question::One(*form))
+        }
+        (InferSpec::Chat { .. }, Forms::One(form), None) => Ok(Question::Chat(*form)),
         // OpenCompass: generation over a label map asks with the first label's text.
-        (InferSpec::Gen { .. }, Forms::Labels(map), None) => {
-            Ok(Question::Gen(map.first().map_or(Form::Text(""), |(_, form)| *form)))
+        (InferSpec::Gen(_), Forms::Labels(map), None) => {
+            Ok(Question::One(map.first().map_or(Form::Text(""), |(_, form)| *form)))
         }
         (_, Forms::Labels(_), Some(_)) => fail(format!(
             "`{name}` is a label map and there are `options` as well: keep the map, or make `{name}` one text"
@@ -138,17 +190,36 @@ fn question<'a>(
              or use `loglikelihood`"
         )),
         (_, Forms::One(context), Some(options)) => Ok(Question::Answers { context: *context, options }),
-        (_, Forms::One(_), None) => fail(format!(
-            "{} compares answers, but `{name}` is one text: give one text per label, or `options`",
-            infer.mode()
-        )),
-        (InferSpec::Ppl | InferSpec::PplNormalized { .. }, Forms::Labels(map), None) => {
-            Ok(Question::Whole(map.clone()))
+        (_, Forms::One(_), None) => {
+            fail(format!("{mode} compares answers, but `{name}` is one text: give one text per label, or `options`"))
         }
+        (InferSpec::PplNormalized { .. }, Forms::Labels(map), None) => {
+            let separator = config.sep_token.as_deref().unwrap_or_default();
+            match map.iter().find(|(_, form)| form.rounds().is_some() || !form.holds(separator)) {
+                Some((label, _)) => fail(format!(
+                    "`normalizing_str` wants to know where the answer begins: put the `sep_token` into the text of label \
+                     `{label}` of `{name}`"
+                )),
+                None => Ok(Question::Whole(map.clone())),
+            }
+        }
+        (InferSpec::Ppl, Forms::Labels(map), None) => Ok(Question::Whole(map.clone())),
         (InferSpec::Loglikelihood, Forms::Labels(map), None) => endings(config, map, name, columns),
-        (infer, Forms::Labels(_), None) => {
-            fail(format!("{} takes one text, but `{name}` is a label map", infer.mode()))
-        }
+        (_, Forms::Labels(_), None) => fail(format!("{mode} takes one text, but `{name}` is a label map")),
+    }
+}
+
+/// A conversation from a column needs no template.
+fn held<'a>(config: &'a PromptConfig, infer: &InferSpec, shows_shots: bool) -> Result<Recipe<'a>, PromptError> {
+    match (&config.dialogue, infer) {
+        (Some(_), InferSpec::Chat { .. }) if shows_shots => fail("a conversation takes no shots".into()),
+        (Some(column), InferSpec::Chat { .. }) => Ok(Recipe {
+            question: Question::Held(column),
+            shot: None,
+            has_token: false,
+            shot_format: ShotFormat::default(),
+        }),
+        _ => fail(format!("`dialogue` is for chat; for {} write a `prompt_template`", infer.mode())),
     }
 }
 
@@ -162,7 +233,7 @@ fn endings<'a>(
     for (_, form) in map {
         match form {
             Form::Text(text) => texts.push(*text),
-            Form::Rounds(_) => {
+            Form::Rounds(_) | Form::Jinja(_) => {
                 return fail(format!(
                     "loglikelihood wants what the labels of `{name}` share, and dialogues have no such border: write one \
                      dialogue without the answer, and the answers in `options`"

@@ -8,6 +8,8 @@ use super::check;
 use super::error::{PromptError, RowErrors, Split};
 use super::form::{Form, Forms};
 use super::format::Row;
+use super::gold::Gold;
+use super::jinja;
 use super::labels::GoldKind;
 use super::question::Writer;
 use super::recipe::{Question, Recipe, ShotRecipe, resolve};
@@ -15,7 +17,8 @@ use super::rounds::Line;
 use super::shot::Shot;
 use super::shots::ShotBook;
 use super::structured::ShotFormat;
-use super::template::{Options, PromptConfig};
+use super::template::{Options, PromptConfig, Template};
+use super::wording::Wording;
 use crate::plan::{InferSpec, Sample};
 use crate::retriever::{self, RetrieverKind};
 use std::collections::{BTreeSet, HashMap};
@@ -34,7 +37,7 @@ pub struct RenderedDataset {
 /// Renders all prompts.
 ///
 /// `test` and `train` are the rows after their ranges were applied; `output_column` holds the gold answer (`None` is for
-/// generation only, the gold is then null).
+/// texts without a right answer, the gold is then null).
 ///
 /// # Errors
 /// Everything that is wrong, templates first; of the rows the first twenty and a count of the rest.
@@ -58,22 +61,24 @@ pub fn render(
         return Err(wrong);
     }
 
-    let generates = matches!(infer, InferSpec::Gen { .. });
+    // What is to be generated or chosen is hidden from the question; what is scored whole is not.
+    let hides = matches!(infer, InferSpec::Gen(_) | InferSpec::Clp);
+    let gold = Gold { config, column: output_column };
     let asking = asking_texts(&recipe.question);
     let writer = Writer {
         config,
         infer,
-        output_column,
-        kind: GoldKind::of(output_column.iter().flat_map(|column| test.iter().filter_map(|row| row.get(*column)))),
+        gold,
+        kind: kind_of(&gold, test),
         used: check::used(&asking, &columns),
-        blank: output_column.filter(|_| generates),
+        blank: output_column.filter(|_| hides),
         recipe: &recipe,
     };
     let mut book = recipe.shot.as_ref().map(|shot| ShotBook {
         shot,
         config,
         has_token: recipe.has_token,
-        output_column,
+        gold,
         used: check::used(&showing_texts(shot), &check::columns(test.iter().chain(train))),
         train,
         written: HashMap::new(),
@@ -100,11 +105,22 @@ pub fn render(
     Ok(RenderedDataset { shots: book.map(|book| book.shots).unwrap_or_default(), samples, format: recipe.shot_format })
 }
 
+fn kind_of(gold: &Gold<'_>, test: &[Row]) -> GoldKind {
+    let golds: Vec<_> = test.iter().filter_map(|row| gold.of(row).ok()).collect();
+    GoldKind::of(golds.iter().map(|gold| &**gold))
+}
+
 /// Misspelt placeholders, and a question in which nothing of a row appears.
 fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&str], train: &[Row]) -> Vec<PromptError> {
     let asking = asking_texts(&recipe.question);
-    let mut messages = check::misspelt(&asking, columns);
-    if check::used(&asking, columns).is_empty() && !matches!(config.options, Some(Options::Column(_))) {
+    let beside = [&config.description, &config.gen_prefix, &config.target, &config.gold];
+    let beside = beside.into_iter().flatten().filter_map(Wording::text);
+    let mut messages = check::misspelt(&asking.iter().copied().chain(beside).collect::<Vec<_>>(), columns);
+    messages.extend(jinja_faults(config));
+    let elsewhere = matches!(config.options, Some(Options::Column(_) | Options::Jinja(_)))
+        || matches!(recipe.question, Question::Held(_))
+        || matches!(config.prompt_template.as_ref().or(config.ice_template.as_ref()), Some(Template::Jinja(_)));
+    if check::used(&asking, columns).is_empty() && !elsewhere {
         messages.push(format!(
             "the template puts nothing of a row in, so that every question is the same: use columns as in {}",
             columns.iter().map(|column| format!("{{{column}}}")).collect::<Vec<_>>().join(", ")
@@ -128,7 +144,14 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
 
 fn asking_texts<'a>(question: &Question<'a>) -> Vec<&'a str> {
     match question {
-        Question::Gen(form) => form.texts(),
+        Question::One(form) | Question::Chat(form) => form.texts(),
+        Question::Held(_) => Vec::new(),
+        Question::Choices { prompt, options: Some(options) } => answered_texts(prompt, options),
+        Question::Choices { prompt, options: None } => prompt.texts(),
+        Question::Said { context, target } => context.texts().into_iter().chain(target.text()).collect(),
+        Question::Inputs { contexts, target } => {
+            contexts.iter().flat_map(|(_, form)| form.texts()).chain(target.text()).collect()
+        }
         Question::Whole(map) => map.iter().flat_map(|(_, form)| form.texts()).collect(),
         Question::Endings { context, endings } => {
             std::iter::once(*context).chain(endings.iter().map(|(_, ending)| *ending)).collect()
@@ -141,7 +164,11 @@ fn showing_texts<'a>(shot: &ShotRecipe<'a>) -> Vec<&'a str> {
     match shot {
         ShotRecipe::Template(Forms::One(form)) => shown_texts(form),
         ShotRecipe::Template(Forms::Labels(map)) => map.iter().flat_map(|(_, form)| shown_texts(form)).collect(),
-        ShotRecipe::Answered { context, options } => answered_texts(&Form::Text(context), options),
+        ShotRecipe::Answered { context, options } => answered_texts(context, options),
+        ShotRecipe::Told { context, target } => context.texts().into_iter().chain(target.text()).collect(),
+        ShotRecipe::ToldInputs { contexts, target } => {
+            contexts.iter().flat_map(|(_, form)| form.texts()).chain(target.text()).collect()
+        }
     }
 }
 
@@ -149,13 +176,34 @@ fn showing_texts<'a>(shot: &ShotRecipe<'a>) -> Vec<&'a str> {
 fn shown_texts<'a>(form: &Form<'a>) -> Vec<&'a str> {
     match form {
         Form::Text(text) => vec![text],
+        Form::Jinja(_) => Vec::new(),
         Form::Rounds(rounds) => rounds.round.iter().filter_map(Line::text).collect(),
     }
 }
 
+/// Sources that are not Jinja.
+fn jinja_faults(config: &PromptConfig) -> Vec<String> {
+    let templates = [&config.ice_template, &config.prompt_template].into_iter().flatten();
+    let templates = templates.filter_map(|template| match template {
+        Template::Jinja(source) => Some(source),
+        _ => None,
+    });
+    let wordings = [&config.description, &config.gen_prefix, &config.target, &config.gold].into_iter().flatten();
+    let wordings = wordings.filter_map(|wording| match wording {
+        Wording::Jinja(source) => Some(source),
+        Wording::Text(_) => None,
+    });
+    let options = config.options.iter().filter_map(|options| match options {
+        Options::Jinja(source) => Some(source),
+        _ => None,
+    });
+    let sources = templates.chain(wordings).chain(options);
+    sources.filter_map(|source| Some(format!("`{source}` is not Jinja: {}", jinja::fault(source)?))).collect()
+}
+
 fn answered_texts<'a>(context: &Form<'a>, options: &'a Options) -> Vec<&'a str> {
     match options {
-        Options::Column(_) => context.texts(),
+        Options::Column(_) | Options::Jinja(_) => context.texts(),
         Options::Labels(map) => context.texts().into_iter().chain(map.iter().map(|(_, text)| text.as_str())).collect(),
     }
 }

@@ -4,12 +4,13 @@ use super::answers;
 use super::check;
 use super::error::{RowErrors, Split};
 use super::form::{Form, Forms};
-use super::format::{Row, fill, safe_format};
+use super::format::{Row, fill};
+use super::gold::Gold;
 use super::labels::{GoldKind, find};
 use super::recipe::ShotRecipe;
+use super::seam;
 use super::shot::Shot;
 use super::template::PromptConfig;
-use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
 /// The shots of a data set while they are being collected.
@@ -18,7 +19,7 @@ pub(super) struct ShotBook<'a> {
     pub(super) config: &'a PromptConfig,
     /// Whether the prompt says where shots go; otherwise each brings `fewshot_delimiter` along.
     pub(super) has_token: bool,
-    pub(super) output_column: Option<&'a str>,
+    pub(super) gold: Gold<'a>,
     /// Columns without which a training row cannot be shown.
     pub(super) used: BTreeSet<&'a str>,
     pub(super) train: &'a [Row],
@@ -52,7 +53,7 @@ impl ShotBook<'_> {
                 ShotRecipe::Template(_) => {
                     shot.map(&|text| if text.contains('{') { fill(text, row, blank) } else { text.to_owned() })
                 }
-                ShotRecipe::Answered { .. } => shot.clone(),
+                _ => shot.clone(),
             };
             let next = self.shots.len() as u32;
             let place = *self.positions.entry(shot).or_insert_with_key(|shot| {
@@ -69,39 +70,39 @@ impl ShotBook<'_> {
         if let Some(message) = check::missing(row, &self.used) {
             return Err(message);
         }
+        let token = &self.config.ice_token;
         match self.shot {
-            ShotRecipe::Template(Forms::One(form)) => Ok(self.shown(form, row)),
-            ShotRecipe::Template(Forms::Labels(map)) => Ok(self.shown(find(map, self.gold(row)?)?, row)),
+            ShotRecipe::Template(Forms::One(form)) => form.shot(row, token),
+            ShotRecipe::Template(Forms::Labels(map)) => {
+                let gold = self.gold.of(row)?;
+                find(map, &gold)?.shot(row, token)
+            }
             ShotRecipe::Answered { context, options } => {
-                let answers = answers::read(options, row, self.gold(row)?, GoldKind::Mixed)?;
+                let gold = self.gold.of(row)?;
+                let answers = answers::read(options, row, &gold, GoldKind::Mixed)?;
                 let answer = answers.all.get(answers.gold).map_or("", |answer| &answer.text);
-                let end = if self.has_token { "" } else { &self.config.fewshot_delimiter };
-                // What stands before the ice token introduces the whole prompt, not every shot.
-                let context = if self.has_token {
-                    context.rsplit_once(&self.config.ice_token).map_or(*context, |(_, after)| after)
-                } else {
-                    *context
-                };
-                let context = safe_format(context, row);
-                Ok(Shot::Text(format!("{context}{}{answer}{end}", self.config.target_delimiter)))
+                self.told(context, row, answer)
+            }
+            ShotRecipe::Told { context, target } => self.told(context, row, &target.of(row, None)?),
+            ShotRecipe::ToldInputs { contexts, target } => {
+                let gold = self.gold.of(row)?;
+                let context = find(contexts, &gold)?;
+                self.told(context, row, &target.of(row, None)?)
             }
         }
     }
 
-    fn gold<'r>(&self, row: &'r Row) -> Result<&'r Value, String> {
-        gold_of(row, self.output_column)
+    /// lm-eval's turn: question, delimiter, what answers begin with, the answer.
+    fn told(&self, context: &Form<'_>, row: &Row, answer: &str) -> Result<Shot, String> {
+        let question = context.question(row, if self.has_token { &self.config.ice_token } else { "" })?;
+        let prefix = self.config.gen_prefix.as_ref().map(|prefix| prefix.of(row, None)).transpose()?;
+        let prefix = prefix.filter(|prefix| !prefix.is_empty());
+        let delimiter = match &prefix {
+            Some(prefix) if !seam::wants_delimiter(&question, prefix) => "",
+            _ => &self.config.target_delimiter,
+        };
+        let answer = seam::delimited(prefix.as_deref().unwrap_or_default(), answer, " ");
+        let end = if self.has_token { "" } else { &self.config.fewshot_delimiter };
+        Ok(Shot::Text(format!("{question}{delimiter}{answer}{end}")))
     }
-
-    fn shown(&self, form: &Form<'_>, row: &Row) -> Shot {
-        form.shot(row, &self.config.ice_token)
-    }
-}
-
-/// The gold answer of a row.
-///
-/// # Errors
-/// In words, when no column is named or the row lacks it.
-pub(super) fn gold_of<'r>(row: &'r Row, output_column: Option<&str>) -> Result<&'r Value, String> {
-    let column = output_column.ok_or("has no gold answer: name the column in `reader_cfg.output_column`")?;
-    row.get(column).ok_or_else(|| format!("has no column `{column}`, where `output_column` looks for the gold answer"))
 }

@@ -1,6 +1,7 @@
 //! Templates as the configuration writes them, before any row is put in.
 
 use super::rounds::Rounds;
+use super::wording::Wording;
 use serde::{Deserialize, Serialize};
 
 /// OpenCompass's default for the place where shots go.
@@ -14,6 +15,8 @@ pub enum Template {
     Labels(Vec<(String, String)>),
     Rounds(Rounds),
     LabelRounds(Vec<(String, Rounds)>),
+    /// One text in Jinja.
+    Jinja(String),
 }
 
 /// The answers of a question when they are not spelled out in a label map of whole prompts.
@@ -24,6 +27,8 @@ pub enum Options {
     Column(String),
     /// One answer template per label in the order written.
     Labels(Vec<(String, String)>),
+    /// One Jinja expression that gives a list; labels are 0, 1, 2, ...
+    Jinja(String),
 }
 
 /// All that shapes the prompts of a data set.
@@ -45,6 +50,25 @@ pub struct PromptConfig {
     pub target_delimiter: String,
     /// After each shot that has no ice token to go to, lm-eval's way.
     pub fewshot_delimiter: String,
+    /// Where an answer begins: `normalizing_str` parts prompts there. Taken out of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sep_token: Option<String>,
+    /// Before everything (lm-eval's `description`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Wording>,
+    /// What every answer begins with, in shots and in the question (lm-eval's `gen_prefix`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gen_prefix: Option<Wording>,
+    /// What is to be said, one text for all options, which then differ in their contexts (lm-eval's tasks with several
+    /// inputs); without options the only continuation; of a generation the answer that shots show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Wording>,
+    /// The gold answer, in place of the output column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gold: Option<Wording>,
+    /// The column that holds a conversation, a list of `{ role, content }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<String>,
 }
 
 impl Default for PromptConfig {
@@ -58,6 +82,12 @@ impl Default for PromptConfig {
             ice_eos_token: "\n".into(),
             target_delimiter: " ".into(),
             fewshot_delimiter: "\n\n".into(),
+            sep_token: None,
+            description: None,
+            gen_prefix: None,
+            target: None,
+            gold: None,
+            dialogue: None,
         }
     }
 }

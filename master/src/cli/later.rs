@@ -11,7 +11,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("--dlc", "use [infer.runner] type = \"none\" and start compass-worker yourself"),
     ("--aliyun-cfg", "it belongs to --dlc"),
     ("--max-gpus", "bound the replicas with --max-num-workers"),
-    ("--limit", "set test_range = \"[:N]\" of the data set"),
     ("serve", "run one job with --config"),
     ("submit", "run one job with --config"),
     ("status", "the run prints its progress"),

@@ -184,7 +184,10 @@ pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<
         fit: PromptFit { shots_kept: sample.shots.len() as u32, ..PromptFit::default() },
         outcome: Outcome::Failed { reason: String::new() },
     };
-    let record = prediction_record(&planned, None, part, sample, &result);
+    let mut record = prediction_record(&planned, None, part, sample, &result);
+    if let Some(record) = record.as_object_mut() {
+        record.shift_remove("error");
+    }
     let mut text = Vec::new();
     pretty(&mut text, &record).map_err(|error| vec![error.to_string()])?;
     Ok(String::from_utf8_lossy(&text).into_owned() + "\n")

@@ -122,3 +122,35 @@ fn hellaswag_with_ten_shots() {
     );
     assert_ppl("hellaswag_10shot_ppl_59c85e/predictions/hellaswag", "label", &infer, rows, &train);
 }
+
+/// OpenCompass's `LLInferencer`: the column `cont` is scored after what stands before it in each label's text.
+#[test]
+fn winogrande_with_a_context_per_label() {
+    let golden = "golden/opencompass/winogrande_ll_c5cf57/predictions/winogrande.json";
+    let (Some(rows), Some(predictions)) = (shared::rows("data/winogrande/dev.jsonl"), shared::predictions(golden))
+    else {
+        return;
+    };
+    let rows = rows.into_iter().take(predictions.len()).map(|entry| {
+        let text = |column: &str| entry[column].as_str().unwrap().to_owned();
+        let (sentence, first, second) = (text("sentence"), text("option1"), text("option2"));
+        let (before, after) = sentence.split_once('_').unwrap();
+        row(json!({
+            "ctx1": format!("{before}{first}"), "ctx2": format!("{before}{second}"), "cont": after,
+            "answer": entry["answer"],
+        }))
+    });
+    let infer = "inferencer = \"ll\"\ntarget = \"{cont}\"\ntarget_delimiter = \"\"\n\
+                 prompt_template = { 1 = \"{ctx1}\", 2 = \"{ctx2}\" }\n";
+    let dataset = dataset("answer", infer);
+    let rendered = rendered(&dataset, &rows.collect::<Vec<_>>(), &[]);
+    for (sample, expected) in rendered.samples.iter().zip(&predictions) {
+        let Body::Loglikelihood { options, .. } = &sample.body else { panic!("{:?}", sample.body) };
+        assert_eq!(sample.gold, expected["gold"]);
+        for option in options {
+            let context = option.context.as_ref().unwrap().render(&[], &rendered.format);
+            let prompt = format!("{context}{}", option.continuation);
+            assert_eq!(expected[&format!("label: {}", python_str(&option.label))]["prompt"], prompt.as_str());
+        }
+    }
+}

@@ -17,7 +17,7 @@ pub(super) fn dataset(output: &str, infer_cfg: &str) -> DatasetConfig {
         std::fs::write(folder.path().join(file), text).unwrap();
     }
     let overrides = Overrides { home: Some(folder.path().into()), ..Overrides::default() };
-    let loaded = load(&folder.path().join("eval.toml"), &overrides);
+    let loaded = load(Some(&folder.path().join("eval.toml")), &overrides);
     loaded.unwrap_or_else(|errors| panic!("{errors}\n{toml}")).config.datasets.remove(0)
 }
 

@@ -1,7 +1,8 @@
 //! Templates in rounds and meta templates: what is read, and what is refused.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::prompt::{Line, MetaItem, MetaStyle, MetaTemplate, Role, Rounds, Template};
+use crate::plan::{ChatMode, InferSpec};
+use crate::prompt::{Line, MetaItem, MetaStyle, MetaTemplate, Options, Role, Rounds, Template, Wording};
 
 fn with(to: &str) -> String {
     format!("{MODEL}{}", DATASET.replace("prompt_template = \"{q}\"", to))
@@ -76,4 +77,58 @@ fn wrong_meta_templates_are_named() {
         let shown = Fixture::new().bad(&format!("{MODEL}meta_template = {line}\n{DATASET}"));
         assert!(shown.contains(said), "{shown}");
     }
+}
+
+#[test]
+fn jinja_and_the_words_beside_a_prompt() {
+    let text = with(
+        "prompt_template = { jinja = \"{{q}}\" }, target = \"{a}\", gold = { jinja = \"{{a}}\" }, \
+         description = { jinja = \"d\" }, gen_prefix = \"A:\", sep_token = \"|\", dialogue = \"{talk}\"",
+    );
+    let prompt = Fixture::new().good(&text).datasets.remove(0).prompt;
+    assert_eq!(prompt.prompt_template, Some(Template::Jinja("{{q}}".into())));
+    assert_eq!(prompt.target, Some(Wording::Text("{a}".into())));
+    assert_eq!(prompt.gold, Some(Wording::Jinja("{{a}}".into())));
+    assert_eq!((prompt.sep_token.as_deref(), prompt.dialogue.as_deref()), (Some("|"), Some("talk")));
+    let text = with("prompt_template = \"{q}\", options = { jinja = \"{{[q]}}\" }")
+        .replace("inferencer = \"gen\"", "inferencer = \"ll\"");
+    let options = Fixture::new().good(&text).datasets.remove(0).prompt.options;
+    assert_eq!(options, Some(Options::Jinja("{{[q]}}".into())));
+    let shown = Fixture::new().bad(&with("prompt_template = \"{q}\", target = 3"));
+    assert!(shown.contains("`target` takes a string or `{ jinja = \"...\" }`"), "{shown}");
+}
+
+#[test]
+fn kinds_of_inference() {
+    let infer = |value: &str| {
+        let text = with("prompt_template = \"{q}\"").replace("inferencer = \"gen\"", &format!("inferencer = {value}"));
+        Fixture::new().good(&text).datasets.remove(0).infer
+    };
+    assert_eq!(infer("\"CLPInferencer\""), InferSpec::Clp);
+    assert_eq!(infer("\"ppl_only\""), InferSpec::PplOnly);
+    assert_eq!(infer("\"rolling\""), InferSpec::Rolling);
+    let InferSpec::Chat { infer_mode, gen_spec } =
+        infer("{ type = \"chat\", infer_mode = \"every_with_gt\", max_out_len = 9 }")
+    else {
+        panic!()
+    };
+    assert_eq!((infer_mode, gen_spec.max_out_len), (ChatMode::EveryWithGt, Some(9)));
+
+    let labels = "prompt_template = { A = \"{q}|a\", B = \"{q}|b\" }";
+    let ppl = |more: &str| {
+        with(&format!("{labels}{more}"))
+            .replace("inferencer = \"gen\"", "inferencer = { type = \"ppl\", normalizing_str = \"x\" }")
+    };
+    let infer = Fixture::new().good(&ppl(", sep_token = \"|\"")).datasets.remove(0).infer;
+    assert_eq!(infer, InferSpec::PplNormalized { normalizing_str: "x".into() });
+    let shown = Fixture::new().bad(&ppl(""));
+    assert!(shown.contains("`normalizing_str` does not know where the answers begin"), "{shown}");
+}
+
+#[test]
+fn only_what_has_no_right_answer_goes_without_a_gold_column() {
+    let text = with("prompt_template = \"{q}\"").replace(", output_column = \"a\"", "");
+    assert!(Fixture::new().bad(&text).contains("missing key `output_column` in `reader_cfg`"));
+    let text = text.replace("inferencer = \"gen\"", "inferencer = \"rolling\"");
+    assert_eq!(Fixture::new().good(&text).datasets[0].output_column, None);
 }

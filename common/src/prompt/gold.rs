@@ -1,0 +1,35 @@
+//! Where the gold answer of a row comes from.
+
+use super::format::Row;
+use super::template::PromptConfig;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A column, or a template that goes before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gold<'a> {
+    pub(super) config: &'a PromptConfig,
+    pub(super) column: Option<&'a str>,
+}
+
+impl Gold<'_> {
+    /// Whether there is any.
+    pub(super) fn is_given(&self) -> bool {
+        self.config.gold.is_some() || self.column.is_some()
+    }
+
+    /// The gold answer of a row. Of a template, digits alone are a number where there are options to count, as in lm-eval.
+    ///
+    /// # Errors
+    /// In words, when no column is named or the row lacks it, or the template fails.
+    pub(super) fn of<'r>(&self, row: &'r Row) -> Result<Cow<'r, Value>, String> {
+        if let Some(wording) = &self.config.gold {
+            let text = wording.of(row, None)?;
+            let number = self.config.options.as_ref().and_then(|_| text.parse::<u64>().ok());
+            return Ok(Cow::Owned(number.map_or_else(|| Value::from(text), Value::from)));
+        }
+        let column = self.column.ok_or("has no gold answer: name the column in `reader_cfg.output_column`")?;
+        let missing = || format!("has no column `{column}`, where `output_column` looks for the gold answer");
+        row.get(column).map(Cow::Borrowed).ok_or_else(missing)
+    }
+}

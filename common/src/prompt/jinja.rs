@@ -1,0 +1,167 @@
+//! Jinja templates over the columns of a row, as lm-eval's tasks write them (`utils.apply_template`).
+//!
+//! minijinja with Python's words: values print as `str` prints them, strings and lists have Python's methods, an unknown
+//! name is an error, the last newline stays. Other than in Jinja: `|int` of text that is no number, and `join` and
+//! `replace` over lists of mixed types.
+
+use super::format::Row;
+use super::python_text::{python_repr, python_str};
+use minijinja::value::{ValueKind, from_args};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value};
+use regex::Regex;
+use std::sync::LazyLock;
+
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_keep_trailing_newline(true);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_unknown_method_callback(method);
+    environment.set_formatter(write);
+    environment.add_filter("string", |value: Value| printed(&value));
+    environment.add_filter("regex_replace", regex_replace);
+    environment
+});
+
+/// The text of a template for a row.
+///
+/// # Errors
+/// In words: a template that is not Jinja, a column that the row lacks, an operation that cannot be done.
+pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
+    // Jinja reads every line break as "\n".
+    let source = source.replace("\r\n", "\n").replace('\r', "\n");
+    ENVIRONMENT.render_str(&source, row).map_err(|error| said(&error))
+}
+
+/// The list that a template of one expression, `{{ ... }}`, stands for: lm-eval prints and parses it again, which comes to
+/// the same.
+///
+/// # Errors
+/// As [`text`], and for a template of another shape or a value that is no list.
+pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
+    let expression = source.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
+    let expression = expression.filter(|expression| !expression.contains("{{"));
+    let expression = expression.ok_or("`options` in Jinja is one expression that gives a list, `{{ [a, b] }}`")?;
+    let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
+    let value = compiled.eval(row).map_err(|error| said(&error))?;
+    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return Err(format!("`options` gives {value}, which is no list"));
+    }
+    let items = value.try_iter().map_err(|error| said(&error))?;
+    items.map(|item| printed(&item).map_err(|error| said(&error))).collect()
+}
+
+/// Why the source is no template; `None` when it is one.
+pub(super) fn fault(source: &str) -> Option<String> {
+    ENVIRONMENT.template_from_str(source).err().map(|error| said(&error))
+}
+
+fn said(error: &Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or("no reason was given").to_owned()
+}
+
+fn write(out: &mut Output<'_>, _: &State<'_, '_>, value: &Value) -> Result<(), Error> {
+    if value.is_undefined() {
+        return Err(Error::from(ErrorKind::UndefinedError));
+    }
+    out.write_str(&printed(value)?).map_err(|_| Error::new(ErrorKind::WriteFailure, "the text could not be written"))
+}
+
+/// `str(value)` of Python.
+fn printed(value: &Value) -> Result<String, Error> {
+    match value.kind() {
+        ValueKind::String => Ok(value.as_str().unwrap_or_default().to_owned()),
+        ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
+        _ => Ok(python_str(&json(value)?)),
+    }
+}
+
+fn json(value: &Value) -> Result<serde_json::Value, Error> {
+    serde_json::to_value(value).map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))
+}
+
+/// Python's methods; `index` of lists is ours, minijinja's collection lacks it.
+fn method(state: &State<'_, '_>, value: &Value, name: &str, arguments: &[Value]) -> Result<Value, Error> {
+    if name == "index" && value.kind() == ValueKind::Seq {
+        let (wanted,): (Value,) = from_args(arguments)?;
+        let at = value.try_iter()?.position(|item| item == wanted);
+        let missing = || {
+            let wanted = json(&wanted).map(|wanted| python_repr(&wanted)).unwrap_or_default();
+            Error::new(ErrorKind::InvalidOperation, format!("{wanted} is not in the list"))
+        };
+        return at.map(Value::from).ok_or_else(missing);
+    }
+    minijinja_contrib::pycompat::unknown_method_callback(state, value, name, arguments)
+}
+
+/// `re.sub(pattern, repl, string)`, `\1` in `repl` for a group; look-around is not served.
+fn regex_replace(text: &str, pattern: &str, with: &str, count: Option<usize>) -> Result<String, Error> {
+    let pattern = Regex::new(pattern).map_err(|error| Error::new(ErrorKind::InvalidOperation, error.to_string()))?;
+    let mut replacement = String::with_capacity(with.len());
+    let mut chars = with.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('$', _) => replacement.push_str("$$"),
+            ('\\', Some(digit)) if digit.is_ascii_digit() => {
+                replacement.push_str(&format!("${{{digit}}}"));
+                chars.next();
+            }
+            ('\\', Some('n')) => {
+                replacement.push('\n');
+                chars.next();
+            }
+            ('\\', Some('\\')) => {
+                replacement.push('\\');
+                chars.next();
+            }
+            (c, _) => replacement.push(c),
+        }
+    }
+    Ok(pattern.replacen(text, count.unwrap_or(0), replacement.as_str()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn row() -> Row {
+        let row = json!({"q": " why? ", "choices": ["it's", "b"], "label": 1, "letters": {"A": "x"}, "yes": true});
+        row.as_object().unwrap().clone()
+    }
+
+    /// What Jinja2 3.1 prints with lm-eval's settings.
+    #[test]
+    fn values_print_as_python_prints_them() {
+        for (source, expected) in [
+            ("Q: {{q.strip()}}\nA:\n", "Q: why?\nA:\n"),
+            ("{{choices}} {{label}} {{letters}} {{yes}}", "[\"it's\", 'b'] 1 {'A': 'x'} True"),
+            ("{{choices[label]}} {{choices.index('b')}} {{choices|length}}", "b 1 2"),
+            ("{% for c in choices %}{{loop.index}}. {{c}}\n{% endfor %}", "1. it's\n2. b\n"),
+            ("{% if label == 1 %}one{% else %}none{% endif %} {{ 'x' if yes else 'y' }}", "one x"),
+            ("{{q|trim|upper}} {{choices|join(', ')}} {{label|string}}", "WHY? it's, b 1"),
+            ("{% set first = choices[0] %}{{first.replace(\"'\", '').capitalize()}}", "Its"),
+            ("{{q|regex_replace('w(h)', '\\\\1-')}}", " h-y? "),
+            ("{{'ABCD'[label]}} {{q.split('h')[0]}}|{{choices[1:]}}", "B  w|['b']"),
+        ] {
+            assert_eq!(text(source, &row()).as_deref(), Ok(expected), "{source}");
+        }
+    }
+
+    #[test]
+    fn lists_stay_lists() {
+        assert_eq!(list("{{choices}}", &row()), Ok(vec!["it's".into(), "b".into()]));
+        assert_eq!(list("{{ [q.strip(), label, 'z'] }}", &row()), Ok(vec!["why?".into(), "1".into(), "z".into()]));
+        assert!(list("{{q}}", &row()).unwrap_err().contains("no list"));
+        assert!(list("{{q}} {{q}}", &row()).unwrap_err().contains("one expression"));
+    }
+
+    #[test]
+    fn faults_are_said() {
+        assert!(text("{{nothing}}", &row()).unwrap_err().contains("undefined"));
+        assert!(text("{{choices.index('z')}}", &row()).unwrap_err().contains("'z' is not in the list"));
+        assert!(fault("{{q").is_some());
+        assert_eq!(fault("{{q}}"), None);
+    }
+}

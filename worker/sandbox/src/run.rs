@@ -1,0 +1,119 @@
+//! One program from its start to its verdict, and the end of everything that it started.
+
+use crate::launch::{Ground, Launched, launch};
+use crate::policy::Isolation;
+use crate::program::Program;
+use crate::report::{Channel, nonce};
+use crate::room::Room;
+use crate::verdict::Verdict;
+use crate::{classify, memory, processes};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::Child;
+use tokio::time::{sleep, timeout};
+
+/// For the interpreter to start, on a machine that may be busy with other things.
+const START: Duration = Duration::from_secs(60);
+/// For the kernel to take down what was killed.
+const END: Duration = Duration::from_secs(20);
+
+pub(crate) async fn run(ground: &Ground, program: &Program) -> Verdict {
+    attempt(ground, program).await.unwrap_or_else(|error| Verdict::SandboxError { detail: error.to_string() })
+}
+
+async fn attempt(ground: &Ground, program: &Program) -> io::Result<Verdict> {
+    let nonce = nonce()?;
+    let order = program.order(&nonce, processes::limit(ground.isolation, program.limits.processes));
+    let Launched { mut child, channel, output, info } = launch(ground, &program.limits)?;
+    let mut channel = Channel::new(channel, nonce)?;
+    let mut output = Output { pipe: Receiver::from_owned_fd(output.into())?, seen: 0, tail: Vec::new() };
+    // The room is found before the program runs: a short one could be gone by then.
+    let begun = timeout(START, async {
+        let room = match info {
+            Some(info) => Some(Room::read(info).await?),
+            None => None,
+        };
+        if channel.begin(&order).await { Ok(room) } else { Err(io::Error::other("the harness went away")) }
+    });
+    let room = match begun.await {
+        Ok(Ok(room)) => room,
+        Ok(Err(error)) => return not_started(child, output, &error.to_string()).await,
+        Err(_) => return not_started(child, output, "it takes too long").await,
+    };
+    let root = match &room {
+        Some(room) => room.first,
+        None => child.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?,
+    };
+    let verdict = tokio::select! {
+        biased;
+        Some(verdict) = channel.verdict() => verdict,
+        () = output.flood(program.limits.output) => Verdict::OutputFlood,
+        () = memory::exceeds(root, program.limits.memory) => Verdict::Memory,
+        status = child.wait() => match timeout(END, channel.verdict()).await {
+            Ok(Some(verdict)) => verdict,
+            _ => classify::ended(ground.isolation, status?),
+        },
+        () = sleep(program.limits.wall) => Verdict::Timeout,
+    };
+    end(ground.isolation, child, root, room).await?;
+    Ok(verdict)
+}
+
+/// What `bwrap` or the interpreter said stands in the verdict.
+async fn not_started(mut child: Child, mut output: Output, reason: &str) -> io::Result<Verdict> {
+    let _ = child.start_kill();
+    let status = child.wait().await?;
+    let _ = timeout(Duration::from_secs(1), output.flood(u64::MAX)).await;
+    let said = String::from_utf8_lossy(&output.tail).trim().to_owned();
+    Ok(Verdict::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {said}") })
+}
+
+/// Kills what is left and waits until it is gone.
+async fn end(isolation: Isolation, mut child: Child, root: Pid, room: Option<Room>) -> io::Result<()> {
+    if let Some(room) = &room {
+        // `bwrap` outside the room ends when its child does; the other way round the room would outlive it a little.
+        room.kill();
+    } else {
+        let _ = child.start_kill();
+    }
+    if isolation == Isolation::Unsafe {
+        let _ = kill_process_group(root, Signal::KILL);
+    }
+    if timeout(END, child.wait()).await.is_err() {
+        child.start_kill()?;
+        child.wait().await?;
+    }
+    if let Some(room) = room {
+        timeout(END, room.gone()).await.map_err(|_| io::Error::other("a killed program does not end"))??;
+    }
+    Ok(())
+}
+
+/// What the program prints: counted, and but for the last of it thrown away.
+struct Output {
+    pipe: Receiver,
+    seen: u64,
+    tail: Vec<u8>,
+}
+
+impl Output {
+    const TAIL: usize = 2048;
+
+    /// Returns once more than `limit` bytes have come; never when the output ends before.
+    async fn flood(&mut self, limit: u64) {
+        let mut part = vec![0; 64 * 1024];
+        while self.seen <= limit {
+            match self.pipe.read(&mut part).await {
+                Ok(0) | Err(_) => return std::future::pending().await,
+                Ok(count) => {
+                    self.seen += count as u64;
+                    self.tail.extend_from_slice(&part[..count]);
+                    self.tail.drain(..self.tail.len().saturating_sub(Self::TAIL));
+                }
+            }
+        }
+    }
+}

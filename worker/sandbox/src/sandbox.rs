@@ -1,0 +1,68 @@
+//! The sandbox as its users see it.
+
+use crate::detect::{self, Refusal};
+use crate::launch::Ground;
+use crate::policy::{Isolation, Policy};
+use crate::program::Program;
+use crate::run::run;
+use crate::verdict::Verdict;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+/// Runs programs. Clones share the bound on how many run at once.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    ground: Arc<Ground>,
+    slots: Arc<Semaphore>,
+}
+
+impl Sandbox {
+    /// Chooses an isolation and an interpreter and proves on a program that tries to get out that they contain it. Takes
+    /// the time of a few runs of the interpreter.
+    ///
+    /// # Errors
+    /// When none works and the policy does not allow to go without.
+    pub async fn detect(policy: &Policy) -> Result<Self, Refusal> {
+        let ground = detect::detect(policy).await?;
+        tracing::info!(isolation = %ground.isolation, python = %ground.python.executable.display(), "sandbox");
+        Ok(Self { ground: Arc::new(ground), slots: Arc::new(Semaphore::new(policy.concurrent.get())) })
+    }
+
+    /// What keeps programs in.
+    pub fn isolation(&self) -> Isolation {
+        self.ground.isolation
+    }
+
+    /// What runs them.
+    pub fn python(&self) -> &Path {
+        &self.ground.python.executable
+    }
+
+    /// Runs one program, after others where all slots are taken. When this returns nothing of the program is left; when
+    /// the future is dropped, the program is killed.
+    pub async fn run(&self, program: &Program) -> Verdict {
+        let Ok(_slot) = self.slots.acquire().await else {
+            return Verdict::SandboxError { detail: "the sandbox is closed".into() };
+        };
+        run(&self.ground, program).await
+    }
+
+    /// Runs programs side by side and returns their verdicts in their order.
+    pub async fn execute(&self, programs: Vec<Program>) -> Vec<Verdict> {
+        let lost = || Verdict::SandboxError { detail: "the run was abandoned".into() };
+        let mut verdicts: Vec<Verdict> = programs.iter().map(|_| lost()).collect();
+        let mut running = JoinSet::new();
+        for (at, program) in programs.into_iter().enumerate() {
+            let sandbox = self.clone();
+            running.spawn(async move { (at, sandbox.run(&program).await) });
+        }
+        while let Some(ended) = running.join_next().await {
+            if let Ok((at, verdict)) = ended {
+                verdicts[at] = verdict;
+            }
+        }
+        verdicts
+    }
+}

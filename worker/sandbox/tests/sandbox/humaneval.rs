@@ -1,0 +1,38 @@
+//! The canonical solutions of HumanEval pass, and solutions with nothing in them do not.
+
+use super::support::{patient, sandboxes};
+use compass_sandbox::{Program, Verdict};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn problems() -> Option<Vec<Value>> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let root = std::env::var_os("COMPASS_SHARED").map_or(beside, PathBuf::from);
+    let Ok(text) = fs::read_to_string(root.join("data/humaneval/HumanEval.jsonl")) else {
+        eprintln!("skipped: data/humaneval is not in the shared folder (set COMPASS_SHARED)");
+        return None;
+    };
+    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn program(problem: &Value, completion: &str) -> Program {
+    let text = |key: &str| problem[key].as_str().unwrap();
+    Program::human_eval(text("prompt"), completion, text("test"), text("entry_point")).within(patient())
+}
+
+#[tokio::test]
+async fn canonical_solutions_pass_and_empty_ones_fail() {
+    let Some(problems) = problems() else { return };
+    assert_eq!(problems.len(), 164);
+    for sandbox in sandboxes().await {
+        let solution = |problem: &Value| program(problem, problem["canonical_solution"].as_str().unwrap());
+        let verdicts = sandbox.execute(problems.iter().map(solution).collect()).await;
+        let wrong: Vec<_> = problems.iter().zip(&verdicts).filter(|(_, verdict)| !verdict.passed()).collect();
+        assert!(wrong.is_empty(), "{}: {:?}", sandbox.isolation(), wrong.iter().map(|w| w.1).collect::<Vec<_>>());
+
+        let verdicts = sandbox.execute(problems.iter().map(|problem| program(problem, "    pass\n")).collect()).await;
+        let failed = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Failed { .. })).count();
+        assert_eq!(failed, 164, "{}: {verdicts:?}", sandbox.isolation());
+    }
+}

@@ -1,0 +1,12 @@
+//! The sandbox on this machine, with real programs: what they get told, and what they cannot do.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its fixtures too")]
+
+mod files;
+mod forged;
+mod humaneval;
+mod network;
+mod processes;
+mod resources;
+mod support;
+mod verdicts;

@@ -1,0 +1,81 @@
+//! Sandboxes to test, and what each program of the tests begins with.
+
+use compass_sandbox::{Isolation, Limits, Policy, Program, Sandbox, Verdict};
+use std::fs;
+use std::time::Duration;
+
+/// One sandbox for each isolation that works here. What does not is said, loudly.
+pub(crate) async fn sandboxes() -> Vec<Sandbox> {
+    let mut found = Vec::new();
+    for isolation in Isolation::SAFE {
+        found.extend(sandbox(isolation).await);
+    }
+    found
+}
+
+pub(crate) async fn sandbox(isolation: Isolation) -> Option<Sandbox> {
+    let policy = Policy { isolations: vec![isolation], ..Policy::default() };
+    match Sandbox::detect(&policy).await {
+        Ok(sandbox) => Some(sandbox),
+        Err(refusal) => {
+            // What is missing is skipped; what is there and leaks is a failure.
+            assert!(!refusal.to_string().contains("does not contain"), "{refusal}");
+            eprintln!("skipped: {isolation}: {refusal}");
+            None
+        }
+    }
+}
+
+/// `refused(attempt)` holds when the attempt raises what the system raises.
+const PRELUDE: &str = r#"
+import os, sys, time
+def refused(attempt):
+    try:
+        got = attempt()
+    except OSError:
+        return
+    raise AssertionError("was not refused: %r" % (got,))
+def write(path, mode="w"):
+    with open(path, mode) as file:
+        file.write("x")
+def contained():
+    # Before a program does what would hurt the machine if nothing held it.
+    if os.getuid() == 0:
+        raise SystemExit("runs as root")
+    try:
+        names = [name for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        names = []
+    if len(names) > 20:
+        raise SystemExit("sees the host's processes")
+"#;
+
+/// Wide enough that a busy machine decides nothing.
+pub(crate) fn patient() -> Limits {
+    Limits { wall: Duration::from_secs(60), ..Limits::default() }
+}
+
+pub(crate) fn program(source: &str) -> Program {
+    Program::new(format!("{PRELUDE}{source}")).within(patient())
+}
+
+/// Runs the program in each sandbox and expects it to pass, which it does only when every attempt in it is refused.
+pub(crate) async fn contained(source: &str) {
+    for sandbox in sandboxes().await {
+        let verdict = sandbox.run(&program(source)).await;
+        assert_eq!(verdict, Verdict::Passed, "{}: {source}", sandbox.isolation());
+        goes_on(&sandbox).await;
+    }
+}
+
+/// The next program is not harmed.
+pub(crate) async fn goes_on(sandbox: &Sandbox) {
+    assert_eq!(sandbox.run(&program("assert 1 + 1 == 2")).await, Verdict::Passed, "{}", sandbox.isolation());
+}
+
+/// Processes of this machine whose command line holds `mark`.
+pub(crate) fn processes_with(mark: &str) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(mark)).count()
+}
