@@ -101,6 +101,19 @@ fn a_prompt_in_rounds_goes_through_the_template() {
 }
 
 #[test]
+fn a_template_is_told_the_same_day_every_day() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel::default();
+    model.tokenizer_config["chat_template"] = json!("{{ strftime_now('%d %b %Y') }} {{ messages[0].content }}");
+    model.write(directory.path());
+    let plan = ModelPlan { chat: true, ..tiny_plan(directory.path()) };
+    let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
+    assert!(engine.facts().notes.iter().any(|note| note.contains("2024-07-26")), "{:?}", engine.facts());
+    let (results, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, "hi")]);
+    assert_eq!(texts(&results[0]), [said("26 Jul 2024 hi")]);
+}
+
+#[test]
 fn without_a_template_turns_are_lines() {
     let mut base = engine(false);
     let got = converse(base.as_mut(), ChatMode::Last, &TURNS);

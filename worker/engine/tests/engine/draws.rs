@@ -88,6 +88,37 @@ fn first_tokens_follow_the_model() {
 }
 
 #[test]
+fn what_the_models_makers_want_counts_where_nobody_says_otherwise() {
+    let directory = tempfile::tempdir().unwrap();
+    TinyModel::default().write(directory.path());
+    let load = || compass_engine::load(&tiny_plan(directory.path()), &DeviceChoice::Cpu, 1).unwrap();
+    let run =
+        |engine: &mut dyn Engine, spec: GenSpec| run_all(engine, &InferSpec::Gen(spec), &[prompt_sample(0, "abc")]).0;
+    let plain = GenSpec { max_out_len: Some(20), ..GenSpec::default() };
+    let mut penalised = plain.clone();
+    penalised.decoding.repetition_penalty = Some(1.7);
+    let mut warped = spec(20, 9, 1);
+    (warped.decoding.top_k, warped.decoding.top_p, warped.decoding.temperature) = (Some(3), Some(0.9), Some(0.5));
+    let (greedy, expected, drawn) = {
+        let mut engine = load();
+        warped.decoding.repetition_penalty = Some(1.7);
+        (run(engine.as_mut(), plain.clone()), run(engine.as_mut(), penalised), run(engine.as_mut(), warped))
+    };
+    let file = r#"{"repetition_penalty": 1.7, "top_k": 3, "top_p": 0.9, "temperature": 0.5, "eos_token_id": 2}"#;
+    std::fs::write(directory.path().join("generation_config.json"), file).unwrap();
+    let mut engine = load();
+    assert!(engine.facts().notes.iter().any(|note| note.contains("repetition_penalty 1.7")), "{:?}", engine.facts());
+    assert_eq!(run(engine.as_mut(), plain.clone()), expected);
+    let mut open = spec(20, 9, 1);
+    open.decoding.top_k = None;
+    assert_eq!(run(engine.as_mut(), open), drawn);
+    let mut off = plain;
+    off.decoding.repetition_penalty = Some(1.0);
+    assert_eq!(run(engine.as_mut(), off), greedy);
+    assert_ne!(greedy, expected);
+}
+
+#[test]
 fn temperature_top_k_and_what_cannot_be_drawn() {
     let mut engine = engine();
     let greedy = InferSpec::Gen(GenSpec { max_out_len: Some(8), ..GenSpec::default() });

@@ -59,6 +59,13 @@ fn opencompass_ppl_piqa() {
 }
 
 #[test]
+fn opencompass_ppl_of_whole_sentences_and_passages() {
+    compare_ppl("winogrande_ppl_55a66e/predictions/winogrande.json");
+    compare_ppl("ARC_e_ppl_a450bd/predictions/ARC-e.json");
+    compare_ppl("SuperGLUE_BoolQ_ppl_16b1d9/predictions/BoolQ.json");
+}
+
+#[test]
 fn opencompass_ppl_hellaswag_and_five_shot_mmlu() {
     compare_ppl("hellaswag_ppl_47bff9/predictions/hellaswag.json");
     compare_ppl("mmlu_ppl_ac766d/predictions/lukaemon_mmlu_virology.json");
