@@ -78,7 +78,7 @@ mod kinds {
         let test = rows(json!([{"page": "Two  words\nthree é"}]));
         let dataset = rendered(&text("{page}"), &InferSpec::Rolling, None, &test);
         let Body::Rolling { text: prompt, words, bytes } = &dataset.samples[0].body else { panic!() };
-        assert_eq!((plain(prompt).as_str(), *words, *bytes), ("Two  words\nthree é", 4, 20));
+        assert_eq!((plain(prompt).as_str(), *words, *bytes), ("Two  words\nthree é", 4, 19));
         let dataset = rendered(&text("{page}"), &InferSpec::PplOnly, None, &test);
         assert!(matches!(&dataset.samples[0].body, Body::Gen { .. }));
         assert_eq!(dataset.samples[0].gold, Value::Null);

@@ -6,6 +6,7 @@ mod conversations;
 mod demo;
 mod draws;
 mod extremes;
+mod layouts;
 mod neighbours;
 mod oracle;
 mod peers;
