@@ -6,7 +6,7 @@ use crate::executor::PlainExecutor;
 use crate::fault::file_fault;
 use crate::models::{CausalLm, Family, Placement};
 use crate::reproducible::make_mkl_reproducible;
-use crate::tokenizer::TextTokenizer;
+use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use crate::weights::Weights;
 use compass_common::engine::{Engine, EngineFault, ModelFacts};
 use compass_common::plan::{Dtype, ModelKind, ModelPlan};
@@ -42,7 +42,9 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
         return Err(file_fault(directory, "no such model directory on this machine"));
     }
     let config = ModelConfig::read(directory, plan.kind)?;
-    let tokenizer = TextTokenizer::read(Path::new(&plan.tokenizer_path), plan.bos, config.bos_token_id)?;
+    let kwargs = TokenizerKwargs::parse(&plan.tokenizer_kwargs).map_err(EngineFault::Model)?;
+    let bos = kwargs.bos_policy(plan.bos);
+    let tokenizer = TextTokenizer::read(Path::new(&plan.tokenizer_path), bos, config.bos_token_id)?;
     let trained = config.max_position_embeddings.or(tokenizer.model_max_length()).unwrap_or(DEFAULT_MAX_SEQ_LEN);
     let max_seq_len = plan.max_seq_len.unwrap_or(trained);
     if max_seq_len == 0 {
@@ -69,14 +71,7 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
         eos_token: tokenizer.eos_text(eos.first().copied()),
         notes,
     };
-    Ok(Box::new(PlainExecutor {
-        model,
-        tokenizer,
-        facts,
-        eos,
-        stop_words: plan.stop_words.clone(),
-        max_out_len: plan.max_out_len,
-    }))
+    Ok(Box::new(PlainExecutor::new(plan, model, (tokenizer, kwargs), facts, eos)?))
 }
 
 /// The model alone; `notes` receives what its files ask for that is not obeyed.

@@ -6,6 +6,7 @@ use tch::{Device, Kind, TchError, Tensor};
 pub(crate) struct KvCache {
     /// The tokens themselves, for models that must at some length compute them anew.
     tokens: Vec<u32>,
+    restarted: bool,
     layers: Vec<LayerCache>,
 }
 
@@ -27,7 +28,11 @@ impl KvCache {
     ) -> Result<Self, TchError> {
         let room = || Tensor::f_zeros([1, kv_heads, capacity, head_dim], options);
         let layer = || Ok(LayerCache { keys: room()?, values: room()?, length: 0 });
-        Ok(Self { tokens: Vec::new(), layers: (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()? })
+        Ok(Self {
+            tokens: Vec::new(),
+            restarted: false,
+            layers: (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()?,
+        })
     }
 
     /// Notes tokens whose keys and values are about to be appended.
@@ -40,7 +45,21 @@ impl KvCache {
         for layer in &mut self.layers {
             layer.length = 0;
         }
+        self.restarted = true;
         std::mem::take(&mut self.tokens)
+    }
+
+    /// Forgets everything after the first `length` tokens, to go on from there another way. Returns whether that is
+    /// possible: keys that were computed anew for a longer text are not those of the shorter one.
+    pub(crate) fn rewind(&mut self, length: usize) -> bool {
+        if self.restarted || length > self.tokens.len() {
+            return false;
+        }
+        self.tokens.truncate(length);
+        for layer in &mut self.layers {
+            layer.length = layer.length.min(length as i64);
+        }
+        true
     }
 
     /// The layers in order.

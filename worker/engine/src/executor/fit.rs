@@ -1,4 +1,4 @@
-//! Prompts that are too long: shots go first, the last one first, and then tokens on the left.
+//! Prompts that are too long: shots go first, the last one first, and then tokens at the configured side.
 //!
 //! OpenCompass drops shots `while len > max_seq_len` and lets the tokenizer truncate the rest; its options may then differ
 //! in shots. Here all options of a sample keep the same number, the smallest, since they are compared with each other.
@@ -6,10 +6,11 @@
 use super::answer::RunError;
 use compass_common::result::PromptFit;
 
-/// Encodes with ever fewer shots until everything fits or none is left.
+/// Finds the most shots with which everything fits, or none, and what was encoded with them.
 ///
-/// `encode(kept)` returns what was encoded and the length in tokens of its longest text. Returns the number of shots kept
-/// with what was encoded last.
+/// `encode(kept)` returns what was encoded and the length in tokens of its longest text. A text with more shots has more
+/// tokens, so that the number is found by bisection: a prompt with a hundred shots too many is encoded eight times, not
+/// a hundred.
 ///
 /// # Errors
 /// Whatever `encode` says.
@@ -18,19 +19,26 @@ pub(super) fn drop_shots<T>(
     limit: usize,
     mut encode: impl FnMut(usize) -> Result<(T, usize), RunError>,
 ) -> Result<(usize, T), RunError> {
-    let mut kept = shots;
-    loop {
-        let (encoded, longest) = encode(kept)?;
-        if kept == 0 || longest <= limit {
-            return Ok((kept, encoded));
-        }
-        kept -= 1;
+    let (encoded, longest) = encode(shots)?;
+    if shots == 0 || longest <= limit {
+        return Ok((shots, encoded));
     }
-}
-
-/// The last `limit` tokens: truncation of the encoded ids on the left, a BOS included.
-pub(super) fn truncate_left(ids: &mut Vec<u32>, limit: usize) {
-    ids.drain(..ids.len().saturating_sub(limit));
+    // With `fits` shots it fits, or there are none; with `exceeds` it does not.
+    let (mut fits, mut exceeds) = (0, shots);
+    let mut best = None;
+    while exceeds - fits > 1 {
+        let middle = fits + (exceeds - fits) / 2;
+        let (encoded, longest) = encode(middle)?;
+        if longest <= limit {
+            (fits, best) = (middle, Some(encoded));
+        } else {
+            exceeds = middle;
+        }
+    }
+    match best {
+        Some(encoded) => Ok((fits, encoded)),
+        None => Ok((0, encode(0)?.0)),
+    }
 }
 
 /// What to report of a sample whose longest text had `longest` tokens after shots were dropped.
@@ -46,26 +54,35 @@ pub(super) fn report(shots_kept: usize, longest: usize, limit: usize) -> PromptF
 mod tests {
     use super::*;
 
-    fn kept(shots: usize, limit: usize) -> (usize, usize) {
-        drop_shots(shots, limit, |kept| Ok((10 + 5 * kept, 10 + 5 * kept))).unwrap()
+    /// Shots kept, and how often was encoded.
+    fn kept(shots: usize, limit: usize) -> (usize, usize, usize) {
+        let mut times = 0;
+        let (kept, length) = drop_shots(shots, limit, |kept| {
+            times += 1;
+            Ok((10 + 5 * kept, 10 + 5 * kept))
+        })
+        .unwrap();
+        (kept, length, times)
     }
 
     #[test]
     fn the_last_shots_go_until_it_fits() {
-        assert_eq!(kept(4, 30), (4, 30));
-        assert_eq!(kept(4, 29), (3, 25));
-        assert_eq!(kept(4, 10), (0, 10));
-        assert_eq!(kept(4, 3), (0, 10));
-        assert_eq!(kept(0, 3), (0, 10));
+        assert_eq!(kept(4, 30), (4, 30, 1));
+        assert_eq!(kept(4, 29), (3, 25, 3));
+        assert_eq!(kept(4, 10), (0, 10, 4));
+        assert_eq!(kept(4, 3), (0, 10, 4));
+        assert_eq!(kept(0, 3), (0, 10, 1));
+        assert_eq!(kept(1, 12), (0, 10, 2));
+        for limit in 0..200 {
+            let linear = (0..=30).rev().find(|shots| 10 + 5 * shots <= limit).unwrap_or(0);
+            let (kept, length, times) = kept(30, limit);
+            assert_eq!((kept, length), (linear, 10 + 5 * linear));
+            assert!(times <= 7, "{times}");
+        }
     }
 
     #[test]
-    fn truncation_keeps_the_end() {
-        let mut ids = vec![1, 2, 3, 4];
-        truncate_left(&mut ids, 9);
-        assert_eq!(ids, [1, 2, 3, 4]);
-        truncate_left(&mut ids, 3);
-        assert_eq!(ids, [2, 3, 4]);
+    fn reports() {
         assert_eq!(report(2, 4, 9), PromptFit { shots_kept: 2, tokens: 4, truncated_from: 0 });
         assert_eq!(report(0, 4, 3), PromptFit { shots_kept: 0, tokens: 3, truncated_from: 4 });
     }

@@ -1,105 +1,71 @@
-//! Greedy generation with a key-value cache.
+//! Generation from one prompt.
 
-use super::answer::{RunError, text};
-use super::fit::{drop_shots, report, truncate_left};
-use super::plain::Texts;
-use super::stop::StopStrings;
-use crate::blocks::added_rows;
-use crate::models::CausalLm;
-use compass_common::engine::{PackSpec, Request, TokenCounters};
-use compass_common::prompt::Prompt;
-use compass_common::result::{Finish, Generation, Outcome, PromptFit};
-use tch::{TchError, Tensor};
+use super::answer::RunError;
+use super::chat_format::ChatFormat;
+use super::decode::answers;
+use super::fit::{drop_shots, report};
+use super::runner::Runner;
+use super::settings::Settings;
+use super::texts::as_text;
+use compass_common::engine::{PackSpec, Request};
+use compass_common::plan::NumericProfile;
+use compass_common::prompt::{Message, Prompt, RenderedPrompt};
+use compass_common::result::{Generation, Outcome, PromptFit};
 
-/// When a generation ends.
-pub(super) struct Limits<'a> {
-    pub(super) max_out_len: usize,
-    pub(super) stop: &'a StopStrings,
-    pub(super) eos: &'a [u32],
-}
-
-/// Continues the prompt. It is cut to the model's limit; what is generated may go beyond, as with transformers.
+/// Continues the prompt, which goes through the chat template where the model has one to obey.
 pub(super) fn run(
-    model: &mut dyn CausalLm,
-    texts: &Texts<'_>,
+    runner: &mut Runner<'_>,
     pack: &PackSpec,
     request: &Request<'_>,
     prompt: &Prompt,
-    limits: &Limits<'_>,
-    counters: &mut TokenCounters,
+    settings: &Settings,
+    chat: Option<&ChatFormat>,
 ) -> Result<(PromptFit, Outcome), RunError> {
-    let limit = texts.limit;
-    let (kept, mut ids) = drop_shots(request.shots.len(), limit, |kept| {
-        let ids = texts.encode(&text(request.render(prompt, kept, pack))?)?;
+    let (kept, ids) = drop_shots(request.shots.len(), settings.limit, |kept| {
+        let ids = match (request.render(prompt, kept, pack), chat) {
+            (RenderedPrompt::Messages(messages), Some(chat)) => runner.texts.encode_plain(&chat.text(&messages)?)?,
+            // A text alone is what the user says (`_convert_chat_messages`).
+            (RenderedPrompt::Text(text), Some(chat)) => {
+                runner.texts.encode_plain(&chat.text(&[message("user", text)])?)?
+            }
+            (prompt, None) => encode(runner, &as_text(prompt))?,
+        };
         let length = ids.len();
         Ok((ids, length))
     })?;
+    let (fit, generations) = from_ids(runner, (ids, chat.is_none()), kept, settings, request.sample.index, 0)?;
+    Ok((fit, Outcome::Generated(generations)))
+}
+
+/// A message of a chat.
+pub(super) fn message(role: &str, content: String) -> Message {
+    Message { role: role.to_owned(), content }
+}
+
+/// Ids of a prompt that is text alone.
+pub(super) fn encode(runner: &Runner<'_>, text: &str) -> Result<Vec<u32>, RunError> {
+    match runner.profile {
+        NumericProfile::LmEvalHf => runner.texts.encode_unless_prefixed(text),
+        _ => runner.texts.encode(text),
+    }
+}
+
+/// Continues a prompt with `kept` shots, encoded with special tokens around it (`framed`) or not. It is cut to the limit;
+/// what is generated may go beyond, as with transformers.
+pub(super) fn from_ids(
+    runner: &mut Runner<'_>,
+    (mut ids, framed): (Vec<u32>, bool),
+    kept: usize,
+    settings: &Settings,
+    sample: u32,
+    first: u32,
+) -> Result<(PromptFit, Vec<Generation>), RunError> {
     if ids.is_empty() {
-        let none = || "the prompt is empty, and the model names neither BOS nor EOS to begin with".to_owned();
-        ids.push(texts.tokenizer.prefix().map(|(id, _)| id).ok_or_else(none)?);
+        ids.push(runner.texts.prefix("the prompt is empty")?);
     }
-    let fit = report(kept, ids.len(), limit);
-    truncate_left(&mut ids, limit);
-    let (generated, finish) = continue_greedily(model, texts, &ids, limits, counters)?;
-    let text = texts.tokenizer.decode(&generated)?;
-    let cut = limits.stop.cut(&text);
-    let finish = if cut.len() < text.len() { Finish::Stop } else { finish };
-    Ok((fit, Outcome::Generated(vec![Generation { text: cut.to_owned(), tokens: generated.len() as u32, finish }])))
-}
-
-fn continue_greedily(
-    model: &mut dyn CausalLm,
-    texts: &Texts<'_>,
-    prompt: &[u32],
-    limits: &Limits<'_>,
-    counters: &mut TokenCounters,
-) -> Result<(Vec<u32>, Finish), RunError> {
-    let mut generated = Vec::new();
-    // Learnt positions end; the last token generated needs none.
-    let room = model.most_positions().map_or(usize::MAX, |most| (most + 1).saturating_sub(prompt.len()));
-    let max_out_len = limits.max_out_len.min(room);
-    if max_out_len == 0 {
-        return Ok((generated, Finish::Length));
-    }
-    let mut count = |rows: usize| {
-        counters.submitted += rows as u64;
-        counters.computed += rows as u64;
-        counters.padded += added_rows(rows as i64) as u64;
-    };
-    // The last token generated is never fed back.
-    let mut cache = model.cache(prompt.len() + max_out_len - 1)?;
-    count(prompt.len());
-    let hidden = model.hidden(prompt, 0, Some(&mut cache))?;
-    let mut next = most_probable(model, &hidden.f_narrow(0, prompt.len() as i64 - 1, 1)?)?;
-    let finish = loop {
-        generated.push(next);
-        if limits.eos.contains(&next) {
-            break Finish::Eos;
-        }
-        if !limits.stop.is_empty() {
-            let window = generated.len().saturating_sub(limits.stop.window());
-            // Decoders drop a space at the very start, so the window is only a hint; the whole text decides.
-            let hint = texts.tokenizer.decode(&generated[window..])?;
-            if limits.stop.occur_in(&hint)
-                && (window == 0 || limits.stop.occur_in(&texts.tokenizer.decode(&generated)?))
-            {
-                break Finish::Stop;
-            }
-        }
-        if generated.len() == max_out_len {
-            break Finish::Length;
-        }
-        count(1);
-        let hidden = model.hidden(&[next], prompt.len() + generated.len() - 1, Some(&mut cache))?;
-        next = most_probable(model, &hidden)?;
-    };
-    counters.generated += generated.len() as u64;
-    Ok((generated, finish))
-}
-
-/// The most probable token after one hidden state, `[1, hidden]`; ties go to the lowest id.
-fn most_probable(model: &dyn CausalLm, hidden: &Tensor) -> Result<u32, TchError> {
-    let best = Vec::<i64>::try_from(&model.logits(hidden)?.f_argmax(-1, false)?)?;
-    let first = best.first().and_then(|&id| u32::try_from(id).ok());
-    first.ok_or_else(|| TchError::Shape("argmax over the vocabulary gave no id".into()))
+    let fit = report(kept, ids.len(), settings.limit);
+    // lm-eval takes the last tokens as they are.
+    let framed = framed && runner.profile != NumericProfile::LmEvalHf;
+    runner.texts.truncate(&mut ids, settings.limit, framed);
+    Ok((fit, answers(runner, &ids, settings, sample, first)?))
 }

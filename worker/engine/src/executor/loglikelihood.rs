@@ -1,12 +1,16 @@
 //! lm-eval's `loglikelihood`: context and continuation encoded together, the continuation's tokens scored.
+//!
+//! Under OpenCompass's profile it is `HuggingFaceBaseModel.get_loglikelihood` instead: minus the mean loss after as many
+//! tokens of the whole text as the continuation alone has.
 
-use super::answer::{RunError, text};
-use super::fit::{drop_shots, report, truncate_left};
-use super::plain::Texts;
-use super::score::{score_from, sum};
-use crate::models::CausalLm;
-use compass_common::engine::{PackSpec, Request, TokenCounters};
-use compass_common::plan::OptionText;
+use super::answer::RunError;
+use super::fit::{drop_shots, report};
+use super::masked::masked;
+use super::runner::Runner;
+use super::score::sum;
+use super::texts::{Texts, as_text};
+use compass_common::engine::{PackSpec, Request};
+use compass_common::plan::{NumericProfile, OptionText};
 use compass_common::prompt::Prompt;
 use compass_common::result::{LoglikelihoodScore, Outcome, PromptFit};
 
@@ -19,51 +23,89 @@ struct Encoded {
 
 /// Scores every option. One token more than the limit fits, because the last one is predicted and never fed.
 pub(super) fn run(
-    model: &mut dyn CausalLm,
-    texts: &Texts<'_>,
+    runner: &mut Runner<'_>,
     pack: &PackSpec,
     request: &Request<'_>,
     (context, options): (&Prompt, &[OptionText]),
-    counters: &mut TokenCounters,
 ) -> Result<(PromptFit, Outcome), RunError> {
-    let limit = texts.limit + 1;
+    let whole = runner.profile == NumericProfile::Opencompass;
+    let limit = if whole { runner.texts.limit } else { runner.texts.limit + 1 };
     let (kept, encoded) = drop_shots(request.shots.len(), limit, |kept| {
-        let context = text(request.render(context, kept, pack))?;
-        let encoded = options.iter().map(|option| encode(texts, &context, option));
+        let context_of = |prompt: &Prompt| Context::new(&runner.texts, &as_text(request.render(prompt, kept, pack)));
+        let shared = context_of(context)?;
+        let encoded = options.iter().map(|option| {
+            let own = option.context.as_ref().map(context_of).transpose()?;
+            let context = own.as_ref().unwrap_or(&shared);
+            if whole { encode_whole(&runner.texts, context, option) } else { encode(&runner.texts, context, option) }
+        });
         let encoded: Vec<Encoded> = encoded.collect::<Result<_, _>>()?;
         let longest = encoded.iter().map(|option| option.ids.len()).max().unwrap_or(0);
         Ok((encoded, longest))
     })?;
     let fit = report(kept, encoded.iter().map(|option| option.ids.len()).max().unwrap_or(0), limit);
     let mut scores = Vec::with_capacity(encoded.len());
-    for (option, Encoded { mut ids, continuation }) in options.iter().zip(encoded) {
-        let label = &option.label;
-        if continuation > texts.limit {
-            let limit = texts.limit;
-            let what =
-                format!("option {label}: the continuation has {continuation} tokens, more than the limit of {limit}");
-            return Err(RunError::Sample(what));
-        }
-        truncate_left(&mut ids, limit);
-        let tokens = score_from(model, &ids, ids.len() - continuation, counters)?;
-        scores.push(LoglikelihoodScore {
-            sum: sum(&tokens),
-            tokens: continuation as u32,
-            is_greedy: tokens.iter().all(|token| token.is_argmax),
-        });
+    for (option, encoded) in options.iter().zip(encoded) {
+        scores.push(if whole { masked_score(runner, option, encoded)? } else { score(runner, option, encoded)? });
     }
     Ok((fit, Outcome::Loglikelihood(scores)))
 }
 
+fn score(runner: &mut Runner<'_>, option: &OptionText, encoded: Encoded) -> Result<LoglikelihoodScore, RunError> {
+    let Encoded { mut ids, continuation } = encoded;
+    let limit = runner.texts.limit;
+    if continuation > limit {
+        let label = &option.label;
+        let what =
+            format!("option {label}: the continuation has {continuation} tokens, more than the limit of {limit}");
+        return Err(RunError::Sample(what));
+    }
+    // Always on the left, whatever `truncation_side` says: the continuation is what is asked for.
+    ids.drain(..ids.len().saturating_sub(limit + 1));
+    let tokens = runner.score(&ids, ids.len() - continuation)?;
+    Ok(LoglikelihoodScore {
+        sum: sum(&tokens, runner.precision)?,
+        tokens: continuation as u32,
+        is_greedy: tokens.iter().all(|token| token.is_argmax),
+    })
+}
+
+fn masked_score(
+    runner: &mut Runner<'_>,
+    option: &OptionText,
+    encoded: Encoded,
+) -> Result<LoglikelihoodScore, RunError> {
+    let Encoded { mut ids, continuation } = encoded;
+    let limit = runner.texts.limit;
+    runner.texts.truncate(&mut ids, limit, true);
+    let scored = masked(runner, &ids, continuation, &format!("option {}: the text", option.label))?;
+    Ok(LoglikelihoodScore {
+        sum: -(scored.nll_sum / f64::from(scored.tokens)),
+        tokens: scored.tokens,
+        is_greedy: scored.scores.iter().all(|token| token.is_argmax),
+    })
+}
+
+/// A context that several options may share: without the whitespace at its end, which is theirs.
+struct Context {
+    kept: String,
+    moved: String,
+    /// Tokens of `kept`.
+    tokens: usize,
+}
+
+impl Context {
+    fn new(texts: &Texts<'_>, text: &str) -> Result<Self, RunError> {
+        let (kept, moved) = split_trailing_whitespace(text);
+        let tokens = texts.encode_unless_prefixed(kept)?.len();
+        Ok(Self { kept: kept.to_owned(), moved: moved.to_owned(), tokens })
+    }
+}
+
 /// lm-eval's `_encode_pair` with its treatment of empty contexts.
-fn encode(texts: &Texts<'_>, context: &str, option: &OptionText) -> Result<Encoded, RunError> {
+fn encode(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
     let label = &option.label;
-    let prefix = || {
-        let none =
-            || format!("option {label}: there is no context, and the model names neither BOS nor EOS to begin with");
-        texts.tokenizer.prefix().map(|(id, _)| id).ok_or_else(none)
-    };
-    let encoded = if context.is_empty() {
+    let prefix = || texts.prefix(&format!("option {label}: there is no context"));
+    let encoded = if context.kept.is_empty() && context.moved.is_empty() {
         let mut ids = texts.encode_plain(&option.continuation)?;
         let prefix = prefix()?;
         if ids.first() != Some(&prefix) {
@@ -71,11 +113,10 @@ fn encode(texts: &Texts<'_>, context: &str, option: &OptionText) -> Result<Encod
         }
         Encoded { continuation: ids.len() - 1, ids }
     } else {
-        let (context, continuation) = move_trailing_whitespace(context, &option.continuation);
-        let mut ids = texts.encode_unless_prefixed(&format!("{context}{continuation}"))?;
-        let context_tokens = texts.encode_unless_prefixed(context)?.len();
-        let continuation = ids.len().saturating_sub(context_tokens);
-        if context_tokens == 0 {
+        let Context { kept, moved, tokens } = context;
+        let mut ids = texts.encode_unless_prefixed(&format!("{kept}{moved}{}", option.continuation))?;
+        let continuation = ids.len().saturating_sub(*tokens);
+        if *tokens == 0 {
             // A context of whitespace alone, and a tokenizer that adds no BOS: lm-eval gives up here.
             ids.insert(0, prefix()?);
         }
@@ -87,10 +128,15 @@ fn encode(texts: &Texts<'_>, context: &str, option: &OptionText) -> Result<Encod
     Ok(encoded)
 }
 
-/// Whitespace at the end of the context moves to the front of the continuation, where tokenizers learnt it.
-fn move_trailing_whitespace<'a>(context: &'a str, continuation: &str) -> (&'a str, String) {
-    let kept = context.trim_end_matches(is_python_space);
-    (kept, format!("{}{continuation}", &context[kept.len()..]))
+/// The whole text, and the tokens of the continuation alone.
+fn encode_whole(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
+    let ids = texts.encode(&format!("{}{}{}", context.kept, context.moved, option.continuation))?;
+    Ok(Encoded { ids, continuation: texts.encode_plain(&option.continuation)?.len() })
+}
+
+/// Whitespace at the end of a context belongs to the front of what follows, where tokenizers learnt it.
+fn split_trailing_whitespace(context: &str) -> (&str, &str) {
+    context.split_at(context.trim_end_matches(is_python_space).len())
 }
 
 /// What Python's `str.rstrip` strips: Unicode whitespace and the four information separators.
@@ -104,11 +150,10 @@ mod tests {
 
     #[test]
     fn whitespace_moves_as_python_strips() {
-        let moved = |context| move_trailing_whitespace(context, "x");
-        assert_eq!(moved("a b"), ("a b", "x".into()));
-        assert_eq!(moved("a \n\u{a0}\u{3000}"), ("a", " \n\u{a0}\u{3000}x".into()));
-        assert_eq!(moved("a\u{1c}\u{1f}\u{85}"), ("a", "\u{1c}\u{1f}\u{85}x".into()));
-        assert_eq!(moved("a\u{200b}"), ("a\u{200b}", "x".into()), "a zero-width space is no whitespace");
-        assert_eq!(moved("  "), ("", "  x".into()));
+        assert_eq!(split_trailing_whitespace("a b"), ("a b", ""));
+        assert_eq!(split_trailing_whitespace("a \n\u{a0}\u{3000}"), ("a", " \n\u{a0}\u{3000}"));
+        assert_eq!(split_trailing_whitespace("a\u{1c}\u{1f}\u{85}"), ("a", "\u{1c}\u{1f}\u{85}"));
+        assert_eq!(split_trailing_whitespace("a\u{200b}"), ("a\u{200b}", ""), "a zero-width space is no whitespace");
+        assert_eq!(split_trailing_whitespace("  "), ("", "  "));
     }
 }

@@ -1,66 +1,78 @@
 //! The plain executor: sample after sample, text after text.
 
 use super::answer::RunError;
-use super::generate::{self, Limits};
-use super::stop::StopStrings;
-use super::{loglikelihood, ppl};
+use super::chat_format::{ChatFormat, stop_texts};
+use super::generation_defaults::GenerationDefaults;
+use super::notes::Notes;
+use super::runner::Runner;
+use super::score::Precision;
+use super::settings::ModelSide;
+use super::texts::Texts;
+use super::{clp, conversation, generate, loglikelihood, ppl, rolling};
 use crate::fault::device_fault;
 use crate::models::CausalLm;
-use crate::tokenizer::TextTokenizer;
+use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
-use compass_common::plan::{Body, GenSpec, InferSpec};
+use compass_common::plan::{Body, Dtype, InferSpec, ModelPlan, NumericProfile};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
+use std::path::Path;
+use tch::Kind;
 
-/// A model with its tokenizer and limits.
+/// A model with its tokenizer and rules.
 pub(crate) struct PlainExecutor {
-    pub(crate) model: Box<dyn CausalLm>,
-    pub(crate) tokenizer: TextTokenizer,
-    pub(crate) facts: ModelFacts,
-    /// Ids that end a generation.
-    pub(crate) eos: Vec<u32>,
-    /// Strings that end a generation, beside the data set's own.
-    pub(crate) stop_words: Vec<String>,
-    /// Tokens to generate when the data set does not say.
-    pub(crate) max_out_len: u32,
+    model: Box<dyn CausalLm>,
+    tokenizer: TextTokenizer,
+    kwargs: TokenizerKwargs,
+    facts: ModelFacts,
+    side: ModelSide,
+    chat: Option<ChatFormat>,
+    precision: Precision,
+    pad: Option<u32>,
+    notes: Notes,
 }
 
-/// The tokenizer and its bounds, as the kinds of inference need them.
-pub(super) struct Texts<'a> {
-    pub(super) tokenizer: &'a TextTokenizer,
-    /// Most tokens that the model is given at once.
-    pub(super) limit: usize,
-    vocabulary: usize,
-}
-
-impl Texts<'_> {
-    /// Ids of a text with the special tokens that the plan's BOS policy adds.
-    pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, RunError> {
-        self.checked(self.tokenizer.encode(text)?)
-    }
-
-    /// Ids of a text alone.
-    pub(super) fn encode_plain(&self, text: &str) -> Result<Vec<u32>, RunError> {
-        self.checked(self.tokenizer.encode_plain(text)?)
-    }
-
-    /// lm-eval's rule: a text that itself begins with the BOS string gets no second one.
-    pub(super) fn encode_unless_prefixed(&self, text: &str) -> Result<Vec<u32>, RunError> {
-        let prefixed =
-            self.tokenizer.prefix().is_some_and(|(_, prefix)| !prefix.is_empty() && text.starts_with(prefix));
-        if prefixed { self.encode_plain(text) } else { self.encode(text) }
-    }
-
-    /// A tokenizer may know more tokens than the model has rows.
-    fn checked(&self, ids: Vec<u32>) -> Result<Vec<u32>, RunError> {
-        match ids.iter().find(|&&id| id as usize >= self.vocabulary) {
-            None => Ok(ids),
-            Some(id) => {
-                let vocabulary = self.vocabulary;
-                Err(RunError::Sample(format!(
-                    "token {id} of the tokenizer is beyond the model's vocabulary of {vocabulary}"
-                )))
-            }
+impl PlainExecutor {
+    /// Puts a loaded model to work. `eos` are the ids that end a generation; notes on what the model's files ask for are
+    /// added to `facts`.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when generation_config.json is malformed, or a chat template is wanted and there is none.
+    pub(crate) fn new(
+        plan: &ModelPlan,
+        model: Box<dyn CausalLm>,
+        (tokenizer, kwargs): (TextTokenizer, TokenizerKwargs),
+        mut facts: ModelFacts,
+        eos: Vec<u32>,
+    ) -> Result<Self, EngineFault> {
+        facts.notes.extend(kwargs.notes.iter().cloned());
+        let defaults = GenerationDefaults::read(Path::new(&plan.path), &mut facts.notes)?;
+        let template = |notes: &mut Vec<String>| ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, notes);
+        let chat = if plan.chat { Some(template(&mut facts.notes)?) } else { None };
+        if plan.profile == NumericProfile::Opencompass {
+            let note = "profile opencompass gives the numbers of batch_size = 1: larger batches, padded on the left, shift \
+                        OpenCompass's own";
+            facts.notes.push(note.to_owned());
         }
+        let precision = match (plan.profile, plan.dtype) {
+            (NumericProfile::LmEvalHf, Dtype::Float32) => Precision::Model(Kind::Float),
+            (NumericProfile::LmEvalHf, Dtype::Bfloat16) => Precision::Model(Kind::BFloat16),
+            (NumericProfile::LmEvalHf, Dtype::Float16) => Precision::Model(Kind::Half),
+            (NumericProfile::Canonical | NumericProfile::Opencompass, _) => Precision::Full,
+        };
+        let side = ModelSide {
+            profile: plan.profile,
+            max_seq_len: facts.max_seq_len as usize,
+            max_out_len: plan.max_out_len,
+            min_out_len: plan.min_out_len,
+            decoding: plan.decoding.clone(),
+            stop_words: plan.stop_words.clone(),
+            eos,
+            eos_text: facts.eos_token.clone(),
+            chat_stop: chat.as_ref().map(|_| stop_texts(&tokenizer, &defaults.eos)),
+            defaults,
+        };
+        let pad = tokenizer.pad_id(side.defaults.pad);
+        Ok(Self { model, tokenizer, kwargs, facts, side, chat, precision, pad, notes: Notes::default() })
     }
 }
 
@@ -87,6 +99,10 @@ impl Engine for PlainExecutor {
         }
         Ok(counters)
     }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        self.notes.take()
+    }
 }
 
 impl PlainExecutor {
@@ -96,24 +112,53 @@ impl PlainExecutor {
         request: &Request<'_>,
         counters: &mut TokenCounters,
     ) -> Result<(PromptFit, Outcome), RunError> {
+        if self.chat.is_some() && pack.infer.generation().is_none() {
+            let mode = pack.infer.mode();
+            self.notes.say(format!(
+                "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
+                 was not made for; OpenCompass cannot do this at all"
+            ));
+        }
+        let mut settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose()?;
+        if let (Some(settings), Some(meta)) = (&mut settings, &pack.meta_template) {
+            settings.eos.extend(meta.eos_token_id);
+        }
         let texts = Texts {
             tokenizer: &self.tokenizer,
             limit: self.facts.max_seq_len as usize,
+            truncation_side: self.kwargs.truncation_side,
             vocabulary: self.model.vocabulary(),
         };
-        let model = self.model.as_mut();
-        match (&pack.infer, &request.sample.body) {
-            (InferSpec::Ppl, Body::Ppl { options }) => ppl::run(model, &texts, pack, request, options, counters),
-            (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }) => {
-                loglikelihood::run(model, &texts, pack, request, (context, options), counters)
+        let mut runner = Runner {
+            model: self.model.as_mut(),
+            texts,
+            profile: self.side.profile,
+            precision: self.precision,
+            pad: self.pad,
+            counters,
+            notes: &mut self.notes,
+        };
+        let (runner, chat) = (&mut runner, self.chat.as_ref());
+        match (&pack.infer, &request.sample.body, &settings) {
+            (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }, _) => {
+                ppl::run(runner, pack, request, options, None)
             }
-            (InferSpec::Gen(GenSpec { max_out_len, stop, .. }), Body::Gen { prompt }) => {
-                let stop = StopStrings::new(stop.iter().chain(&self.stop_words));
-                let max_out_len = max_out_len.unwrap_or(self.max_out_len) as usize;
-                let limits = Limits { max_out_len, stop: &stop, eos: &self.eos };
-                generate::run(model, &texts, pack, request, prompt, &limits, counters)
+            (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }, _) => {
+                ppl::run(runner, pack, request, options, Some(normalizing_str))
             }
-            (infer, _) => {
+            (InferSpec::PplOnly, Body::Gen { prompt }, _) => ppl::run_only(runner, pack, request, prompt),
+            (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }, _) => {
+                loglikelihood::run(runner, pack, request, (context, options))
+            }
+            (InferSpec::Clp, Body::Clp { prompt, choices }, _) => clp::run(runner, pack, request, (prompt, choices)),
+            (InferSpec::Rolling, Body::Rolling { text, .. }, _) => rolling::run(runner, pack, request, text),
+            (InferSpec::Gen(_), Body::Gen { prompt }, Some(settings)) => {
+                generate::run(runner, pack, request, prompt, settings, chat)
+            }
+            (InferSpec::Chat { infer_mode, .. }, Body::Chat { turns }, Some(settings)) => {
+                conversation::run(runner, request, (turns, *infer_mode), pack.meta_template.as_ref(), settings, chat)
+            }
+            (infer, _, _) => {
                 let mode = infer.mode();
                 Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))
             }

@@ -8,10 +8,19 @@ use tch::{Kind, TchError, Tensor};
 /// What the model made of one token, given those before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TokenScore {
-    /// Natural logarithm, from an fp32 log-softmax.
+    /// Natural logarithm.
     pub(super) log_prob: f32,
-    /// Whether no other token was more probable.
+    /// Whether no other token was more probable; of equals the lowest id counts.
     pub(super) is_argmax: bool,
+}
+
+/// In what number format log-probabilities are computed and summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Precision {
+    /// log-softmax in f32, sums in f64: the canonical numbers.
+    Full,
+    /// Both in the model's own format, as lm-eval's HF backend does by default: in bfloat16 a sum near 20 is good to 0.125.
+    Model(Kind),
 }
 
 /// Elements of one block of logits: 64 MiB in f32.
@@ -24,29 +33,44 @@ pub(super) fn score_from(
     model: &mut dyn CausalLm,
     tokens: &[u32],
     first: usize,
+    precision: Precision,
     counters: &mut TokenCounters,
 ) -> Result<Vec<TokenScore>, TchError> {
     let first = first.max(1);
     let Some((_, input)) = tokens.split_last().filter(|_| tokens.len() > first) else {
         return Ok(Vec::new());
     };
-    counters.submitted += input.len() as u64;
-    counters.computed += input.len() as u64;
-    counters.padded += added_rows(input.len() as i64) as u64;
+    count(input.len(), counters);
     let hidden = model.hidden(input, 0, None)?;
     let rows = (BLOCK / model.vocabulary().max(1)).clamp(16, 1024);
     let mut scores = Vec::with_capacity(tokens.len() - first);
     for (block, targets) in tokens[first..].chunks(rows).enumerate() {
         let start = first - 1 + block * rows;
         let logits = model.logits(&hidden.f_narrow(0, start as i64, targets.len() as i64)?)?;
-        scores.extend(block_scores(&logits, targets)?);
+        scores.extend(block_scores(&logits, targets, precision)?);
     }
     Ok(scores)
 }
 
+/// Counts `rows` rows that go through the model.
+pub(super) fn count(rows: usize, counters: &mut TokenCounters) {
+    counters.submitted += rows as u64;
+    counters.computed += rows as u64;
+    counters.padded += added_rows(rows as i64) as u64;
+}
+
+/// log-softmax of f32 logits, `[rows, vocabulary]`, in the format of `precision`.
+pub(super) fn log_softmax(logits: &Tensor, precision: Precision) -> Result<Tensor, TchError> {
+    match precision {
+        Precision::Full | Precision::Model(Kind::Float) => logits.f_log_softmax(-1, Kind::Float),
+        // The logits came from this format, so that nothing is lost on the way back to it.
+        Precision::Model(kind) => logits.f_to_kind(kind)?.f_log_softmax(-1, kind)?.f_to_kind(Kind::Float),
+    }
+}
+
 /// Scores of `targets` under `logits`, `[targets, vocabulary]`.
-fn block_scores(logits: &Tensor, targets: &[u32]) -> Result<Vec<TokenScore>, TchError> {
-    let log_probs = logits.f_log_softmax(-1, Kind::Float)?;
+fn block_scores(logits: &Tensor, targets: &[u32], precision: Precision) -> Result<Vec<TokenScore>, TchError> {
+    let log_probs = log_softmax(logits, precision)?;
     let ids: Vec<i64> = targets.iter().map(|&target| i64::from(target)).collect();
     let wanted = Tensor::f_from_slice(&ids)?.f_to_device(logits.device())?.f_unsqueeze(1)?;
     let taken = Vec::<f32>::try_from(&log_probs.f_gather(1, &wanted, false)?.f_squeeze_dim(1)?)?;
@@ -55,9 +79,16 @@ fn block_scores(logits: &Tensor, targets: &[u32]) -> Result<Vec<TokenScore>, Tch
     Ok(scores.map(|(log_prob, (best, id))| TokenScore { log_prob, is_argmax: best == *id }).collect())
 }
 
-/// The sum of the log-probabilities in token order, in f64.
-pub(super) fn sum(scores: &[TokenScore]) -> f64 {
-    scores.iter().fold(0.0, |sum, score| sum + f64::from(score.log_prob))
+/// The sum of the log-probabilities: in token order in f64, or as `torch.sum` gives it in the model's format.
+pub(super) fn sum(scores: &[TokenScore], precision: Precision) -> Result<f64, TchError> {
+    match precision {
+        Precision::Full => Ok(scores.iter().fold(0.0, |sum, score| sum + f64::from(score.log_prob))),
+        Precision::Model(kind) => {
+            let log_probs: Vec<f32> = scores.iter().map(|score| score.log_prob).collect();
+            let sum = Tensor::f_from_slice(&log_probs)?.f_to_kind(kind)?.f_sum(kind)?;
+            f64::try_from(&sum.f_to_kind(Kind::Double)?)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -68,9 +99,20 @@ mod tests {
     fn log_softmax_of_known_logits() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         let logits = Tensor::from_slice2(&[[0f32, 2f32.ln()], [3.0, 3.0]]);
-        let scores = block_scores(&logits, &[1, 1]).unwrap();
+        let scores = block_scores(&logits, &[1, 1], Precision::Full).unwrap();
         assert!((scores[0].log_prob - (2f32 / 3.0).ln()).abs() < 1e-6 && scores[0].is_argmax);
         assert!((scores[1].log_prob - 0.5f32.ln()).abs() < 1e-6 && !scores[1].is_argmax, "ties go to the first");
-        assert!((sum(&scores) - (1f64 / 3.0).ln()).abs() < 1e-6);
+        assert!((sum(&scores, Precision::Full).unwrap() - (1f64 / 3.0).ln()).abs() < 1e-6);
+        assert!((sum(&scores, Precision::Model(Kind::Float)).unwrap() - (1f64 / 3.0).ln()).abs() < 1e-6);
+    }
+
+    /// What torch 2.11 prints for `x.bfloat16().log_softmax(-1)`, and for the sum of the taken ones.
+    #[test]
+    fn the_models_own_format_is_coarse() {
+        let logits = Tensor::from_slice2(&[[0f32, 1.0, 2.0], [0.5, 0.25, 8.0]]);
+        let precision = Precision::Model(Kind::BFloat16);
+        let scores = block_scores(&logits, &[0, 1], precision).unwrap();
+        assert_eq!(scores.iter().map(|score| score.log_prob).collect::<Vec<_>>(), [-2.40625, -7.75]);
+        assert_eq!(sum(&scores, precision).unwrap(), -10.125, "between -10.125 and -10.1875 to even");
     }
 }

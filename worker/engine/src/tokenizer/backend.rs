@@ -134,9 +134,10 @@ impl Backend {
         encoding.map(|encoding| encoding.get_ids().to_vec()).map_err(|error| format!("cannot be tokenized: {error}"))
     }
 
-    /// Text of ids, special tokens skipped.
-    pub(super) fn decode(&self, ids: &[u32]) -> Result<String, String> {
-        either!(self, tokenizer => tokenizer.decode(ids, true)).map_err(|error| format!("cannot be decoded: {error}"))
+    /// Text of ids; special tokens are left out when `skips_special`.
+    pub(super) fn decode(&self, ids: &[u32], skips_special: bool) -> Result<String, String> {
+        either!(self, tokenizer => tokenizer.decode(ids, skips_special))
+            .map_err(|error| format!("cannot be decoded: {error}"))
     }
 
     pub(super) fn token_to_id(&self, token: &str) -> Option<u32> {

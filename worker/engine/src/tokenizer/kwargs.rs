@@ -1,5 +1,6 @@
 //! `tokenizer_kwargs` as configurations write them: sides of padding and truncation; what cannot be obeyed is noted.
 
+use compass_common::plan::BosPolicy;
 use serde_json::{Map, Value};
 
 /// An end of a row of tokens.
@@ -16,6 +17,8 @@ pub struct TokenizerKwargs {
     pub padding_side: Side,
     /// Where a prompt that is too long loses tokens.
     pub truncation_side: Side,
+    /// Whether a BOS token opens every text; the tokenizer's own rule when absent.
+    pub add_bos_token: Option<bool>,
     /// What was asked for and not obeyed, or has no effect here, in words.
     pub notes: Vec<String>,
 }
@@ -23,15 +26,24 @@ pub struct TokenizerKwargs {
 impl Default for TokenizerKwargs {
     /// Padding and truncation on the left: a prompt keeps its end, which is what is continued.
     fn default() -> Self {
-        Self { padding_side: Side::Left, truncation_side: Side::Left, notes: Vec::new() }
+        Self { padding_side: Side::Left, truncation_side: Side::Left, add_bos_token: None, notes: Vec::new() }
     }
 }
 
 impl TokenizerKwargs {
+    /// Who puts BOS in front, when the plan of the model says `policy`: these settings count where it leaves it open.
+    pub fn bos_policy(&self, policy: BosPolicy) -> BosPolicy {
+        match (policy, self.add_bos_token) {
+            (BosPolicy::Auto, Some(true)) => BosPolicy::Always,
+            (BosPolicy::Auto, Some(false)) => BosPolicy::Never,
+            _ => policy,
+        }
+    }
+
     /// Reads the table. OpenCompass's old `truncation = "left"` means `truncation_side = "left"`.
     ///
     /// # Errors
-    /// Names a key whose value is no side.
+    /// Names a key whose value is not what it takes.
     pub fn parse(kwargs: &Map<String, Value>) -> Result<Self, String> {
         let mut parsed = Self::default();
         for (key, value) in kwargs {
@@ -41,6 +53,12 @@ impl TokenizerKwargs {
                 ("truncation", Value::String(text)) if text == "left" || text == "right" => {
                     parsed.truncation_side = side(key, value)?;
                 }
+                ("add_bos_token", Value::Bool(add)) => parsed.add_bos_token = Some(*add),
+                ("add_bos_token", _) => {
+                    return Err(format!("tokenizer_kwargs.{key} is {value}; it must be true or false"));
+                }
+                // Prompts that are too long are truncated anyway.
+                ("truncation", Value::Bool(true)) => {}
                 ("use_fast", Value::Bool(true)) | ("trust_remote_code", Value::Bool(false)) => {}
                 ("use_fast", _) => parsed.notes.push(
                     "tokenizer_kwargs.use_fast = false has no effect: there is one tokenizer, which gives the fast \
@@ -115,6 +133,11 @@ mod tests {
         assert!(parsed.notes[0].contains("odd"), "{:?}", parsed.notes);
         assert!(parse(&json!({"padding_side": "up"})).unwrap_err().contains("padding_side"));
         assert_eq!(parse(&json!({})).unwrap(), TokenizerKwargs::default());
+        let bos = parse(&json!({"add_bos_token": true, "truncation": true})).unwrap();
+        assert_eq!((bos.bos_policy(BosPolicy::Auto), bos.notes.len()), (BosPolicy::Always, 0));
+        assert_eq!(bos.bos_policy(BosPolicy::Never), BosPolicy::Never, "the model's own key has the last word");
+        assert_eq!(parse(&json!({"add_bos_token": false})).unwrap().bos_policy(BosPolicy::Auto), BosPolicy::Never);
+        assert!(parse(&json!({"add_bos_token": "yes"})).unwrap_err().contains("add_bos_token"));
     }
 
     #[test]

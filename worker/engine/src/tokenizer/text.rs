@@ -21,6 +21,8 @@ pub struct TextTokenizer {
     /// tokenizer_config.json's padding token by id and text.
     pad: Option<(u32, String)>,
     settings: TokenizerSettings,
+    /// Special tokens that [`TextTokenizer::encode`] adds before and after a text.
+    frame: (usize, usize),
 }
 
 /// Text on which characters per token are measured: prose, a question, digits, code and Chinese, in plain proportions.
@@ -49,7 +51,20 @@ impl TextTokenizer {
         let asked = settings.add_bos_token.or(habit.filter(|_| bos.is_some()));
         let rule =
             bos_rule(policy, adds, asked, bos.as_ref().map(|(id, _)| *id)).map_err(|what| file_fault(&path, what))?;
-        Ok(Self { tokenizer, rule, bos, eos, pad, settings })
+        let mut this = Self { tokenizer, rule, bos, eos, pad, settings, frame: (0, 0) };
+        this.frame = this.measure_frame().map_err(|what| file_fault(&path, what))?;
+        Ok(this)
+    }
+
+    fn measure_frame(&self) -> Result<(usize, usize), String> {
+        let (whole, plain) = (self.encode("a")?, self.encode_plain("a")?);
+        let before = (0..=whole.len()).find(|&at| whole[at..].starts_with(&plain)).unwrap_or(0);
+        Ok((before, whole.len().saturating_sub(before + plain.len())))
+    }
+
+    /// How many special tokens [`TextTokenizer::encode`] adds before and after a text.
+    pub fn frame(&self) -> (usize, usize) {
+        self.frame
     }
 
     /// Ids of a text with the special tokens that the rule adds.
@@ -83,7 +98,19 @@ impl TextTokenizer {
     /// # Errors
     /// What the tokenizer says when it cannot decode them.
     pub fn decode(&self, ids: &[u32]) -> Result<String, String> {
-        let text = self.tokenizer.decode(ids)?;
+        self.decoded(ids, true)
+    }
+
+    /// Text of ids, special tokens with their own texts.
+    ///
+    /// # Errors
+    /// What the tokenizer says when it cannot decode them.
+    pub fn decode_whole(&self, ids: &[u32]) -> Result<String, String> {
+        self.decoded(ids, false)
+    }
+
+    fn decoded(&self, ids: &[u32], skips_special: bool) -> Result<String, String> {
+        let text = self.tokenizer.decode(ids, skips_special)?;
         Ok(if self.settings.clean_up_tokenization_spaces { clean_up(&text) } else { text })
     }
 
@@ -97,9 +124,10 @@ impl TextTokenizer {
         self.eos.as_ref().map(|(id, _)| *id)
     }
 
-    /// The id that fills up shorter rows: the padding token's, else EOS's, as the peers take it.
-    pub fn pad_id(&self) -> Option<u32> {
-        self.pad.as_ref().or(self.eos.as_ref()).map(|(id, _)| *id)
+    /// The id that fills up shorter rows: the padding token's, else generation_config.json's, else EOS's, as the peers
+    /// take it.
+    pub fn pad_id(&self, of_generation_config: Option<u32>) -> Option<u32> {
+        self.pad.as_ref().map(|(id, _)| *id).or(of_generation_config).or_else(|| self.eos_id())
     }
 
     /// `special_tokens_map`: special tokens by role, which chat templates see as variables.

@@ -2,10 +2,17 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod broken;
+mod conversations;
 mod demo;
+mod draws;
+mod extremes;
 mod layouts;
 mod neighbours;
 mod oracle;
 mod peers;
+mod peers_texts;
 mod rules;
+mod same_as_lm_eval;
+mod same_as_opencompass;
+mod same_as_transformers;
 mod support;

@@ -1,8 +1,11 @@
 //! A sample's bits do not depend on its neighbours, its place, or the number of threads. Needs no data.
 
-use crate::support::{TinyModel, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, run_all, tiny_plan};
+use crate::support::{
+    TinyModel, chat_sample, clp_sample, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, rolling_sample,
+    run_all, tiny_plan,
+};
 use compass_common::engine::Engine;
-use compass_common::plan::{InferSpec, Sample};
+use compass_common::plan::{ChatMode, GenSpec, InferSpec, Sample};
 use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
 
@@ -13,12 +16,18 @@ fn text(seed: usize) -> String {
 }
 
 fn samples(infer: &InferSpec) -> Vec<Sample> {
-    (0..45)
+    let whole = matches!(infer, InferSpec::Ppl | InferSpec::Loglikelihood);
+    (0..if whole { 45 } else { 15 })
         .map(|index| match infer {
             InferSpec::Ppl => ppl_sample(index, &[&text(index), &text(index + 1), &text(index)]),
             InferSpec::Loglikelihood => loglikelihood_sample(index, &text(index), &[&text(index + 2), " no", " yes"]),
-            InferSpec::Gen(_) => prompt_sample(index, &text(index)),
-            other => panic!("not sampled here: {other:?}"),
+            InferSpec::Clp => clp_sample(index, &text(index), &["a", "b", "c"]),
+            InferSpec::Rolling => rolling_sample(index, &text(index).repeat(3)),
+            InferSpec::Chat { .. } => {
+                let (ask, again) = (text(index), text(index + 1));
+                chat_sample(index, &[("user", &ask), ("assistant", "yes"), ("user", &again), ("assistant", "no")])
+            }
+            _ => prompt_sample(index, &text(index)),
         })
         .collect()
 }
@@ -28,6 +37,8 @@ fn bits(result: &SampleResult) -> String {
     let scores = match &result.outcome {
         Outcome::Ppl(scores) => scores.iter().map(|score| score.nll_sum.to_bits()).collect(),
         Outcome::Loglikelihood(scores) => scores.iter().map(|score| score.sum.to_bits()).collect(),
+        Outcome::Clp(log_probs) => log_probs.iter().map(|log_prob| log_prob.to_bits()).collect(),
+        Outcome::Rolling(score) => vec![score.sum.to_bits()],
         _ => Vec::new(),
     };
     format!("{result:?} {scores:?}")
@@ -41,12 +52,17 @@ fn load(directory: &std::path::Path, threads: u32) -> Box<dyn Engine> {
 fn alone_together_shuffled_and_with_more_threads() {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
-    for infer in [InferSpec::Ppl, InferSpec::Loglikelihood, gen_spec(20, &["q"])] {
+    let mut drawn = GenSpec { max_out_len: Some(6), min_out_len: Some(2), ..GenSpec::default() };
+    drawn.decoding.do_sample = Some(true);
+    drawn.decoding.repetition_penalty = Some(1.1);
+    let chat = InferSpec::Chat { infer_mode: ChatMode::Every, gen_spec: drawn.clone() };
+    let scores = [InferSpec::Ppl, InferSpec::Loglikelihood, InferSpec::Clp, InferSpec::Rolling, InferSpec::PplOnly];
+    for infer in scores.into_iter().chain([gen_spec(20, &["q"]), InferSpec::Gen(drawn), chat]) {
         let samples = samples(&infer);
         let mut engine = load(directory.path(), 2);
         let together: Vec<String> = run_all(engine.as_mut(), &infer, &samples).0.iter().map(bits).collect();
         let scored = together.iter().filter(|result| !result.contains("Failed")).count();
-        assert!(scored >= 40, "{scored} of 45 have a result in {}", infer.mode());
+        assert!(scored * 9 >= samples.len() * 8, "{scored} of {} have a result in {}", samples.len(), infer.mode());
         for seed in 1..3 {
             let mut order: Vec<usize> = (0..samples.len()).collect();
             order.sort_by_key(|&index| (index * 7919 * seed) % 104_729);

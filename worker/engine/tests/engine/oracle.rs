@@ -1,7 +1,8 @@
 //! Log-likelihoods and generation of a real trained Llama against an independent float64 implementation.
 
 use crate::support::{
-    gen_spec, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
+    gen_spec, generated, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
+    text, texts,
 };
 use compass_common::engine::Engine;
 use compass_common::plan::{BosPolicy, InferSpec, Sample};
@@ -9,14 +10,6 @@ use compass_common::result::{Finish, Outcome};
 use compass_engine::DeviceChoice;
 use serde_json::Value;
 use std::path::Path;
-
-fn text<'a>(row: &'a Value, key: &str) -> &'a str {
-    row[key].as_str().unwrap()
-}
-
-fn texts<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
-    row[key].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
-}
 
 fn engine(directory: &Path) -> Box<dyn Engine> {
     compass_engine::load(&plan(directory, BosPolicy::Always, None), &DeviceChoice::Cpu, 1).unwrap()
@@ -118,15 +111,13 @@ fn two_hundred_greedy_tokens_from_nothing() {
     let golden = read_json(&model.join("golden.json"));
     let mut engine = engine(&model);
     let (results, counters) = run_all(engine.as_mut(), &gen_spec(200, &[]), &[prompt_sample(0, "")]);
-    let Outcome::Generated(generations) = &results[0].outcome else { panic!("{results:?}") };
-    let [generation] = generations.as_slice() else { panic!("{generations:?}") };
+    let generation = generated(&results[0]);
     assert_eq!(generation.text, text(&golden, "greedy_text"));
     assert_eq!((generation.tokens, generation.finish), (200, Finish::Length));
     assert_eq!((counters.generated, counters.computed, counters.padded), (200, 200, 200 * 15));
     let before = "She wanted to play with it, but it was too";
     let (stopped, _) = run_all(engine.as_mut(), &gen_spec(200, &[" high.\nLily's"]), &[prompt_sample(0, "")]);
-    let Outcome::Generated(generations) = &stopped[0].outcome else { panic!("{stopped:?}") };
-    let [generation] = generations.as_slice() else { panic!("{generations:?}") };
+    let generation = generated(&stopped[0]);
     assert!(generation.text.ends_with(before), "{generation:?}");
     assert_eq!(generation.finish, Finish::Stop);
     assert!(generation.tokens < 100, "stopped when the string was complete: {generation:?}");

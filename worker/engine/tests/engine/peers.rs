@@ -1,10 +1,11 @@
 //! Scores and texts of the same model as OpenCompass and lm-eval printed them.
 
 use crate::support::{
-    gen_spec, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
+    loglikelihood_sample, plan, ppl_sample, read_json, read_jsonl, rolling_sample, run_all, shared, text,
 };
 use compass_common::engine::Engine;
-use compass_common::plan::{BosPolicy, InferSpec, Sample};
+use compass_common::plan::{Body, BosPolicy, InferSpec, ModelPlan, NumericProfile, Sample};
+use compass_common::prompt::Prompt;
 use compass_common::result::Outcome;
 use compass_engine::DeviceChoice;
 use serde_json::Value;
@@ -12,12 +13,17 @@ use serde_json::Value;
 /// The peers' limit: longer than any prompt here, and longer than the model was trained for.
 const MAX_SEQ_LEN: u32 = 4096;
 
-fn engine() -> Option<Box<dyn Engine>> {
+/// The reference model under a profile.
+pub(crate) fn engine_for(profile: NumericProfile) -> Option<Box<dyn Engine>> {
     let model = shared("models/stories260K-hf")?;
-    let plan = plan(&model, BosPolicy::Auto, Some(MAX_SEQ_LEN));
+    let plan = ModelPlan { profile, ..plan(&model, BosPolicy::Auto, Some(MAX_SEQ_LEN)) };
     let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     assert!(engine.facts().notes.iter().any(|note| note.contains("512 positions")), "{:?}", engine.facts());
     Some(engine)
+}
+
+fn engine() -> Option<Box<dyn Engine>> {
+    engine_for(NumericProfile::Canonical)
 }
 
 /// Every label's PPL of a predictions file, whose prompts are whole texts.
@@ -50,6 +56,13 @@ fn compare_ppl(file: &str) {
 #[test]
 fn opencompass_ppl_piqa() {
     compare_ppl("piqa_ppl_1cf9f0/predictions/piqa.json");
+}
+
+#[test]
+fn opencompass_ppl_of_whole_sentences_and_passages() {
+    compare_ppl("winogrande_ppl_55a66e/predictions/winogrande.json");
+    compare_ppl("ARC_e_ppl_a450bd/predictions/ARC-e.json");
+    compare_ppl("SuperGLUE_BoolQ_ppl_16b1d9/predictions/BoolQ.json");
 }
 
 #[test]
@@ -106,6 +119,7 @@ fn lm_eval_multiple_choice() {
 fn lm_eval_five_shots() {
     compare_loglikelihood("samples_g_hellaswag5.jsonl");
     compare_loglikelihood("samples_g_mmlu_virology.jsonl");
+    compare_loglikelihood("samples_g_mmlu_marketing.jsonl");
 }
 
 #[test]
@@ -114,21 +128,51 @@ fn lm_eval_last_words() {
 }
 
 #[test]
-fn opencompass_generation() {
-    let (Some(mut engine), Some(path)) = (engine(), shared("golden/opencompass/piqa_gen_1194eb/predictions/piqa.json"))
-    else {
-        return;
-    };
-    let predictions = read_json(&path);
-    let rows: Vec<&Value> = predictions.as_object().unwrap().values().collect();
-    let prompt = |(index, row): (usize, &&Value)| prompt_sample(index, row["origin_prompt"].as_str().unwrap());
-    let samples: Vec<Sample> = rows.iter().enumerate().map(prompt).collect();
-    // 24 tokens is what the reference runs used where the configuration says nothing.
-    let (results, _) = run_all(engine.as_mut(), &gen_spec(24, &[]), &samples);
+fn lm_eval_rolling() {
+    let (Some(mut engine), Some(path)) = (engine(), shared("golden/lm-eval/samples_g_wikitext.jsonl")) else { return };
+    let rows = read_jsonl(&path);
+    let of = |row: &Value| row["arguments"]["gen_args_0"]["arg_0"].as_str().unwrap().to_owned();
+    let samples: Vec<Sample> = rows.iter().enumerate().map(|(index, row)| rolling_sample(index, &of(row))).collect();
+    let (results, _) = run_all(engine.as_mut(), &InferSpec::Rolling, &samples);
+    let mut worst = 0f64;
     for (row, result) in rows.iter().zip(&results) {
-        let Outcome::Generated(generations) = &result.outcome else { panic!("{result:?}") };
-        let [generation] = generations.as_slice() else { panic!("{generations:?}") };
-        assert_eq!(generation.text, row["prediction"].as_str().unwrap(), "{row}");
+        let Outcome::Rolling(score) = &result.outcome else { panic!("{result:?}") };
+        let sum: f64 = row["resps"][0][0].as_str().unwrap().parse().unwrap();
+        worst = worst.max((score.sum - sum).abs() / f64::from(score.tokens));
+        assert!(score.tokens > 100 && result.fit.truncated_from == 0, "{result:?}");
     }
-    assert_eq!(rows.len(), 40);
+    eprintln!("wikitext: {} documents, worst difference per token {worst:.2e}", rows.len());
+    assert!(worst < 1e-4 && rows.len() == 5, "{worst}");
+}
+
+/// Winogrande as OpenCompass's `ll` asks it: a context per option, one ending, and its base class's own formula.
+#[test]
+fn opencompass_loglikelihood_winogrande() {
+    let Some(mut engine) = engine_for(NumericProfile::Opencompass) else { return };
+    let golden = shared("golden/opencompass/winogrande_ll_c5cf57/predictions/winogrande.json");
+    let (Some(golden), Some(data)) = (golden, shared("golden/lm-eval/winogrande.jsonl")) else { return };
+    let (predictions, data) = (read_json(&golden), read_jsonl(&data));
+    let rows: Vec<(&Value, &Value)> = predictions.as_object().unwrap().values().zip(&data).collect();
+    let sample = |(index, (prediction, row)): (usize, &(&Value, &Value))| {
+        let (before, ending) = text(row, "sentence").split_once('_').unwrap();
+        let mut sample = loglikelihood_sample(index, "", &[ending, ending]);
+        let Body::Loglikelihood { options, .. } = &mut sample.body else { panic!("{sample:?}") };
+        for (option, key) in options.iter_mut().zip(["1", "2"]) {
+            let context = format!("{before}{}", text(row, &format!("option{key}")));
+            assert_eq!(format!("{context}{ending}"), prediction[format!("label: {key}")]["prompt"].as_str().unwrap());
+            option.context = Some(Prompt::question(context));
+        }
+        sample
+    };
+    let samples: Vec<Sample> = rows.iter().enumerate().map(sample).collect();
+    let (results, _) = run_all(engine.as_mut(), &InferSpec::Loglikelihood, &samples);
+    let mut worst = 0f64;
+    for ((prediction, _), result) in rows.iter().zip(&results) {
+        let Outcome::Loglikelihood(scores) = &result.outcome else { panic!("{result:?}") };
+        for (score, key) in scores.iter().zip(["label: 1", "label: 2"]) {
+            worst = worst.max((score.sum - prediction[key]["Loglikelihood"].as_f64().unwrap()).abs());
+        }
+    }
+    eprintln!("winogrande ll: {} samples, worst difference {worst:.2e}", rows.len());
+    assert!(worst < 1e-4 && rows.len() == 40, "{worst}");
 }

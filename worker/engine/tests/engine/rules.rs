@@ -1,6 +1,8 @@
 //! Rules of encoding, truncation, shots and stopping, on a model whose tokens are characters. Needs no data.
 
-use crate::support::{TinyModel, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, run, run_all, tiny_plan};
+use crate::support::{
+    TinyModel, gen_spec, generated, loglikelihood_sample, ppl_sample, prompt_sample, run, run_all, tiny_plan,
+};
 use compass_common::engine::{Engine, Request};
 use compass_common::plan::{Body, BosPolicy, InferSpec, OptionPrompt, Sample};
 use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
@@ -114,10 +116,7 @@ fn generation_stops_where_it_is_told() {
     let mut engine = engine_with(BosPolicy::Auto, 32);
     let mut generate = |max_out_len: u32, stop: &[&str]| -> Generation {
         let (mut results, _) = run_all(engine.as_mut(), &gen_spec(max_out_len, stop), &[prompt_sample(0, "once upon")]);
-        match results.remove(0).outcome {
-            Outcome::Generated(mut generations) if generations.len() == 1 => generations.remove(0),
-            other => panic!("{other:?}"),
-        }
+        generated(&results.remove(0)).clone()
     };
     let free = generate(40, &[]);
     assert!(free.text.len() > 12 && free.finish != Finish::Stop, "{free:?}");
@@ -138,8 +137,7 @@ fn decoding_with_a_cache_is_decoding_without() {
     let mut checked = 0;
     for prompt in ["abc", "x", "once upon a time", "(1 + 2)", "zzzzzz", "Q: 7?"] {
         let (results, counters) = run_all(engine.as_mut(), &gen_spec(30, &[]), &[prompt_sample(0, prompt)]);
-        let Outcome::Generated(generations) = &results[0].outcome else { panic!("{results:?}") };
-        let [generation] = generations.as_slice() else { panic!("{generations:?}") };
+        let generation = generated(&results[0]);
         let (prompt_rows, steps) = (1 + prompt.len() as u64, u64::from(generation.tokens) - 1);
         assert_eq!(counters.computed, prompt_rows + steps);
         assert_eq!(counters.padded, 16u64.saturating_sub(prompt_rows) + 15 * steps);

@@ -82,7 +82,7 @@ fn tokenizer_json_wins_and_a_guessed_name_will_do() {
     let text = document["inputs"][7].as_str().unwrap();
     assert_eq!(spm.encode(text).unwrap(), ids(&llama["ids"]));
     assert_eq!(
-        (spm.bos_text().as_deref(), spm.eos_text(None).as_deref(), spm.pad_id()),
+        (spm.bos_text().as_deref(), spm.eos_text(None).as_deref(), spm.pad_id(None)),
         (Some("<s>"), Some("</s>"), Some(2))
     );
     let json = serde_json::json!({"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null,

@@ -15,6 +15,28 @@ pub(crate) fn shared(relative: &str) -> Option<PathBuf> {
     found
 }
 
+/// A golden document of this test.
+pub(crate) fn golden(name: &str) -> Value {
+    read_json(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine/goldens").join(name))
+}
+
+/// The demo's model as it stands in the repository.
+pub(crate) fn demo_model() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/demo/model")
+}
+
+/// A field that is text.
+#[track_caller]
+pub(crate) fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row[key].as_str().unwrap()
+}
+
+/// A field that is a list of texts.
+#[track_caller]
+pub(crate) fn texts<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
+    row[key].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
+}
+
 /// A JSON file.
 pub(crate) fn read_json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()

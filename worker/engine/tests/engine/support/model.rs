@@ -2,10 +2,10 @@
 
 use compass_common::engine::{Engine, PackSpec, Request, TokenCounters};
 use compass_common::plan::{
-    Body, BosPolicy, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
+    Body, BosPolicy, ChatTurn, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
 };
 use compass_common::prompt::{Prompt, ShotFormat};
-use compass_common::result::SampleResult;
+use compass_common::result::{Generation, Outcome, SampleResult};
 use serde_json::json;
 use std::path::Path;
 
@@ -17,11 +17,8 @@ pub(crate) fn plan(directory: &Path, bos: BosPolicy, max_seq_len: Option<u32>) -
 
 /// Generation of at most `max_out_len` tokens.
 pub(crate) fn gen_spec(max_out_len: u32, stop: &[&str]) -> InferSpec {
-    InferSpec::Gen(GenSpec {
-        max_out_len: Some(max_out_len),
-        stop: stop.iter().map(ToString::to_string).collect(),
-        ..GenSpec::default()
-    })
+    let stop = stop.iter().map(ToString::to_string).collect();
+    InferSpec::Gen(GenSpec { max_out_len: Some(max_out_len), stop, ..GenSpec::default() })
 }
 
 fn sample(index: usize, body: Body) -> Sample {
@@ -41,9 +38,9 @@ pub(crate) fn ppl_sample(index: usize, texts: &[&str]) -> Sample {
 /// A `loglikelihood` sample of one context and its continuations.
 pub(crate) fn loglikelihood_sample(index: usize, context: &str, continuations: &[&str]) -> Sample {
     let option = |(label, text): (usize, &&str)| OptionText {
-        context: None,
         label: json!(label),
         continuation: (*text).to_owned(),
+        context: None,
         length: text.chars().count() as u32,
     };
     let options = continuations.iter().enumerate().map(option).collect();
@@ -53,6 +50,33 @@ pub(crate) fn loglikelihood_sample(index: usize, context: &str, continuations: &
 /// A sample to generate from.
 pub(crate) fn prompt_sample(index: usize, text: &str) -> Sample {
     sample(index, Body::Gen { prompt: Prompt::question(text) })
+}
+
+/// A text and the answers that may come next.
+pub(crate) fn clp_sample(index: usize, prompt: &str, choices: &[&str]) -> Sample {
+    let choices = choices.iter().map(ToString::to_string).collect();
+    sample(index, Body::Clp { prompt: Prompt::question(prompt), choices })
+}
+
+/// A text to score whole.
+pub(crate) fn rolling_sample(index: usize, text: &str) -> Sample {
+    let words = text.split_whitespace().count() as u32;
+    sample(index, Body::Rolling { text: Prompt::question(text), words, bytes: text.len() as u32 })
+}
+
+/// A conversation of (role, content).
+pub(crate) fn chat_sample(index: usize, turns: &[(&str, &str)]) -> Sample {
+    let turn = |(role, content): &(&str, &str)| ChatTurn { role: (*role).into(), content: (*content).into() };
+    sample(index, Body::Chat { turns: turns.iter().map(turn).collect() })
+}
+
+/// The one answer of a result.
+#[track_caller]
+pub(crate) fn generated(result: &SampleResult) -> &Generation {
+    match &result.outcome {
+        Outcome::Generated(generations) if generations.len() == 1 => &generations[0],
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Runs samples without shots; results in the order of the samples.

@@ -1,0 +1,8 @@
+//! The choice of the next token as pure functions: rules on logits, and random numbers that belong to a sample.
+
+mod choose;
+mod philox;
+mod rules;
+
+pub(super) use choose::{Draw, choose};
+pub(super) use rules::{LogitsRules, Warp};

@@ -1,0 +1,174 @@
+//! What Hugging Face transformers' `generate` does to logits before it takes the best or draws one, in its order:
+//! repetition penalty, least length, and for sampling temperature, top-k, top-p (`_get_logits_processor`).
+
+/// Rules for one generation.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::executor) struct LogitsRules {
+    /// Logits of tokens seen before, the prompt's included, are divided by this when positive and multiplied by it when
+    /// negative; 1 changes nothing (`RepetitionPenaltyLogitsProcessor`, <https://arxiv.org/abs/1909.05858>).
+    pub(in crate::executor) repetition_penalty: f32,
+    /// Tokens that end a text are impossible until so many others were generated.
+    pub(in crate::executor) min_new_tokens: usize,
+    /// Present for sampling; without it the most probable token is taken.
+    pub(in crate::executor) warp: Option<Warp>,
+}
+
+/// How a distribution is bent before it is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::executor) struct Warp {
+    /// Logits are divided by it; above 0.
+    pub(in crate::executor) temperature: f32,
+    /// Only the so many most probable stay, ties with the last of them too; 0 keeps all.
+    pub(in crate::executor) top_k: usize,
+    /// Of the most probable, the fewest whose probabilities sum to at least this; 1 keeps all.
+    pub(in crate::executor) top_p: f64,
+}
+
+impl LogitsRules {
+    /// Whether logits stay as they are and the best is taken.
+    pub(in crate::executor) fn are_plain(&self) -> bool {
+        self.repetition_penalty == 1.0 && self.min_new_tokens == 0 && self.warp.is_none()
+    }
+
+    /// Applies the rules to the logits of the next token.
+    ///
+    /// `seen` are the prompt's tokens and the `generated` ones after them; `eos` end a text. A token that is ruled out
+    /// gets minus infinity.
+    pub(in crate::executor) fn apply(&self, logits: &mut [f32], seen: &[u32], generated: usize, eos: &[u32]) {
+        if self.repetition_penalty != 1.0 {
+            penalize(logits, seen, self.repetition_penalty);
+        }
+        if generated < self.min_new_tokens {
+            for &id in eos {
+                set(logits, id, |_| f32::NEG_INFINITY);
+            }
+        }
+        if let Some(warp) = self.warp {
+            warp.apply(logits);
+        }
+    }
+}
+
+fn set(logits: &mut [f32], id: u32, change: impl FnOnce(f32) -> f32) {
+    if let Some(logit) = logits.get_mut(id as usize) {
+        *logit = change(*logit);
+    }
+}
+
+/// Once per token, however often it was seen.
+fn penalize(logits: &mut [f32], seen: &[u32], penalty: f32) {
+    let mut seen = seen.to_vec();
+    seen.sort_unstable();
+    seen.dedup();
+    for id in seen {
+        set(logits, id, |logit| if logit < 0.0 { logit * penalty } else { logit / penalty });
+    }
+}
+
+impl Warp {
+    fn apply(self, logits: &mut [f32]) {
+        if self.temperature != 1.0 {
+            logits.iter_mut().for_each(|logit| *logit /= self.temperature);
+        }
+        if self.top_k > 0 && self.top_k < logits.len() {
+            keep_top_k(logits, self.top_k);
+        }
+        if self.top_p < 1.0 {
+            keep_top_p(logits, self.top_p);
+        }
+    }
+}
+
+fn keep_top_k(logits: &mut [f32], k: usize) {
+    let mut order = logits.to_vec();
+    let (_, &mut least, _) = order.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+    for logit in logits.iter_mut().filter(|logit| **logit < least) {
+        *logit = f32::NEG_INFINITY;
+    }
+}
+
+/// From the least probable on, those whose probabilities sum to at most `1 - p` go; the last one always stays.
+/// Of equal ones the higher ids go first. transformers sums in f32 and leaves the order of equals to `torch.sort`; here
+/// the sums are f64, so that the two can differ only at a tie or where a sum meets the border to 1e-7.
+fn keep_top_p(logits: &mut [f32], p: f64) {
+    let mut order: Vec<usize> = (0..logits.len()).filter(|&id| logits[id] > f32::NEG_INFINITY).collect();
+    order.sort_by(|&a, &b| logits[a].total_cmp(&logits[b]).then(b.cmp(&a)));
+    let Some((&best, others)) = order.split_last() else { return };
+    let weight = |id: usize| f64::from(logits[id] - logits[best]).exp();
+    let border = (1.0 - p) * order.iter().map(|&id| weight(id)).sum::<f64>();
+    let mut sum = 0.0;
+    let mut gone = others.len();
+    for (place, &id) in others.iter().enumerate() {
+        sum += weight(id);
+        if sum > border {
+            gone = place;
+            break;
+        }
+    }
+    for &id in &order[..gone] {
+        logits[id] = f32::NEG_INFINITY;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choose::probabilities;
+    use super::*;
+    use serde_json::Value;
+
+    /// Rules as the golden file writes them.
+    fn rules(case: &Value) -> LogitsRules {
+        let number = |key: &str, neutral: f64| case["rules"][key].as_f64().unwrap_or(neutral);
+        LogitsRules {
+            repetition_penalty: number("repetition_penalty", 1.0) as f32,
+            min_new_tokens: number("min_new_tokens", 0.0) as usize,
+            warp: case["rules"]["do_sample"].as_bool().unwrap().then(|| Warp {
+                temperature: number("temperature", 1.0) as f32,
+                top_k: number("top_k", 0.0) as usize,
+                top_p: number("top_p", 1.0),
+            }),
+        }
+    }
+
+    fn ids(value: &Value) -> Vec<u32> {
+        value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
+    }
+
+    #[test]
+    fn distributions_are_those_of_transformers() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engine/goldens/sampling.json");
+        let golden: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let numbers = |value: &Value| -> Vec<f64> {
+            let number = |number: &Value| number.as_f64().unwrap_or(f64::NEG_INFINITY);
+            value.as_array().unwrap().iter().map(number).collect()
+        };
+        let cases = golden["cases"].as_array().unwrap();
+        for case in cases {
+            let mut logits: Vec<f32> = numbers(&golden["logits"][case["logits"].as_u64().unwrap() as usize])
+                .into_iter()
+                .map(|number| number as f32)
+                .collect();
+            let generated = case["generated"].as_u64().unwrap() as usize;
+            rules(case).apply(&mut logits, &ids(&case["seen"]), generated, &ids(&case["eos"]));
+            let (got, expected) = (probabilities(&logits).unwrap(), numbers(&case["probabilities"]));
+            assert_eq!(got.len(), expected.len());
+            for (id, (got, expected)) in got.iter().zip(&expected).enumerate() {
+                assert!((got - expected).abs() < 1e-6, "{}: token {id}: {got} {expected}", case["rules"]);
+                assert_eq!(*got == 0.0, *expected == 0.0, "{}: token {id}", case["rules"]);
+            }
+        }
+        assert!(cases.len() >= 60, "{}", cases.len());
+    }
+
+    #[test]
+    fn the_best_always_stays_and_unknown_ids_do_no_harm() {
+        let mut logits = vec![1.0, 5.0, 2.0];
+        let warp = Some(Warp { temperature: 0.5, top_k: 1, top_p: 0.0 });
+        let rules = LogitsRules { repetition_penalty: 2.0, min_new_tokens: 1, warp };
+        rules.apply(&mut logits, &[9, 2, 2], 0, &[7]);
+        assert_eq!(logits, [f32::NEG_INFINITY, 10.0, f32::NEG_INFINITY]);
+        assert!(!rules.are_plain());
+        let mut none: Vec<f32> = Vec::new();
+        rules.apply(&mut none, &[], 0, &[]);
+    }
+}

@@ -1,0 +1,116 @@
+//! How one pack's texts are continued: what the data set asks, over what the model's plan says, over the makers' defaults.
+
+use super::answer::RunError;
+use super::generation_defaults::GenerationDefaults;
+use super::notes::Notes;
+use super::sampling::{LogitsRules, Warp};
+use super::stop::StopStrings;
+use compass_common::plan::{Decoding, GenSpec, NumericProfile};
+
+/// transformers' own top-k where nobody names one.
+const DEFAULT_TOP_K: u32 = 50;
+
+/// Everything but the prompt.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) max_out_len: usize,
+    pub(super) rules: LogitsRules,
+    pub(super) stop: StopStrings,
+    /// Ids that end a generation.
+    pub(super) eos: Vec<u32>,
+    /// Answers to each prompt.
+    pub(super) sequences: u32,
+    pub(super) seed: u64,
+    /// Most tokens of a prompt.
+    pub(super) limit: usize,
+    /// Whether special tokens stay in the text, as with chat models, whose end tokens are stop strings.
+    pub(super) keeps_special: bool,
+}
+
+/// What a loaded model brings to every pack.
+#[derive(Debug)]
+pub(super) struct ModelSide {
+    pub(super) profile: NumericProfile,
+    pub(super) max_seq_len: usize,
+    pub(super) max_out_len: u32,
+    pub(super) min_out_len: u32,
+    pub(super) decoding: Decoding,
+    pub(super) defaults: GenerationDefaults,
+    pub(super) stop_words: Vec<String>,
+    pub(super) eos: Vec<u32>,
+    /// The text of the end token, where lm-eval makes it a stop string.
+    pub(super) eos_text: Option<String>,
+    /// Stop strings of the chat template's model; absent for base models.
+    pub(super) chat_stop: Option<Vec<String>>,
+}
+
+impl ModelSide {
+    /// The settings for `spec`.
+    ///
+    /// # Errors
+    /// [`RunError::Sample`] for numbers that make no distribution, or no room for a prompt.
+    pub(super) fn settings(&self, spec: &GenSpec, notes: &mut Notes) -> Result<Settings, RunError> {
+        let decoding = spec.decoding.over(&self.decoding);
+        let max_out_len = spec.max_out_len.unwrap_or(self.max_out_len) as usize;
+        let mut eos = self.eos.clone();
+        eos.extend(&decoding.stop_ids);
+        let lm_eval = self.profile == NumericProfile::LmEvalHf;
+        let chat = self.chat_stop.iter().flatten();
+        let strings = spec.stop.iter().chain(&self.stop_words).chain(chat);
+        let stop = StopStrings::new(strings.chain(self.eos_text.iter().filter(|_| lm_eval)));
+        // lm-eval keeps room for the answer within the model's length; the others let it go beyond.
+        let limit = if lm_eval { self.max_seq_len.saturating_sub(max_out_len) } else { self.max_seq_len };
+        if limit == 0 {
+            let length = self.max_seq_len;
+            return Err(RunError::Sample(format!(
+                "max_out_len {max_out_len} leaves no room for a prompt within max_seq_len {length}: lm-eval's profile \
+                 wants both to fit"
+            )));
+        }
+        let warp = if decoding.samples() { Some(self.warp(&decoding, notes)?) } else { None };
+        let sequences = decoding.sequences();
+        if sequences > 1 && warp.is_none() {
+            notes.say("num_return_sequences has no use without do_sample: the answers to a prompt are all the same");
+        }
+        let penalty = decoding.repetition_penalty.or(self.defaults.repetition_penalty).unwrap_or(1.0);
+        Ok(Settings {
+            max_out_len,
+            rules: LogitsRules {
+                repetition_penalty: positive(penalty, "repetition_penalty")?,
+                min_new_tokens: spec.min_out_len.unwrap_or(self.min_out_len) as usize,
+                warp,
+            },
+            stop,
+            eos,
+            sequences,
+            seed: decoding.seed.unwrap_or(0),
+            limit,
+            keeps_special: self.chat_stop.is_some(),
+        })
+    }
+
+    fn warp(&self, decoding: &Decoding, notes: &mut Notes) -> Result<Warp, RunError> {
+        let top_k = decoding.top_k.or(self.defaults.top_k);
+        if top_k.is_none() {
+            notes.say(format!(
+                "tokens are drawn from the {DEFAULT_TOP_K} most probable, transformers' default; generation_kwargs.top_k \
+                 = 0 lets all"
+            ));
+        }
+        let top_p = decoding.top_p.or(self.defaults.top_p).unwrap_or(1.0);
+        if !(0.0..=1.0).contains(&top_p) {
+            return Err(RunError::Sample(format!("top_p is {top_p}; it must lie between 0 and 1")));
+        }
+        let temperature = decoding.temperature.or(self.defaults.temperature).unwrap_or(1.0);
+        Ok(Warp {
+            temperature: positive(temperature, "temperature")?,
+            top_k: top_k.unwrap_or(DEFAULT_TOP_K) as usize,
+            top_p,
+        })
+    }
+}
+
+fn positive(number: f64, what: &str) -> Result<f32, RunError> {
+    let wrong = || RunError::Sample(format!("{what} is {number}; it must be a number above 0"));
+    Some(number as f32).filter(|number| number.is_finite() && *number > 0.0).ok_or_else(wrong)
+}

@@ -1,0 +1,78 @@
+//! From texts to tokens, with the limits of one model.
+
+use super::answer::RunError;
+use crate::tokenizer::{Side, TextTokenizer, truncate};
+use compass_common::prompt::RenderedPrompt;
+
+/// The words of a prompt one after the other, where no chat template is applied (`_convert_base_messages`).
+pub(super) fn as_text(prompt: RenderedPrompt) -> String {
+    match prompt {
+        RenderedPrompt::Text(text) => text,
+        RenderedPrompt::Messages(messages) => messages.into_iter().map(|message| message.content).collect(),
+    }
+}
+
+/// The tokenizer and its bounds, as the kinds of inference need them.
+pub(super) struct Texts<'a> {
+    pub(super) tokenizer: &'a TextTokenizer,
+    /// Most tokens that the model is given at once.
+    pub(super) limit: usize,
+    /// Where a prompt that is too long loses tokens.
+    pub(super) truncation_side: Side,
+    pub(super) vocabulary: usize,
+}
+
+impl Texts<'_> {
+    /// Ids of a text with the special tokens that the plan's BOS policy adds.
+    pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, RunError> {
+        self.checked(self.tokenizer.encode(text)?)
+    }
+
+    /// Ids of a text alone.
+    pub(super) fn encode_plain(&self, text: &str) -> Result<Vec<u32>, RunError> {
+        self.checked(self.tokenizer.encode_plain(text)?)
+    }
+
+    /// lm-eval's rule: a text that itself begins with the BOS string gets no second one.
+    pub(super) fn encode_unless_prefixed(&self, text: &str) -> Result<Vec<u32>, RunError> {
+        let prefixed =
+            self.tokenizer.prefix().is_some_and(|(_, prefix)| !prefix.is_empty() && text.starts_with(prefix));
+        if prefixed { self.encode_plain(text) } else { self.encode(text) }
+    }
+
+    /// What stands before a text that has nothing before it; `what` names it in the error.
+    pub(super) fn prefix(&self, what: &str) -> Result<u32, RunError> {
+        let none = || format!("{what}, and the model names neither BOS nor EOS to begin with");
+        Ok(self.tokenizer.prefix().map(|(id, _)| id).ok_or_else(none)?)
+    }
+
+    /// Takes tokens away at the configured side until `limit` are left. The special tokens around a text that was
+    /// encoded with them (`framed`) stay, as with transformers' tokenizers: a truncated prompt still begins with BOS.
+    pub(super) fn truncate(&self, ids: &mut Vec<u32>, limit: usize, framed: bool) {
+        if ids.len() <= limit {
+            return;
+        }
+        let (before, after) = if framed { self.tokenizer.frame() } else { (0, 0) };
+        if before + after >= limit {
+            truncate(ids, limit, self.truncation_side);
+            return;
+        }
+        let end = ids.split_off(ids.len() - after);
+        let mut text = ids.split_off(before);
+        truncate(&mut text, limit - before - after, self.truncation_side);
+        ids.extend(text.into_iter().chain(end));
+    }
+
+    /// A tokenizer may know more tokens than the model has rows.
+    fn checked(&self, ids: Vec<u32>) -> Result<Vec<u32>, RunError> {
+        match ids.iter().find(|&&id| id as usize >= self.vocabulary) {
+            None => Ok(ids),
+            Some(id) => {
+                let vocabulary = self.vocabulary;
+                Err(RunError::Sample(format!(
+                    "token {id} of the tokenizer is beyond the model's vocabulary of {vocabulary}"
+                )))
+            }
+        }
+    }
+}
