@@ -9,6 +9,7 @@ pub mod engine;
 pub mod evaluator;
 pub mod ids;
 pub mod intervals;
+pub mod metric;
 pub mod partition;
 pub mod plan;
 pub mod postprocess;

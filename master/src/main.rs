@@ -2,10 +2,13 @@
 
 use clap::Parser;
 use compass_common::config::{self, Config};
+use compass_common::ids::Digest;
 use compass_master::cli::{Cli, Command, Mode, exit, not_yet};
 use compass_master::core::Recorded;
 use compass_master::ledger::LedgerError;
-use compass_master::pipeline::{self, Ending, FolderError, InferError, InferOptions, PlanError, RunFolder, ScoreError};
+use compass_master::pipeline::{
+    self, Ending, FolderError, InferError, InferOptions, PlanError, Planned, RunFolder, ScoreError,
+};
 use compass_master::screen::{print, say};
 use compass_master::store::StoreError;
 use std::path::Path;
@@ -89,7 +92,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     }
     let (interrupt, interrupted) = watch::channel(None::<u8>);
     tokio::spawn(watch_signals(interrupt));
-    let folder = open_run(cli, &config)?;
+    let folder = open_run(cli, &config).await?;
     let (plan, digest, files) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
     let plan = Arc::new(plan);
     let mut failures = Vec::new();
@@ -128,7 +131,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let advance = &mut |samples| bar.advance(samples);
     let scored = pipeline::score(&folder, &plan, digest, &recorded, &failures, write, advance);
     bar.finish();
-    let scored = scored.map_err(|error| score_failure(&error, cli))?;
+    let scored = scored.map_err(|error| score_failure(&error, cli))?.with_groups(&config.summary_groups);
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     pipeline::summarize(&folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     let printed = print(format!("{}\n", scored.summary.text()));
@@ -141,19 +144,57 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
 }
 
-/// The run to work on: an old one that was planned from the same configuration, or a new one with its plan.
-fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
-    if let Some(name) = &cli.reuse {
-        let folder = RunFolder::find(&config.work_dir, Some(name));
-        let folder = folder.map_err(|error| folder_failure(&error))?;
-        let (plan, ..) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
-        if plan.config != config::digest(config) {
-            let error = PlanError::OtherConfig { run: folder.name(), configs: folder.configs() };
-            return Err(plan_failure(&error));
-        }
+/// The run to work on: an old one that was planned from the same configuration, or a new one with its plan and with what
+/// an old one has of it.
+async fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
+    let Some(name) = &cli.reuse else {
+        return new_run(cli, config, &pipeline::plan(config).map_err(|error| plan_failure(&error))?);
+    };
+    if let Some(folder) = RunFolder::foreign(&config.work_dir, name) {
+        return adopt(&folder, config).map(|()| folder);
+    }
+    let folder = RunFolder::find(&config.work_dir, Some(name));
+    let folder = folder.map_err(|error| folder_failure(&error))?;
+    let (plan, digest, _) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
+    if plan.config == config::digest(config) {
         return Ok(folder);
     }
+    // Another configuration: what it asks for again is kept, the rest is run.
     let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
+    let recorded = pipeline::recorded_lengths(config, &folder, digest).await;
+    let kept = pipeline::carry_over(&folder, &plan, digest, &recorded, &planned);
+    let kept = kept.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    let new = new_run(cli, config, &planned)?;
+    pipeline::import(&new, Digest::of(&planned.head), &folder.name(), &kept)
+        .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let (kept, expected) = (kept.len(), planned.plan.expected());
+    say(format!(
+        "the configuration is not that of {}: {kept} of {expected} samples are the same and kept, in {}",
+        folder.name(),
+        new.shown()
+    ));
+    Ok(new)
+}
+
+/// Takes over the predictions of another evaluator, in the folder where they lie.
+fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
+    let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
+    let adopted = pipeline::adopt(folder, &planned).map_err(|faults| plan_failure(&PlanError::Data(faults)))?;
+    folder.furnish().map_err(|error| folder_failure(&error))?;
+    let digest = Digest::of(&planned.head);
+    pipeline::import_adopted(folder, digest, &adopted.results)
+        .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    pipeline::write_plan(folder, &planned).map_err(|error| plan_failure(&error))?;
+    let (taken, expected) = (adopted.results.len(), planned.plan.expected());
+    say(format!("took over the predictions of {taken} of {expected} samples in {}", folder.shown()));
+    if !adopted.without.is_empty() {
+        say(format!("note: no predictions of {}", adopted.without.join(", ")));
+    }
+    Ok(())
+}
+
+/// A run folder with its plan.
+fn new_run(cli: &Cli, config: &Config, planned: &Planned) -> Result<RunFolder, Failure> {
     if matches!(cli.mode, Mode::All | Mode::Infer) {
         // Whoever cannot launch a worker should hear it before anything is written.
         pipeline::check_launcher(config).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
@@ -165,7 +206,7 @@ fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
     let folder = RunFolder::create(&config.work_dir, &stamp);
     let folder = folder.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    pipeline::write_plan(&folder, &planned).map_err(|error| plan_failure(&error))?;
+    pipeline::write_plan(&folder, planned).map_err(|error| plan_failure(&error))?;
     pipeline::keep_config(&folder, config, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     Ok(folder)
 }
@@ -178,9 +219,7 @@ fn plan_failure(error: &PlanError) -> Failure {
             Failure::bad_input(format!("{}\n{count} {plural}; nothing was started", faults.join("\n")))
         }
         PlanError::Folder(error) => folder_failure(error),
-        PlanError::Damaged { .. } | PlanError::Format { .. } | PlanError::OtherConfig { .. } => {
-            Failure::of(exit::BAD_INPUT, error)
-        }
+        PlanError::Damaged { .. } | PlanError::Format { .. } => Failure::of(exit::BAD_INPUT, error),
     }
 }
 

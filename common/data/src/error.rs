@@ -10,12 +10,18 @@ pub enum DataError {
     #[error("{}: cannot be read", path.display())]
     Read { path: PathBuf, source: io::Error },
     /// No reader for this kind of file.
-    #[error("{}: {extension} is not read yet; .jsonl (one object a line) and .json (a list of objects) are", path.display())]
-    Unsupported { path: PathBuf, extension: String },
+    #[error("{}: {reason}", path.display())]
+    Unsupported { path: PathBuf, reason: String },
+    /// Not what its name says, or cut off; nothing of what follows can be read.
+    #[error("{}: {reason}", path.display())]
+    Damaged { path: PathBuf, reason: String },
     /// A row that is not what its place asks for.
     #[error("{}:{line}:{column}: {message}", path.display())]
     Row { path: PathBuf, line: usize, column: usize, message: String },
-    /// Faults beyond the first twenty of a file.
+    /// As [`DataError::Row`] in a file without lines. `row` counts from 0.
+    #[error("{}: row {row} (from 0): {message}", path.display())]
+    RowAt { path: PathBuf, row: usize, message: String },
+    /// Faults beyond the first twenty of a split.
     #[error("{}: {count} more rows are wrong", path.display())]
     More { path: PathBuf, count: usize },
     /// Two files that belong together differ in length.
@@ -23,39 +29,67 @@ pub enum DataError {
         "{} has {rows} rows, but {} has {labels} lines: they must have as many", main.display(), other.display()
     )]
     RowCount { main: PathBuf, rows: usize, other: PathBuf, labels: usize },
-    /// A column that is to be added is there already.
-    #[error("{}: row {row} (from 0) has a column `{column}` already, which {} would replace", main.display(), other.display())]
-    ColumnTaken { main: PathBuf, row: usize, column: String, other: PathBuf },
+    /// What is asked of a split does not fit what its files hold.
+    #[error("{0}")]
+    Split(String),
 }
 
-/// Most rows of a file that are reported one by one.
-const MOST_ROWS: usize = 20;
-
-/// The faults of one file: the first twenty and a count of the rest.
-#[derive(Debug)]
-pub(crate) struct Faults<'a> {
-    path: &'a Path,
-    listed: Vec<DataError>,
-    more: usize,
-}
-
-impl<'a> Faults<'a> {
-    pub(crate) fn new(path: &'a Path) -> Self {
-        Self { path, listed: Vec::new(), more: 0 }
+impl DataError {
+    /// A fault at a place, which is a line where there is one.
+    pub(crate) fn at(path: &Path, line: Option<usize>, row: usize, message: String) -> Self {
+        let path = path.into();
+        match line {
+            Some(line) => Self::Row { path, line, column: 1, message },
+            None => Self::RowAt { path, row, message },
+        }
     }
 
-    pub(crate) fn add(&mut self, line: usize, column: usize, message: impl Into<String>) {
-        if self.listed.len() < MOST_ROWS {
-            self.listed.push(DataError::Row { path: self.path.into(), line, column, message: message.into() });
-        } else {
-            self.more += 1;
+    fn path(&self) -> &Path {
+        match self {
+            Self::Read { path, .. }
+            | Self::Unsupported { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::Row { path, .. }
+            | Self::RowAt { path, .. }
+            | Self::More { path, .. }
+            | Self::RowCount { main: path, .. } => path,
+            Self::Split(_) => Path::new(""),
         }
+    }
+}
+
+/// Most rows of a split that are reported one by one.
+const MOST_ROWS: usize = 20;
+
+/// Faults in order: twenty rows, a count of the others, and all that concerns a whole file.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    listed: Vec<DataError>,
+    rows: usize,
+    /// The file of the last row left out.
+    last: PathBuf,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, fault: DataError) {
+        if matches!(fault, DataError::Row { .. } | DataError::RowAt { .. }) {
+            self.rows += 1;
+            if self.rows > MOST_ROWS {
+                self.last = fault.path().into();
+                return;
+            }
+        }
+        self.listed.push(fault);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.listed.is_empty()
     }
 
     /// `value` when nothing was wrong.
     pub(crate) fn or<T>(mut self, value: T) -> Result<T, Vec<DataError>> {
-        if self.more > 0 {
-            self.listed.push(DataError::More { path: self.path.into(), count: self.more });
+        if self.rows > MOST_ROWS {
+            self.listed.push(DataError::More { path: self.last, count: self.rows - MOST_ROWS });
         }
         if self.listed.is_empty() { Ok(value) } else { Err(self.listed) }
     }

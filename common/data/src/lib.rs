@@ -1,17 +1,30 @@
 //! Data set readers: files to rows of named columns, with every fault of a file said at once and in place.
 //!
 //! Columns keep the order of the file, because templates are filled in that order. What a row means (labels, prompts) is
-//! decided in `compass-common`.
+//! decided in `compass-common`; so is the grammar of what a split makes of its rows.
 
+#[cfg(feature = "columnar")]
+mod arrow_value;
+mod bytes;
+#[cfg(feature = "columnar")]
+mod columnar;
+mod delimited;
 mod error;
-mod json_list;
-mod label_file;
+mod expression;
+mod json_document;
+mod json_lines;
+mod json_spans;
 mod lines;
+mod python_literal;
 mod range;
-mod read;
+mod shaping;
+mod side_column;
+mod split;
+mod stream;
+mod text_rows;
 
 pub use compass_common::prompt::Row;
 pub use error::DataError;
-pub use label_file::{add_column, read_lines};
 pub use range::apply_range;
-pub use read::read;
+pub use split::{SplitRows, read_split};
+pub use stream::{Placed, RowStream, open, read};

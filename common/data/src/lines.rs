@@ -1,37 +1,97 @@
 //! Splits a file into lines: at `\n` only, since Python's `splitlines` and others also split at U+2028 and U+0085, which
-//! occur inside texts. A `\r` before the `\n`, a byte order mark at the start and blank lines at the end are dropped.
+//! occur inside texts. A `\r` before the `\n` is dropped.
 
+use crate::bytes;
 use crate::error::DataError;
-use std::path::Path;
+use std::collections::VecDeque;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
 
-/// The whole file without its byte order mark.
-pub(crate) fn load(path: &Path) -> Result<Vec<u8>, Vec<DataError>> {
-    let mut bytes = std::fs::read(path).map_err(|source| vec![DataError::Read { path: path.into(), source }])?;
-    if bytes.starts_with(b"\xef\xbb\xbf") {
-        bytes.drain(..3);
-    }
-    Ok(bytes)
+/// A line without its end.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// From 1.
+    pub(crate) number: usize,
+    pub(crate) text: String,
+    /// Whether a newline follows; the last line of a file that was cut off has none.
+    pub(crate) ended: bool,
 }
 
-/// A line's number from 1 and its text, or the column and the message of what is wrong with it.
-pub(crate) type Line<'b> = (usize, Result<&'b str, (usize, String)>);
-
-/// The lines up to the last that is not blank. Blank lines among them and invalid UTF-8 are faults.
-pub(crate) fn split(bytes: &[u8]) -> Vec<Line<'_>> {
-    let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-    while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
-        lines.pop();
-    }
-    lines.into_iter().enumerate().map(|(at, line)| (at + 1, check(line))).collect()
+/// All lines of a file, blank ones too. Invalid UTF-8 is a fault in its place.
+pub(crate) struct Lines {
+    path: PathBuf,
+    reader: Box<dyn BufRead>,
+    number: usize,
+    done: bool,
 }
 
-fn check(line: &[u8]) -> Result<&str, (usize, String)> {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    if line.trim_ascii().is_empty() {
-        return Err((1, "a blank line between rows: remove it, or write the row that is missing".into()));
+impl Lines {
+    pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
+        Ok(Self { path: path.into(), reader: bytes::open(path)?, number: 0, done: false })
     }
-    std::str::from_utf8(line).map_err(|error| {
-        let column = String::from_utf8_lossy(&line[..error.valid_up_to()]).chars().count() + 1;
-        (column, format!("byte 0x{:02x} is not UTF-8", line[error.valid_up_to()]))
-    })
+}
+
+impl Iterator for Lines {
+    type Item = Result<Line, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        match self.reader.read_until(b'\n', &mut bytes) {
+            Ok(0) => return None,
+            Ok(_) => self.number += 1,
+            Err(error) => {
+                self.done = true;
+                return Some(Err(bytes::read_fault(&self.path, error)));
+            }
+        }
+        let ended = bytes.pop_if(|last| *last == b'\n').is_some();
+        if ended {
+            bytes.pop_if(|last| *last == b'\r');
+        }
+        let number = self.number;
+        Some(String::from_utf8(bytes).map(|text| Line { number, text, ended }).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let column = String::from_utf8_lossy(&error.as_bytes()[..valid]).chars().count() + 1;
+            let message = format!("byte 0x{:02x} is not UTF-8", error.as_bytes()[valid]);
+            DataError::Row { path: self.path.clone(), line: number, column, message }
+        }))
+    }
+}
+
+/// The lines up to the last that is not blank; a blank one among them is a fault, since a row may be missing there.
+pub(crate) struct SolidLines {
+    lines: Lines,
+    /// Blank lines that are faults if anything follows them.
+    blank: Vec<usize>,
+    ready: VecDeque<Result<Line, DataError>>,
+}
+
+impl SolidLines {
+    pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
+        Ok(Self { lines: Lines::open(path)?, blank: Vec::new(), ready: VecDeque::new() })
+    }
+}
+
+impl Iterator for SolidLines {
+    type Item = Result<Line, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() {
+            match self.lines.next()? {
+                Ok(line) if line.text.trim().is_empty() => self.blank.push(line.number),
+                solid => {
+                    let message = "a blank line between rows: remove it, or write the row that is missing";
+                    for line in self.blank.drain(..) {
+                        let path = self.lines.path.clone();
+                        self.ready.push_back(Err(DataError::Row { path, line, column: 1, message: message.into() }));
+                    }
+                    self.ready.push_back(solid);
+                }
+            }
+        }
+        self.ready.pop_front()
+    }
 }

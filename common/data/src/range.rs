@@ -2,6 +2,7 @@
 
 use compass_common::python_random::PythonRandom;
 use compass_common::range::RangeSpec;
+use std::ops::Range;
 
 /// The positions that `range` takes from `len` rows, in the order in which they are used.
 ///
@@ -33,6 +34,28 @@ pub fn apply_range(range: &RangeSpec, len: usize) -> Result<Vec<usize>, String> 
             }
             Ok(rows)
         }
+    }
+}
+
+/// The rows that a range may take whatever the number of rows is, so that a reader need not hold others; `None` when
+/// that number decides (a count, a share, a slice from the end).
+///
+/// # Errors
+/// As [`apply_range`].
+pub(crate) fn window(range: &RangeSpec) -> Result<Option<Range<usize>>, String> {
+    match range {
+        RangeSpec::All => Ok(Some(0..usize::MAX)),
+        RangeSpec::Count(count) => Ok((*count <= 0).then_some(0..usize::MAX)),
+        RangeSpec::Fraction(_) => Ok(None),
+        RangeSpec::Slices(text) => Ok(match parse(text)?.first() {
+            None => Some(0..usize::MAX),
+            Some(Slice { start, stop, step }) if *step > 0 => {
+                let start = usize::try_from(start.unwrap_or(0)).ok();
+                let stop = stop.map_or(Some(usize::MAX), |stop| usize::try_from(stop).ok());
+                start.zip(stop).map(|(start, stop)| start..stop)
+            }
+            Some(_) => None,
+        }),
     }
 }
 
@@ -146,6 +169,25 @@ mod tests {
             assert_eq!(slices(text, 10).unwrap(), expected, "{text}");
         }
         assert_eq!(slices("[::-1]", 0).unwrap(), [0usize; 0]);
+    }
+
+    #[test]
+    fn windows_hold_all_that_a_range_can_take() {
+        let ranges = ["[:3]", "[3:5]", "[2:]", "[:8][-2:]", "[::2][1:3]", "[5:2]", ""]
+            .map(|text| RangeSpec::Slices(text.into()));
+        for range in ranges.into_iter().chain([RangeSpec::All, RangeSpec::Count(0)]) {
+            let window = window(&range).unwrap().unwrap();
+            for len in [0, 1, 4, 10] {
+                let taken = apply_range(&range, len).unwrap();
+                assert!(taken.iter().all(|at| window.contains(at)), "{range:?} {len}");
+            }
+        }
+        assert_eq!(window(&RangeSpec::Slices("[2:5][0:1]".into())).unwrap(), Some(2..5));
+        for range in ["[-3:]", "[::-1]", "[:-1]"].map(|text| RangeSpec::Slices(text.into())) {
+            assert_eq!(window(&range).unwrap(), None, "{range:?}");
+        }
+        assert_eq!(window(&RangeSpec::Count(5)).unwrap(), None);
+        assert_eq!(window(&RangeSpec::Fraction(0.5)).unwrap(), None);
     }
 
     #[test]

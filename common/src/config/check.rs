@@ -11,6 +11,8 @@ pub(super) struct Check {
     pub(super) sources: Sources,
     /// What `~` stands for.
     pub(super) home: Option<PathBuf>,
+    /// The folder of the hub's local cache, where the environment names one.
+    pub(super) hub_cache: Option<PathBuf>,
     /// Where the paths of presets begin.
     pub(super) data_root: PathBuf,
     /// Whether the tables being read are not part of this job: a team's base may define models whose files are
@@ -22,6 +24,12 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn new(home: Option<PathBuf>) -> Self {
         Self { home, ..Self::default() }
+    }
+
+    /// Where repositories of the Hugging Face hub are looked for, the first that has one.
+    pub(super) fn hub_caches(&self) -> Vec<PathBuf> {
+        let usual = self.home.as_ref().map(|home| home.join(".cache/huggingface/hub"));
+        self.hub_cache.clone().or(usual).into_iter().collect()
     }
 
     /// Something is wrong; nothing will be started.

@@ -21,7 +21,7 @@ pub(super) struct Choices<'c, T> {
     pub(super) suffix: Option<&'c str>,
 }
 
-impl<T: Copy> Choices<'_, T> {
+impl<T: Clone> Choices<'_, T> {
     /// What the string in `node`, the value of `key`, names; anything else is reported.
     pub(super) fn pick(&self, check: &mut Check, key: &str, node: &Node) -> Option<T> {
         self.named(check, key, key, node)
@@ -47,11 +47,12 @@ impl<T: Copy> Choices<'_, T> {
 
     /// As [`Choices::pick`], where a person would not call the thing by its key.
     pub(super) fn named(&self, check: &mut Check, what: &str, key: &str, node: &Node) -> Option<T> {
-        let written = text(check, key, node)?;
+        // A class may be named with its package, as OpenCompass's configurations write it.
+        let written = class(text(check, key, node)?);
         let short = self.suffix.map_or(String::new(), |suffix| short_name(written, suffix));
         let named = self.now.iter().chain(self.aliases).find(|(name, _)| *name == written || *name == short);
         if let Some((_, value)) = named {
-            return Some(*value);
+            return Some(value.clone());
         }
         if self.later.iter().any(|name| *name == written || *name == short) {
             check.value_not_yet(key, node, self.meanwhile);
@@ -65,9 +66,21 @@ impl<T: Copy> Choices<'_, T> {
         None
     }
 
+    /// Whether the name, or the class of that name, is served.
+    pub(super) fn serves(&self, written: &str) -> bool {
+        let written = class(written);
+        let short = self.suffix.map_or(String::new(), |suffix| short_name(written, suffix));
+        self.now.iter().chain(self.aliases).any(|(name, _)| *name == written || *name == short)
+    }
+
     fn example(&self) -> &str {
         self.now.first().map_or("", |(name, _)| name)
     }
+}
+
+/// The last part of a dotted name.
+pub(super) fn class(written: &str) -> &str {
+    written.rsplit('.').next().unwrap_or_default()
 }
 
 /// `FixKRetriever` without `Retriever`, in snake case: `fix_k`.

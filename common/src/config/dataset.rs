@@ -26,7 +26,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     let train_node = fields.get("train");
     let train = train_node.and_then(|node| split::read(check, "train", node, data_dir));
     let same_rows = match (&test, &train) {
-        (Some(test), Some(train)) => (&test.path, &test.columns) == (&train.path, &train.columns),
+        (Some(test), Some(train)) => test.has_rows_of(train),
         _ => false,
     };
     let infer = section(check, &mut fields, "infer_cfg", "{ retriever = \"zero\", inferencer = \"ppl\", ... }")

@@ -15,7 +15,7 @@ pub enum Severity {
 }
 
 /// A place in a configuration file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The file as the command line or an `include` named it.
     pub file: PathBuf,

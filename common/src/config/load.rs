@@ -8,7 +8,7 @@ use super::presets::{self, Asked};
 use super::resolved::{Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::Table;
-use super::{command_line, dataset, for_each, include, inherit, master, model, paths, stage};
+use super::{command_line, dataset, for_each, include, inherit, master, model, paths, stage, summary_group};
 use crate::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,7 @@ const WORK_DIR: &str = "outputs/default";
 /// All errors at once, by file and position.
 pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
     let mut check = Check::new(overrides.home.clone());
+    check.hub_cache.clone_from(&overrides.hub_cache);
     let config = read(&mut check, path, overrides);
     if config.is_none() && !check.has_errors() {
         // Whatever is missing has been reported. Should it not have been, nothing is started all the same.
@@ -84,7 +85,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let mut infer = stage::read(check, &mut root, "infer", overrides, PartitionerKind::Balanced);
     stage::size_flags(&mut infer, overrides);
     let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
-    root.not_yet(check, "summary_group", "remove it: every data set has its own row in the table");
+    let summary_groups = summary_group::read(check, &mut root);
     root.not_yet(check, "pool", "remove it: workers run on this host");
     root.finish(check);
     Some(Config {
@@ -96,6 +97,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         datasets: datasets?,
         infer,
         eval,
+        summary_groups: summary_groups?,
     })
 }
 

@@ -15,9 +15,14 @@ use crate::prompt::MetaStyle;
 
 const KINDS: Choices<'_, ModelKind> = Choices {
     // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
-    now: &[("hf", ModelKind::Hf), ("echo", ModelKind::Echo)],
+    now: &[
+        ("hf", ModelKind::Hf),
+        ("llama", ModelKind::Llama),
+        ("internlm", ModelKind::InternLm),
+        ("echo", ModelKind::Echo),
+    ],
     aliases: &[],
-    later: &["llama", "internlm", "openai"],
+    later: &["openai"],
     meanwhile: "convert the model to a Hugging Face directory and write `type = \"hf\"`",
     suffix: None,
 };

@@ -33,12 +33,13 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
     let node = fields.require(check, "path", "\"models/...\"");
     let path = node.and_then(|node| {
         let path = resolved(check, "path", node)?;
-        holds(check, node, &path, "config.json").then_some(path)
+        let (file, _) = files_of(kind);
+        holds(check, node, &path, file).then_some(path)
     });
-    let path = path.filter(|path| node.is_none_or(|node| holds_weights(check, node, path)));
+    let path = path.filter(|path| node.is_none_or(|node| holds_weights(check, node, path, kind)));
     match (tokenizer, node, path) {
         (Some(tokenizer), _, path) => {
-            let tokenizer_path = resolved(check, "tokenizer_path", tokenizer);
+            let tokenizer_path = resolved(check, "tokenizer_path", tokenizer).map(directory_of);
             let tokenizer_path = tokenizer_path.filter(|path| holds_tokenizer(check, tokenizer, path));
             Some(ModelFiles { path: path?, tokenizer_path: tokenizer_path? })
         }
@@ -46,6 +47,26 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
             holds_tokenizer(check, node, &path).then(|| ModelFiles { tokenizer_path: path.clone(), path })
         }
         _ => None,
+    }
+}
+
+/// The directory of a `tokenizer.model`, which is how configurations for Meta's and InternLM's code name a tokenizer.
+fn directory_of(path: PathBuf) -> PathBuf {
+    match path.parent() {
+        Some(directory) if path.is_file() => directory.to_path_buf(),
+        _ => path,
+    }
+}
+
+/// What every directory of a kind holds, and which files its weights may begin in.
+fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
+    match kind {
+        ModelKind::Hf | ModelKind::Echo => (
+            "config.json",
+            &["model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"],
+        ),
+        ModelKind::Llama => ("params.json", &["consolidated.00.pth"]),
+        ModelKind::InternLm => ("model_config.pt", &["model_tp0_pp0.pt"]),
     }
 }
 
@@ -65,8 +86,21 @@ fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
     }
     let written = node.text().unwrap_or_default();
     let (message, help) = if path.is_dir() {
-        let key = if file == "tokenizer.json" { "; `tokenizer_path` may name another directory" } else { "" };
-        (format!("`{written}` holds no {file}"), format!("name a Hugging Face directory with {file}{key}"))
+        let help = match file {
+            "tokenizer.json" => {
+                format!("name a Hugging Face directory with {file}; `tokenizer_path` may name another directory")
+            }
+            "config.json" if path.join("params.json").is_file() => {
+                "this is a directory as Meta distributes it: write `type = \"llama\"`".into()
+            }
+            "config.json" if path.join("model_config.pt").is_file() => {
+                "this is a directory of InternLM's training code: write `type = \"internlm\"`".into()
+            }
+            "config.json" => format!("name a Hugging Face directory with {file}"),
+            _ if path.join("config.json").is_file() => "this is a Hugging Face directory: write `type = \"hf\"`".into(),
+            _ => format!("name a directory with {file}"),
+        };
+        (format!("`{written}` holds no {file}"), help)
     } else if looks_like_hub_id(written) {
         let help = format!("looked for `{}`; a hub id is not yet supported: name a local directory", path.display());
         (format!("no directory `{written}`"), help)
@@ -78,15 +112,17 @@ fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
 }
 
 /// Whether there are weights to load in `path`; if not, that is reported, for a model of this job.
-fn holds_weights(check: &mut Check, node: &Node, path: &Path) -> bool {
-    let known =
-        ["model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"];
+fn holds_weights(check: &mut Check, node: &Node, path: &Path, kind: ModelKind) -> bool {
+    let (_, known) = files_of(kind);
     if check.unselected || known.iter().any(|file| path.join(file).is_file()) {
         return true;
     }
     let written = node.text().unwrap_or_default();
-    let message = format!("`{written}` holds neither model.safetensors nor pytorch_model.bin, whole or in shards");
-    let help = "name a Hugging Face directory with its weights; was it downloaded whole?";
+    let message = match known {
+        [one] => format!("`{written}` holds no {one}"),
+        _ => format!("`{written}` holds neither model.safetensors nor pytorch_model.bin, whole or in shards"),
+    };
+    let help = "name a directory with the model's weights; was it downloaded whole?";
     check.error(node.span, message, Some(help.into()));
     false
 }
@@ -96,6 +132,11 @@ fn holds_tokenizer(check: &mut Check, node: &Node, path: &Path) -> bool {
     let whole = ["tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.spm"];
     let pairs = [("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")];
     let there = |file: &str| path.join(file).is_file();
+    // The only one that ends so, as InternLM's are called.
+    let models = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    if models.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "model")).count() == 1 {
+        return true;
+    }
     if whole.iter().any(|file| there(file)) || pairs.iter().any(|(vocab, merges)| there(vocab) && there(merges)) {
         return true;
     }

@@ -33,6 +33,8 @@ pub struct Overrides {
     pub limit: Option<u32>,
     /// What `~` stands for, as a rule `HOME`.
     pub home: Option<PathBuf>,
+    /// The Hugging Face hub's local cache: `HF_HUB_CACHE`, or `hub` in `HF_HOME`; otherwise it lies under [`Self::home`].
+    pub hub_cache: Option<PathBuf>,
 }
 
 /// `--hf-path` and `--hf-type`.

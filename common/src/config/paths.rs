@@ -46,25 +46,37 @@ pub(super) fn folder(check: &mut Check, key: &str, node: &Node) -> Option<PathBu
 
 /// A file with data: beside the file that names it, else in `data_dir`. Where it is in neither, that is reported.
 pub(super) fn data_file(check: &mut Check, key: &str, node: &Node, data_dir: Option<&Path>) -> Option<PathBuf> {
+    let path = data_place(check, key, node, data_dir, &Path::exists)?;
+    if path.is_dir() && !check.unselected {
+        let message = format!("`{}` is a directory", node.text().unwrap_or_default());
+        check.error(node.span, message, Some("name one file".into()));
+        return None;
+    }
+    Some(path)
+}
+
+/// As [`data_file`] for whatever `is_there` accepts: a folder, or a pattern that names files.
+pub(super) fn data_place(
+    check: &mut Check,
+    key: &str,
+    node: &Node,
+    data_dir: Option<&Path>,
+    is_there: &dyn Fn(&Path) -> bool,
+) -> Option<PathBuf> {
     let near = resolve(check, key, node)?;
-    if near.is_file() || check.unselected {
+    if is_there(&near) || check.unselected {
         return Some(near);
     }
     let text = node.text().unwrap_or_default();
     let far = data_dir.map(|dir| dir.join(text)).filter(|far| *far != near);
-    if let Some(far) = far.as_ref().filter(|far| far.is_file()) {
+    if let Some(far) = far.as_ref().filter(|far| is_there(far)) {
         return Some(far.clone());
     }
-    let (message, help) = if near.is_dir() {
-        (format!("`{text}` is a directory"), "name one file: .jsonl, .json, .csv, .tsv, .txt or .parquet".to_owned())
-    } else {
-        let help = match far {
-            Some(far) => format!("looked for `{}` and `{}`", near.display(), far.display()),
-            None => format!("looked for `{}`; `data_dir` would be looked in too", near.display()),
-        };
-        (format!("no file `{text}`"), help)
+    let help = match far {
+        Some(far) => format!("looked for `{}` and `{}`", near.display(), far.display()),
+        None => format!("looked for `{}`; `data_dir` would be looked in too", near.display()),
     };
-    check.error(node.span, message, Some(help));
+    check.error(node.span, format!("no file `{text}`"), Some(help));
     None
 }
 

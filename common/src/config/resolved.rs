@@ -1,11 +1,12 @@
 //! The configuration once checked: plain data that the rest of the master trusts.
 
-use super::diagnostic::Origin;
+use super::split_source::SourceConfig;
 use crate::partition::PartitionerKind;
 use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
 use crate::prompt::{MetaTemplate, PromptConfig};
 use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
+use crate::summary::SummaryGroup;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::net::SocketAddr;
@@ -28,6 +29,9 @@ pub struct Config {
     pub datasets: Vec<DatasetConfig>,
     pub infer: StageConfig,
     pub eval: StageConfig,
+    /// Groups that the table shows beside those that come with the program. They change no number of a data set, and are
+    /// no part of the job's identity.
+    pub summary_groups: Vec<SummaryGroup>,
 }
 
 /// A model of the job.
@@ -98,25 +102,6 @@ pub struct DatasetConfig {
     pub prompt: PromptConfig,
     pub infer: InferSpec,
     pub eval: EvalSpec,
-}
-
-/// The files of a split; they existed when the configuration was read.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SourceConfig {
-    pub path: PathBuf,
-    pub columns: Vec<ExtraColumn>,
-    /// Where `path` is given, for errors found when the data is read. No number depends on it, so no digest does.
-    #[serde(skip)]
-    pub origin: Origin,
-}
-
-/// A column that stands in a file of its own, one value a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ExtraColumn {
-    pub name: String,
-    pub lines_of: PathBuf,
-    /// Whether a line is read as an integer; as text otherwise.
-    pub as_int: bool,
 }
 
 /// How a stage is cut into tasks and who runs them.

@@ -1,54 +1,116 @@
-//! `[dataset.test]` and `[dataset.train]`: the files of a split.
+//! `[dataset.test]` and `[dataset.train]`: the files of a split and what is made of their rows.
 
 use super::check::Check;
+use super::choice::Choices;
 use super::fields::{self, Fields};
-use super::paths;
-use super::resolved::{ExtraColumn, SourceConfig};
-use super::tree::Node;
+use super::file_format::FORMATS;
+use super::split_columns;
+use super::split_files;
+use super::split_keep;
+use super::split_source::{ReadOptions, SourceConfig};
+use super::tree::{Node, Value};
 use std::path::Path;
 
 /// Reads a split and checks that its files exist.
 pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: Option<&Path>) -> Option<SourceConfig> {
     let mut fields = fields::table(check, key, node, format!("[dataset.{key}]"))?;
     let path = fields.require(check, "path", "\"...\"");
-    let file = path.and_then(|node| paths::data_file(check, "path", node, data_dir));
+    let split = fields.text(check, "split").unwrap_or(key);
+    let options = read_options(check, &mut fields);
+    let has_format = options.as_ref().is_none_or(|options| options.format.is_some());
+    let files = path.and_then(|path| split_files::read(check, path, split, has_format, data_dir));
+    let file_column = fields.text(check, "file_column").map(str::to_owned);
     let columns = match fields.table(check, "columns", "`columns`") {
-        Some(columns) => read_columns(check, columns, data_dir),
+        Some(columns) => split_columns::read(check, columns, data_dir),
         None => Some(Vec::new()),
     };
+    let lists_to_columns = match fields.table(check, "lists_to_columns", "`lists_to_columns`") {
+        Some(lists) => read_lists(check, &lists),
+        None => Some(Vec::new()),
+    };
+    let keep = fields.get("keep").map_or(Some(Vec::new()), |node| split_keep::read(check, node));
+    let mut names = |key| fields.texts(check, key).unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+    let (drop_columns, order) = (names("drop_columns"), names("order"));
     fields.finish(check);
-    Some(SourceConfig { path: file?, columns: columns?, origin: check.sources.origin(path?.span) })
+    Some(SourceConfig {
+        files: files?,
+        read: options?,
+        file_column,
+        columns: columns?,
+        lists_to_columns: lists_to_columns?,
+        keep: keep?,
+        drop_columns,
+        order,
+        origin: check.sources.origin(path?.span),
+    })
 }
 
-fn read_columns(check: &mut Check, columns: Fields<'_>, data_dir: Option<&Path>) -> Option<Vec<ExtraColumn>> {
-    // All are read before any is missed, so that every error is found.
-    let read: Vec<Option<ExtraColumn>> = columns
+fn read_options(check: &mut Check, fields: &mut Fields<'_>) -> Option<ReadOptions> {
+    let format = match fields.get("format") {
+        Some(node) => FORMAT.pick(check, "format", node).map(Some),
+        None => Some(None),
+    };
+    let header = flag(check, fields, "header");
+    let names = fields.texts(check, "names").unwrap_or_default();
+    let twice = names.iter().enumerate().find(|(at, (name, _))| names[..*at].iter().any(|(other, _)| other == name));
+    if let Some((_, (name, span))) = twice {
+        check.error(*span, format!("`names` has `{name}` twice"), Some("give every column a name of its own".into()));
+    }
+    if header == Some(false) && names.is_empty() {
+        let message = "without a header the columns have no names".into();
+        check.error(fields.span, message, Some("write `names = [\"...\"]`, one for each column".into()));
+    }
+    let delimiter = match fields.get("delimiter") {
+        Some(node) => delimiter(check, node).map(Some),
+        None => Some(None),
+    };
+    let quoted = flag(check, fields, "quoted");
+    let rows = fields.text(check, "rows").filter(|path| !path.is_empty());
+    let rows = rows.map(|path| path.split('.').map(str::to_owned).collect()).unwrap_or_default();
+    let key_column = fields.text(check, "key_column").map(str::to_owned);
+    let whole = flag(check, fields, "whole").unwrap_or(false);
+    let names = names.into_iter().map(|(name, _)| name).collect();
+    let header = header.unwrap_or(true);
+    Some(ReadOptions { format: format?, header, names, delimiter: delimiter?, quoted, rows, key_column, whole })
+}
+
+/// The boolean at `key`.
+pub(super) fn flag(check: &mut Check, fields: &mut Fields<'_>, key: &'static str) -> Option<bool> {
+    let node = fields.get(key)?;
+    match node.value {
+        Value::Boolean(flag) => Some(flag),
+        _ => {
+            check.wrong_type(key, node, "a boolean", "true");
+            None
+        }
+    }
+}
+
+fn delimiter(check: &mut Check, node: &Node) -> Option<char> {
+    let text = fields::text(check, "delimiter", node)?;
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (Some(one), None) if one.is_ascii() && !matches!(one, '"' | '\n' | '\r') => Some(one),
+        _ => {
+            let message = format!("`delimiter` cannot be `{}`", text.escape_debug());
+            check.error(node.span, message, Some("write one ASCII character, as in `delimiter = \";\"`".into()));
+            None
+        }
+    }
+}
+
+fn read_lists(check: &mut Check, lists: &Fields<'_>) -> Option<Vec<(String, Vec<String>)>> {
+    let read: Vec<_> = lists
         .table
         .entries
         .iter()
         .map(|entry| {
-            let column = fields::table(check, &entry.key, &entry.node, format!("column `{}`", entry.key))?;
-            read_column(check, &entry.key, column, data_dir)
+            let names = check.texts(&entry.key, &entry.node)?;
+            Some((entry.key.clone(), names.into_iter().map(|(name, _)| name).collect()))
         })
         .collect();
     read.into_iter().collect()
 }
 
-fn read_column(check: &mut Check, name: &str, mut fields: Fields<'_>, data_dir: Option<&Path>) -> Option<ExtraColumn> {
-    let lines_of = fields.require(check, "lines_of", "\"...\"");
-    let lines_of = lines_of.and_then(|node| paths::data_file(check, "lines_of", node, data_dir));
-    let as_int = match fields.get("as") {
-        Some(node) => AS.named(check, "column type", "as", node),
-        None => Some(false),
-    };
-    fields.finish(check);
-    Some(ExtraColumn { name: name.into(), lines_of: lines_of?, as_int: as_int? })
-}
-
-const AS: super::choice::Choices<'_, bool> = super::choice::Choices {
-    now: &[("int", true), ("str", false)],
-    aliases: &[],
-    later: &[],
-    meanwhile: "",
-    suffix: None,
-};
+const FORMAT: Choices<'_, super::FileFormat> =
+    Choices { now: FORMATS, aliases: &[], later: &[], meanwhile: "", suffix: None };

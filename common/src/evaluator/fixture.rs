@@ -1,13 +1,13 @@
 //! Samples and results for the tests of evaluators, documents and summaries.
 
-use super::EvaluatorKind;
+use super::EvaluatorSpec;
 use crate::plan::{Body, DatasetPlan, EvalSpec, InferSpec, OptionPrompt, OptionText, Sample};
 use crate::prompt::{Prompt, Segment, ShotFormat};
 use crate::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::Value;
 
 pub(crate) fn acc() -> EvalSpec {
-    EvalSpec { evaluator: EvaluatorKind::Acc, pred_postprocessors: Vec::new(), dataset_postprocessors: Vec::new() }
+    EvalSpec::new(EvaluatorSpec::Acc)
 }
 
 pub(crate) fn dataset(abbr: &str, infer: InferSpec, samples: u32) -> DatasetPlan {

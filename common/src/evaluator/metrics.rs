@@ -1,6 +1,6 @@
 //! What an accumulator ends in: metrics by name with their uncertainty, and what they count.
 
-use super::{EvaluatorKind, Proportion};
+use super::Proportion;
 use serde::{Deserialize, Serialize};
 
 /// lm-eval's name for accuracy by sum per code point of the answer.
@@ -19,11 +19,11 @@ pub struct Metrics {
 pub struct Metric {
     /// OpenCompass's name, or lm-eval's where OpenCompass has none.
     pub name: String,
-    /// In percent.
+    /// In the metric's own unit: percent for shares of right answers.
     pub value: f64,
-    /// Standard error in percentage points; see [`Proportion::stderr`].
+    /// Standard error in the same unit, when it is known: lm-eval's closed form or bootstrap, or what the rule says.
     pub stderr: Option<f64>,
-    /// 95 % Wilson interval in percent; see [`Proportion::wilson`].
+    /// 95 % interval in the same unit: Wilson's for a share ([`Proportion::wilson`]), else from the standard error.
     pub ci95: Option<(f64, f64)>,
 }
 
@@ -59,6 +59,13 @@ impl Metrics {
 }
 
 impl Counts {
+    /// Adds the counts of other samples.
+    pub(super) fn add(&mut self, other: Self) {
+        self.scored += other.scored;
+        self.failed += other.failed;
+        self.ties += other.ties;
+    }
+
     /// Samples of the plan's `expected` that have no result at all.
     pub fn missing(&self, expected: u64) -> u64 {
         expected.saturating_sub(self.scored + self.failed)
@@ -66,14 +73,11 @@ impl Counts {
 }
 
 impl Metric {
-    /// A share in percent, computed in the order of operations that the evaluator has in OpenCompass: the last bit of
-    /// what is printed depends on it (22 of 40 is 55.00000000000001 for `acc` and 55.0 for `gsm8k`).
-    pub(super) fn percent(name: &str, kind: EvaluatorKind, share: Proportion) -> Option<Self> {
-        let (hits, total) = (share.hits as f64, share.total as f64);
-        let value = match kind {
-            EvaluatorKind::Acc | EvaluatorKind::Em => hits / total * 100.0,
-            EvaluatorKind::Gsm8k => 100.0 * hits / total,
-        };
+    /// A share in percent. `percent` makes it of hits and total: the last bit of what is printed depends on the order of
+    /// its operations, which is the evaluator's own in OpenCompass (22 of 40 is 55.00000000000001 for `acc` and 55.0 for
+    /// `gsm8k`). `None` without samples.
+    pub(super) fn share(name: &str, share: Proportion, percent: impl Fn(f64, f64) -> f64) -> Option<Self> {
+        let value = percent(share.hits as f64, share.total as f64);
         (share.total > 0).then(|| Self { name: name.into(), value, stderr: share.stderr(), ci95: share.wilson() })
     }
 }

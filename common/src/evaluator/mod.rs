@@ -1,17 +1,44 @@
 //! Evaluators as accumulators: observe samples in any split, merge, finish.
+//!
+//! A sample is read ([`reading`]), judged by the evaluator that the plan names ([`dispatch`]), and gives a share to each line
+//! of the results ([`share`]); lines merge ([`line`]) and finish into metrics ([`finish`]).
 
 mod accumulator;
 mod choice;
-mod correct;
+mod circular;
+mod corpus;
+mod dispatch;
+mod equality;
+mod exact_match;
+mod finish;
 #[cfg(test)]
 pub(crate) mod fixture;
-mod kind;
+mod instruction;
+mod labels;
+mod likelihood;
+mod line;
 mod metrics;
+mod multiple_choice;
+mod pipeline;
+#[cfg(test)]
+mod properties;
 mod proportion;
+mod question;
+mod reading;
+mod share;
+mod spec;
+mod text_check;
+mod text_score;
+mod theorem;
+mod truthful;
 mod verdict;
 
 pub use accumulator::{Accumulator, MergeError};
-pub use kind::EvaluatorKind;
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
-pub use proportion::Proportion;
+pub use pipeline::FilterPipeline;
+pub use proportion::{Proportion, Z_95};
+pub use share::{Item, Rule, Scale, Share};
+pub use spec::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average};
+pub use text_check::TextCheck;
+pub use text_score::TextScore;
 pub use verdict::{Unscored, Verdict, judge};

@@ -1,7 +1,7 @@
 //! A share of right answers with its uncertainty. Integers until the last step, so that any order of counting agrees.
 
 /// The standard normal quantile at 0.975.
-const Z_95: f64 = 1.959963984540054;
+pub const Z_95: f64 = 1.959963984540054;
 
 /// `hits` of `total`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,29 +1,31 @@
-//! The verdict on one sample: what was predicted and whether it is right. Accumulators and documents share it.
+//! The verdict on one sample: what was predicted, whether it is right, and what it gives to each metric. Accumulators and
+//! documents share it.
 
-use super::choice::highest;
-use super::correct::{answers, is_correct};
-use crate::plan::{Body, EvalSpec, Sample};
-use crate::postprocess::apply_all;
-use crate::prompt::python_str;
-use crate::result::{Outcome, SampleResult};
+use super::FilterPipeline;
+use super::pipeline::majority;
+use super::question::{Judgement, Question, processed};
+use super::reading::Reading;
+use super::share::{Item, Rule, Share};
+use crate::plan::{EvalSpec, Sample};
+use crate::result::SampleResult;
 use serde_json::Value;
 
 /// What came of a sample that could be scored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// The label of the winning option, with the type that the plan gave it, or the generated text.
+    /// The label of the winning option, with the type that the plan gave it, or the generated text; of several texts a
+    /// list; null where nothing is predicted.
     pub prediction: Value,
-    /// The prediction as text after the postprocessors: what was compared.
-    pub processed: String,
+    /// The prediction after the postprocessors: what was compared. Of several texts a list.
+    pub processed: Value,
     /// The accepted answers as texts after the postprocessors.
     pub answers: Vec<String>,
     /// Whether another option had exactly the winning score; the first one won.
     pub tie: bool,
-    /// Whether the processed prediction is an accepted answer.
-    pub correct: bool,
-    /// `loglikelihood` only: whether the option of the highest sum per code point of its answer is right (lm-eval's
-    /// `acc_norm`). An answer without text has no such score.
-    pub correct_normalised: Option<bool>,
+    /// Whether each processed prediction is right, one by one; empty where right and wrong do not exist.
+    pub correct: Vec<bool>,
+    /// What the sample gives to each metric.
+    pub shares: Vec<Share>,
 }
 
 /// Why a sample has no verdict, in words for a person.
@@ -38,74 +40,109 @@ pub struct Unscored(pub String);
 ///
 /// # Errors
 /// [`Unscored`] when the sample failed, has no gold answer or no finite score, or when the result does not answer what the
-/// sample asks.
+/// sample or the evaluator asks.
 pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<Verdict, Unscored> {
-    let mut normalised = None;
-    let (prediction, tie) = match (&sample.body, &result.outcome) {
-        (_, Outcome::Failed { reason }) => return Err(Unscored(reason.clone())),
-        _ if sample.gold.is_null() => return Err(Unscored("the data set gives no gold answer".into())),
-        (Body::Gen { .. }, Outcome::Generated(generations)) => {
-            let [generation] = generations.as_slice() else {
-                return Err(Unscored(format!("the result holds {} answers, one is wanted", generations.len())));
-            };
-            (Value::from(generation.text.as_str()), false)
-        }
-        (Body::Ppl { options }, Outcome::Ppl(scores)) => {
-            same_number(options.len(), scores.len())?;
-            let choice = highest(scores.iter().map(|score| -score.mean())).ok_or_else(none_finite)?;
-            (options[choice.at].label.clone(), choice.tie)
-        }
-        (Body::Loglikelihood { options, .. }, Outcome::Loglikelihood(scores)) => {
-            same_number(options.len(), scores.len())?;
-            let choice = highest(scores.iter().map(|score| score.sum)).ok_or_else(none_finite)?;
-            let per_character = scores.iter().zip(options).map(|(score, option)| score.sum / f64::from(option.length));
-            normalised = Some(highest(per_character).map(|choice| &options[choice.at].label));
-            (options[choice.at].label.clone(), choice.tie)
-        }
-        _ => return Err(Unscored("the result is of another kind than the question".into())),
-    };
-    let answers = answers(spec.evaluator, &sample.gold, &spec.dataset_postprocessors);
-    let processed = |prediction: &Value| apply_all(&spec.pred_postprocessors, python_str(prediction));
-    let correct = |processed: &str| is_correct(spec.evaluator, processed, &answers);
-    let correct_normalised = normalised.map(|label| label.is_some_and(|label| correct(&processed(label))));
-    let processed = processed(&prediction);
-    let correct = correct(&processed);
-    Ok(Verdict { prediction, processed, answers, tie, correct, correct_normalised })
-}
-
-fn same_number(options: usize, scores: usize) -> Result<(), Unscored> {
-    if options == scores {
-        return Ok(());
+    let reading = Reading::new(sample, result)?;
+    if sample.gold.is_null() && spec.evaluator.needs_gold() {
+        return Err(Unscored("the data set gives no gold answer".into()));
     }
-    Err(Unscored(format!("the result holds {scores} scores for {options} options")))
+    let (predictions, tie) = match &reading {
+        Reading::Options(options) => (vec![options.chosen().clone()], options.choice.tie),
+        Reading::Texts(texts) => (texts.iter().map(|text| Value::from(*text)).collect(), false),
+        Reading::Turns(texts) => (vec![texts.iter().copied().map(Value::from).collect()], false),
+        Reading::Likelihood(_) => (vec![Value::Null], false),
+    };
+    let gold = processed(&spec.dataset_postprocessors, &sample.gold);
+    let after = |answer: &Value| processed(&spec.pred_postprocessors, answer);
+    let judged = |answer: &Value| {
+        let prediction = answer.clone();
+        let pred_postprocessors = &spec.pred_postprocessors;
+        spec.evaluator.judge(&Question { reading: &reading, prediction, gold: &gold, pred_postprocessors })
+    };
+    let several = predictions.len() > 1 && spec.filters.is_empty() && !spec.majority_vote;
+    let candidates: Vec<Value> = match &reading {
+        Reading::Texts(texts) if !spec.filters.is_empty() => {
+            let filtered =
+                spec.filters.iter().map(|pipeline| pipeline.apply(texts, &gold).map(|answer| after(&answer)));
+            filtered.collect::<Result<_, _>>()?
+        }
+        _ => predictions.iter().map(after).collect(),
+    };
+    let voted = spec.majority_vote && spec.filters.is_empty();
+    let candidates = if voted { majority(candidates).into_iter().collect() } else { candidates };
+    let judgements = candidates.iter().map(judged).collect::<Result<Vec<Judgement>, Unscored>>()?;
+    let answers = judgements.first().map(|judgement| judgement.answers.clone()).unwrap_or_default();
+    let correct: Vec<bool> = judgements.iter().filter_map(|judgement| judgement.correct).collect();
+    let shares = match several {
+        true => replicas(judgements, &correct, &spec.k),
+        false if spec.filters.is_empty() => judgements.into_iter().flat_map(|judgement| judgement.shares).collect(),
+        false => filtered(judgements, spec),
+    };
+    let (prediction, processed) = (one_or_list(predictions), one_or_list(candidates));
+    Ok(Verdict { prediction, processed, answers, tie, correct, shares })
 }
 
-fn none_finite() -> Unscored {
-    Unscored("no option has a finite score".into())
+/// The shares of every answer to a question, and of how many are right. Replicas count from 1, so that a line of a single
+/// answer is not taken for the first of several.
+fn replicas(judgements: Vec<Judgement>, correct: &[bool], k: &[u32]) -> Vec<Share> {
+    let of = |(at, judgement): (usize, Judgement)| {
+        judgement.shares.into_iter().map(move |share| Share { replica: at as u16 + 1, ..share })
+    };
+    let mut shares: Vec<Share> = judgements.into_iter().enumerate().flat_map(of).collect();
+    if !correct.is_empty() {
+        let right = correct.iter().filter(|correct| **correct).count() as u64;
+        let item = Item::Counts(vec![right, correct.len() as u64]);
+        let rule = Rule::Replicas { k: if k.is_empty() { vec![1] } else { k.to_vec() } };
+        shares.push(Share { replica: 0, rank: u16::MAX, name: "replicas".into(), rule, item });
+    }
+    shares
 }
 
+/// The shares of every pipeline's answer, each under the pipeline's name, one pipeline after the other.
+fn filtered(judgements: Vec<Judgement>, spec: &EvalSpec) -> Vec<Share> {
+    let of = |(at, (judgement, pipeline)): (usize, (Judgement, &FilterPipeline))| {
+        let named = |share: Share| {
+            let (rank, name) = (at as u16 * RANKS + share.rank, format!("{},{}", share.name, pipeline.name));
+            Share { rank, name, ..share }
+        };
+        judgement.shares.into_iter().map(named).collect::<Vec<_>>()
+    };
+    judgements.into_iter().zip(&spec.filters).enumerate().flat_map(of).collect()
+}
+
+/// Lines of one pipeline at most.
+const RANKS: u16 = 64;
+
+fn one_or_list(mut values: Vec<Value>) -> Value {
+    if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
+}
 #[cfg(test)]
 mod tests {
-    use super::super::EvaluatorKind;
+    use super::super::EvaluatorSpec;
+    use super::super::ExactMatchSpec;
     use super::super::fixture::*;
     use super::*;
+    use crate::postprocess::Filter;
     use crate::postprocess::Postprocessor;
+    use crate::result::{Finish, Generation, Outcome};
     use serde_json::json;
 
     #[test]
     fn the_lowest_mean_wins() {
         let sample = ppl(0, json!(1), &[json!(0), json!(1), json!(2)]);
         let verdict = judge(&sample, &ppl_result(0, &[(9.0, 3), (8.0, 4), (2.0, 1)]), &acc()).unwrap();
-        assert_eq!((verdict.prediction, verdict.tie, verdict.correct), (json!(1), true, true));
-        assert_eq!((verdict.processed.as_str(), verdict.answers), ("1", vec!["1".to_string()]));
-        assert_eq!(verdict.correct_normalised, None);
+        assert_eq!((verdict.prediction, verdict.tie, verdict.correct), (json!(1), true, vec![true]));
+        assert_eq!((verdict.processed, verdict.answers), (json!(1), vec!["1".to_string()]));
+        assert_eq!(verdict.shares.len(), 1);
     }
 
     #[test]
     fn the_highest_sum_wins_and_code_points_normalise() {
         let sample = loglikelihood(0, json!(1), &["ab", "abcd", ""]);
         let verdict = judge(&sample, &loglikelihood_result(0, &[-2.0, -3.0, -9.0]), &acc()).unwrap();
-        assert_eq!((verdict.prediction, verdict.correct, verdict.correct_normalised), (json!(0), false, Some(true)));
+        assert_eq!((verdict.prediction, verdict.correct), (json!(0), vec![false]));
+        let lines: Vec<_> = verdict.shares.into_iter().map(|share| (share.name, share.item)).collect();
+        assert_eq!(lines, [("accuracy".into(), Item::Hit(false)), ("acc_norm".into(), Item::Hit(true))]);
     }
 
     #[test]
@@ -120,14 +157,78 @@ mod tests {
     #[test]
     fn postprocessors_apply_to_both_sides() {
         let mut spec = acc();
-        spec.evaluator = EvaluatorKind::Gsm8k;
+        spec.evaluator = EvaluatorSpec::Gsm8k;
         spec.pred_postprocessors = vec![Postprocessor::Gsm8k];
         spec.dataset_postprocessors = vec![Postprocessor::Gsm8kDataset];
         let sample = generate(0, json!("so 2 * 600 = 1,200\n#### 1,200"));
         let verdict = judge(&sample, &generated(0, "It is 1200.0\nQuestion: 5"), &spec).unwrap();
-        assert_eq!((verdict.processed.as_str(), verdict.correct), ("1200.0", true));
+        assert_eq!((verdict.processed, verdict.correct), (json!("1200.0"), vec![true]));
         assert_eq!(verdict.prediction, json!("It is 1200.0\nQuestion: 5"));
-        assert!(!judge(&sample, &generated(0, "no idea"), &spec).unwrap().correct);
+        assert_eq!(judge(&sample, &generated(0, "no idea"), &spec).unwrap().correct, [false]);
+    }
+
+    #[test]
+    fn golds_are_postprocessed_one_by_one() {
+        let mut spec = EvalSpec::new(EvaluatorSpec::Em);
+        spec.dataset_postprocessors = vec![Postprocessor::Gsm8kDataset];
+        let verdict = judge(&generate(0, json!(["#### 1,0", "#### 2"])), &generated(0, "10"), &spec).unwrap();
+        assert_eq!((verdict.answers, verdict.correct), (vec!["10".into(), "2".into()], vec![true]));
+    }
+
+    fn answers(texts: &[&str]) -> SampleResult {
+        let answer = |text: &&str| Generation { text: (*text).into(), tokens: 1, finish: Finish::Stop };
+        result(0, Outcome::Generated(texts.iter().map(answer).collect()))
+    }
+
+    fn names(verdict: &Verdict) -> Vec<(u16, &str, &Item)> {
+        verdict.shares.iter().map(|share| (share.replica, share.name.as_str(), &share.item)).collect()
+    }
+
+    #[test]
+    fn several_answers_are_replicas() {
+        let spec = EvalSpec { k: vec![2], ..acc() };
+        let verdict = judge(&generate(0, json!("A")), &answers(&["A", "B", "A"]), &spec).unwrap();
+        assert_eq!(
+            (verdict.prediction.clone(), verdict.correct.clone()),
+            (json!(["A", "B", "A"]), vec![true, false, true])
+        );
+        let expected = [
+            (1, "accuracy", &Item::Hit(true)),
+            (2, "accuracy", &Item::Hit(false)),
+            (3, "accuracy", &Item::Hit(true)),
+            (0, "replicas", &Item::Counts(vec![2, 3])),
+        ];
+        assert_eq!(names(&verdict), expected);
+    }
+
+    #[test]
+    fn the_majority_stands_for_all() {
+        let mut spec = EvalSpec { majority_vote: true, ..acc() };
+        spec.pred_postprocessors = vec![Postprocessor::Gsm8k];
+        let verdict = judge(&generate(0, json!("4")), &answers(&["it is 5", "so 4", "4"]), &spec).unwrap();
+        assert_eq!((verdict.processed, verdict.correct), (json!("4"), vec![true]));
+        assert_eq!(verdict.shares.len(), 1);
+    }
+
+    #[test]
+    fn each_pipeline_has_its_own_metrics() {
+        let regex = |pattern: &str| {
+            let parameters = json!({"regex_pattern": pattern});
+            Filter::named("regex", parameters.as_object().unwrap()).unwrap()
+        };
+        let pipeline = |name: &str, pattern: &str| FilterPipeline {
+            name: name.into(),
+            steps: vec![regex(pattern), Filter::TakeFirst],
+        };
+        let mut spec = EvalSpec::new(EvaluatorSpec::ExactMatch(ExactMatchSpec::default()));
+        spec.filters = vec![pipeline("strict", r"#### (\d+)"), pipeline("flexible", r"(\d+)")];
+        let verdict = judge(&generate(0, json!("7")), &answers(&["7 it is"]), &spec).unwrap();
+        assert_eq!(verdict.processed, json!(["[invalid]", "7"]));
+        let expected = [(0, "exact_match,strict", &Item::Hit(false)), (0, "exact_match,flexible", &Item::Hit(true))];
+        assert_eq!(names(&verdict), expected);
+        spec.filters[0].steps.pop();
+        let why = judge(&generate(0, json!("7")), &answers(&["7", "8"]), &spec).unwrap_err();
+        assert_eq!(why.to_string(), "filter `strict`: 2 answers are left, end it with take_first");
     }
 
     #[test]

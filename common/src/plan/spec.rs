@@ -1,7 +1,7 @@
 //! What the planner resolved and pinned: nothing here is decided again by a worker.
 
 use super::{ChatMode, Decoding, GenSpec};
-use crate::evaluator::EvaluatorKind;
+use crate::evaluator::{EvaluatorSpec, FilterPipeline};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{MetaTemplate, Mode};
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,11 @@ use serde::{Deserialize, Serialize};
 pub enum ModelKind {
     /// A Hugging Face directory: config.json, *.safetensors, tokenizer.json.
     Hf,
+    /// A directory as Meta distributes Llama: params.json, consolidated.NN.pth, tokenizer.model.
+    Llama,
+    /// A directory as InternLM's training code writes it: model_config.pt, model_tpN_ppN.pt.
+    #[serde(rename = "internlm")]
+    InternLm,
     /// No model: answers are a hash of the prompt. For tests of everything else.
     Echo,
 }
@@ -175,9 +180,32 @@ impl InferSpec {
 /// How outputs become metrics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvalSpec {
-    pub evaluator: EvaluatorKind,
+    pub evaluator: EvaluatorSpec,
     /// Applied to the prediction, in order.
     pub pred_postprocessors: Vec<Postprocessor>,
     /// Applied to the gold answer, in order.
     pub dataset_postprocessors: Vec<Postprocessor>,
+    /// lm-eval's filters: each pipeline makes one answer of all, and has metrics of its own. Postprocessors come after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<FilterPipeline>,
+    /// Whether the most frequent of several answers stands for all (self-consistency).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub majority_vote: bool,
+    /// Of several answers to a question: the k of pass@k and G-Pass@k. Empty means 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub k: Vec<u32>,
+}
+
+impl EvalSpec {
+    /// An evaluator of the answers as they are.
+    pub fn new(evaluator: EvaluatorSpec) -> Self {
+        Self {
+            evaluator,
+            pred_postprocessors: Vec::new(),
+            dataset_postprocessors: Vec::new(),
+            filters: Vec::new(),
+            majority_vote: false,
+            k: Vec::new(),
+        }
+    }
 }

@@ -1,19 +1,78 @@
-//! From the name of a postprocessor to its function.
+//! From a postprocessor to its function.
 
-use super::{Postprocessor, general, gsm8k, gsm8k_dataset};
+use super::literal::string_literal;
+use super::python::NONE;
+use super::*;
 
-/// What `kind` makes of `text`, byte for byte as OpenCompass's function of that name does.
-pub fn apply(kind: Postprocessor, text: &str) -> String {
-    match kind {
-        Postprocessor::General => general(text),
-        Postprocessor::Gsm8k => gsm8k(text),
-        Postprocessor::Gsm8kDataset => gsm8k_dataset(text),
+impl Postprocessor {
+    /// What it makes of `text`, byte for byte as OpenCompass's function of that name; `None` where that returns nothing.
+    pub fn extract(&self, text: &str) -> Option<String> {
+        Some(match self {
+            Self::General => general(text),
+            Self::GeneralCn => general_cn(text),
+            Self::GeneralEval(then) => {
+                let text = string_literal(text).unwrap_or_else(|| text.to_owned());
+                return then.as_ref().map_or(Some(text.clone()), |then| then.extract(&text));
+            }
+            Self::FirstCapital => first_capital(text),
+            Self::FirstCapitalMulti => first_capital_multi(text),
+            Self::LastCapital => last_capital(text),
+            Self::MultipleSelect => multiple_select(text),
+            Self::FirstOption(option) => option.apply(text),
+            Self::LastOption(options) => last_option(text, options),
+            Self::GpqaSimpleEval => return gpqa(text),
+            Self::FirstNumber => return first_number(text),
+            Self::FirstUnsignedNumber => return first_unsigned_number(text),
+            Self::MatchAnswerPattern(pattern) => pattern.first_group(text).unwrap_or_default().to_owned(),
+            Self::XmlTag(tag) => xml_tag(text, tag),
+            Self::ExtractNonReasoningContent(tokens) => without_reasoning(text, tokens),
+            Self::ThinkPred(pattern) => think_pred(text, pattern),
+            Self::Gsm8k => gsm8k(text),
+            Self::Gsm8kDataset => gsm8k_dataset(text),
+            Self::Math => math(text),
+            Self::MathV2 => math_v2(text),
+            Self::MathBoxed => boxed_answer(text).unwrap_or_default().to_owned(),
+            Self::MathIntern => return math_intern(text),
+            Self::AgievalMath => return agieval_math(text),
+            Self::Mathbench { chinese } => mathbench(text, *chinese),
+            Self::Mgsm { answer } => mgsm(text, answer),
+            Self::Humaneval => function_body_after_first_line(text),
+            Self::HumanevalV2 => code_block(text, Block::First),
+            Self::HumanevalV3 => code_block(text, Block::Last),
+            Self::HumanevalInternalV1 => function_body_from_block(text),
+            Self::HumanevalInternalV2 => function_body(text),
+            Self::Mbpp => mbpp(text),
+            Self::MbppV2 => mbpp_v2(text),
+            Self::BbhMcq => bbh_mcq(text),
+            Self::BbhFreeform => bbh_freeform(text),
+            Self::Strategyqa => strategyqa(text),
+            Self::StrategyqaDataset => strategyqa_dataset(text),
+            Self::Theoremqa => theoremqa(text),
+            Self::TheoremqaV2 => theoremqa_v2(text),
+            Self::Xsum => first_line(text),
+            Self::Flores => flores(text),
+            Self::FloresChinese => flores_chinese(text),
+            Self::Lcsts => lcsts(text),
+            Self::Record => record(text),
+            Self::Cmrc => after_answer_mark(text),
+            Self::Longbench => longbench(text),
+            Self::Crowspairs => crows_pairs(text),
+            Self::TriviaqaAnswer => triviaqa(text),
+            Self::NqAnswer => nq(text),
+            Self::LambadaAnswer => lambada(text),
+        })
+    }
+
+    /// As [`Postprocessor::extract`], with Python's `None` as a text where there is nothing: evaluators compare `str()` of
+    /// it.
+    pub fn apply(&self, text: &str) -> String {
+        self.extract(text).unwrap_or_else(|| NONE.to_owned())
     }
 }
 
 /// What the postprocessors make of `text`, each of what the one before it made.
 pub fn apply_all(kinds: &[Postprocessor], text: String) -> String {
-    kinds.iter().fold(text, |text, &kind| apply(kind, &text))
+    kinds.iter().fold(text, |text, kind| kind.apply(&text))
 }
 
 #[cfg(test)]
@@ -26,5 +85,11 @@ mod tests {
         assert_eq!(apply_all(&[], text()), "#### 1,200.5 the end");
         assert_eq!(apply_all(&[Postprocessor::Gsm8kDataset, Postprocessor::Gsm8k], text()), "1200.5");
         assert_eq!(apply_all(&[Postprocessor::Gsm8k, Postprocessor::General], text()), "200");
+    }
+
+    #[test]
+    fn none_is_a_text_only_where_it_is_compared() {
+        assert_eq!(Postprocessor::GpqaSimpleEval.extract("no"), None);
+        assert_eq!(Postprocessor::GpqaSimpleEval.apply("no"), "None");
     }
 }

@@ -21,6 +21,43 @@ pub fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
+/// `str.strip()`.
+pub fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// `str(None)`: what stands for an answer where the original returns nothing.
+pub const NONE: &str = "None";
+
+/// Characters that `str.isdigit` counts beyond the decimal digits: superscripts, digits in circles and the like.
+const DIGITS: [(char, char); 20] = [
+    ('\u{b2}', '\u{b3}'),
+    ('\u{b9}', '\u{b9}'),
+    ('\u{1369}', '\u{1371}'),
+    ('\u{19da}', '\u{19da}'),
+    ('\u{2070}', '\u{2070}'),
+    ('\u{2074}', '\u{2079}'),
+    ('\u{2080}', '\u{2089}'),
+    ('\u{2460}', '\u{2468}'),
+    ('\u{2474}', '\u{247c}'),
+    ('\u{2488}', '\u{2490}'),
+    ('\u{24ea}', '\u{24ea}'),
+    ('\u{24f5}', '\u{24fd}'),
+    ('\u{24ff}', '\u{24ff}'),
+    ('\u{2776}', '\u{277e}'),
+    ('\u{2780}', '\u{2788}'),
+    ('\u{278a}', '\u{2792}'),
+    ('\u{10a40}', '\u{10a43}'),
+    ('\u{10e60}', '\u{10e68}'),
+    ('\u{11052}', '\u{1105a}'),
+    ('\u{1f100}', '\u{1f10a}'),
+];
+
+/// Whether `str.isdigit` holds for the character.
+pub fn is_digit(c: char) -> bool {
+    c.is_ascii_digit() || is_decimal(c) || DIGITS.iter().any(|&(first, last)| (first..=last).contains(&c))
+}
+
 /// `float(text)`; `None` where Python raises. Infinities and NaN are numbers.
 pub fn float(text: &str) -> Option<f64> {
     plain(text)?.parse().ok()
@@ -58,14 +95,17 @@ fn plain(text: &str) -> Option<String> {
 ///
 /// Unicode assigns decimal digits in unbroken runs from zero to nine, so the place in its run tells the value.
 fn ascii_digit(c: char) -> char {
-    #[expect(clippy::expect_used, reason = "a constant pattern that every test compiles")]
-    static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d").expect("a valid pattern"));
-    let is_digit = |c: char| DIGIT.is_match(c.encode_utf8(&mut [0; 4]));
-    if c.is_ascii() || !is_digit(c) {
+    if c.is_ascii() || !is_decimal(c) {
         return c;
     }
-    let before = (1..).map_while(|back| char::from_u32(c as u32 - back).filter(|&c| is_digit(c))).count();
+    let before = (1..).map_while(|back| char::from_u32(c as u32 - back).filter(|&c| is_decimal(c))).count();
     char::from(b'0' + (before % 10) as u8)
+}
+
+fn is_decimal(c: char) -> bool {
+    #[expect(clippy::expect_used, reason = "a constant pattern that every test compiles")]
+    static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d").expect("a valid pattern"));
+    DIGIT.is_match(c.encode_utf8(&mut [0; 4]))
 }
 
 #[cfg(test)]

@@ -1,10 +1,20 @@
 //! What stands in a results document beside the metrics: every verdict, and the samples that something happened to.
 
-use crate::evaluator::judge;
+use crate::evaluator::{ACC_NORM, Item, Share, Verdict, judge};
 use crate::plan::{EvalSpec, Sample};
+use crate::prompt::python_str;
 use crate::result::{Outcome, SampleResult};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+
+/// Whether a results document holds a line for every sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Details {
+    /// As OpenCompass does by default.
+    #[default]
+    Include,
+    Omit,
+}
 
 /// Findings of one model on one data set, ordered by sample whatever the order of observation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,19 +31,7 @@ impl Findings {
         let index = sample.index;
         match judge(sample, result, spec) {
             Ok(verdict) => {
-                let references = match verdict.answers.as_slice() {
-                    [only] => json!(only),
-                    several => json!(several),
-                };
-                let mut line = json!({
-                    "predictions": verdict.processed,
-                    "references": references,
-                    "correct": verdict.correct,
-                });
-                if let Some(correct) = verdict.correct_normalised {
-                    line["correct_norm"] = json!(correct);
-                }
-                self.verdicts.insert(index, line);
+                self.verdicts.insert(index, detail(verdict));
             }
             Err(unscored) => {
                 self.failed.insert(index, unscored.to_string());
@@ -56,9 +54,10 @@ impl Findings {
     /// Appends what was found to `document`, each key only when there is something: too_long and fewer_shots (indices),
     /// failed_samples (index to reason), details.
     ///
-    /// `details` has OpenCompass's form: "type", then per index predictions and references (as postprocessed texts) and
-    /// correct; ours is correct_norm, the verdict of `acc_norm`.
-    pub(super) fn append(&self, document: &mut Map<String, Value>, mode: &str) {
+    /// `details`, which `Details` may leave out, has OpenCompass's form: "type", then per index predictions and references
+    /// (as postprocessed texts) and correct; then what the sample gives to each further metric, by the metric's name (of
+    /// `acc_norm` it is correct_norm).
+    pub(super) fn append(&self, document: &mut Map<String, Value>, mode: &str, details: Details) {
         if !self.too_long.is_empty() {
             document.insert("too_long".into(), json!(self.too_long));
         }
@@ -69,11 +68,57 @@ impl Findings {
             let failed = self.failed.iter().map(|(index, reason)| (index.to_string(), json!(reason)));
             document.insert("failed_samples".into(), Value::Object(failed.collect()));
         }
-        if !self.verdicts.is_empty() {
+        if details == Details::Include && !self.verdicts.is_empty() {
             let mut details = Map::from_iter([("type".to_string(), json!(mode.to_uppercase()))]);
             details.extend(self.verdicts.iter().map(|(index, line)| (index.to_string(), line.clone())));
             document.insert("details".into(), Value::Object(details));
         }
+    }
+}
+
+/// One line of the details.
+fn detail(verdict: Verdict) -> Value {
+    let Verdict { processed, answers, correct, shares, .. } = verdict;
+    let mut line = Map::new();
+    if !processed.is_null() {
+        line.insert("predictions".into(), as_texts(processed));
+    }
+    match answers.as_slice() {
+        [] => None,
+        [only] => line.insert("references".into(), json!(only)),
+        several => line.insert("references".into(), json!(several)),
+    };
+    match correct.as_slice() {
+        [] => None,
+        &[only] => line.insert("correct".into(), only.into()),
+        several => line.insert("correct".into(), json!(several)),
+    };
+    // The first line of a right or wrong answer says what `correct` says.
+    let said = usize::from(!correct.is_empty());
+    let further = shares.into_iter().filter(|share| share.replica <= 1 && usize::from(share.rank) >= said);
+    line.extend(further.filter_map(|Share { name, item, .. }| {
+        let key = if name == ACC_NORM { "correct_norm".into() } else { name };
+        Some((key, shown(item)?))
+    }));
+    Value::Object(line)
+}
+
+fn as_texts(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(as_texts).collect(),
+        value => python_str(&value).into(),
+    }
+}
+
+/// What one sample gives, where that is of use to a reader.
+fn shown(item: Item) -> Option<Value> {
+    match item {
+        Item::Hit(hit) => Some(hit.into()),
+        Item::Score(score) => Some(score.into()),
+        Item::Weighted(sum, weight) => Some(json!([sum, weight])),
+        Item::Scores(scores) => Some(json!(scores)),
+        Item::Ranked(_, score) => Some(score.into()),
+        Item::Counts(_) | Item::Classes(..) | Item::Member { .. } => None,
     }
 }
 

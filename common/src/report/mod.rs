@@ -8,6 +8,6 @@ mod prediction;
 mod results;
 
 pub use document::{pretty, write_records};
-pub use findings::Findings;
+pub use findings::{Details, Findings};
 pub use prediction::prediction_record;
 pub use results::results_document;

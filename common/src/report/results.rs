@@ -1,6 +1,6 @@
 //! The document `results/<model>/<dataset>.json`.
 
-use super::Findings;
+use super::{Details, Findings};
 use crate::evaluator::{Metric, Metrics};
 use crate::plan::DatasetPlan;
 use serde_json::{Map, Value, json};
@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 /// expected, scored, failed, ties; stderr and ci95 by metric; and what [`Findings`] found.
 ///
 /// - `missing`: samples without any result, only when there are some.
+/// - `coverage`: the share of the expected samples that the metrics stand on, in percent, only when that is not all.
 /// - `withheld`: why there is no metric, only when there is none.
-/// - `stderr` in percentage points, `ci95` as the lower and the upper bound of the 95 % Wilson interval in percent.
-pub fn results_document(dataset: &DatasetPlan, metrics: &Metrics, findings: &Findings) -> Value {
+/// - `stderr` in the metric's unit, `ci95` as the lower and the upper bound of its 95 % interval.
+pub fn results_document(dataset: &DatasetPlan, metrics: &Metrics, findings: &Findings, details: Details) -> Value {
     let mut document: Map<String, Value> =
         metrics.values.iter().map(|metric| (metric.name.clone(), json!(metric.value))).collect();
     let (expected, counts) = (u64::from(dataset.samples), metrics.counts);
@@ -25,10 +26,13 @@ pub fn results_document(dataset: &DatasetPlan, metrics: &Metrics, findings: &Fin
     if missing > 0 {
         document.insert("missing".into(), missing.into());
     }
+    if counts.scored < expected {
+        document.insert("coverage".into(), (counts.scored as f64 / expected as f64 * 100.0).into());
+    }
     document.insert("ties".into(), counts.ties.into());
     by_metric(&mut document, "stderr", metrics, |metric| metric.stderr.map(|error| json!(error)));
     by_metric(&mut document, "ci95", metrics, |metric| metric.ci95.map(|(low, high)| json!([low, high])));
-    findings.append(&mut document, dataset.infer.mode());
+    findings.append(&mut document, dataset.infer.mode(), details);
     Value::Object(document)
 }
 
@@ -58,7 +62,8 @@ mod tests {
             findings.observe(sample, result, &dataset.eval);
         }
         let mut out = Vec::new();
-        super::super::pretty(&mut out, &results_document(&dataset, &accumulator.finish(), &findings)).unwrap();
+        super::super::pretty(&mut out, &results_document(&dataset, &accumulator.finish(), &findings, Details::Include))
+            .unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -78,7 +83,7 @@ mod tests {
         let text = document(InferSpec::Loglikelihood, 12, &pairs);
         let expected = concat!(
             r#"{ "accuracy": 100.0, "acc_norm": 33.33333333333333, "expected": 12, "scored": 3, "failed": 2, "#,
-            r#""missing": 7, "ties": 1, "stderr": { "accuracy": 0.0, "acc_norm": 33.333333333333336 }, "#,
+            r#""missing": 7, "coverage": 25.0, "ties": 1, "stderr": { "accuracy": 0.0, "acc_norm": 33.333333333333336 }, "#,
             r#""ci95": { "accuracy": [ 43.85029682449545, 100.0 ], "acc_norm": [ 6.149194472039625, 79.23403991979522 ] }, "#,
             r#""too_long": [ 1 ], "fewer_shots": [ 2 ], "#,
             r#""failed_samples": { "9": "no option has a finite score", "10": "poison" }, "#,
@@ -99,7 +104,8 @@ mod tests {
         let pairs = [(generate(0, json!("A")), failed(0, "poison"))];
         let infer = InferSpec::Gen(GenSpec::default());
         let expected = concat!(
-            r#"{ "withheld": "no sample was scored: 1 of 1 failed", "expected": 1, "scored": 0, "failed": 1, "ties": 0, "#,
+            r#"{ "withheld": "no sample was scored: 1 of 1 failed", "expected": 1, "scored": 0, "failed": 1, "#,
+            r#""coverage": 0.0, "ties": 0, "#,
             r#""failed_samples": { "0": "poison" } }"#
         );
         assert_eq!(one_line(&document(infer, 1, &pairs)), expected);

@@ -1,6 +1,7 @@
 //! The table for programs.
 
 use super::Summary;
+use super::figure::Figure;
 use super::table::COLUMNS;
 
 impl Summary {
@@ -16,12 +17,9 @@ impl Summary {
         let mut out = line(&header);
         for row in &self.rows {
             let mut fields = row.head.to_vec();
-            fields.extend(row.cells.iter().map(|cell| match cell.value(&row.head[2], row.expected) {
-                Ok(text) | Err(text) => text,
-            }));
-            for cell in &row.cells {
-                let counts = cell.counts();
-                fields.extend([row.expected, counts.scored, counts.failed].map(|count| count.to_string()));
+            fields.extend(row.figures.iter().map(Figure::text));
+            for Figure { expected, counts, .. } in &row.figures {
+                fields.extend([*expected, counts.scored, counts.failed].map(|count| count.to_string()));
             }
             out += &line(&fields);
         }

@@ -6,9 +6,18 @@
 mod cell;
 mod csv;
 mod document;
+mod figure;
+#[cfg(test)]
+mod golden;
+mod group;
+mod grouped;
 mod markdown;
+mod metric_order;
+mod shipped;
 mod table;
 mod text;
 
 pub use cell::Cell;
+pub use group::{Average, Subset, SummaryGroup};
+pub use shipped::{group as shipped_group, groups as shipped_groups};
 pub use table::Summary;

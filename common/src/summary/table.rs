@@ -1,6 +1,7 @@
-//! The rows of the table: one per data set and metric, one cell per model.
+//! The rows of the table: one per data set and metric, then one per group and metric; one figure per model.
 
-use super::Cell;
+use super::figure::Figure;
+use super::{Cell, metric_order};
 use crate::evaluator::Metrics;
 use crate::ids::UnitId;
 use crate::plan::{DatasetPlan, Plan};
@@ -16,15 +17,30 @@ pub struct Summary {
     pub(super) rows: Vec<Row>,
 }
 
-/// One metric of one data set.
+/// One metric of one data set or group.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     /// dataset, version, metric, mode.
     pub(super) head: [String; 4],
-    /// Samples of the data set.
-    pub(super) expected: u64,
     /// Per model in the order of the plan.
-    pub(super) cells: Vec<Cell>,
+    pub(super) figures: Vec<Figure>,
+    /// Whether it is a group with a subset that is not part of the job: nobody can expect its number.
+    pub(super) partial: bool,
+}
+
+impl Row {
+    /// The data set or the group.
+    pub(super) fn name(&self) -> &str {
+        &self.head[0]
+    }
+
+    pub(super) fn metric(&self) -> &str {
+        &self.head[2]
+    }
+
+    pub(super) fn mode(&self) -> &str {
+        &self.head[3]
+    }
 }
 
 impl Summary {
@@ -40,28 +56,23 @@ impl Summary {
         Self { models: plan.models.iter().map(|model| model.abbr.clone()).collect(), rows }
     }
 
-    /// Whether every number stands on all its samples: nothing failed, nothing missing, nothing withheld.
+    /// Whether every number stands on all its samples: nothing failed, nothing missing, nothing withheld. A group some of
+    /// whose subsets are not part of the job is not asked.
     pub fn is_complete(&self) -> bool {
-        let full = |row: &Row, cell: &Cell| {
-            cell.value(&row.head[2], row.expected).is_ok() && cell.counts().scored == row.expected
-        };
-        self.rows.iter().all(|row| row.cells.iter().all(|cell| full(row, cell)))
+        self.rows.iter().filter(|row| !row.partial).all(|row| row.figures.iter().all(Figure::is_complete))
     }
 
     /// The header and the rows, each cell with its counts.
     pub(super) fn grid(&self) -> Vec<Vec<String>> {
         let header = COLUMNS.iter().map(|column| column.to_string()).chain(self.models.iter().cloned());
-        let row = |row: &Row| {
-            let value = |cell: &Cell| cell.value_with_counts(&row.head[2], row.expected);
-            row.head.iter().cloned().chain(row.cells.iter().map(value)).collect()
-        };
+        let row = |row: &Row| row.head.iter().cloned().chain(row.figures.iter().map(Figure::with_counts)).collect();
         std::iter::once(header.collect()).chain(self.rows.iter().map(row)).collect()
     }
 }
 
-/// One row per metric that any model has, in the order of the evaluator; one row of reasons when none has any.
+/// One row per metric that any model has, in OpenCompass's order; one row of reasons when none has any.
 fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
-    let mut names = vec![dataset.eval.evaluator.metric().to_string()];
+    let mut names: Vec<String> = Vec::new();
     for metric in cells.iter().flat_map(|cell| match cell {
         Cell::Evaluated(Metrics { values, .. }) => values.as_slice(),
         Cell::Failed { .. } | Cell::Missing(_) => &[],
@@ -70,9 +81,16 @@ fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
             names.push(metric.name.clone());
         }
     }
-    let head = |metric| [dataset.abbr.clone(), dataset.version.clone(), metric, dataset.infer.mode().into()];
-    let row = |metric| Row { head: head(metric), expected: dataset.samples.into(), cells: cells.to_vec() };
-    names.into_iter().map(row).collect()
+    if names.is_empty() {
+        names.push(dataset.eval.evaluator.metric().into());
+    }
+    let figures = |metric: &str| cells.iter().map(|cell| cell.figure(metric, dataset.samples.into())).collect();
+    let row = |metric: String| Row {
+        figures: figures(&metric),
+        head: [dataset.abbr.clone(), dataset.version.clone(), metric, dataset.infer.mode().into()],
+        partial: false,
+    };
+    metric_order::shown(names).into_iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -102,7 +120,7 @@ pub(super) mod tests {
         }
     }
 
-    fn cell(values: &[(&str, f64)], scored: u64, failed: u64) -> Cell {
+    pub(in crate::summary) fn cell(values: &[(&str, f64)], scored: u64, failed: u64) -> Cell {
         let metric = |&(name, value): &(&str, f64)| Metric { name: name.into(), value, stderr: None, ci95: None };
         let counts = Counts { scored, failed, ties: 0 };
         Cell::Evaluated(Metrics { values: values.iter().map(metric).collect(), counts })
@@ -120,6 +138,17 @@ pub(super) mod tests {
             ),
         ];
         Summary::new(&plan(), cells)
+    }
+
+    pub(in crate::summary) fn plan_of(abbr: &str, datasets: Vec<DatasetPlan>) -> Plan {
+        Plan { models: vec![model(abbr)], datasets, ..plan() }
+    }
+
+    /// One model, every data set evaluated on its samples.
+    pub(in crate::summary) fn summary_of(abbrs: &[String]) -> Summary {
+        let plan = plan_of("tiny", abbrs.iter().map(|abbr| dataset(abbr, InferSpec::Ppl, 10)).collect());
+        let cells: Vec<_> = plan.units().map(|unit| (unit.id, cell(&[("accuracy", 50.0)], 10, 0))).collect();
+        Summary::new(&plan, cells)
     }
 
     #[test]

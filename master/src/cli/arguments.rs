@@ -141,8 +141,16 @@ impl Cli {
             custom_dataset: self.custom.dataset(),
             limit: self.limit,
             home: std::env::home_dir(),
+            hub_cache: hub_cache(),
         }
     }
+}
+
+/// Where the environment says that the Hugging Face hub's cache is, as the hub's own library reads it.
+fn hub_cache() -> Option<PathBuf> {
+    let folder = |key| std::env::var_os(key).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = folder("HF_HUB_CACHE").or_else(|| folder("HUGGINGFACE_HUB_CACHE"));
+    cache.or_else(|| folder("HF_HOME").map(|home| home.join("hub")))
 }
 
 #[cfg(test)]

@@ -111,6 +111,23 @@ impl RunFolder {
         Err(FolderError::NoRun { work_dir: work_dir.to_owned() })
     }
 
+    /// A folder of predictions that another evaluator wrote: named, and without a plan of ours.
+    pub fn foreign(work_dir: &Path, name: &str) -> Option<Self> {
+        let root = work_dir.join(name);
+        (root.join("predictions").is_dir() && !root.join("plan/job.json").is_file()).then_some(Self { root })
+    }
+
+    /// Makes the places of the plan and the ledger in a folder that has none.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn furnish(&self) -> Result<(), FolderError> {
+        for inner in [self.plan(), self.ledger()] {
+            fs::create_dir_all(&inner).map_err(|source| FolderError::Io { action: "create", path: inner, source })?;
+        }
+        Ok(())
+    }
+
     /// Finds a run to resume: by name, or the latest (names sort by time). Only folders that hold a plan count.
     ///
     /// # Errors

@@ -1,10 +1,13 @@
 //! The walk of the data: configuration -> plan -> tasks -> results -> scores -> summary.
 
+mod adopt;
+mod carry_over;
 mod clock;
 mod drive;
 mod dry_run;
 mod facts;
 mod folder;
+mod import;
 mod infer;
 mod listing;
 mod planner;
@@ -15,10 +18,13 @@ mod score;
 #[cfg(test)]
 mod score_tests;
 
+pub use adopt::{Adopted, adopt};
+pub use carry_over::{CarryOverError, carry_over};
 pub use drive::{DriveError, Driver, Ending, Setup};
 pub use dry_run::{check_launcher, dry_run};
 pub use facts::{RunFacts, WorkerFacts};
 pub use folder::{FolderError, RunFolder, check_writable, keep_config};
+pub use import::{import, import_adopted};
 pub use infer::{InferError, InferOptions, infer, recorded_lengths};
 pub use listing::{list_presets, show_preset};
 pub use planner::{PlanError, Planned, plan, read_plan, write_plan};

@@ -36,11 +36,6 @@ pub enum PlanError {
         "the run {run} was planned by format {found}, this master reads format {PLAN_FORMAT}; resume it with the version that began it"
     )]
     Format { run: String, found: u32 },
-    #[error(
-        "the configuration is not the one that the run {run} was planned with, so its results would not mix; \
-         start a fresh run (leave -r out), or go back to the configuration kept in {configs}"
-    )]
-    OtherConfig { run: String, configs: PathBuf },
 }
 
 /// A plan in memory with the bytes of its files.

@@ -64,7 +64,7 @@ impl ProgressBoard {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let cells = live.iter().filter_map(|(unit, accumulator)| {
             let unit = self.plan.unit(*unit)?;
-            let metrics = accumulator.finish();
+            let metrics = accumulator.running();
             let first = metrics.values.first()?;
             let model = if self.plan.models.len() > 1 { format!("{}/", unit.model.abbr) } else { String::new() };
             Some(format!("{model}{} {:.1}", unit.dataset.abbr, first.value))

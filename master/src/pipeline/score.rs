@@ -3,6 +3,7 @@
 //! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
 
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
 use crate::ledger::{Entry, Kind, Ledger, LedgerError};
@@ -10,9 +11,9 @@ use compass_common::evaluator::Accumulator;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, Sample, Unit};
-use compass_common::report::{Findings, prediction_record, pretty, results_document, write_records};
+use compass_common::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
-use compass_common::summary::{Cell, Summary};
+use compass_common::summary::{Cell, Summary, SummaryGroup};
 use compass_proto::{intervals_from_wire, v1};
 use prost::Message as _;
 use serde_json::Value;
@@ -42,6 +43,15 @@ pub struct Scored {
     pub complete: bool,
 }
 
+impl Scored {
+    /// With the rows of groups, see [`Summary::with_groups`].
+    pub fn with_groups(mut self, groups: &[SummaryGroup]) -> Self {
+        self.summary = self.summary.with_groups(groups);
+        self.complete &= self.summary.is_complete();
+        self
+    }
+}
+
 /// What there is to say beside the table.
 #[derive(Default)]
 struct Said {
@@ -55,6 +65,8 @@ struct UnitEntries {
     results: BTreeMap<u32, SampleResult>,
     reports: Vec<ShardCheck>,
     divergent: IntervalSet,
+    /// Another evaluator wrote the predictions, and knows more of them than we do.
+    adopted: bool,
 }
 
 /// A worker's claim and our own fold of the same samples.
@@ -113,6 +125,7 @@ fn sort_entries(entries: Vec<Entry>) -> BTreeMap<UnitId, UnitEntries> {
                 let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
                 let Some(Ok(result)) = result else { continue };
                 let unit = units.entry(UnitId(entry.unit)).or_default();
+                unit.adopted |= entry.worker == ADOPTED;
                 match entry.kind() {
                     Kind::Sample => {
                         unit.results.entry(result.index).or_insert(result);
@@ -164,7 +177,7 @@ fn score_unit(
     });
     write_records(&mut predictions, records)?;
     let metrics = total.finish();
-    let document = results_document(unit.dataset, &metrics, &findings);
+    let document = results_document(unit.dataset, &metrics, &findings, Details::Include);
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.notices.extend(too_long(&name, &document));
     said.notices.extend(disagreements(&name, &entries));
@@ -172,7 +185,9 @@ fn score_unit(
     if write {
         let mut results = Vec::new();
         pretty(&mut results, &document)?;
-        write_atomically(&folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?;
+        if !entries.adopted {
+            write_atomically(&folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?;
+        }
         write_atomically(&folder.results(&unit.model.abbr, &unit.dataset.abbr), &results)?;
     }
     Ok(reasons::cell(&unit, metrics, &findings))

@@ -3,7 +3,7 @@
 use super::planner::{Planned, write_plan};
 use super::{RunFolder, score};
 use crate::ledger::{Entry, Kind, Ledger};
-use compass_common::evaluator::{Accumulator, EvaluatorKind};
+use compass_common::evaluator::{Accumulator, EvaluatorSpec};
 use compass_common::ids::{Digest, Epoch};
 use compass_common::plan::*;
 use compass_common::prompt::{Prompt, ShotFormat};
@@ -31,7 +31,7 @@ fn planned() -> Planned {
     let part = Part { shots: vec![], samples: vec![sample(0), sample(1)] };
     let bytes = serde_json::to_vec(&part).unwrap();
     let digest = Digest::of(&bytes);
-    let eval = EvalSpec { evaluator: EvaluatorKind::Acc, pred_postprocessors: vec![], dataset_postprocessors: vec![] };
+    let eval = EvalSpec::new(EvaluatorSpec::Acc);
     let dataset = DatasetPlan {
         abbr: "d".into(),
         version: "000000".into(),

@@ -26,7 +26,7 @@ const ROPE_POSITIONS: u32 = 4096;
 /// [`EngineFault::Model`] when the files are missing, damaged, or ask for what is not supported: one message that names
 /// the file, and the tensor where there is one. [`EngineFault::Device`] when the device is not there or fails.
 pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
-    if plan.kind != ModelKind::Hf {
+    if plan.kind == ModelKind::Echo {
         let what = format!(
             "model `{}` is of kind {:?}, which needs no weights and is not run by libtorch",
             plan.abbr, plan.kind
@@ -41,14 +41,14 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
     if !directory.is_dir() {
         return Err(file_fault(directory, "no such model directory on this machine"));
     }
-    let config = ModelConfig::read(directory)?;
+    let config = ModelConfig::read(directory, plan.kind)?;
     let tokenizer = TextTokenizer::read(Path::new(&plan.tokenizer_path), plan.bos, config.bos_token_id)?;
     let trained = config.max_position_embeddings.or(tokenizer.model_max_length()).unwrap_or(DEFAULT_MAX_SEQ_LEN);
     let max_seq_len = plan.max_seq_len.unwrap_or(trained);
     if max_seq_len == 0 {
         return Err(EngineFault::Model(format!("model `{}`: max_seq_len must be at least 1", plan.abbr)));
     }
-    let model = load_model(directory, &config, plan.dtype, device, max_seq_len, &mut notes)?;
+    let model = load_model(directory, plan.kind, &config, plan.dtype, device, max_seq_len, &mut notes)?;
     if let Some(most) = model.most_positions().filter(|&most| most < max_seq_len as usize) {
         let what = format!(
             "model `{}`: max_seq_len {max_seq_len} goes beyond the {most} positions that the model has learnt",
@@ -85,6 +85,7 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
 /// As [`load`].
 pub(crate) fn load_model(
     directory: &Path,
+    layout: ModelKind,
     config: &ModelConfig,
     dtype: Dtype,
     device: Device,
@@ -96,8 +97,8 @@ pub(crate) fn load_model(
         Dtype::Bfloat16 => Kind::BFloat16,
         Dtype::Float16 => Kind::Half,
     };
-    let family = Family::of(config)?;
-    let weights = Weights::open(directory, kind, device)?;
+    let family = Family::of_layout(layout, config)?;
+    let weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
     let to = Placement { kind, device, positions: i64::from(max_seq_len.min(ROPE_POSITIONS)) };
     Ok(Box::new(family.load(config, weights, to, notes)?))
 }

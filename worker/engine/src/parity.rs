@@ -7,7 +7,7 @@ use crate::load::load_model;
 use crate::models::CausalLm;
 use crate::reproducible::make_mkl_reproducible;
 use compass_common::engine::EngineFault;
-use compass_common::plan::Dtype;
+use compass_common::plan::{Dtype, ModelKind};
 use std::path::Path;
 use tch::{TchError, Tensor};
 
@@ -22,11 +22,25 @@ impl ParityModel {
     /// # Errors
     /// As [`crate::load`].
     pub fn load(directory: &Path, dtype: Dtype, device: &DeviceChoice, threads: u32) -> Result<Self, EngineFault> {
+        Self::load_layout(directory, ModelKind::Hf, dtype, device, threads)
+    }
+
+    /// As [`ParityModel::load`], from a directory in the layout of another kind of model.
+    ///
+    /// # Errors
+    /// As [`crate::load`].
+    pub fn load_layout(
+        directory: &Path,
+        layout: ModelKind,
+        dtype: Dtype,
+        device: &DeviceChoice,
+        threads: u32,
+    ) -> Result<Self, EngineFault> {
         tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
         let _no_grad = tch::no_grad_guard();
         let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
-        let config = ModelConfig::read(directory)?;
-        let model = load_model(directory, &config, dtype, resolve(*device)?, 64, &mut notes)?;
+        let config = ModelConfig::read(directory, layout)?;
+        let model = load_model(directory, layout, &config, dtype, resolve(*device)?, 64, &mut notes)?;
         for note in notes {
             tracing::warn!(note, "the model's files ask for what is not obeyed");
         }

@@ -1,20 +1,19 @@
 //! The life of a grant.
 
 use super::*;
-use compass_common::evaluator::EvaluatorKind;
+use compass_common::evaluator::EvaluatorSpec;
 use compass_common::plan::{EvalSpec, InferSpec, PartRef};
 use compass_common::prompt::ShotFormat;
 
 /// Parts of 20 samples each.
 fn dataset() -> DatasetPlan {
     let part = |n: u8| PartRef { digest: Digest([n; 32]), first: u32::from(n) * 20, samples: 20, bytes: 1 };
-    let evaluator = EvaluatorKind::Acc;
     DatasetPlan {
         abbr: "d".into(),
         version: "000000".into(),
         infer: InferSpec::Ppl,
         shot_format: ShotFormat::default(),
-        eval: EvalSpec { evaluator, pred_postprocessors: Vec::new(), dataset_postprocessors: Vec::new() },
+        eval: EvalSpec::new(EvaluatorSpec::Acc),
         samples: 60,
         characters: 0,
         labels: None,

@@ -48,7 +48,7 @@ impl Shard {
 
     /// The report after the last sample.
     pub(super) fn report(&self, grant: GrantKey, unit: UnitId, samples: &IntervalSet) -> v1::ShardReport {
-        let counts = self.evaluator.finish().counts;
+        let counts = self.evaluator.counts();
         v1::ShardReport {
             task: grant.task.0,
             attempt: grant.attempt.0,

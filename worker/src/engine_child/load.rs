@@ -19,7 +19,7 @@ pub(crate) fn sees_gpu() -> bool {
 pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
     match plan.kind {
         ModelKind::Echo => Ok(Box::new(EchoEngine::from_env(plan))),
-        ModelKind::Hf => load_with_libtorch(plan, device, threads),
+        ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => load_with_libtorch(plan, device, threads),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Prompts, labels and gold answers as OpenCompass 0.5.4 wrote them into its predictions.
 
 use super::shared;
+use compass_common::config::{Cast, ColumnConfig, Expression, Pattern, Piece};
 use compass_common::plan::{Body, InferSpec};
 use compass_common::prompt::{PromptConfig, RenderedDataset, Template, python_str, render, render_shots};
 use compass_common::range::RangeSpec;
 use compass_common::retriever::RetrieverKind;
-use compass_data::{Row, add_column, apply_range, read_lines};
+use compass_data::{Row, apply_range};
 use serde_json::Value;
 
 fn labels(map: &[(&str, &str)]) -> Option<Template> {
@@ -41,13 +42,9 @@ fn piqa_ppl() {
     let Some(predictions) = shared::predictions("golden/opencompass/piqa_ppl_1cf9f0/predictions/piqa.json") else {
         return;
     };
-    let (Some(main), Some(other)) = (shared::path("data/piqa/valid.jsonl"), shared::path("data/piqa/valid-labels.lst"))
-    else {
-        return;
-    };
-    let mut rows = compass_data::read(&main).unwrap();
-    assert_eq!(rows.len(), 1838);
-    add_column(&mut rows, &main, "label", read_lines(&other, true).unwrap(), &other).unwrap();
+    let Some(file) = shared::path("data/piqa/valid-labels.lst") else { return };
+    let labels_of = ColumnConfig { cast: Some(Cast::Int), ..shared::column("label", Expression::LinesOf { file }) };
+    let Some(test) = shared::with_columns("data/piqa/valid.jsonl", vec![labels_of]) else { return };
     let config = PromptConfig {
         prompt_template: labels(&[
             ("0", "The following makes sense: \nQ: {goal}\nA: {sol1}\n"),
@@ -55,7 +52,6 @@ fn piqa_ppl() {
         ]),
         ..PromptConfig::default()
     };
-    let test = first_40(rows);
     let rendered = render(&config, &InferSpec::Ppl, Some("label"), &RetrieverKind::Zero, &test, &[]).unwrap();
     assert_ppl(&rendered, &predictions);
     assert_eq!(rendered.samples[0].gold, 0);
@@ -92,21 +88,17 @@ fn mmlu_ppl_with_five_shots() {
 fn winogrande_ppl() {
     let golden = "golden/opencompass/winogrande_ppl_55a66e/predictions/winogrande.json";
     let Some(predictions) = shared::predictions(golden) else { return };
-    let Some(rows) = shared::rows("data/winogrande/dev.jsonl") else { return };
     // OpenCompass's loader fills the gap of the sentence with either option.
-    let rows = first_40(rows).into_iter().map(|mut row| {
-        let sentence = row["sentence"].as_str().unwrap().to_owned();
-        for (column, option) in [("opt1", "option1"), ("opt2", "option2")] {
-            let filled = sentence.replace('_', row[option].as_str().unwrap());
-            row.insert(column.into(), filled.into());
-        }
-        row
-    });
+    let filled = |name: &str, option: &str| {
+        let (find, by) = (Pattern::Literal("_".into()), vec![Piece::Path(option.into())]);
+        shared::column(name, Expression::Replace { of: "sentence".into(), find, by })
+    };
+    let columns = vec![filled("opt1", "option1"), filled("opt2", "option2")];
+    let Some(test) = shared::with_columns("data/winogrande/dev.jsonl", columns) else { return };
     let config = PromptConfig {
         prompt_template: labels(&[("1", "Good sentence: {opt1}"), ("2", "Good sentence: {opt2}")]),
         ..PromptConfig::default()
     };
-    let test: Vec<Row> = rows.collect();
     let rendered = render(&config, &InferSpec::Ppl, Some("answer"), &RetrieverKind::Zero, &test, &[]).unwrap();
     assert_ppl(&rendered, &predictions);
     assert!(rendered.samples[0].gold.is_string(), "winogrande's golds are texts, and so are its labels");

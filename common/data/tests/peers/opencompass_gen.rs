@@ -2,8 +2,9 @@
 
 use super::shared;
 use super::written::{dataset, printed, quoted, rendered};
+use compass_common::config::Expression;
 use compass_common::plan::Body;
-use compass_data::{Row, add_column, read_lines};
+use compass_data::Row;
 use serde_json::{Value, json};
 
 /// Every prompt and, where the record has one, the gold answer.
@@ -52,16 +53,10 @@ fn first_prompt(golden: &str) -> Option<String> {
 
 #[test]
 fn piqa() {
-    let (Some(main), Some(other)) = (shared::path("data/piqa/valid.jsonl"), shared::path("data/piqa/valid-labels.lst"))
-    else {
-        return;
-    };
-    let mut rows = compass_data::read(&main).unwrap();
-    let letters = read_lines(&other, true).unwrap().into_iter().map(|label| match label.as_i64() {
-        Some(0) => json!("A"),
-        _ => json!("B"),
-    });
-    add_column(&mut rows, &main, "answer", letters.collect(), &other).unwrap();
+    let Some(file) = shared::path("data/piqa/valid-labels.lst") else { return };
+    let label = shared::column("label", Expression::LinesOf { file });
+    let letter = shared::column("answer", Expression::LetterOf { of: "label".into(), base: 0 });
+    let Some(rows) = shared::with_columns("data/piqa/valid.jsonl", vec![label, letter]) else { return };
     let infer = one_turn("{goal}\nA. {sol1}\nB. {sol2}\nAnswer:");
     assert_gen("piqa_gen_1194eb/predictions/piqa", "answer", &infer, rows, &[]);
 }

@@ -1,8 +1,10 @@
 //! Finds the shared data and reads what the tests need of it.
 
+use compass_common::config::{ColumnConfig, Expression, ReadOptions, SourceConfig, SourceFile};
 use compass_common::plan::Sample;
 use compass_common::prompt::{RenderedDataset, Shot};
-use compass_data::Row;
+use compass_common::range::RangeSpec;
+use compass_data::{Row, read_split};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -25,33 +27,21 @@ pub(super) fn rows(file: &str) -> Option<Vec<Row>> {
 
 /// Rows of a headerless MMLU table with OpenCompass's column names.
 pub(super) fn mmlu(file: &str) -> Option<Vec<Row>> {
-    let text = std::fs::read_to_string(path(file)?).unwrap();
-    let names = ["input", "A", "B", "C", "D", "target"];
-    let row = |fields: Vec<String>| {
-        names.iter().map(|name| (*name).to_owned()).zip(fields.into_iter().map(Value::from)).collect()
-    };
-    Some(csv(&text).into_iter().map(row).collect())
+    let names = ["input", "A", "B", "C", "D", "target"].map(str::to_owned).to_vec();
+    let options = ReadOptions { header: false, names, ..ReadOptions::default() };
+    let rows = compass_data::open(&path(file)?, &options, &[]).unwrap();
+    Some(rows.map(|row| row.unwrap().row).collect())
 }
 
-/// RFC 4180: quoted fields may hold commas, newlines and doubled quotes.
-fn csv(text: &str) -> Vec<Vec<String>> {
-    let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => field.extend(chars.next()),
-            '"' => quoted = !quoted,
-            ',' if !quoted => row.push(std::mem::take(&mut field)),
-            '\r' if !quoted => {}
-            '\n' if !quoted => {
-                row.push(std::mem::take(&mut field));
-                rows.push(std::mem::take(&mut row));
-            }
-            c => field.push(c),
-        }
-    }
-    assert!(row.is_empty() && field.is_empty(), "the file ends with a newline");
-    rows
+/// Rows of a file with computed columns.
+pub(super) fn with_columns(file: &str, columns: Vec<ColumnConfig>) -> Option<Vec<Row>> {
+    let files = vec![SourceFile { path: path(file)?, name: String::new() }];
+    let source = SourceConfig { files, columns, ..SourceConfig::default() };
+    Some(read_split(&source, "test_range", &RangeSpec::Slices("[:40]".into())).unwrap().rows)
+}
+
+pub(super) fn column(name: &str, expression: Expression) -> ColumnConfig {
+    ColumnConfig { name: name.into(), expression, cast: None, default: None, origin: Default::default() }
 }
 
 /// The predictions of OpenCompass in sample order.

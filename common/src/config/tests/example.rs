@@ -1,8 +1,8 @@
 //! The example of the contract, whole, with files that exist.
 
 use super::fixture::Fixture;
-use crate::config::{RunnerKind, load};
-use crate::evaluator::EvaluatorKind;
+use crate::config::{Cast, Expression, RunnerKind, load};
+use crate::evaluator::EvaluatorSpec;
 use crate::partition::PartitionerKind;
 use crate::plan::InferSpec;
 use crate::prompt::Template;
@@ -113,10 +113,11 @@ fn the_example_of_the_contract_is_read() {
 
     let [piqa, facts] = config.datasets.as_slice() else { panic!("{} data sets", config.datasets.len()) };
     assert_eq!((piqa.abbr.as_str(), facts.abbr.as_str()), ("piqa_ppl", "facts_gen"));
-    assert_eq!(piqa.test.path, fixture.path("data/piqa/valid.jsonl"));
-    assert_eq!(piqa.test.columns[0].lines_of, fixture.path("data/piqa/valid-labels.lst"));
+    assert_eq!(piqa.test.files[0].path, fixture.path("data/piqa/valid.jsonl"));
+    let labels = Expression::LinesOf { file: fixture.path("data/piqa/valid-labels.lst") };
+    assert_eq!((&piqa.test.columns[0].expression, piqa.test.columns[0].cast), (&labels, Some(Cast::Int)));
     assert_eq!(piqa.test_range, RangeSpec::Slices("[:100]".into()));
-    assert_eq!((piqa.infer.clone(), piqa.eval.evaluator), (InferSpec::Ppl, EvaluatorKind::Acc));
+    assert_eq!((piqa.infer.clone(), piqa.eval.evaluator.clone()), (InferSpec::Ppl, EvaluatorSpec::Acc));
     let Some(Template::Labels(labels)) = &piqa.prompt.prompt_template else { panic!("{:?}", piqa.prompt) };
     assert_eq!(labels[1].1, "The following makes sense: \nQ: {goal}\nA: {sol2}\n");
     assert_eq!(facts.input_columns, ["question"]);

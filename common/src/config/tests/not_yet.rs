@@ -35,10 +35,7 @@ fn of_a_model() {
     ] {
         refused(&format!("{MODEL}{line}\n{DATASET}"), place, message);
     }
-    for kind in ["llama", "internlm", "openai"] {
-        let text = MODEL.replace("\"hf\"", &format!("\"{kind}\"")) + DATASET;
-        refused(&text, "3:8", &format!("`type = \"{kind}\"`"));
-    }
+    refused(&(MODEL.replace("\"hf\"", "\"openai\"") + DATASET), "3:8", "`type = \"openai\"`");
     for path in ["s3://bucket/prefix/", "cluster:s3://bucket/prefix/"] {
         refused(&(MODEL.replace("models/tiny", path) + DATASET), "4:8", &format!("`path = \"{path}\"`"));
     }
@@ -58,12 +55,12 @@ fn of_a_data_set() {
         let to = format!("inferencer = \"{inferencer}\"");
         refused(&with("inferencer = \"gen\"", &to), "9:28", &format!("`inferencer = \"{inferencer}\"`"));
     }
-    for evaluator in ["rouge", "bleu", "mcc", "squad", "human_eval", "math_verify"] {
+    for evaluator in ["human_eval", "mbpp", "math_verify", "cascade"] {
         refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
     }
-    refused(&with("\"em\"", "\"LongBenchF1Evaluator\""), "10:26", "evaluator `LongBenchF1Evaluator`");
-    let to = "\"em\", pred_postprocessor = { type = \"first_option\" }";
-    refused(&with("\"em\"", to), "10:62", "`type = \"first_option\"`");
+    refused(&with("\"em\"", "\"NeedleBenchOriginEvaluator\""), "10:26", "evaluator `NeedleBenchOriginEvaluator`");
+    let to = "\"em\", pred_postprocessor = \"needlebench_postprocess\"";
+    refused(&with("\"em\"", to), "10:53", "postprocessor `needlebench_postprocess`");
     refused(&with("output_column", "test_split = \"dev\", output_column"), "7:39", "`test_split`");
 }
 
@@ -77,7 +74,6 @@ fn of_a_stage_and_of_the_file() {
     }
     let text = format!("{MODEL}{DATASET}[infer.runner]\ntask = {{ type = \"OpenICLAttackTask\" }}\n");
     refused(&text, "12:17", "task `OpenICLAttackTask`");
-    refused(&format!("{MODEL}{DATASET}[[summary_group]]\nname = \"g\"\n"), "11:3", "`summary_group`");
     refused(&format!("{MODEL}{DATASET}[[pool]]\nname = \"p\"\n"), "11:3", "`pool`");
 }
 

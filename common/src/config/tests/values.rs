@@ -1,7 +1,8 @@
 //! What each key takes, and what it refuses.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::config::{DeviceRequest, ExtraColumn};
+use crate::config::{DeviceRequest, Expression};
+use crate::evaluator::{ChoiceMetric, EvaluatorSpec};
 use crate::plan::{BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{Options, Template};
@@ -240,11 +241,11 @@ fn files_are_looked_for_beside_the_file_and_in_data_dir() {
     let split = "{ path = \"sub/only.jsonl\", columns = { label = { lines_of = \"labels.lst\", as = \"int\" } } }";
     let text = format!("data_dir = \"elsewhere\"\n{}train = {split}\n", with("", ""));
     let config = fixture.good(&text);
-    assert_eq!(config.datasets[0].test.path, fixture.path("data/test.jsonl"), "beside the file comes first");
+    assert_eq!(config.datasets[0].test.files[0].path, fixture.path("data/test.jsonl"), "beside the file comes first");
     let train = config.datasets[0].train.clone().unwrap();
-    assert_eq!(train.path, fixture.path("elsewhere/sub/only.jsonl"));
-    let label = ExtraColumn { name: "label".into(), lines_of: fixture.path("elsewhere/labels.lst"), as_int: true };
-    assert_eq!(train.columns, [label]);
+    assert_eq!(train.files[0].path, fixture.path("elsewhere/sub/only.jsonl"));
+    let labels = Expression::LinesOf { file: fixture.path("elsewhere/labels.lst") };
+    assert_eq!((train.columns[0].name.as_str(), &train.columns[0].expression), ("label", &labels));
 
     let places =
         fixture.places(&with("test.jsonl\"", "gone.jsonl\", columns = { l = { lines_of = \"x\", as = \"bool\" } }"));
@@ -256,7 +257,10 @@ fn files_are_looked_for_beside_the_file_and_in_data_dir() {
             "eval.toml:8:75: unknown column type `bool`",
         ]
     );
-    wrong(&with("data/test.jsonl", "data"), "`data` is a directory");
+    wrong(
+        &with("data/test.jsonl\"", "data/test.jsonl\", columns = { l = { lines_of = \"data\" } }"),
+        "`data` is a directory",
+    );
 }
 
 #[test]
@@ -284,6 +288,47 @@ fn evaluators_and_postprocessors() {
     );
     assert_eq!(spec.pred_postprocessors, [Postprocessor::Gsm8k, Postprocessor::General]);
     assert_eq!(spec.dataset_postprocessors, [Postprocessor::Gsm8kDataset]);
+    let option = eval(
+        "evaluator = \"opencompass.openicl.AccEvaluator\", \
+                      pred_postprocessor = { type = \"first_option_postprocess\", options = \"ABCD\" }, k = [1, 4]",
+    );
+    assert_eq!((option.evaluator, option.k), (EvaluatorSpec::Acc, vec![1, 4]));
+    assert_eq!(option.pred_postprocessors[0].apply("so the answer is C."), "C");
+    let choice = eval("evaluator = { type = \"multiple_choice\", metrics = [\"acc\", \"acc_bytes\"] }").evaluator;
+    assert_eq!(choice, EvaluatorSpec::MultipleChoice { metrics: vec![ChoiceMetric::Acc, ChoiceMetric::AccBytes] });
+    wrong(&with("\"em\"", "\"em\", pred_postprocessor = { type = \"last_option\" }"), "`last_option` needs `options`");
+    let filtered = eval(
+        "evaluator = { type = \"exact_match\", ignore_case = true }, sc_size = 3, filters = [\
+                     { name = \"strict\", steps = [{ type = \"regex\", group_select = -1 }, \"take_first\"] },\
+                     { name = \"vote\", filter = [\"lowercase\", { function = \"majority_vote\" }] }]",
+    );
+    let names: Vec<_> =
+        filtered.filters.iter().map(|pipeline| (pipeline.name.as_str(), pipeline.steps.len())).collect();
+    assert_eq!((names, filtered.majority_vote), (vec![("strict", 2), ("vote", 2)], true));
+    for class in [
+        "LongBenchF1Evaluator",
+        "GaokaoBenchEvaluator_single_choice",
+        "BBHEvaluator_mcq",
+        "MGSM_Evaluator",
+        "IFEvaluator",
+        "AUCROCEvaluator",
+        "JiebaRougeEvaluator",
+        "opencompass.datasets.TriviaQAEvaluator",
+        "NQEvaluator",
+        "AveragePPLEvaluator",
+        "CrowspairsEvaluator",
+        "BPCEvaluator",
+        "LambadaEvaluator",
+        "EDAccEvaluator",
+        "TheoremQAEvaluatorV3",
+        "DropOpenAIEvaluator",
+    ] {
+        eval(&format!("evaluator = \"{class}\""));
+    }
+    wrong(
+        &with("\"em\"", "\"em\", filters = [{ name = \"x\", steps = [\"take_frist\"] }]"),
+        "did you mean `take_first`?",
+    );
     wrong(&with("\"em\"", "\"akk\""), "unknown evaluator `akk`");
     wrong(&with("\"em\"", "\"em\", pred_postprocessor = \"gms8k\""), "did you mean `gsm8k`?");
 }

@@ -1,7 +1,10 @@
 //! The two files themselves: which architecture, what ends a text, and the keys that a family then reads for itself.
 
+use super::{culprit, sizes};
 use crate::fault::file_fault;
+use crate::weights::read_pickled_json;
 use compass_common::engine::EngineFault;
+use compass_common::plan::ModelKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -62,12 +65,34 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, E
 }
 
 impl ModelConfig {
-    /// Reads the two files of `directory`; generation_config.json may be missing.
+    /// The file of a directory that says what a model of this kind is.
+    pub(crate) fn file_of(layout: ModelKind) -> &'static str {
+        match layout {
+            ModelKind::Hf | ModelKind::Echo => "config.json",
+            ModelKind::Llama => "params.json",
+            ModelKind::InternLm => "model_config.pt",
+        }
+    }
+
+    /// Reads what says how the model of `directory` is made: its two files in Hugging Face's layout, of which
+    /// generation_config.json may be missing, or the one of another layout.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when config.json is missing, malformed, or names quantised weights.
-    pub(crate) fn read(directory: &Path) -> Result<Self, EngineFault> {
-        let path = directory.join("config.json");
+    /// [`EngineFault::Model`] when it is missing, malformed, or names quantised weights.
+    pub(crate) fn read(directory: &Path, layout: ModelKind) -> Result<Self, EngineFault> {
+        let path = directory.join(Self::file_of(layout));
+        match layout {
+            ModelKind::Hf | ModelKind::Echo => {}
+            ModelKind::Llama => {
+                let what = "no such file: `path` must name a directory as Meta distributes it";
+                let keys = read_json(&path)?.ok_or_else(|| file_fault(&path, what))?;
+                return Self::from_json(path, keys);
+            }
+            ModelKind::InternLm => {
+                let keys = read_pickled_json(&path)?;
+                return Self::from_json(path, keys);
+            }
+        }
         let keys: Value = read_json(&path)?
             .ok_or_else(|| file_fault(&path, "no such file: `path` must name a Hugging Face model directory"))?;
         let mut config = Self::from_json(path, keys)?;
@@ -83,11 +108,12 @@ impl ModelConfig {
     /// # Errors
     /// As [`ModelConfig::read`].
     pub(crate) fn from_json(path: PathBuf, keys: Value) -> Result<Self, EngineFault> {
-        let raw = RawConfig::deserialize(&keys).map_err(|error| file_fault(&path, error))?;
+        let raw: RawConfig = culprit::read(&keys).map_err(|what| file_fault(&path, what))?;
         if raw.quantization_config.is_some() {
             let what = "quantised weights (quantization_config) are not supported; use the original checkpoint";
             return Err(file_fault(&path, what));
         }
+        sizes::check(&keys).map_err(|what| file_fault(&path, what))?;
         let bos = token_ids(raw.bos_token_id, "bos_token_id").map_err(|what| file_fault(&path, what))?;
         let eos_token_ids = token_ids(raw.eos_token_id, "eos_token_id").map_err(|what| file_fault(&path, what))?;
         Ok(Self {
@@ -106,7 +132,7 @@ impl ModelConfig {
     /// # Errors
     /// [`EngineFault::Model`] naming the key that is missing or of another type.
     pub(crate) fn keys<T: DeserializeOwned>(&self) -> Result<T, EngineFault> {
-        T::deserialize(&self.keys).map_err(|error| self.fault(error))
+        culprit::read(&self.keys).map_err(|what| self.fault(what))
     }
 
     /// An error about config.json.

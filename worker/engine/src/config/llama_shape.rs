@@ -119,8 +119,9 @@ mod tests {
         for (key, value) in changes.as_object().unwrap() {
             keys[key] = value.clone();
         }
-        let config = ModelConfig::from_json("config.json".into(), keys).unwrap();
-        LlamaShape::read(&config, &LlamaDefaults::default()).map_err(|fault| fault.to_string())
+        let config = ModelConfig::from_json("config.json".into(), keys);
+        let shape = config.and_then(|config| LlamaShape::read(&config, &LlamaDefaults::default()));
+        shape.map_err(|fault| fault.to_string())
     }
 
     #[test]

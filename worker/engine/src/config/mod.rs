@@ -1,8 +1,11 @@
-//! `config.json` and `generation_config.json` of a Hugging Face directory, read into what the models need.
+//! `config.json` and `generation_config.json` of a Hugging Face directory, or what other layouts have in their place, read
+//! into what the models need.
 
+mod culprit;
 mod file;
 mod llama_shape;
 mod rope;
+mod sizes;
 
 pub(crate) use file::{ModelConfig, read_json};
 pub(crate) use llama_shape::{LlamaDefaults, LlamaShape};

@@ -94,6 +94,11 @@ impl RopeConfig {
         if dim < 2 || dim % 2 != 0 || dim > head_dim {
             return Err(format!("{partial} of head_dim {head_dim} cannot be rotated: {dim} is no even number within"));
         }
+        let sound = |number: f64| number.is_finite() && number > 0.0;
+        let factors = [raw.factor, raw.low_freq_factor, raw.high_freq_factor, raw.original_max_position_embeddings];
+        if !sound(theta) || factors.into_iter().flatten().any(|number| !sound(number)) {
+            return Err("the rope parameters hold a number that is not positive".into());
+        }
         Ok(Self { theta, dim, scaling: scaling(raw, dim, positions)? })
     }
 }

@@ -45,23 +45,54 @@ impl DecoderLayer for PreNormLayer {
     }
 }
 
+/// What the tensors around the layers are called, without `.weight`.
+pub(crate) struct Names {
+    /// Of all of them; a checkpoint saved without its head lacks it.
+    pub(crate) prefix: &'static str,
+    pub(crate) embeddings: &'static str,
+    /// What the layers' names begin with, before their number.
+    pub(crate) layers: &'static str,
+    pub(crate) norm: &'static str,
+    pub(crate) lm_head: &'static str,
+}
+
+/// Llama's, and most families'.
+const LLAMA: Names = Names {
+    prefix: "model.",
+    embeddings: "model.embed_tokens",
+    layers: "model.layers",
+    norm: "model.norm",
+    lm_head: "lm_head",
+};
+
 /// The frame around the layers under Llama's names; `layer` loads one of them, from the names that begin with its second
 /// argument.
 pub(crate) fn load(
     shape: &LlamaShape,
     weights: &mut Weights,
     to: Placement,
+    layer: impl FnMut(usize, &str, &mut Weights) -> Result<PreNormLayer, EngineFault>,
+) -> Result<Decoder, EngineFault> {
+    load_named(shape, weights, to, &LLAMA, layer)
+}
+
+/// As [`load`], under other names.
+pub(crate) fn load_named(
+    shape: &LlamaShape,
+    weights: &mut Weights,
+    to: Placement,
+    names: &Names,
     mut layer: impl FnMut(usize, &str, &mut Weights) -> Result<PreNormLayer, EngineFault>,
 ) -> Result<Decoder, EngineFault> {
-    weights.allow_without("model.");
-    let embed_tokens = weights.take("model.embed_tokens.weight", &[shape.vocab_size, shape.hidden_size])?;
+    weights.allow_without(names.prefix);
+    let embed_tokens = weights.take(&format!("{}.weight", names.embeddings), &[shape.vocab_size, shape.hidden_size])?;
     let layers = (0..shape.layers).map(|number| {
-        let layer = layer(number, &format!("model.layers.{number}"), weights)?;
+        let layer = layer(number, &format!("{}.{number}", names.layers), weights)?;
         Ok::<Box<dyn DecoderLayer>, EngineFault>(Box::new(layer))
     });
     let layers = layers.collect::<Result<_, _>>()?;
-    let norm = RmsNorm::load(weights, "model.norm", shape.hidden_size, shape.rms_norm_eps)?;
-    let lm_head = lm_head(weights, "lm_head", &embed_tokens, shape.tie_word_embeddings)?;
+    let norm = RmsNorm::load(weights, names.norm, shape.hidden_size, shape.rms_norm_eps)?;
+    let lm_head = lm_head(weights, names.lm_head, &embed_tokens, shape.tie_word_embeddings)?;
     Ok(Decoder {
         embed_tokens,
         embed_scale: None,

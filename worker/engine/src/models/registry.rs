@@ -1,12 +1,13 @@
 //! Which family a config.json asks for.
 
 use super::{
-    Decoder, Placement, gemma2, gpt_neox, gpt2, internlm2, llama, mistral, mixtral, opt, phi3, qwen2, qwen2_moe, qwen3,
-    qwen3_moe,
+    Decoder, Placement, gemma2, gpt_neox, gpt2, internlm, internlm2, llama, meta_llama, mistral, mixtral, opt, phi3,
+    qwen2, qwen2_moe, qwen3, qwen3_moe,
 };
 use crate::config::ModelConfig;
 use crate::weights::Weights;
 use compass_common::engine::EngineFault;
+use compass_common::plan::ModelKind;
 
 /// A family under the two names that config.json gives it.
 pub(crate) struct Family {
@@ -31,7 +32,23 @@ const FAMILIES: &[Family] = &[
     Family { architecture: "Qwen3MoeForCausalLM", model_type: "qwen3_moe", load: qwen3_moe::load },
 ];
 
+/// What other layouts than Hugging Face's hold: one family each.
+const META_LLAMA: &Family = &Family { architecture: "Llama", model_type: "llama", load: meta_llama::load };
+const INTERNLM: &Family = &Family { architecture: "InternLM", model_type: "internlm", load: internlm::load };
+
 impl Family {
+    /// The family of a model in this layout.
+    ///
+    /// # Errors
+    /// As [`Family::of`].
+    pub(crate) fn of_layout(layout: ModelKind, config: &ModelConfig) -> Result<&'static Self, EngineFault> {
+        match layout {
+            ModelKind::Hf | ModelKind::Echo => Self::of(config),
+            ModelKind::Llama => Ok(META_LLAMA),
+            ModelKind::InternLm => Ok(INTERNLM),
+        }
+    }
+
     /// The family of the first architecture that is known; without any architecture, or with only a headless one such as
     /// `LlamaModel`, that of `model_type`, by which transformers' `AutoModelForCausalLM` goes.
     ///

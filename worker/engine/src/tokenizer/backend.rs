@@ -4,7 +4,7 @@ use super::anchors::match_at_lines;
 use super::class::Class;
 use super::settings::TokenizerSettings;
 use super::spm_backend::SpmTokenizer;
-use super::{gpt2_backend, spm_backend};
+use super::{gpt2_backend, spm_backend, tiktoken_backend};
 use crate::config::read_json;
 use crate::fault::file_fault;
 use compass_common::engine::EngineFault;
@@ -65,6 +65,13 @@ impl Backend {
         if let Some(path) = spm_file(directory) {
             let class = if named.is_none() && class == Class::Files { Class::Llama } else { class };
             let bytes = std::fs::read(&path).map_err(|error| file_fault(&path, error))?;
+            if tiktoken_backend::is_ranks(&bytes) {
+                let tokenizer = tiktoken_backend::build(&bytes, settings).map_err(|what| file_fault(&path, what))?;
+                let mut backend = Self::Json(Box::new(tokenizer));
+                let frame = (settings.add_bos_token.unwrap_or(true), settings.add_eos_token.unwrap_or(false));
+                backend.complete(settings, Some(frame)).map_err(|what| file_fault(&path, what))?;
+                return Ok((backend, path, None));
+            }
             let tokenizer = spm_backend::build(&bytes, class, settings).map_err(|what| file_fault(&path, what))?;
             let mut backend = Self::Spm(Box::new(tokenizer));
             backend.complete(settings, class.frame(settings)).map_err(|what| file_fault(&path, what))?;

@@ -13,6 +13,7 @@ mod settings;
 mod special;
 mod spm_backend;
 mod text;
+mod tiktoken_backend;
 
 pub use chat::{ChatError, ChatTemplate, ChatTemplates, NoTemplate, render_chat};
 pub use kwargs::{Side, TokenizerKwargs, pad, truncate};

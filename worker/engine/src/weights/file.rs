@@ -1,13 +1,13 @@
 //! One memory-mapped file of weights. What belongs to which model is `set`'s business, the formats are their own files'.
 
-use super::stored::{Directory, StoredKind};
+use super::stored::{Directory, StoredKind, StoredTensor};
 use super::{safetensors_file, torch_file};
 use crate::fault::{device_fault, file_fault};
 use compass_common::engine::EngineFault;
-use memmap2::Mmap;
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// A mapped file and its directory of tensors. It must outlive every tensor made from it.
 pub(crate) struct MappedFile {
@@ -23,17 +23,7 @@ impl MappedFile {
     /// # Errors
     /// [`EngineFault::Model`] when the file is missing, cut short or of another format.
     pub(crate) fn open(path: &Path) -> Result<Self, EngineFault> {
-        let fault = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => file_fault(path, "no such weights file (safetensors or pytorch_model.bin)"),
-            _ => file_fault(path, error),
-        };
-        let file = File::open(path).map_err(fault)?;
-        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(file_fault(path, "this is a directory, not a weights file"));
-        }
-        // SAFETY: the map is read-only. Model directories are not written to while a job runs; who does so anyway gets
-        // wrong numbers or a bus error, as with every program that maps its weights.
-        let map = unsafe { Mmap::map(&file) }.map_err(fault)?;
+        let map = map(path)?;
         if map.starts_with(b"version https://git-lfs") {
             return Err(file_fault(path, "this is a Git LFS pointer, not the weights; run `git lfs pull` there"));
         }
@@ -41,6 +31,20 @@ impl MappedFile {
         let tensors = if pickled { torch_file::directory(&map) } else { safetensors_file::directory(&map) };
         let tensors = tensors.map_err(|what| file_fault(path, what))?;
         Ok(Self { path: path.to_path_buf(), map, tensors })
+    }
+
+    /// Gives every tensor the name that `name` makes of its own.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when two become one.
+    pub(crate) fn rename(&mut self, name: impl Fn(&str) -> String) -> Result<(), EngineFault> {
+        for (old, tensor) in std::mem::take(&mut self.tensors) {
+            let new = name(&old);
+            if self.tensors.insert(new.clone(), tensor).is_some() {
+                return Err(file_fault(&self.path, format!("two of its tensors are both `{new}`")));
+            }
+        }
+        Ok(())
     }
 
     /// The file's path, for messages.
@@ -64,6 +68,49 @@ impl MappedFile {
     /// [`EngineFault::Model`] for a tensor that is not there or is stored in a kind that is no float,
     /// [`EngineFault::Device`] when libtorch cannot convert or move it.
     pub(crate) fn tensor(&self, name: &str, kind: Kind, device: Device) -> Result<Tensor, EngineFault> {
+        let mapped = self.mapped(name)?;
+        let tensor = mapped.f_to_kind(kind).and_then(|tensor| tensor.f_to_device(device));
+        let tensor = tensor.map_err(|error| device_fault(&error))?;
+        if mapped.kind() != kind || device != Device::Cpu {
+            drop(mapped);
+            self.release(name);
+        }
+        Ok(tensor)
+    }
+
+    /// Copies a tensor over `target`, of the same shape, converting it on the way.
+    ///
+    /// # Errors
+    /// As [`MappedFile::tensor`].
+    pub(crate) fn copy(&self, name: &str, target: &mut Tensor, blocks: i64) -> Result<(), EngineFault> {
+        let mapped = self.mapped(name)?;
+        in_blocks(&mapped, blocks).and_then(|source| target.f_copy_(&source)).map_err(|error| device_fault(&error))?;
+        drop(mapped);
+        self.release(name);
+        Ok(())
+    }
+
+    /// Whether a tensor equals `other`, which has its shape, once it is converted to its kind. Row by row of some: a copy of
+    /// a whole embedding would be a large part of a model.
+    ///
+    /// # Errors
+    /// As [`MappedFile::tensor`].
+    pub(crate) fn equals(&self, name: &str, other: &Tensor) -> Result<bool, EngineFault> {
+        let mapped = self.mapped(name)?;
+        let same = |first: i64, count: i64| {
+            let rows = mapped.f_narrow(0, first, count)?.f_to_kind(other.kind())?.f_to_device(other.device())?;
+            rows.f_equal(&other.f_narrow(0, first, count)?)
+        };
+        for (first, count) in super::finite::slabs(&mapped.size()) {
+            if !same(first, count).map_err(|error| device_fault(&error))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A view of the file, in the stored kind.
+    fn mapped(&self, name: &str) -> Result<Tensor, EngineFault> {
         let missing = || file_fault(&self.path, format!("tensor `{name}` is missing"));
         let tensor = self.tensors.get(name).ok_or_else(missing)?;
         let bytes = self.map.get(tensor.bytes.clone()).ok_or_else(missing)?;
@@ -74,19 +121,74 @@ impl MappedFile {
                 return Err(file_fault(&self.path, what));
             }
         };
-        let convert = |tensor: Tensor| tensor.f_to_kind(kind)?.f_to_device(device);
-        let size = stored.elt_size_in_bytes();
-        if !bytes.as_ptr().addr().is_multiple_of(size) {
-            // Copied by libtorch: vector loads on a misaligned address would fault.
-            let copy = Tensor::f_from_data_size(bytes, &[(bytes.len() / size) as i64], stored);
-            let copy = copy.and_then(|copy| copy.f_as_strided(&tensor.shape, &tensor.strides, None));
-            return copy.and_then(convert).map_err(|error| device_fault(&error));
-        }
-        // SAFETY: `bytes` holds every element that shape and strides reach (checked when the directory was read), is
-        // aligned for the kind, and outlives the tensor, since the model keeps its maps until its tensors are gone.
-        // Nothing writes to weights in place.
-        let mapped =
-            unsafe { Tensor::f_from_blob(bytes.as_ptr(), &tensor.shape, &tensor.strides, stored, Device::Cpu) };
-        mapped.and_then(convert).map_err(|error| device_fault(&error))
+        self.fetch(tensor);
+        view(bytes, tensor, stored).map_err(|error| device_fault(&error))
     }
+
+    /// Has the kernel read a tensor's pages in one go and map them all, rather than a few at every first touch.
+    fn fetch(&self, tensor: &StoredTensor) {
+        #[cfg(target_os = "linux")]
+        for advice in [Advice::WillNeed, Advice::PopulateRead] {
+            if let Err(error) = self.map.advise_range(advice, tensor.bytes.start, tensor.bytes.len()) {
+                // Kernels before 5.14 know no `PopulateRead`.
+                tracing::debug!(%error, "the kernel reads weights page by page");
+            }
+        }
+    }
+
+    /// Tells the kernel that the file's pages under a tensor, which was copied, need not stay in memory.
+    fn release(&self, name: &str) {
+        let Some(range) = self.tensors.get(name).map(|tensor| tensor.bytes.clone()) else { return };
+        // SAFETY: the map is a read-only view of a file: pages that are let go are read again from it when touched. The
+        // range lies within the map, and the library widens it to whole pages.
+        let advised = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len()) };
+        if let Err(error) = advised {
+            tracing::debug!(%error, "the kernel keeps the pages of weights that were copied");
+        }
+    }
+}
+
+/// Maps a file.
+///
+/// # Errors
+/// [`EngineFault::Model`] when it is not there or no file.
+pub(super) fn map(path: &Path) -> Result<Mmap, EngineFault> {
+    let fault = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => file_fault(path, "no such weights file (safetensors or pytorch_model.bin)"),
+        _ => file_fault(path, error),
+    };
+    let file = File::open(path).map_err(fault)?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(file_fault(path, "this is a directory, not a weights file"));
+    }
+    // SAFETY: the map is read-only. Model directories are not written to while a job runs; who does so anyway gets
+    // wrong numbers or a bus error, as with every program that maps its weights.
+    unsafe { Mmap::map(&file) }.map_err(fault)
+}
+
+/// `tensor` over its bytes.
+fn view(bytes: &[u8], tensor: &StoredTensor, stored: Kind) -> Result<Tensor, TchError> {
+    let size = stored.elt_size_in_bytes();
+    if !bytes.as_ptr().addr().is_multiple_of(size) {
+        // Copied by libtorch: vector loads on a misaligned address would fault.
+        let copy = Tensor::f_from_data_size(bytes, &[(bytes.len() / size) as i64], stored)?;
+        return copy.f_as_strided(&tensor.shape, &tensor.strides, None);
+    }
+    // SAFETY: `bytes` holds every element that shape and strides reach (checked when the directory was read), is
+    // aligned for the kind, and outlives the tensor, since the model keeps its maps until its tensors are gone.
+    // Nothing writes to weights in place.
+    unsafe { Tensor::f_from_blob(bytes.as_ptr(), &tensor.shape, &tensor.strides, stored, Device::Cpu) }
+}
+
+/// `x`, `[blocks * rows, ...]`, as `[blocks, rows, ...]`; as it is when `blocks` is 1.
+pub(super) fn in_blocks(x: &Tensor, blocks: i64) -> Result<Tensor, TchError> {
+    if blocks == 1 {
+        return Ok(x.shallow_clone());
+    }
+    let mut size = x.size();
+    if let Some(rows) = size.first_mut() {
+        *rows /= blocks;
+    }
+    size.insert(0, blocks);
+    x.f_view(size.as_slice())
 }

@@ -1,7 +1,12 @@
 //! Checkpoints: mapped, checked by name and shape, handed out as tensors without a copy where possible.
 
 mod file;
+mod files;
+mod finite;
+mod merge;
 mod pickle;
+mod pickle_json;
+mod pickled;
 mod safetensors_file;
 mod set;
 mod stored;
@@ -9,4 +14,5 @@ mod torch_file;
 mod zip;
 
 pub(crate) use file::MappedFile;
+pub(crate) use pickle_json::read_pickled_json;
 pub(crate) use set::Weights;

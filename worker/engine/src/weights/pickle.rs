@@ -1,58 +1,15 @@
 //! Reads the pickles that `torch.save` writes of a state dict, and executes nothing: the few names that occur in them are
 //! known here, and any other is an error that names it.
 
-/// What a pickle builds.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    None,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Text(String),
-    /// Tuples and lists.
-    Sequence(Vec<Value>),
-    /// Dictionaries, ordered or not.
-    Pairs(Vec<(Value, Value)>),
-    /// A class or function that is known.
-    Name(Name),
-    /// What a persistent id says of a storage.
-    Storage(Storage),
-    Tensor(PickledTensor),
-}
-
-/// The names that a state dict refers to.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Name {
-    OrderedDict,
-    RebuildTensor,
-    RebuildParameter,
-    /// torch's class for storages of a kind, such as `FloatStorage`.
-    StorageClass(String),
-}
-
-/// A run of numbers, kept elsewhere under a key.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Storage {
-    pub(super) class: String,
-    pub(super) key: String,
-    pub(super) elements: i64,
-}
-
-/// A view of a storage, in elements.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct PickledTensor {
-    pub(super) storage: Storage,
-    pub(super) offset: i64,
-    pub(super) shape: Vec<i64>,
-    pub(super) strides: Vec<i64>,
-}
+use super::pickled::{Value, built, damaged, known, shallow, size, storage};
 
 /// Reads the pickle at the start of `bytes`; returns what it builds, and its length.
 ///
 /// # Errors
 /// What is wrong, in words.
 pub(super) fn read(bytes: &[u8]) -> Result<(Value, usize), String> {
-    let mut machine = Machine { bytes, at: 0, stack: Vec::new(), marks: Vec::new(), memo: Vec::new() };
+    let budget = bytes.len().saturating_mul(16).saturating_add(1 << 16);
+    let mut machine = Machine { bytes, at: 0, stack: Vec::new(), marks: Vec::new(), memo: Vec::new(), budget };
     loop {
         if let Some(value) = machine.step()? {
             return Ok((value, machine.at));
@@ -68,6 +25,8 @@ struct Machine<'a> {
     /// Heights of the stack.
     marks: Vec<usize>,
     memo: Vec<Option<Value>>,
+    /// Values that notes and references may still copy: a few lines can ask for more copies than memory holds.
+    budget: usize,
 }
 
 impl<'a> Machine<'a> {
@@ -118,11 +77,11 @@ impl<'a> Machine<'a> {
             b'}' => self.stack.push(Value::Pairs(Vec::new())),
             b't' | b'l' => {
                 let items = self.since_mark()?;
-                self.stack.push(Value::Sequence(items));
+                self.stack.push(Value::Sequence(shallow(items)?));
             }
             count @ 0x85..=0x87 => {
                 let items = self.pop_many(usize::from(count - 0x84))?;
-                self.stack.push(Value::Sequence(items));
+                self.stack.push(Value::Sequence(shallow(items)?));
             }
             b'a' => {
                 let item = self.pop()?;
@@ -240,7 +199,7 @@ impl<'a> Machine<'a> {
 
     fn append(&mut self, items: Vec<Value>) -> Result<(), String> {
         match self.stack.last_mut() {
-            Some(Value::Sequence(list)) => list.extend(items),
+            Some(Value::Sequence(list)) => list.extend(shallow(items)?),
             _ => return Err(damaged("items for what is no list")),
         }
         Ok(())
@@ -250,7 +209,7 @@ impl<'a> Machine<'a> {
         let Some(Value::Pairs(pairs)) = self.stack.last_mut() else {
             return Err(damaged("items for what is no dictionary"));
         };
-        let mut items = items.into_iter();
+        let mut items = shallow(items)?.into_iter();
         while let (Some(key), Some(value)) = (items.next(), items.next()) {
             pairs.push((key, value));
         }
@@ -262,7 +221,8 @@ impl<'a> Machine<'a> {
         if place > self.at {
             return Err(damaged("a note at an absurd place"));
         }
-        let value = self.stack.last().cloned().ok_or_else(|| damaged("a note of nothing"))?;
+        let (value, spent) = self.copied(self.stack.last().ok_or_else(|| damaged("a note of nothing"))?)?;
+        self.budget -= spent;
         if self.memo.len() <= place {
             self.memo.resize(place + 1, None);
         }
@@ -271,14 +231,21 @@ impl<'a> Machine<'a> {
     }
 
     fn recall(&mut self, place: usize) -> Result<(), String> {
-        let value = self.memo.get(place).cloned().flatten().ok_or_else(|| damaged("a reference to nothing"))?;
+        let noted = self.memo.get(place).and_then(Option::as_ref).ok_or_else(|| damaged("a reference to nothing"))?;
+        let (value, spent) = self.copied(noted)?;
+        self.budget -= spent;
         self.stack.push(value);
         Ok(())
     }
-}
 
-fn damaged(what: &str) -> String {
-    format!("damaged pickle: {what}")
+    /// A copy, and how many values it took of the budget, which it does not exceed.
+    fn copied(&self, value: &Value) -> Result<(Value, usize), String> {
+        let size = size(value);
+        if size > self.budget {
+            return Err(damaged("more references than a checkpoint has"));
+        }
+        Ok((value.clone(), size))
+    }
 }
 
 /// A little-endian number in two's complement; what does not fit in 64 bits is cut off, as only a magic number does.
@@ -288,60 +255,6 @@ fn long(bytes: &[u8]) -> i64 {
     let length = bytes.len().min(8);
     wide[..length].copy_from_slice(&bytes[..length]);
     i64::from_le_bytes(wide)
-}
-
-fn known(module: &str, name: &str) -> Result<Name, String> {
-    match (module, name) {
-        ("collections", "OrderedDict") => Ok(Name::OrderedDict),
-        ("torch._utils", "_rebuild_tensor_v2") => Ok(Name::RebuildTensor),
-        ("torch._utils", "_rebuild_parameter") => Ok(Name::RebuildParameter),
-        ("torch", class) if class.ends_with("Storage") => Ok(Name::StorageClass(class.to_owned())),
-        _ => Err(format!(
-            "it asks to run `{module}.{name}`, and nothing in a checkpoint is run here: only tensors are read; save the \
-             state dict alone, or convert it to safetensors"
-        )),
-    }
-}
-
-/// `("storage", class, key, device, elements)`.
-fn storage(id: Value) -> Result<Storage, String> {
-    let Value::Sequence(fields) = id else { return Err(damaged("a persistent id that is no tuple")) };
-    match fields.as_slice() {
-        [Value::Text(tag), Value::Name(Name::StorageClass(class)), Value::Text(key), _, Value::Int(elements), ..]
-            if tag == "storage" =>
-        {
-            Ok(Storage { class: class.clone(), key: key.clone(), elements: *elements })
-        }
-        _ => Err(damaged("a persistent id that is no storage")),
-    }
-}
-
-/// What a call of a known function builds.
-fn built(call: Vec<Value>) -> Result<Value, String> {
-    let [Value::Name(name), Value::Sequence(arguments)] = call.as_slice() else {
-        return Err(damaged("a call of what is no function"));
-    };
-    match (name, arguments.as_slice()) {
-        (Name::OrderedDict, []) => Ok(Value::Pairs(Vec::new())),
-        (Name::RebuildParameter, [tensor @ Value::Tensor(_), ..]) => Ok(tensor.clone()),
-        (Name::RebuildTensor, [Value::Storage(storage), Value::Int(offset), shape, strides, ..]) => {
-            let tensor = PickledTensor {
-                storage: storage.clone(),
-                offset: *offset,
-                shape: integers(shape)?,
-                strides: integers(strides)?,
-            };
-            Ok(Value::Tensor(tensor))
-        }
-        _ => Err(damaged("a call with other arguments than torch.save writes")),
-    }
-}
-
-fn integers(value: &Value) -> Result<Vec<i64>, String> {
-    let Value::Sequence(items) = value else { return Err(damaged("a shape that is no tuple")) };
-    let integer =
-        |item: &Value| if let Value::Int(value) = item { Ok(*value) } else { Err(damaged("a shape of no integers")) };
-    items.iter().map(integer).collect()
 }
 
 #[cfg(test)]
@@ -371,6 +284,17 @@ mod tests {
         assert!(said.contains("`os.system`") && said.contains("safetensors"), "{said}");
         let said = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
         assert!(said.contains("`builtins.eval`"), "{said}");
+    }
+
+    #[test]
+    fn neither_depth_nor_copies_without_end() {
+        let mut deep = b"\x80\x02".to_vec();
+        deep.extend(b"]".repeat(100_000));
+        deep.extend(b"a".repeat(100_000));
+        assert!(read(&deep).unwrap_err().contains("without end"));
+        let mut doubled = b"\x80\x02K\x01q\x00".to_vec();
+        (0..64).for_each(|_| doubled.extend(b"h\x00h\x00\x86q\x00"));
+        assert!(read(&doubled).unwrap_err().contains("more references"));
     }
 
     #[test]

@@ -1,21 +1,24 @@
-//! The weights of one model, in one file or in shards: every expected tensor exactly once, in its shape, and no other.
+//! The weights of one model, in one file or in shards: every expected tensor exactly once, in its shape, finite, and no
+//! other.
 
-use super::MappedFile;
-use crate::config::read_json;
+use super::files::{self, Files};
+use super::{MappedFile, finite, merge};
 use crate::fault::{device_fault, file_fault};
 use compass_common::engine::EngineFault;
-use serde::Deserialize;
+use compass_common::plan::ModelKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tch::{Device, Kind, Tensor};
 
 /// An opened checkpoint from which a model takes its tensors by name.
 pub(crate) struct Weights {
-    /// What to name in messages: the single file, or the index of the shards.
+    /// What to name in messages when no file is to blame.
     root: PathBuf,
+    /// The file that says which tensors there ought to be.
+    config: &'static str,
     files: Vec<MappedFile>,
-    /// Tensor name to position in `files`.
-    places: BTreeMap<String, usize>,
+    /// Tensor name to positions in `files`: several where each holds a part.
+    places: BTreeMap<String, Vec<usize>>,
     taken: BTreeSet<String>,
     /// A prefix that the model's names have and this checkpoint's do not.
     absent_prefix: Option<&'static str>,
@@ -25,49 +28,30 @@ pub(crate) struct Weights {
     pub(crate) notes: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct ShardIndex {
-    weight_map: BTreeMap<String, String>,
-}
-
-/// The names that transformers looks for, in its order: safetensors first.
-const SINGLES: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
-
-/// What an index of shards has after the single file's name.
-const INDEX: &str = ".index.json";
-
 impl Weights {
-    /// Opens `model.safetensors`, or the shards that `model.safetensors.index.json` names, or the same of
-    /// `pytorch_model.bin`.
+    /// Opens the checkpoint of a model of kind `layout`.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when neither is there, or a file is damaged.
-    pub(crate) fn open(directory: &Path, kind: Kind, device: Device) -> Result<Self, EngineFault> {
-        // When nothing is there, the first name is what is missing.
-        let (mut root, mut names) = (directory.join(SINGLES[0]), vec![SINGLES[0].to_owned()]);
-        for single in SINGLES {
-            if directory.join(single).exists() {
-                (root, names) = (directory.join(single), vec![single.to_owned()]);
-                break;
-            }
-            let path = directory.join(format!("{single}{INDEX}"));
-            if let Some(index) = read_json::<ShardIndex>(&path)? {
-                let shards: BTreeSet<String> = index.weight_map.into_values().collect();
-                (root, names) = (path, shards.into_iter().collect());
-                break;
-            }
-        }
-        let files: Vec<MappedFile> =
-            names.iter().map(|name| MappedFile::open(&directory.join(name))).collect::<Result<_, _>>()?;
-        let mut places = BTreeMap::new();
+    /// [`EngineFault::Model`] when it is not there, or a file is damaged.
+    pub(crate) fn open(
+        directory: &Path,
+        layout: ModelKind,
+        config: &'static str,
+        (kind, device): (Kind, Device),
+    ) -> Result<Self, EngineFault> {
+        let Files { root, files, parallel } = files::open(directory, layout)?;
+        let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (place, file) in files.iter().enumerate() {
             for name in file.names() {
-                if places.insert(name.to_owned(), place).is_some() {
+                let places = places.entry(name.to_owned()).or_default();
+                if !places.is_empty() && !parallel {
                     return Err(file_fault(file.path(), format!("tensor `{name}` also stands in another shard")));
                 }
+                places.push(place);
             }
         }
-        Ok(Self { root, files, places, taken: BTreeSet::new(), absent_prefix: None, kind, device, notes: Vec::new() })
+        let (taken, absent_prefix, notes) = (BTreeSet::new(), None, Vec::new());
+        Ok(Self { root, config, files, places, taken, absent_prefix, kind, device, notes })
     }
 
     /// Accepts names without `prefix`, if this checkpoint has none with it: it was saved from the model without its head.
@@ -80,22 +64,66 @@ impl Weights {
         self.absent_prefix.and_then(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
     }
 
+    /// The files that hold `name`, or a part of it each.
+    fn holders(&self, name: &str) -> Vec<&MappedFile> {
+        let places = self.places.get(name).map(Vec::as_slice).unwrap_or_default();
+        places.iter().filter_map(|&place| self.files.get(place)).collect()
+    }
+
+    /// Whether there is a tensor of that name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.places.contains_key(self.stored_name(name))
+    }
+
+    /// Rows of a tensor that is cut along them, in all shards together: what no configuration says.
+    pub(crate) fn rows(&self, name: &str) -> Option<i64> {
+        let holders = self.holders(self.stored_name(name));
+        let rows =
+            holders.iter().map(|file| file.shape(self.stored_name(name)).and_then(|shape| shape.first().copied()));
+        rows.sum::<Option<i64>>().filter(|&rows| rows > 0)
+    }
+
     /// Takes a tensor, converted to the model's kind and device.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when it is missing or has another shape than config.json asks for.
+    /// [`EngineFault::Model`] when it is missing, has another shape than the configuration asks for, or holds what is no
+    /// finite number.
     pub(crate) fn take(&mut self, name: &str, shape: &[i64]) -> Result<Tensor, EngineFault> {
-        let name = self.stored_name(name);
-        let Some(file) = self.places.get(name).and_then(|&place| self.files.get(place)) else {
-            let what = format!("tensor `{name}` {shape:?} is missing; config.json and weights do not belong together");
-            return Err(file_fault(&self.root, what));
+        self.take_blocks(name, shape, 1)
+    }
+
+    /// As [`Weights::take`], of a tensor that consists of so many equal blocks of rows, each cut by itself where the
+    /// checkpoint is one of model-parallel training.
+    ///
+    /// # Errors
+    /// As [`Weights::take`].
+    pub(crate) fn take_blocks(&mut self, name: &str, shape: &[i64], blocks: i64) -> Result<Tensor, EngineFault> {
+        let (name, config) = (self.stored_name(name), self.config);
+        let holders = self.holders(name);
+        let options = (self.kind, self.device);
+        let (path, tensor) = match holders.as_slice() {
+            [] => {
+                let what = format!("tensor `{name}` {shape:?} is missing; {config} and weights do not belong together");
+                return Err(file_fault(&self.root, what));
+            }
+            [file] => {
+                let stored = file.shape(name).unwrap_or_default();
+                if *stored != *shape {
+                    let what = format!("tensor `{name}` has shape {stored:?}, but {config} asks for {shape:?}");
+                    return Err(file_fault(file.path(), what));
+                }
+                (file.path(), file.tensor(name, options.0, options.1)?)
+            }
+            shards @ [file, ..] => (file.path(), merge::merged(shards, name, shape, blocks, options)?),
         };
-        let stored = file.shape(name).unwrap_or_default();
-        if *stored != *shape {
-            let what = format!("tensor `{name}` has shape {stored:?}, but config.json asks for {shape:?}");
-            return Err(file_fault(file.path(), what));
+        if !finite::is_finite(&tensor).map_err(|error| device_fault(&error))? {
+            let what = format!(
+                "tensor `{name}` holds NaN or infinite numbers in {:?}; fetch the file again, or write `dtype = \
+                 \"float32\"` if it was float16 that could not hold them",
+                self.kind
+            );
+            return Err(file_fault(path, what));
         }
-        let tensor = file.tensor(name, self.kind, self.device)?;
         self.taken.insert(name.to_owned());
         Ok(tensor)
     }
@@ -111,9 +139,8 @@ impl Weights {
     /// [`EngineFault::Model`] when the stored tensor cannot be read.
     pub(crate) fn skip_copy(&mut self, name: &str, original: &Tensor) -> Result<(), EngineFault> {
         let name = self.stored_name(name).to_owned();
-        if let Some(file) = self.places.get(&name).and_then(|&place| self.files.get(place)) {
-            let same = file.shape(&name).unwrap_or_default() == original.size()
-                && file.tensor(&name, self.kind, self.device)?.f_equal(original).map_err(|e| device_fault(&e))?;
+        if let [file, ..] = self.holders(&name).as_slice() {
+            let same = file.shape(&name).unwrap_or_default() == original.size() && file.equals(&name, original)?;
             if !same {
                 self.notes
                     .push(format!("{name} differs from the embeddings and is not used: tie_word_embeddings is true"));
@@ -126,7 +153,7 @@ impl Weights {
     /// The mapped files, to be kept as long as the tensors.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when a tensor was never taken: the architecture is not what config.json says. Stored
+    /// [`EngineFault::Model`] when a tensor was never taken: the architecture is not what the configuration says. Stored
     /// rotary tables of old checkpoints are harmless.
     pub(crate) fn finish(self) -> Result<Vec<MappedFile>, EngineFault> {
         let left = |name: &&String| !self.taken.contains(*name) && !name.ends_with("rotary_emb.inv_freq");
@@ -134,11 +161,11 @@ impl Weights {
         let Some(first) = extra.first() else {
             return Ok(self.files);
         };
-        let file =
-            self.places.get(*first).and_then(|&place| self.files.get(place)).map_or(&*self.root, MappedFile::path);
+        let file = self.holders(first).first().map_or(self.root.clone(), |file| file.path().to_path_buf());
         let more = if extra.len() > 1 { format!(" and {} more", extra.len() - 1) } else { String::new() };
+        let config = self.config;
         let what =
-            format!("tensor `{first}`{more} has no place in the model; config.json and weights do not belong together");
-        Err(file_fault(file, what))
+            format!("tensor `{first}`{more} has no place in the model; {config} and weights do not belong together");
+        Err(file_fault(&file, what))
     }
 }

@@ -31,7 +31,8 @@ impl StoredTensor {
     pub(super) fn contiguous(kind: StoredKind, shape: Vec<i64>, bytes: Range<usize>) -> Self {
         let mut strides = vec![1; shape.len()];
         for place in (1..shape.len()).rev() {
-            strides[place - 1] = strides[place] * shape[place].max(1);
+            // A tensor without elements may have sizes that overflow; its strides mean nothing.
+            strides[place - 1] = i64::saturating_mul(strides[place], shape[place].max(1));
         }
         Self { kind, shape, strides, bytes }
     }

@@ -1,7 +1,8 @@
 //! The directory of what `torch.save` wrote of a state dict: a zip archive with a pickle and one member per storage, or, from
 //! before torch 1.6, pickles in a row with the storages after them.
 
-use super::pickle::{self, PickledTensor, Value};
+use super::pickle;
+use super::pickled::{PickledTensor, Value};
 use super::stored::{Directory, StoredKind, StoredTensor};
 use super::zip;
 use std::collections::BTreeMap;
@@ -19,11 +20,7 @@ const OLD: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 /// # Errors
 /// What is wrong, in words.
 pub(super) fn directory(file: &[u8]) -> Result<Directory, String> {
-    let read = if file.starts_with(OLD) { old_format(file) } else { archive(file) };
-    let (state, storages) = read.map_err(|what| {
-        let size = file.len();
-        format!("not a readable torch.save file of {size} bytes: {what}; fetch it again, or convert it to safetensors")
-    })?;
+    let (state, storages) = read(file)?;
     let Value::Pairs(pairs) = state else { return Err("it holds no state dict".into()) };
     let tensors = pairs.into_iter().map(|(name, value)| match (name, value) {
         (Value::Text(name), Value::Tensor(tensor)) => {
@@ -34,6 +31,22 @@ pub(super) fn directory(file: &[u8]) -> Result<Directory, String> {
         _ => Err("it has an entry without a name: it holds no state dict".into()),
     });
     tensors.collect()
+}
+
+/// The object that `torch.save` wrote, whatever it is.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(super) fn object(file: &[u8]) -> Result<Value, String> {
+    read(file).map(|(object, _)| object)
+}
+
+fn read(file: &[u8]) -> Result<(Value, Storages), String> {
+    let read = if file.starts_with(OLD) { old_format(file) } else { archive(file) };
+    read.map_err(|what| {
+        let size = file.len();
+        format!("not a readable torch.save file of {size} bytes: {what}; fetch it again, or convert it to safetensors")
+    })
 }
 
 fn archive(file: &[u8]) -> Result<(Value, Storages), String> {

@@ -159,3 +159,51 @@ fn harmless_leftovers_and_other_number_formats() {
         assert!(engine.facts().notes.iter().any(|note| note.contains("tie_word_embeddings")), "{:?}", engine.facts());
     }
 }
+
+#[test]
+fn weights_that_are_no_numbers() {
+    for bad in [f32::NAN, f32::INFINITY] {
+        let said = fault(|path, model| {
+            model.tensors.get_mut(Q_PROJ).unwrap().1[7] = bad;
+            model.write(path);
+        });
+        assert_names(&said, &["model.safetensors", Q_PROJ, "NaN or infinite"]);
+    }
+    // Finite in the file, but not in the format that is asked for.
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel::default();
+    model.tensors.get_mut(Q_PROJ).unwrap().1[7] = 1e6;
+    model.write(directory.path());
+    let mut plan = tiny_plan(directory.path());
+    compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
+    plan.dtype = Dtype::Float16;
+    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&said, &["model.safetensors", Q_PROJ, "float32"]);
+}
+
+#[test]
+fn number_formats_that_are_no_floats() {
+    for (format, says) in [("I32", "stored as I32"), ("F99", "fetch it again")] {
+        let said = fault(|path, _| {
+            let file = path.join("model.safetensors");
+            let mut bytes = std::fs::read(&file).unwrap();
+            let name = bytes.windows(Q_PROJ.len()).position(|window| window == Q_PROJ.as_bytes()).unwrap();
+            let at = name + bytes[name..].windows(3).position(|window| window == b"F32").unwrap();
+            bytes[at..at + 3].copy_from_slice(format.as_bytes());
+            std::fs::write(&file, bytes).unwrap();
+        });
+        assert_names(&said, &["model.safetensors", says]);
+    }
+}
+
+#[test]
+fn an_index_that_names_no_file_beside_it() {
+    for shard in ["../model.safetensors", "/model.safetensors", "there/model.safetensors"] {
+        let said = fault(|path, _| {
+            std::fs::remove_file(path.join("model.safetensors")).unwrap();
+            let index = json!({"weight_map": {Q_PROJ: shard}}).to_string();
+            std::fs::write(path.join("model.safetensors.index.json"), index).unwrap();
+        });
+        assert_names(&said, &["model.safetensors.index.json", shard, "no file beside it"]);
+    }
+}

@@ -3,6 +3,7 @@
 
 mod broken;
 mod demo;
+mod layouts;
 mod neighbours;
 mod oracle;
 mod peers;

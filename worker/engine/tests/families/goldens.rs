@@ -1,7 +1,7 @@
 //! Logits of tiny random models of every family, against those that transformers computed (`tests/goldens`).
 
+use crate::support::load;
 use compass_common::plan::Dtype;
-use compass_engine::{DeviceChoice, ParityModel};
 use safetensors::SafeTensors;
 use std::path::{Path, PathBuf};
 
@@ -65,17 +65,13 @@ fn compare(got: &[f32], wanted: &[f32]) -> (f64, usize) {
     (off / largest, equal)
 }
 
-fn load(case: &Path, dtype: Dtype) -> ParityModel {
-    ParityModel::load(case, dtype, &DeviceChoice::Cpu, 2).unwrap()
-}
-
 #[test]
 fn fp32_logits_are_those_of_transformers() {
     let cases = cases();
-    assert!(cases.len() >= 34, "only {} cases", cases.len());
+    assert!(cases.len() >= 39, "only {} cases", cases.len());
     let mut failures = Vec::new();
     for (name, path) in &cases {
-        let mut model = load(path, Dtype::Float32);
+        let mut model = load(path, Dtype::Float32, 2).unwrap();
         for golden in goldens(path) {
             let length = golden.tokens.len();
             let (off, equal) = compare(&model.prefill(&golden.tokens).unwrap(), &golden.logits);
@@ -104,7 +100,7 @@ fn halved_precision_is_within_its_resolution() {
             for golden in goldens(&path) {
                 let wanted = if dtype == Dtype::Bfloat16 { &golden.bfloat16 } else { &golden.float16 };
                 let Some(wanted) = wanted else { continue };
-                let got = load(&path, dtype).prefill(&golden.tokens).unwrap();
+                let got = load(&path, dtype, 2).unwrap().prefill(&golden.tokens).unwrap();
                 let (off, equal) = compare(&got, wanted);
                 let (theirs, _) = compare(wanted, &golden.logits);
                 eprintln!(
@@ -125,7 +121,7 @@ fn bits_do_not_vary_with_threads() {
     for (name, path) in cases() {
         let Some(golden) = goldens(&path).pop() else { continue };
         let bits = |threads| -> Vec<u32> {
-            let mut model = ParityModel::load(&path, Dtype::Float32, &DeviceChoice::Cpu, threads).unwrap();
+            let mut model = load(&path, Dtype::Float32, threads).unwrap();
             let mut logits = model.prefill(&golden.tokens).unwrap();
             logits.extend(model.decode(&golden.tokens, golden.tokens.len() - 3).unwrap());
             logits.iter().map(|logit| logit.to_bits()).collect()

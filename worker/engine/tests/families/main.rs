@@ -1,6 +1,10 @@
 //! Integration tests of the model families and of checkpoints' formats: against transformers' logits, without tokenizers or
 //! data sets.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod absurd;
+mod damaged;
 mod goldens;
+mod layouts;
 mod pickles;
+mod support;

@@ -1,26 +1,11 @@
 //! Checkpoints that `torch.save` wrote and that are not whole, or want to run something: one line that names the file. That
 //! whole ones load to the right numbers is seen in `goldens`.
 
-use compass_common::plan::Dtype;
-use compass_engine::{DeviceChoice, ParityModel};
-use std::path::Path;
+use crate::support::{golden, said_of};
 
-fn golden(case: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(case)
-}
-
-/// Loads a copy of a case whose file `name` is replaced by what `damage` makes of it; returns what is said.
+/// As [`said_of`], about a damage that leaves a line naming the file.
 fn said(case: &str, name: &str, damage: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(golden(case)).unwrap() {
-        let path = entry.unwrap().path();
-        std::fs::copy(&path, directory.path().join(path.file_name().unwrap())).unwrap();
-    }
-    let bytes = std::fs::read(golden(case).join(name)).unwrap();
-    std::fs::write(directory.path().join(name), damage(bytes)).unwrap();
-    let loaded = ParityModel::load(directory.path(), Dtype::Float32, &DeviceChoice::Cpu, 1);
-    let said = loaded.err().unwrap().to_string();
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let said = said_of(case, name, damage).unwrap_err();
     assert!(said.contains(name), "{said}");
     said
 }

@@ -2,8 +2,8 @@
 """Makes the golden files of the model families: tiny random models and the logits that transformers computes for them.
 
 Run with torch 2.11.0 and transformers 4.57 (CPU, two threads); every case is a folder beside this file:
-  config.json          as transformers writes it (InternLM2: as its repository does)
-  model.safetensors    (or pytorch_model.bin, as the case says) weights, drawn with a fixed seed and rounded to bfloat16, which halves the files and loses nothing
+  config.json          as transformers writes it (InternLM2: as its repository does); not in other layouts (layouts.py)
+  model.safetensors    (or pytorch_model.bin and others, as the case says) weights, drawn with a fixed seed and rounded to bfloat16, which halves the files and loses nothing
   golden.safetensors   `tokens.N` and `logits.N` (fp32 run) of each sequence; for some cases also
                        `logits.N.bfloat16` and `logits.N.float16`, of runs in those dtypes
 Nothing but the goldens is needed to run the tests. `make_goldens.py NAME...` makes only these cases.
@@ -14,6 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import layouts
 import torch
 import transformers
 from safetensors.torch import save_file
@@ -87,6 +88,15 @@ CASES = {
     "pickle-llama": ("Llama", LLAMA, (33,), dict(store="zip")),
     "pickle-qwen2-shards": ("Qwen2", LLAMA, (33,), dict(store="shards")),
     "pickle-old-gpt2": ("GPT2", GPT2, (33,), dict(store="old")),
+    # Sizes inside as Meta's arithmetic makes them of `dim` and `multiple_of`.
+    "meta-llama-2": ("Llama", LLAMA | dict(intermediate_size=88), SHORT, dict(store="meta", layout=dict(
+        ranks=2, embeddings_by=layouts.BY_COLUMNS, params=dict(n_kv_heads=2, multiple_of=8, vocab_size=-1)))),
+    "meta-llama-3": ("Llama", LLAMA | dict(vocab_size=64, intermediate_size=112, num_key_value_heads=4, rope_theta=500000.0,
+                     rope_scaling=dict(LLAMA3, original_max_position_embeddings=8192)), SHORT, dict(store="meta", layout=dict(
+        ranks=2, embeddings_by=layouts.BY_ROWS, params=dict(multiple_of=16, ffn_dim_multiplier=1.3, vocab_size=64,
+                                                            rope_theta=500000.0, use_scaled_rope=True)))),
+    "internlm-ranks": ("Llama", LLAMA | dict(vocab_size=64, num_key_value_heads=4, attention_bias=True), SHORT,
+                       dict(store="internlm", layout=dict(ranks=2, stages=2))),
 }
 
 
@@ -148,9 +158,13 @@ def logits(model, tokens):
         return model(torch.tensor([tokens]), use_cache=False).logits[0].float().contiguous()
 
 
-def store(folder, weights, kind):
-    """Writes the weights as safetensors, or as one of the forms that torch.save has."""
-    if kind is None:
+def store(folder, weights, kind, config, layout=None):
+    """Writes the weights as safetensors, as one of the forms that torch.save has, or in another layout."""
+    if kind == "meta":
+        layouts.store_meta(folder, weights, config, **layout)
+    elif kind == "internlm":
+        layouts.store_internlm(folder, weights, config, **layout)
+    elif kind is None:
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     elif kind == "zip":
         # One tensor stored as a transposed view, and one as a part of a larger storage.
@@ -188,7 +202,7 @@ def make(name, seed):
     model.tie_weights()
     generator = torch.Generator().manual_seed(seed + 1000)
     golden = {}
-    sequences = [torch.randint(3, VOCABULARY, (length,), generator=generator).tolist() for length in lengths]
+    sequences = [torch.randint(3, changes["vocab_size"], (length,), generator=generator).tolist() for length in lengths]
     for place, tokens in enumerate(sequences):
         golden[f"tokens.{place}"] = torch.tensor(tokens)
         golden[f"logits.{place}"] = logits(model, tokens)
@@ -200,8 +214,10 @@ def make(name, seed):
         weights = {name: value for name, value in model.state_dict().items() if name not in (model._tied_weights_keys or [])
                    or not config.tie_word_embeddings}
         model.config.architectures = [type(model).__name__]
-        model.config.save_pretrained(folder)
-    store(folder, {key: value.to(torch.bfloat16).contiguous() for key, value in weights.items()}, extra.get("store"))
+        if "layout" not in extra:
+            model.config.save_pretrained(folder)
+    weights = {key: value.to(torch.bfloat16).contiguous() for key, value in weights.items()}
+    store(folder, weights, extra.get("store"), config, extra.get("layout"))
     if extra.get("dtypes"):
         place = len(sequences) - 1
         for dtype in (torch.bfloat16, torch.float16):

@@ -4,4 +4,5 @@
 mod chat;
 mod sentencepiece;
 mod support;
+mod tiktoken;
 mod transformers;

@@ -1,6 +1,6 @@
 //! A plan of one echo model and one generation data set, in parts of ten samples.
 
-use compass_common::evaluator::EvaluatorKind;
+use compass_common::evaluator::EvaluatorSpec;
 use compass_common::ids::Digest;
 use compass_common::plan::{
     Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Sample,
@@ -50,11 +50,7 @@ impl TestPlan {
                 version: "000000".into(),
                 infer: InferSpec::Gen(GenSpec::default()),
                 shot_format: ShotFormat::default(),
-                eval: EvalSpec {
-                    evaluator: EvaluatorKind::Acc,
-                    pred_postprocessors: Vec::new(),
-                    dataset_postprocessors: Vec::new(),
-                },
+                eval: EvalSpec::new(EvaluatorSpec::Acc),
                 samples: prompts.len() as u32,
                 characters: 0,
                 labels: None,

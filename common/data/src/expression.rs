@@ -1,0 +1,274 @@
+//! Row expressions carried out on one row. The grammar stands with the types in `compass_common::config`.
+
+use crate::Row;
+use crate::json_lines::kind_of;
+use crate::python_literal;
+use compass_common::config::{Cast, Expression, Group, Key, Pattern, Piece};
+use compass_common::prompt::python_str;
+use regex::{Captures, Regex};
+use serde_json::{Number, Value};
+
+/// An expression with its regular expression compiled.
+#[derive(Debug)]
+pub(crate) struct Compiled<'s> {
+    expression: &'s Expression,
+    regex: Option<Regex>,
+}
+
+/// What a column is, or that there is nothing to compute it from, in words.
+pub(crate) enum Found {
+    Value(Value),
+    Nothing(String),
+}
+
+impl<'s> Compiled<'s> {
+    /// # Errors
+    /// The regular expression cannot be read; a checked configuration has none such.
+    pub(crate) fn new(expression: &'s Expression) -> Result<Self, String> {
+        let text = match expression {
+            Expression::Capture { regex, .. } | Expression::Replace { find: Pattern::Regex(regex), .. } => Some(regex),
+            _ => None,
+        };
+        let regex = text.map(|text| Regex::new(text)).transpose().map_err(|error| error.to_string())?;
+        Ok(Self { expression, regex })
+    }
+
+    /// The value for `row`; `beside` is that of another file, which `lines_of` and `rows_of` take.
+    ///
+    /// # Errors
+    /// In words: the row holds what the expression cannot be applied to.
+    pub(crate) fn value(&self, row: &Row, beside: Option<&Value>) -> Result<Found, String> {
+        let of = match self.expression {
+            Expression::Const { value } => return Ok(Found::Value(value.clone())),
+            Expression::LinesOf { .. } => return Ok(Found::Value(beside.cloned().unwrap_or_default())),
+            Expression::RowsOf { column, .. } => return Ok(present(beside, column).cloned().into()),
+            Expression::Format { template } => return Ok(fill(template, row, None).map(Value::String).into()),
+            Expression::Join { of, with } => {
+                let texts: Result<Vec<String>, String> =
+                    of.iter().map(|path| found(row, path).map(python_str)).collect();
+                return Ok(texts.map(|texts| texts.join(with).into()).into());
+            }
+            Expression::From { of }
+            | Expression::JoinItems { of, .. }
+            | Expression::Split { of, .. }
+            | Expression::Item { of, .. }
+            | Expression::LetterOf { of, .. }
+            | Expression::IndexOf { of, .. }
+            | Expression::Map { of, .. }
+            | Expression::Capture { of, .. }
+            | Expression::Replace { of, .. }
+            | Expression::Strip { of, .. }
+            | Expression::Json { of } => of,
+        };
+        match found(row, of) {
+            Ok(value) => self.of(value, of, row),
+            Err(nothing) => Ok(Found::Nothing(nothing)),
+        }
+    }
+
+    /// The value made of the one at `path`.
+    fn of(&self, value: &Value, path: &str, row: &Row) -> Result<Found, String> {
+        let text = || text_of(value, path);
+        Ok(match self.expression {
+            Expression::JoinItems { with, .. } => {
+                let items: Vec<String> = list_of(value, path)?.iter().map(python_str).collect();
+                Found::Value(items.join(with).into())
+            }
+            Expression::Split { by, at, .. } => {
+                let text = text()?;
+                let parts: Vec<Value> = text.split(by.as_str()).map(Value::from).collect();
+                match at {
+                    None => Found::Value(parts.into()),
+                    Some(at) => item(&parts, *at, path),
+                }
+            }
+            Expression::Item { at: Key::At(at), .. } => item(list_of(value, path)?, *at, path),
+            Expression::Item { at: Key::Name(name), .. } => {
+                let object =
+                    value.as_object().ok_or_else(|| format!("`{path}` is {}, not an object", kind_of(value)))?;
+                present(object.get(name), &format!("{path}.{name}")).cloned().into()
+            }
+            Expression::LetterOf { base, .. } => Found::Value(letter(value, path, *base)?.into()),
+            Expression::IndexOf { base, list: None, .. } => Found::Value(index(&text()?, path, *base)?.into()),
+            Expression::IndexOf { base, list: Some(list), .. } => match found(row, list) {
+                Err(nothing) => Found::Nothing(nothing),
+                Ok(items) => match list_of(items, list)?.iter().position(|item| item == value) {
+                    Some(at) => Found::Value((at as i64 + base).into()),
+                    None => Found::Nothing(format!("`{path}` is {}, which is not in `{list}`", short(value))),
+                },
+            },
+            Expression::Map { to, .. } => match to.iter().find(|(key, _)| names(key, value)) {
+                Some((_, value)) => Found::Value(value.clone()),
+                None => Found::Nothing(format!("`{path}` is {}, which `to` does not have", short(value))),
+            },
+            Expression::Capture { group, .. } => {
+                let text = text()?;
+                let captured = self.regex.as_ref().and_then(|regex| regex.captures(&text));
+                let captured = captured.and_then(|captured| match group {
+                    Group::Number(number) => captured.get(*number).map(|found| found.as_str().to_owned()),
+                    Group::Name(name) => captured.name(name).map(|found| found.as_str().to_owned()),
+                });
+                match captured {
+                    Some(text) => Found::Value(text.into()),
+                    None => Found::Nothing(format!("the regex finds nothing in `{path}`, which is {}", short(value))),
+                }
+            }
+            Expression::Replace { find: Pattern::Literal(find), by, .. } => {
+                let text = text()?;
+                fill(by, row, None).map(|by| text.replace(find.as_str(), &by).into()).into()
+            }
+            Expression::Replace { by, .. } => self.replaced(&text()?, by, row).map(Value::String).into(),
+            Expression::Strip { chars, .. } => {
+                let is_off = |c: char| match chars {
+                    Some(chars) => chars.contains(c),
+                    // What Python's `str.strip` takes off.
+                    None => c.is_whitespace() || ('\x1c'..='\x1f').contains(&c),
+                };
+                Found::Value(text()?.trim_matches(is_off).into())
+            }
+            Expression::Json { .. } => match value {
+                Value::String(text) => {
+                    Found::Value(python_literal::parse(text).map_err(|why| format!("`{path}` is {why}"))?)
+                }
+                // Some rows of a set hold the list itself.
+                other => Found::Value(other.clone()),
+            },
+            _ => Found::Value(value.clone()),
+        })
+    }
+
+    fn replaced(&self, text: &str, by: &[Piece], row: &Row) -> Result<String, String> {
+        let Some(regex) = &self.regex else { return Ok(text.to_owned()) };
+        let mut replaced = String::new();
+        let mut from = 0;
+        for captured in regex.captures_iter(text) {
+            let Some(whole) = captured.get(0) else { continue };
+            replaced.push_str(&text[from..whole.start()]);
+            replaced.push_str(&fill(by, row, Some(&captured))?);
+            from = whole.end();
+        }
+        replaced.push_str(&text[from..]);
+        Ok(replaced)
+    }
+}
+
+impl From<Result<Value, String>> for Found {
+    fn from(result: Result<Value, String>) -> Self {
+        result.map_or_else(Self::Nothing, Self::Value)
+    }
+}
+
+/// The value at a path, if it is there: the column of that whole name, or a place inside the column of its first part.
+pub(crate) fn look_up<'r>(row: &'r Row, path: &str) -> Option<&'r Value> {
+    row.get(path).or_else(|| {
+        let (column, inside) = path.split_once('.')?;
+        inside.split('.').try_fold(row.get(column)?, |value, step| match value {
+            Value::Object(entries) => entries.get(step),
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            _ => None,
+        })
+    })
+}
+
+fn found<'r>(row: &'r Row, path: &str) -> Result<&'r Value, String> {
+    present(look_up(row, path), path)
+}
+
+fn present<'r>(value: Option<&'r Value>, path: &str) -> Result<&'r Value, String> {
+    match value {
+        None => Err(format!("there is no `{path}`")),
+        Some(Value::Null) => Err(format!("`{path}` is null")),
+        Some(value) => Ok(value),
+    }
+}
+
+fn fill(template: &[Piece], row: &Row, captured: Option<&Captures<'_>>) -> Result<String, String> {
+    let mut text = String::new();
+    for piece in template {
+        match (piece, captured) {
+            (Piece::Text(piece), _) => text.push_str(piece),
+            (Piece::Path(path), Some(captured)) if path.parse::<usize>().is_ok() => {
+                let group = path.parse().ok().and_then(|group: usize| captured.get(group));
+                text.push_str(group.map_or("", |group| group.as_str()));
+            }
+            (Piece::Path(path), _) => text.push_str(&python_str(found(row, path)?)),
+        }
+    }
+    Ok(text)
+}
+
+fn item(items: &[Value], at: i64, path: &str) -> Found {
+    let from_start = if at < 0 { at + items.len() as i64 } else { at };
+    match usize::try_from(from_start).ok().and_then(|at| items.get(at)) {
+        Some(value) => Found::Value(value.clone()),
+        None => Found::Nothing(format!("`{path}` has {} items, none at {at}", items.len())),
+    }
+}
+
+fn letter(value: &Value, path: &str, base: i64) -> Result<String, String> {
+    let number = value.as_i64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
+    let letter = number.and_then(|number| u8::try_from(number.checked_sub(base)?).ok()).filter(|at| *at < 26);
+    match letter {
+        Some(at) => Ok(char::from(b'A' + at).to_string()),
+        None => Err(format!("`{path}` is {}, which no letter stands for", short(value))),
+    }
+}
+
+fn index(text: &str, path: &str, base: i64) -> Result<i64, String> {
+    match text.trim().as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => Ok(i64::from(letter.to_ascii_uppercase() - b'A') + base),
+        _ => Err(format!("`{path}` is {}, not one letter", short(&text.into()))),
+    }
+}
+
+/// Whether a key of `to` stands for the value: as a prompt prints it, or as JSON writes it (`true`, `null`).
+fn names(key: &str, value: &Value) -> bool {
+    let as_json = if value.is_string() { None } else { Some(value.to_string()) };
+    python_str(value) == key || as_json.is_some_and(|json| json == key)
+}
+
+/// The value as a type, for `as`.
+///
+/// # Errors
+/// In words.
+pub(crate) fn cast(value: Value, cast: Cast) -> Result<Value, String> {
+    let number = match (&value, cast) {
+        (_, Cast::Text) => return Ok(python_str(&value).into()),
+        (Value::Bool(flag), Cast::Int) => Some(Number::from(i64::from(*flag))),
+        (Value::Number(number), Cast::Int) => {
+            let whole = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 2f64.powi(53));
+            number.as_i64().or(whole.map(|float| float as i64)).map(Number::from)
+        }
+        (Value::String(text), Cast::Int) => text.trim().parse::<i64>().ok().map(Number::from),
+        (Value::Number(number), Cast::Float) => number.as_f64().and_then(Number::from_f64),
+        (Value::String(text), Cast::Float) => text.trim().parse().ok().and_then(Number::from_f64),
+        _ => None,
+    };
+    let wanted = if cast == Cast::Int { "an integer" } else { "a number" };
+    number.map(Value::Number).ok_or_else(|| match &value {
+        Value::String(text) => format!("`{}` is not {wanted}", text.trim()),
+        other => format!("{} is not {wanted}", short(other)),
+    })
+}
+
+/// Numbers and booleans are read as a prompt prints them; lists and objects are no texts.
+fn text_of(value: &Value, path: &str) -> Result<String, String> {
+    match value {
+        Value::Array(_) | Value::Object(_) => Err(format!("`{path}` is {}, not a text", kind_of(value))),
+        other => Ok(python_str(other)),
+    }
+}
+
+fn list_of<'v>(value: &'v Value, path: &str) -> Result<&'v [Value], String> {
+    value.as_array().map(Vec::as_slice).ok_or_else(|| format!("`{path}` is {}, not a list", kind_of(value)))
+}
+
+/// The value in a message.
+fn short(value: &Value) -> String {
+    const MOST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,56 @@
+//! An object a line.
+
+use crate::Row;
+use crate::error::DataError;
+use crate::lines::{Line, SolidLines};
+use crate::stream::{Placed, RowStream};
+use serde_json::Value;
+use std::path::Path;
+
+pub(crate) fn open(path: &Path) -> Result<RowStream, DataError> {
+    let at = path.to_owned();
+    Ok(Box::new(SolidLines::open(path)?.map(move |line| {
+        let line = line?;
+        row(&line).map(|row| Placed { row, line: Some(line.number) }).map_err(|(column, message)| DataError::Row {
+            path: at.clone(),
+            line: line.number,
+            column,
+            message,
+        })
+    })))
+}
+
+fn row(line: &Line) -> Result<Row, (usize, String)> {
+    let text = &line.text;
+    match serde_json::from_str(text) {
+        Ok(Value::Object(row)) => Ok(row),
+        Ok(other) => Err((1, format!("{}, but a row is an object {{...}}", kind_of(&other)))),
+        Err(error) => {
+            let cut_off = if error.is_eof() && !line.ended { "; the file ends here, it may be cut off" } else { "" };
+            Err((column_in(text, error.column()), format!("not valid JSON: {}{cut_off}", bare(&error))))
+        }
+    }
+}
+
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The message without the position that serde_json appends to it.
+pub(crate) fn bare(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    message.strip_suffix(&position).unwrap_or(&message).to_owned()
+}
+
+/// serde_json counts bytes; a person counts characters.
+fn column_in(line: &str, byte_column: usize) -> usize {
+    line.char_indices().take_while(|(at, _)| *at < byte_column.saturating_sub(1)).count() + 1
+}

@@ -1,0 +1,12 @@
+//! Splits as a person writes them, from `[dataset.test]` in TOML to rows.
+
+#[cfg(test)]
+mod split {
+    mod columnar;
+    mod columns;
+    mod faults;
+    mod fixture;
+    mod formats;
+    mod hub;
+    mod ranges;
+}

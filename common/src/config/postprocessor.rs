@@ -1,0 +1,74 @@
+//! `pred_postprocessor` and `dataset_postprocessor`: by name, with parameters, or several in a row.
+
+use super::check::Check;
+use super::evaluation::one_or_several;
+use super::spelling;
+use super::tree::{Node, Table, Value};
+use crate::postprocess::{NameError, Postprocessor};
+use serde_json::{Map, Value as Json};
+
+/// The postprocessors in `node`, the value of `key`, applied in order; an empty value asks for none.
+pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Vec<Postprocessor>> {
+    let nodes = if node.is_empty() { &[] } else { one_or_several(node) };
+    let read: Vec<Option<Postprocessor>> = nodes.iter().map(|node| one(check, key, node)).collect();
+    read.into_iter().collect()
+}
+
+fn one(check: &mut Check, key: &str, node: &Node) -> Option<Postprocessor> {
+    let (name, parameters) = match &node.value {
+        Value::String(name) => (name.as_str(), Map::new()),
+        Value::Table(table) => (tag(check, key, node, table)?, parameters(table)),
+        _ => {
+            check.wrong_type(key, node, "a string or a table with `type`", "{ type = \"general\" }");
+            return None;
+        }
+    };
+    match Postprocessor::named(name, &parameters) {
+        Ok(postprocessor) => Some(postprocessor),
+        Err(NameError::Unknown(name)) if name.contains("postprocess") => {
+            let help = format!("served are {}", spelling::list(&Postprocessor::names().collect::<Vec<_>>()));
+            check.not_yet(node.span, &format!("postprocessor `{name}`"), &help);
+            None
+        }
+        Err(NameError::Unknown(name)) => {
+            let names: Vec<&str> = Postprocessor::names().collect();
+            let near = spelling::nearest(&name, names.iter().copied());
+            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let help = format!("{near}served are {}", spelling::list(&names));
+            check.error(node.span, format!("unknown {key} `{name}`"), Some(help));
+            None
+        }
+        Err(error) => {
+            check.error(node.span, error.to_string(), None);
+            None
+        }
+    }
+}
+
+fn tag<'t>(check: &mut Check, key: &str, node: &Node, table: &'t Table) -> Option<&'t str> {
+    let tag = table.text("type");
+    if tag.is_none() {
+        let help = "write `{ type = \"general\" }`";
+        check.error(node.span, format!("`{key}` names no postprocessor"), Some(help.into()));
+    }
+    tag
+}
+
+/// The other keys, as the function's keyword arguments.
+fn parameters(table: &Table) -> Map<String, Json> {
+    let others = table.entries.iter().filter(|entry| entry.key != "type");
+    others.map(|entry| (entry.key.clone(), json(&entry.node))).collect()
+}
+
+/// The value as JSON; a date, which nothing takes, is null.
+pub(super) fn json(node: &Node) -> Json {
+    match &node.value {
+        Value::String(text) => text.as_str().into(),
+        Value::Integer(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Boolean(truth) => (*truth).into(),
+        Value::Datetime => Json::Null,
+        Value::Array(items) => items.iter().map(json).collect(),
+        Value::Table(table) => table.entries.iter().map(|entry| (entry.key.clone(), json(&entry.node))).collect(),
+    }
+}

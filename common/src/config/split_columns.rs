@@ -1,0 +1,278 @@
+//! `columns` of a split: one expression each, read by its verb. The grammar stands with the types.
+
+use super::check::Check;
+use super::choice::Choices;
+use super::fields::{self, Fields};
+use super::paths;
+use super::row_expression::{Cast, ColumnConfig, Expression, Group, Key, Pattern, Piece};
+use super::spelling;
+use super::split_template;
+use super::tree::{Entry, Node, Value};
+use regex::Regex;
+use std::path::Path;
+
+/// Every verb; a column has exactly one.
+const VERBS: [&str; 15] = [
+    "from",
+    "const",
+    "format",
+    "join",
+    "split",
+    "item",
+    "letter_of",
+    "index_of",
+    "map",
+    "capture",
+    "replace",
+    "strip",
+    "json",
+    "lines_of",
+    "rows_of",
+];
+
+/// All columns in order; `None` when one is wrong, which is reported.
+pub(super) fn read(check: &mut Check, columns: Fields<'_>, data_dir: Option<&Path>) -> Option<Vec<ColumnConfig>> {
+    // All are read before any is missed, so that every error is found.
+    let read: Vec<_> = columns.table.entries.iter().map(|entry| column(check, entry, data_dir)).collect();
+    read.into_iter().collect()
+}
+
+fn column(check: &mut Check, entry: &Entry, data_dir: Option<&Path>) -> Option<ColumnConfig> {
+    let mut fields = fields::table(check, &entry.key, &entry.node, format!("column `{}`", entry.key))?;
+    let verbs: Vec<&'static str> = VERBS.into_iter().filter(|verb| fields.table.get(verb).is_some()).collect();
+    let [verb] = verbs.as_slice() else {
+        not_one_verb(check, entry, &fields, &verbs);
+        return None;
+    };
+    let node = fields.get(verb)?;
+    let expression = expression(check, verb, node, &mut fields, data_dir);
+    let cast = match fields.get("as") {
+        Some(node) => AS.named(check, "column type", "as", node).map(Some),
+        None => Some(None),
+    };
+    let default = match fields.get("default") {
+        Some(node) => literal(check, "default", node).map(Some),
+        None => Some(None),
+    };
+    fields.finish(check);
+    let origin = check.sources.origin(entry.key_span);
+    Some(ColumnConfig { name: entry.key.clone(), expression: expression?, cast: cast?, default: default?, origin })
+}
+
+fn not_one_verb(check: &mut Check, entry: &Entry, fields: &Fields<'_>, verbs: &[&str]) {
+    if let [_, second, ..] = verbs {
+        let help = format!("a column has one of {}: compute it in two columns", spelling::list(verbs));
+        let span = fields.table.entry(second).map_or(entry.key_span, |entry| entry.key_span);
+        check.error(span, format!("column `{}` has two expressions", entry.key), Some(help));
+        return;
+    }
+    let near = fields.table.entries.iter().find_map(|key| Some((key, spelling::nearest(&key.key, VERBS)?)));
+    match near {
+        Some((key, meant)) => {
+            check.error(key.key_span, format!("unknown key `{}`", key.key), Some(format!("did you mean `{meant}`?")));
+        }
+        None => {
+            let help = format!("write one of {}, as in `{{ from = \"question\" }}`", spelling::list(&VERBS));
+            check.error(entry.node.span, format!("column `{}` says nothing of its value", entry.key), Some(help));
+        }
+    }
+}
+
+fn expression(
+    check: &mut Check,
+    verb: &'static str,
+    node: &Node,
+    fields: &mut Fields<'_>,
+    data_dir: Option<&Path>,
+) -> Option<Expression> {
+    if verb == "const" {
+        return literal(check, verb, node).map(|value| Expression::Const { value });
+    }
+    if verb == "join" {
+        return join(check, node, fields);
+    }
+    let text = fields::text(check, verb, node);
+    let of = text.unwrap_or_default().to_owned();
+    if of.is_empty() && text.is_some() && verb != "format" {
+        check.error(
+            node.span,
+            format!("`{verb}` is empty"),
+            Some("name a column, or a file where one is meant".into()),
+        );
+    }
+    let read = match verb {
+        "from" => Some(Expression::From { of }),
+        "format" => split_template::read(check, verb, node).map(|template| Expression::Format { template }),
+        "split" => {
+            let by = required_text(check, fields, "by", "\"\\n\"");
+            let at = fields.get("at").map(|node| fields::whole(check, "at", node, i64::MIN..=i64::MAX));
+            by.zip(at.map_or(Some(None), |at| at.map(Some))).map(|(by, at)| Expression::Split { of, by, at })
+        }
+        "item" => {
+            fields.require(check, "at", "0").and_then(|node| key(check, node)).map(|at| Expression::Item { of, at })
+        }
+        "letter_of" => base(check, fields).map(|base| Expression::LetterOf { of, base }),
+        "index_of" => {
+            let list = fields.text(check, "in").map(str::to_owned);
+            base(check, fields).map(|base| Expression::IndexOf { of, base, list })
+        }
+        "map" => {
+            let to = fields.require(check, "to", "{ \"0\" = \"no\" }");
+            to.and_then(|node| table(check, node)).map(|to| Expression::Map { of, to })
+        }
+        "capture" => capture(check, of, fields),
+        "replace" => replace(check, of, fields),
+        "strip" => Some(Expression::Strip { of, chars: fields.text(check, "chars").map(str::to_owned) }),
+        "json" => Some(Expression::Json { of }),
+        "lines_of" => paths::data_file(check, verb, node, data_dir).map(|file| Expression::LinesOf { file }),
+        _ => {
+            let column = required_text(check, fields, "column", "\"...\"");
+            let file = text.and_then(|_| paths::data_file(check, verb, node, data_dir));
+            column.zip(file).map(|(column, file)| Expression::RowsOf { file, column })
+        }
+    };
+    read.filter(|_| text.is_some_and(|text| !text.is_empty() || verb == "format"))
+}
+
+fn required_text(check: &mut Check, fields: &mut Fields<'_>, key: &'static str, example: &str) -> Option<String> {
+    let node = fields.require(check, key, example)?;
+    let text = fields::text(check, key, node)?;
+    if text.is_empty() {
+        check.error(node.span, format!("`{key}` is empty"), Some(format!("write `{key} = {example}`")));
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn join(check: &mut Check, node: &Node, fields: &mut Fields<'_>) -> Option<Expression> {
+    let with = fields.text(check, "with").unwrap_or_default().to_owned();
+    match &node.value {
+        Value::String(of) => Some(Expression::JoinItems { of: of.clone(), with }),
+        _ => {
+            let of = check.texts("join", node)?.into_iter().map(|(path, _)| path).collect();
+            Some(Expression::Join { of, with })
+        }
+    }
+}
+
+fn base(check: &mut Check, fields: &mut Fields<'_>) -> Option<i64> {
+    fields.get("base").map_or(Some(0), |node| fields::whole(check, "base", node, 0..=1))
+}
+
+fn key(check: &mut Check, node: &Node) -> Option<Key> {
+    match &node.value {
+        Value::Integer(at) => Some(Key::At(*at)),
+        Value::String(name) => Some(Key::Name(name.clone())),
+        _ => {
+            check.wrong_type("at", node, "a whole number or a string", "0");
+            None
+        }
+    }
+}
+
+fn table(check: &mut Check, node: &Node) -> Option<Vec<(String, serde_json::Value)>> {
+    let to = fields::table(check, "to", node, "`to`")?;
+    let read: Vec<_> = to
+        .table
+        .entries
+        .iter()
+        .map(|entry| Some((entry.key.clone(), literal(check, &entry.key, &entry.node)?)))
+        .collect();
+    read.into_iter().collect()
+}
+
+fn capture(check: &mut Check, of: String, fields: &mut Fields<'_>) -> Option<Expression> {
+    let found = fields.require(check, "regex", "\"...\"").and_then(|node| regex(check, node));
+    let group = match fields.get("group") {
+        None => found.as_ref().map(|(_, regex)| Group::Number(1.min(regex.captures_len() - 1))),
+        Some(node) => group(check, node, found.as_ref().map(|(_, regex)| regex)),
+    };
+    let (regex, group) = found.map(|(text, _)| text).zip(group)?;
+    Some(Expression::Capture { of, regex, group })
+}
+
+fn group(check: &mut Check, node: &Node, regex: Option<&Regex>) -> Option<Group> {
+    let group = match &node.value {
+        Value::String(name) => Group::Name(name.clone()),
+        _ => Group::Number(fields::whole(check, "group", node, 0..=1000)?.try_into().ok()?),
+    };
+    let regex = regex?;
+    let there = match &group {
+        Group::Number(number) => *number < regex.captures_len(),
+        Group::Name(name) => regex.capture_names().flatten().any(|known| known == name),
+    };
+    if !there {
+        let help = format!("the regex has {} groups in round brackets; 0 is the whole match", regex.captures_len() - 1);
+        check.error(node.span, format!("{} names no group", check.quoted("group", node)), Some(help));
+    }
+    there.then_some(group)
+}
+
+fn replace(check: &mut Check, of: String, fields: &mut Fields<'_>) -> Option<Expression> {
+    let by = fields.require(check, "by", "\"...\"").and_then(|node| split_template::read(check, "by", node));
+    let regex_node = fields.get("regex");
+    let find = fields.text(check, "find").map(str::to_owned);
+    let (find, groups) = match (regex_node, find) {
+        (Some(node), None) => regex(check, node).map(|(text, regex)| (Pattern::Regex(text), regex.captures_len())),
+        (None, Some(text)) if !text.is_empty() => Some((Pattern::Literal(text), 1)),
+        _ => {
+            let help = "write `regex = \"...\"`, or `find = \"...\"` for a text as it is";
+            check.error(fields.span, "`replace` takes one of `regex` and `find`".into(), Some(help.into()));
+            None
+        }
+    }?;
+    let by = by?;
+    let beyond = by.iter().find_map(|piece| match piece {
+        Piece::Path(path) => path.parse::<usize>().ok().filter(|group| *group >= groups),
+        Piece::Text(_) => None,
+    });
+    if let Some(group) = beyond {
+        let help = format!("the regex has {} groups in round brackets; {{0}} is the whole match", groups - 1);
+        check.error(fields.span, format!("`by` names group {group}, which does not exist"), Some(help));
+        return None;
+    }
+    Some(Expression::Replace { of, find, by })
+}
+
+/// The regular expression in `node`, as written and compiled.
+pub(super) fn regex(check: &mut Check, node: &Node) -> Option<(String, Regex)> {
+    let text = fields::text(check, "regex", node)?;
+    match Regex::new(text) {
+        Ok(regex) => Some((text.to_owned(), regex)),
+        Err(error) => {
+            let error = error.to_string();
+            let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let help = "the syntax is https://docs.rs/regex: Python's, without look-around and backreferences";
+            check.error(node.span, format!("`regex` cannot be read: {why}"), Some(help.into()));
+            None
+        }
+    }
+}
+
+/// A value as data.
+pub(super) fn literal(check: &mut Check, key: &str, node: &Node) -> Option<serde_json::Value> {
+    match &node.value {
+        Value::String(text) => Some(text.as_str().into()),
+        Value::Integer(number) => Some((*number).into()),
+        Value::Boolean(flag) => Some((*flag).into()),
+        Value::Float(number) if number.is_finite() => Some((*number).into()),
+        Value::Array(items) => items.iter().map(|item| literal(check, key, item)).collect(),
+        Value::Table(table) => {
+            let entries = table.entries.iter();
+            let entries = entries.map(|entry| Some((entry.key.clone(), literal(check, key, &entry.node)?)));
+            entries.collect::<Option<serde_json::Map<_, _>>>().map(serde_json::Value::Object)
+        }
+        Value::Float(_) | Value::Datetime => {
+            check.error(node.span, format!("`{key}` cannot be {}", node.kind()), Some("write it in quotes".into()));
+            None
+        }
+    }
+}
+
+const AS: Choices<'_, Cast> = Choices {
+    now: &[("int", Cast::Int), ("float", Cast::Float), ("text", Cast::Text)],
+    aliases: &[("str", Cast::Text)],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};

@@ -1,0 +1,159 @@
+//! `path` of a split: a file, a folder, a pattern such as `mmlu/test/*_test.csv`, a repository of the Hugging Face hub,
+//! or a list of these. Files come in the order of the list, and by name within each.
+
+use super::check::Check;
+use super::file_format::FileFormat;
+use super::hub;
+use super::paths;
+use super::split_source::SourceFile;
+use super::tree::{Node, Value};
+use std::path::{Path, PathBuf};
+
+/// The files behind `path`; what names none is reported. `split` is looked for in the hub's folders; with `has_format`
+/// the end of a file's name need not tell what it holds.
+pub(super) fn read(
+    check: &mut Check,
+    node: &Node,
+    split: &str,
+    has_format: bool,
+    data_dir: Option<&Path>,
+) -> Option<Vec<SourceFile>> {
+    let Value::Array(nodes) = &node.value else { return one(check, node, split, has_format, data_dir) };
+    // All are read before any is missed, so that every error is found.
+    let read: Vec<_> = nodes.iter().map(|node| one(check, node, split, has_format, data_dir)).collect();
+    if nodes.is_empty() {
+        check.error(node.span, "`path` names no file".into(), Some("write `path = \"...\"`".into()));
+        return None;
+    }
+    Some(read.into_iter().collect::<Option<Vec<_>>>()?.concat())
+}
+
+fn one(
+    check: &mut Check,
+    node: &Node,
+    split: &str,
+    has_format: bool,
+    data_dir: Option<&Path>,
+) -> Option<Vec<SourceFile>> {
+    let text = super::fields::text(check, "path", node)?;
+    if let Some(id) = text.strip_prefix(hub::SCHEME) {
+        return match hub::files(id, split, &check.hub_caches()) {
+            _ if check.unselected => Some(Vec::new()),
+            Ok(paths) => Some(paths.into_iter().map(named).collect()),
+            Err(fault) => {
+                check.error(node.span, fault.message, Some(fault.help));
+                None
+            }
+        };
+    }
+    let has_star = text.contains('*');
+    let is_there = move |path: &Path| if has_star { matches(path).is_some() } else { path.exists() };
+    let place = paths::data_place(check, "path", node, data_dir, &is_there)?;
+    let files: Vec<SourceFile> = if check.unselected {
+        vec![named(place)]
+    } else if has_star {
+        matches(&place).unwrap_or_default()
+    } else if place.is_dir() {
+        folder(check, node, &place)?
+    } else {
+        vec![named(place)]
+    };
+    let unknown = files.iter().find(|file| !has_format && FileFormat::of(&file.path).is_none());
+    if let Some(file) = unknown.filter(|_| !check.unselected) {
+        let name = file.path.file_name().unwrap_or_default().display();
+        let help = "write `format = \"jsonl\"` or another of json, csv, tsv, txt, parquet and arrow";
+        check.error(node.span, format!("the name `{name}` does not tell what the file holds"), Some(help.into()));
+        return None;
+    }
+    Some(files)
+}
+
+/// A file under its own name up to its kind.
+fn named(path: PathBuf) -> SourceFile {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
+    SourceFile { path, name }
+}
+
+/// The data files in a folder, not below it. Files of several kinds are an error: one set may lie there twice.
+fn folder(check: &mut Check, node: &Node, folder: &Path) -> Option<Vec<SourceFile>> {
+    let mut files: Vec<PathBuf> = entries(folder).into_iter().filter(|path| path.is_file()).collect();
+    files.retain(|path| FileFormat::of(path).is_some());
+    let mut kinds: Vec<FileFormat> = files.iter().filter_map(|path| FileFormat::of(path)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let text = node.text().unwrap_or_default().trim_end_matches('/').to_owned();
+    match kinds.as_slice() {
+        [_] => Some(files.into_iter().map(named).collect()),
+        [] => {
+            let help =
+                "the readers know .jsonl, .json, .csv, .tsv, .txt, .parquet and .arrow, each also with .gz".into();
+            check.error(node.span, format!("the folder `{text}` holds no data file"), Some(help));
+            None
+        }
+        [kind, ..] => {
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            let message = format!("the folder `{text}` holds files of several kinds: {}", names.join(", "));
+            check.error(node.span, message, Some(format!("choose with `path = \"{text}/*.{}\"`", kind.name())));
+            None
+        }
+    }
+}
+
+/// The files that a pattern names, each with what `*` stands for; `None` when there are none.
+fn matches(pattern: &Path) -> Option<Vec<SourceFile>> {
+    let name = pattern.file_name()?.to_str()?;
+    let files = entries(pattern.parent()?).into_iter().filter(|path| path.is_file());
+    let files = files.filter_map(|path| {
+        let name = matched(name, path.file_name()?.to_str()?)?;
+        Some(SourceFile { path, name })
+    });
+    Some(files.collect::<Vec<_>>()).filter(|files| !files.is_empty())
+}
+
+/// What the `*` of `pattern` stand for in `name`, joined by `_`; `None` when it does not match.
+fn matched(pattern: &str, name: &str) -> Option<String> {
+    let (first, rest) = pattern.split_once('*')?;
+    let after = name.strip_prefix(first)?;
+    if !rest.contains('*') {
+        return after.strip_suffix(rest).map(str::to_owned);
+    }
+    // The shortest text that lets the rest match.
+    let mut ends = after.char_indices().map(|(at, _)| at).chain([after.len()]);
+    ends.find_map(|end| {
+        let (here, after) = after.split_at(end);
+        let (literal, _) = rest.split_once('*')?;
+        let others = after.starts_with(literal).then(|| matched(rest, after))??;
+        Some(format!("{here}_{others}"))
+    })
+}
+
+/// What lies in a folder, by name; nothing when it cannot be read.
+pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.file_name().is_none_or(|name| !name.to_string_lossy().starts_with('.')));
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_what_differs() {
+        for (pattern, name, stands_for) in [
+            ("*_test.csv", "abstract_algebra_test.csv", Some("abstract_algebra")),
+            ("*_test.csv", "abstract_algebra_dev.csv", None),
+            ("*.json", "a.jsonl", None),
+            ("a*", "a", Some("")),
+            ("train-*-of-*.parquet", "train-00000-of-00002.parquet", Some("00000_00002")),
+            ("aa*aa", "aaa", None),
+        ] {
+            assert_eq!(matched(pattern, name).as_deref(), stands_for, "{pattern} {name}");
+        }
+        assert_eq!(named("x/Humaneval.jsonl.gz".into()).name, "Humaneval");
+    }
+}

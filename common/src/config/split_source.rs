@@ -1,0 +1,82 @@
+//! A split once checked: which files, how they are read, what is made of their rows.
+
+use super::diagnostic::Origin;
+use super::file_format::FileFormat;
+use super::row_expression::{ColumnConfig, Condition};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The files of a split, which existed when the configuration was read, and what is made of their rows, in the order of
+/// the fields. The grammar stands with [`Expression`](super::Expression).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SourceConfig {
+    /// Read one after the other; never empty.
+    pub files: Vec<SourceFile>,
+    pub read: ReadOptions,
+    /// The column that is given each file's [`SourceFile::name`], before all others.
+    pub file_column: Option<String>,
+    pub columns: Vec<ColumnConfig>,
+    /// List columns whose items become columns of these names.
+    pub lists_to_columns: Vec<(String, Vec<String>)>,
+    /// All must hold.
+    pub keep: Vec<Condition>,
+    pub drop_columns: Vec<String>,
+    /// Columns that stand first, in this order.
+    pub order: Vec<String>,
+    /// Where `path` is given, for errors found when the data is read. No number depends on it, so no digest does.
+    #[serde(skip)]
+    pub origin: Origin,
+}
+
+impl SourceConfig {
+    /// Whether both are the same rows in the same order, wherever in the configuration that is said.
+    pub(super) fn has_rows_of(&self, other: &Self) -> bool {
+        // What is serialized holds no origins. JSON refuses paths that are not UTF-8; such splits count as different.
+        let contents = |source: &Self| serde_json::to_vec(source).ok();
+        contents(self).is_some_and(|rows| contents(other) == Some(rows))
+    }
+}
+
+/// A data file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SourceFile {
+    pub path: PathBuf,
+    /// What `*` stood for in its path; without one the file's name up to its kind.
+    pub name: String,
+}
+
+/// How the files of a split are read; what does not concern their format is left alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReadOptions {
+    /// `None`: by the end of each name.
+    pub format: Option<FileFormat>,
+    /// csv, tsv: whether the first row names the columns.
+    pub header: bool,
+    /// csv, tsv: names of the columns, in place of the header's; of txt the one column's.
+    pub names: Vec<String>,
+    /// csv, tsv: one ASCII character; `None` is the format's own.
+    pub delimiter: Option<char>,
+    /// csv, tsv: whether `"` quotes; `None`: in csv it does, in tsv it does not.
+    pub quoted: Option<bool>,
+    /// json: the path to the rows inside the document.
+    pub rows: Vec<String>,
+    /// json: the rows are the values of an object, whose keys become this column, which stands first.
+    pub key_column: Option<String>,
+    /// txt: the file is one row.
+    pub whole: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            header: true,
+            names: Vec::new(),
+            delimiter: None,
+            quoted: None,
+            rows: Vec::new(),
+            key_column: None,
+            whole: false,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The mean of per-sample scores, with lm-eval's closed form of its standard error.
+
+use crate::evaluator::line::Column;
+use crate::evaluator::share::{Item, Scale};
+use crate::evaluator::{Metric, Z_95};
+use crate::metric::statistics::mean_stderr;
+
+/// Sum in order of the samples, divided by their number.
+pub(super) fn metric(name: &str, column: &Column, scale: Scale) -> Option<Metric> {
+    let scores = scores(column);
+    let n = scores.len() as f64;
+    let value = scale.divide(scores.iter().sum(), n);
+    let stderr = mean_stderr(&scores).map(|stderr| scale.factor() * stderr);
+    (!scores.is_empty()).then(|| Metric::estimate(name, value, stderr))
+}
+
+/// The scores of a line in order of the samples.
+pub(super) fn scores(column: &Column) -> Vec<f64> {
+    column.read(|item| match item {
+        Item::Score(score) => Some(*score),
+        _ => None,
+    })
+}
+
+impl Metric {
+    /// A number with a standard error in the same unit, and the normal interval that follows from it.
+    pub(in crate::evaluator) fn estimate(name: &str, value: f64, stderr: Option<f64>) -> Self {
+        let stderr = stderr.filter(|stderr| stderr.is_finite());
+        let ci95 = stderr.map(|stderr| (value - Z_95 * stderr, value + Z_95 * stderr));
+        Self { name: name.into(), value, stderr, ci95 }
+    }
+}

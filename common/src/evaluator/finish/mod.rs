@@ -1,0 +1,18 @@
+//! From the lines of an accumulator to metrics, one rule per file.
+
+mod area;
+mod average;
+mod circular;
+mod classes;
+mod corpus;
+mod crows_pairs;
+mod line;
+mod mean;
+mod numpy;
+mod perplexity;
+mod replicas;
+mod rouge;
+mod weighted;
+
+pub(super) use corpus::bleu_counts;
+pub(super) use line::{Effort, finish};

@@ -1,0 +1,51 @@
+//! Ratios of two sums: perplexity per word or byte, bits per byte, points of points.
+//!
+//! lm-eval gives these no standard error ("N/A"). Ours is the delta method's for a ratio estimator over samples (Cochran,
+//! Sampling Techniques, 1977, 6.4): `sqrt(n / (n - 1) * sum (a_i - R b_i)^2) / sum b`.
+
+use crate::evaluator::line::Column;
+use crate::evaluator::share::{Item, Scale};
+use crate::evaluator::{Metric, Z_95};
+
+/// lm-eval's `weighted_perplexity`: `exp(-R)`, its interval the one of R carried over.
+pub(super) fn perplexity(name: &str, column: &Column) -> Option<Metric> {
+    let Sums { ratio, stderr, .. } = sums(column)?;
+    let value = (-ratio).exp();
+    let ci95 = stderr.map(|stderr| ((-ratio - Z_95 * stderr).exp(), (-ratio + Z_95 * stderr).exp()));
+    Some(Metric { name: name.into(), value, stderr: stderr.map(|stderr| value * stderr), ci95 })
+}
+
+/// lm-eval's `bits_per_byte`: `-R / ln 2`.
+pub(super) fn bits(name: &str, column: &Column) -> Option<Metric> {
+    let Sums { ratio, stderr, .. } = sums(column)?;
+    let ln2 = std::f64::consts::LN_2;
+    Some(Metric::estimate(name, -ratio / ln2, stderr.map(|stderr| stderr / ln2)))
+}
+
+/// R in the units of `scale`.
+pub(super) fn ratio(name: &str, column: &Column, scale: Scale) -> Option<Metric> {
+    let Sums { sum, weight, stderr, .. } = sums(column)?;
+    Some(Metric::estimate(name, scale.divide(sum, weight), stderr.map(|stderr| scale.factor() * stderr)))
+}
+
+struct Sums {
+    sum: f64,
+    weight: f64,
+    ratio: f64,
+    stderr: Option<f64>,
+}
+
+/// Sums in order of the samples; `None` without weight to divide by.
+fn sums(column: &Column) -> Option<Sums> {
+    let pairs = column.read(|item| match item {
+        Item::Weighted(sum, weight) => Some((*sum, *weight as f64)),
+        _ => None,
+    });
+    let sum: f64 = pairs.iter().map(|(sum, _)| sum).sum();
+    let weight: f64 = pairs.iter().map(|(_, weight)| weight).sum();
+    let ratio = sum / weight;
+    let n = pairs.len() as f64;
+    let squares: f64 = pairs.iter().map(|(sum, weight)| (sum - ratio * weight).powi(2)).sum();
+    let stderr = (pairs.len() > 1).then(|| (n / (n - 1.0) * squares).sqrt() / weight);
+    (weight > 0.0).then_some(Sums { sum, weight, ratio, stderr })
+}

@@ -1,0 +1,105 @@
+//! One answer to be judged, and the judgement.
+
+use super::Unscored;
+use super::reading::{Options, Reading};
+use super::share::{Item, Rule, Share};
+use crate::postprocess::{Postprocessor, apply_all};
+use crate::prompt::python_str;
+use serde_json::Value;
+
+/// What an evaluator sees: one answer of one sample, and its gold answer.
+#[derive(Debug)]
+pub(super) struct Question<'a> {
+    pub(super) reading: &'a Reading<'a>,
+    /// The chosen label with its type, or the text, after the postprocessors.
+    pub(super) prediction: Value,
+    /// The gold answer after the postprocessors.
+    pub(super) gold: &'a Value,
+    pub(super) pred_postprocessors: &'a [Postprocessor],
+}
+
+/// What an evaluator says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Judgement {
+    /// The accepted answers as texts.
+    pub(super) answers: Vec<String>,
+    /// Whether the answer is right, where right and wrong exist.
+    pub(super) correct: Option<bool>,
+    pub(super) shares: Vec<Share>,
+}
+
+impl<'a> Question<'a> {
+    /// The prediction as Python prints it.
+    pub(super) fn text(&self) -> String {
+        python_str(&self.prediction)
+    }
+
+    /// The accepted answers: the items of a list, else the gold itself.
+    pub(super) fn golds(&self) -> &'a [Value] {
+        match self.gold {
+            Value::Array(golds) => golds,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// The accepted answers as Python prints them.
+    pub(super) fn gold_texts(&self) -> Vec<String> {
+        self.golds().iter().map(python_str).collect()
+    }
+
+    /// The scored options.
+    ///
+    /// # Errors
+    /// The question has none.
+    pub(super) fn options(&self) -> Result<&'a Options<'a>, Unscored> {
+        match self.reading {
+            Reading::Options(options) => Ok(options),
+            _ => Err(Unscored("this evaluator needs scored options".into())),
+        }
+    }
+
+    /// An option's label after the postprocessors.
+    pub(super) fn processed(&self, label: &Value) -> Value {
+        processed(self.pred_postprocessors, label)
+    }
+}
+
+/// What the postprocessors make of `value`: nothing when there are none, else a text; of a list, of every item.
+pub(super) fn processed(postprocessors: &[Postprocessor], value: &Value) -> Value {
+    match value {
+        value if postprocessors.is_empty() || value.is_null() => value.clone(),
+        Value::Array(items) => items.iter().map(|item| processed(postprocessors, item)).collect(),
+        value => apply_all(postprocessors, python_str(value)).into(),
+    }
+}
+
+/// A list of texts in a gold answer that is a table.
+///
+/// # Errors
+/// There is none at `key`.
+pub(super) fn texts_of<'a>(gold: &'a Value, key: &str) -> Result<Vec<&'a str>, Unscored> {
+    let missing = || Unscored(format!("the gold answer has no list of texts `{key}`"));
+    let items = gold.get(key).and_then(Value::as_array).ok_or_else(missing)?;
+    items.iter().map(|item| item.as_str().ok_or_else(missing)).collect()
+}
+
+impl Judgement {
+    /// A judgement that is right or wrong, shown in percent under `name`.
+    pub(super) fn share(name: &str, rule: Rule, correct: bool, answers: Vec<String>) -> Self {
+        Self { answers, correct: Some(correct), shares: Vec::new() }.line(name, rule, Item::Hit(correct))
+    }
+
+    /// One more line below those there are.
+    pub(super) fn line(self, name: &str, rule: Rule, item: Item) -> Self {
+        let rank = self.shares.len() as u16;
+        self.line_at(rank, name, rule, item)
+    }
+
+    /// One more line at `rank`, for evaluators that may leave out one before it. An item that is not a number is left out.
+    pub(super) fn line_at(mut self, rank: u16, name: &str, rule: Rule, item: Item) -> Self {
+        if item.is_finite() {
+            self.shares.push(Share { replica: 0, rank, name: name.into(), rule, item });
+        }
+        self
+    }
+}

@@ -1,0 +1,105 @@
+//! Answers in text that are given a score each, averaged over the samples.
+
+use super::Unscored;
+use super::question::{Judgement, Question, texts_of};
+use super::share::{Item, Rule, Scale};
+use crate::metric::Language;
+use crate::metric::overlap::{
+    DropScore, drop_bags, longbench_classification, longbench_code_similarity, longbench_count, longbench_f1,
+    longbench_retrieval, squad_exact_match, squad_f1,
+};
+use crate::metric::rouge::{ChineseRouge, jieba_rouge, longbench_rouge};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The scores, by OpenCompass's evaluators; lm-eval's tasks where it has none. In percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextScore {
+    /// `SquadEvaluator`: token F1 of the first line, and exact match.
+    Squad,
+    /// lm-eval's DROP: em and f1; golds are answers, each a list of spans.
+    DropBags,
+    /// `JiebaRougeEvaluator`: rouge1, rouge2 and rougeL over Chinese words.
+    JiebaRouge,
+    /// `LongBenchF1Evaluator`.
+    LongbenchF1(Language),
+    /// `LongBenchRougeEvaluator`.
+    LongbenchRouge(Language),
+    /// `LongBenchRetrievalEvaluator`.
+    LongbenchRetrieval(Language),
+    /// `LongBenchCountEvaluator`.
+    LongbenchCount,
+    /// `LongBenchCodeSimEvaluator`.
+    LongbenchCodeSim,
+    /// `LongBenchClassificationEvaluator`; golds are `{ answers, all_classes }`.
+    LongbenchClassification,
+}
+
+impl TextScore {
+    /// The name of the first metric, the peer's.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::Squad => "f1",
+            Self::DropBags => "em",
+            Self::JiebaRouge => "rouge1",
+            _ => "score",
+        }
+    }
+
+    /// Scores one answer.
+    ///
+    /// # Errors
+    /// The gold answer is not of the form that the evaluator takes.
+    pub(super) fn judge(self, question: &Question<'_>) -> Result<Judgement, Unscored> {
+        let output = question.text();
+        let answers = question.gold_texts();
+        let texts: Vec<&str> = answers.iter().map(String::as_str).collect();
+        let score = match self {
+            Self::Squad => {
+                let line = output.split('\n').next().unwrap_or_default();
+                let scores = [("f1", squad_f1(line, &texts)), ("exact_match", squad_exact_match(line, &texts))];
+                return Ok(scored(answers.clone(), Scale::PercentFirst, scores));
+            }
+            Self::DropBags => {
+                let DropScore { em, f1 } = drop_bags(&output, &spans(question.golds()));
+                return Ok(scored(answers, Scale::Percent, [("em", em), ("f1", f1)]));
+            }
+            Self::JiebaRouge => {
+                let ChineseRouge { rouge1, rouge2, rouge_l } = jieba_rouge(&output, &texts.join(""));
+                let scores = [("rouge1", rouge1), ("rouge2", rouge2), ("rougeL", rouge_l)];
+                return Ok(scored(answers, Scale::Percent, scores.map(|(name, score)| (name, score.fmeasure))));
+            }
+            Self::LongbenchF1(language) => longbench_f1(&output, &texts, language),
+            Self::LongbenchRouge(language) => longbench_rouge(&output, &texts, language),
+            Self::LongbenchRetrieval(language) => longbench_retrieval(&output, &texts, language),
+            Self::LongbenchCount => longbench_count(&output, &texts),
+            Self::LongbenchCodeSim => longbench_code_similarity(&output, &texts),
+            Self::LongbenchClassification => {
+                let (answers, classes) = (texts_of(question.gold, "answers")?, texts_of(question.gold, "all_classes")?);
+                let score = longbench_classification(&output, &answers, &classes);
+                let answers = answers.into_iter().map(str::to_owned).collect();
+                return Ok(scored(answers, Scale::Percent, [("score", score)]));
+            }
+        };
+        Ok(scored(answers, Scale::Percent, [("score", score)]))
+    }
+}
+
+fn scored<const N: usize>(answers: Vec<String>, scale: Scale, scores: [(&str, f64); N]) -> Judgement {
+    let judgement = Judgement { answers, ..Judgement::default() };
+    scores
+        .into_iter()
+        .fold(judgement, |judgement, (name, score)| judgement.line(name, Rule::Mean { scale }, Item::Score(score)))
+}
+
+/// Each answer as its spans; an answer that is one text has one.
+fn spans(golds: &[Value]) -> Vec<Vec<&str>> {
+    golds
+        .iter()
+        .map(|gold| match gold {
+            Value::Array(spans) => spans.iter().filter_map(Value::as_str).collect(),
+            one => one.as_str().into_iter().collect(),
+        })
+        .collect()
+}

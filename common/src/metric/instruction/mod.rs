@@ -1,0 +1,22 @@
+//! IFEval (Zhou et al. 2023): whether a response follows instructions that a rule can check, as lm-eval checks them.
+
+mod case;
+mod check;
+mod format;
+mod json;
+mod keyword;
+mod kind;
+mod language;
+mod parse;
+mod punkt;
+mod punkt_facts;
+mod punkt_token;
+mod verdict;
+mod word_tokenizer;
+
+pub use kind::{Instruction, Relation};
+pub use language::detect_language;
+pub use parse::InstructionError;
+pub use punkt::sentences;
+pub use verdict::{IfevalSample, IfevalStats, follow};
+pub use word_tokenizer::word_tokenize;

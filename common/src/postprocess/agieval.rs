@@ -1,0 +1,51 @@
+//! AGIEval's parser of mathematical answers (cloze subsets).
+
+use super::boxed::last_boxed;
+use super::pattern::constant;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// `parse_math_answer` of AGIEval for zero-shot answers, which OpenCompass's `AGIEvalEvaluator` applies: the boxed answer;
+/// else what stands between the outermost dollar signs of the last line that has two; else what follows the last `=`;
+/// else the last number. `None` when there is nothing of it.
+pub fn agieval_math(text: &str) -> Option<String> {
+    static DOLLARS: LazyLock<Regex> = LazyLock::new(|| constant(r"\$(.*)\$"));
+    let text = without_prefix(text);
+    if text.contains("\\boxed") {
+        let answer = last_boxed(&text)?.strip_prefix("\\boxed{")?.strip_suffix('}')?;
+        return Some(after_equals(answer).to_owned());
+    }
+    let dollars = DOLLARS.captures_iter(&text).last().and_then(|found| found.get(1));
+    match dollars.map(|inside| after_equals(inside.as_str())) {
+        Some(answer) if !answer.is_empty() => Some(answer.to_owned()),
+        _ => bare(&text),
+    }
+}
+
+fn bare(text: &str) -> Option<String> {
+    if let Some((_, after)) = text.rsplit_once('=') {
+        let answer = after.trim_start_matches(' ').trim_end_matches('.');
+        return answer.split("\\n").next().map(str::to_owned);
+    }
+    last_number(text)
+}
+
+/// The last of Python's `(?:\$)?\d+(?:\.\d+)?(?![\w\d])`. The look-ahead makes the engine give digits back: `1.5x` holds
+/// `1`, whose next character is a full stop; `12x` holds nothing.
+fn last_number(text: &str) -> Option<String> {
+    static NUMBER: LazyLock<Option<super::Pattern>> =
+        LazyLock::new(|| super::Pattern::new(r"(?:\$)?\d+(?:\.\d+)?(?![\w\d])").ok());
+    NUMBER.as_ref()?.find_all(text).last()?.first().copied().flatten().map(str::to_owned)
+}
+
+fn after_equals(answer: &str) -> &str {
+    answer.rsplit_once('=').map_or(answer, |(_, after)| after.trim_start_matches(' '))
+}
+
+/// Without what precedes and includes the few-shot examples' words for "the answer is".
+fn without_prefix(text: &str) -> String {
+    ["The answer is therefore", "答案是"].iter().fold(text.to_owned(), |text, prefix| {
+        let after = text.strip_prefix(prefix).or_else(|| text.rsplit_once(prefix).map(|(_, after)| after));
+        after.map(|after| super::python::strip(after).to_owned()).unwrap_or(text)
+    })
+}

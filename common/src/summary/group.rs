@@ -1,0 +1,118 @@
+//! A group of data sets that the table shows as one, and how its number is made.
+
+use serde::Serialize;
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryGroup {
+    /// Its name in the table.
+    pub name: String,
+    /// What it is made of: data sets, or groups that come before it.
+    pub subsets: Vec<Subset>,
+    pub average: Average,
+    /// What its number is called; [`Average::name`] unless given.
+    pub metric: Option<String>,
+}
+
+/// A member of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Subset {
+    /// The data set or the group.
+    pub name: String,
+    /// The metric that counts; its first one unless given.
+    pub metric: Option<String>,
+}
+
+/// How the numbers of the subsets become one. Formulas of OpenCompass's `DefaultSummarizer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Average {
+    /// The mean.
+    #[default]
+    Naive,
+    /// The mean with these weights, one per subset.
+    Weighted(Vec<f64>),
+    Sum,
+    /// The harmonic mean; when a number is not positive, numbers below 1 count as 1.
+    Harmonic,
+    /// The standard deviation of the subsets as a population.
+    StandardDeviation,
+}
+
+impl SummaryGroup {
+    /// The plain mean over data sets by their first metrics.
+    pub fn naive(name: impl Into<String>, subsets: impl IntoIterator<Item = String>) -> Self {
+        let subsets = subsets.into_iter().map(|name| Subset { name, metric: None }).collect();
+        Self { name: name.into(), subsets, average: Average::Naive, metric: None }
+    }
+
+    /// What its number is called.
+    pub fn metric_name(&self) -> &str {
+        self.metric.as_deref().unwrap_or(self.average.name())
+    }
+}
+
+impl Average {
+    /// OpenCompass's name of the number.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Naive => "naive_average",
+            Self::Weighted(_) => "weighted_average",
+            Self::Sum => "sum",
+            Self::Harmonic => "harmonic_mean",
+            Self::StandardDeviation => "standard_deviation",
+        }
+    }
+
+    /// One number of the subsets' numbers, which stand in their order; `None` of none, or where weights do not fit them.
+    pub fn of(&self, scores: &[f64]) -> Option<f64> {
+        let count = scores.len() as f64;
+        if scores.is_empty() {
+            return None;
+        }
+        let sum: f64 = scores.iter().sum();
+        match self {
+            Self::Naive => Some(sum / count),
+            Self::Sum => Some(sum),
+            Self::Weighted(weights) => {
+                let total: f64 = weights.iter().sum();
+                let products = scores.iter().zip(weights).map(|(score, weight)| score * weight);
+                (weights.len() == scores.len() && total != 0.0).then(|| products.sum::<f64>() / total)
+            }
+            Self::Harmonic => {
+                let least = if scores.iter().any(|score| *score <= 0.0) { 1.0 } else { 0.0 };
+                Some(count / scores.iter().map(|score| 1.0 / score.max(least)).sum::<f64>())
+            }
+            Self::StandardDeviation => {
+                let mean = sum / count;
+                let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
+                Some((squares / count).sqrt())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Expected numbers were printed by the formulas of OpenCompass 0.5.4 under CPython 3.11.
+    use super::*;
+
+    #[test]
+    fn averages() {
+        let scores = [50.0, 25.5, 100.0];
+        for (average, expected) in [
+            (Average::Naive, 58.5),
+            (Average::Weighted(vec![1.0, 2.0, 0.0]), 33.666666666666664),
+            (Average::Sum, 175.5),
+            (Average::Harmonic, 43.342776203966004),
+            (Average::StandardDeviation, 31.002688055500393),
+        ] {
+            let found = average.of(&scores).unwrap();
+            assert!((found - expected).abs() < 1e-12, "{average:?}: {found}");
+            assert_eq!(average.of(&[]), None);
+        }
+        assert_eq!(Average::Harmonic.of(&[0.0, 0.5, 4.0]), Some(3.0 / 2.25));
+        assert_eq!(Average::Weighted(vec![1.0]).of(&scores), None);
+        assert_eq!(Average::Weighted(vec![0.0; 3]).of(&scores), None);
+    }
+}

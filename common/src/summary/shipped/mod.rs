@@ -1,0 +1,9 @@
+//! The groups that come with the program, by OpenCompass's names.
+
+mod ceval;
+mod cmmlu;
+mod exams;
+mod groups;
+mod mmlu;
+
+pub use groups::{group, groups};

@@ -1,0 +1,20 @@
+//! Every metric against what the peers' own packages printed: `tests/goldens/metric/*.json`, made by `make/make.py`.
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod instruction;
+#[cfg(test)]
+mod math;
+#[cfg(test)]
+mod merge;
+#[cfg(test)]
+mod option;
+#[cfg(test)]
+mod overlap;
+#[cfg(test)]
+mod rouge;
+#[cfg(test)]
+mod statistics;
+#[cfg(test)]
+mod translation;

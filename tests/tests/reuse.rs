@@ -1,0 +1,104 @@
+//! `-r` by content, and predictions that OpenCompass wrote: nothing that is known is run again, nothing is mixed up.
+
+use compass_tests::{Job, configuration, echo_job};
+use serde_json::{Map, Value};
+use std::fs;
+use std::path::PathBuf;
+
+const LOCAL: &str = "[infer.runner]\ntype = \"local\"\nmax_num_workers = 1";
+
+/// A job that has run once.
+fn after_one_run() -> Job {
+    let job = echo_job(0, "", LOCAL);
+    job.run(&[]).expect(0);
+    job
+}
+
+/// The results, as a run from nothing gives them.
+fn fresh(toml: &str) -> Job {
+    let job = echo_job(0, "", LOCAL);
+    job.configure(toml);
+    job.run(&[]).expect(0);
+    job
+}
+
+#[test]
+fn what_did_not_change_is_kept() {
+    let job = after_one_run();
+    let whole = configuration("", LOCAL);
+    for (change, kept) in [
+        // One prompt of two: the other data set is kept.
+        (whole.replace("prompt_template = \"{q}\"", "prompt_template = \"Q: {q}\""), 120),
+        // Another range: the same samples at other positions.
+        (whole.replace("output_column = \"a\" }", "output_column = \"a\", test_range = \"[10:50]\" }"), 160),
+        // Another evaluation: everything is kept.
+        (whole.replace("evaluator = \"em\"", "evaluator = \"acc\""), 240),
+    ] {
+        assert_ne!(change, whole, "the change changes something");
+        job.configure(&change);
+        let first = job.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
+        let finished = job.run(&["-r", &first]).expect(0);
+        let said = format!("{kept} of {} samples are the same and kept", if kept == 160 { 160 } else { 240 });
+        assert!(finished.stderr.contains(&said), "{}", finished.stderr);
+        let fresh = fresh(&change);
+        assert_eq!(job.tree("results"), fresh.tree("results"));
+        assert_eq!(job.tree("predictions"), fresh.tree("predictions"));
+        let samples: u64 = if kept == 160 { 160 } else { 240 };
+        assert_eq!(job.facts()["resumed_samples"], kept, "{}", job.facts());
+        assert_eq!(job.facts()["recorded_samples"], samples, "{}", job.facts());
+    }
+}
+
+/// Lays the latest run's predictions of `answer_gen` out as shards of `sizes` in a folder of another evaluator.
+fn sharded(job: &Job, sizes: &[usize]) -> PathBuf {
+    let records = job.predictions("echo", "answer_gen");
+    let records: Vec<Value> = records.as_object().unwrap().values().cloned().collect();
+    let folder = job.path("out/20200101_000000/predictions/echo");
+    fs::create_dir_all(&folder).unwrap();
+    let mut rest = records.as_slice();
+    for (at, &size) in sizes.iter().enumerate() {
+        let (shard, more) = rest.split_at(size);
+        rest = more;
+        let shard: Map<String, Value> =
+            shard.iter().enumerate().map(|(at, one)| (at.to_string(), one.clone())).collect();
+        fs::write(folder.join(format!("answer_gen_{at}.json")), Value::from(shard).to_string()).unwrap();
+    }
+    folder
+}
+
+const ADOPT: [&str; 6] = ["-m", "eval", "-r", "20200101_000000", "--datasets", "answer_gen"];
+
+#[test]
+fn shards_of_opencompass_are_one_data_set() {
+    let job = after_one_run();
+    let whole = job.result("echo", "answer_gen");
+    let folder = sharded(&job, &[50, 50, 20]);
+    let finished = job.run(&ADOPT).expect(0);
+    assert!(finished.stderr.contains("took over the predictions of 120 of 120 samples"), "{}", finished.stderr);
+    let results = folder.join("../../results/echo/answer_gen.json");
+    let results: Value = serde_json::from_slice(&fs::read(results).unwrap()).unwrap();
+    assert_eq!(results, whole);
+    assert!(!folder.join("answer_gen.json").exists(), "the other evaluator's files stay as they are");
+}
+
+#[test]
+fn missing_short_and_foreign_shards_are_named() {
+    let job = after_one_run();
+    let folder = sharded(&job, &[50, 50, 20]);
+    fs::rename(folder.join("answer_gen_1.json"), folder.join("kept")).unwrap();
+    let finished = job.run(&ADOPT).expect(2);
+    assert!(finished.stderr.contains("but not answer_gen_1.json"), "{}", finished.stderr);
+    // A shard of other rows.
+    fs::copy(folder.join("answer_gen_0.json"), folder.join("answer_gen_1.json")).unwrap();
+    let finished = job.run(&ADOPT).expect(2);
+    assert!(finished.stderr.contains("they are not of the same rows"), "{}", finished.stderr);
+    fs::write(folder.join("answer_gen_1.json"), "{\"0\": {").unwrap();
+    let finished = job.run(&ADOPT).expect(2);
+    assert!(finished.stderr.contains("answer_gen_1.json: not a file of predictions"), "{}", finished.stderr);
+    // The last one is missing: the rest is scored, and the coverage said.
+    fs::rename(folder.join("kept"), folder.join("answer_gen_1.json")).unwrap();
+    fs::remove_file(folder.join("answer_gen_2.json")).unwrap();
+    let finished = job.run(&ADOPT).expect(1);
+    assert!(finished.stderr.contains("took over the predictions of 100 of 120 samples"), "{}", finished.stderr);
+    assert!(finished.stdout.contains("100/120") || finished.stdout.contains("20 missing"), "{}", finished.stdout);
+}

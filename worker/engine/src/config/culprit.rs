@@ -1,0 +1,49 @@
+//! Which key of a configuration is to blame.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Reads `T` from an object; on failure names the key at fault, which serde's own message does only for one that is missing.
+///
+/// # Errors
+/// A message that names the key.
+pub(super) fn read<T: DeserializeOwned>(keys: &Value) -> Result<T, String> {
+    let said = match T::deserialize(keys) {
+        Ok(read) => return Ok(read),
+        Err(error) => error.to_string(),
+    };
+    let Value::Object(all) = keys else { return Err(said) };
+    // The key without which it is read, or without which something else is wrong.
+    let culprit = all.keys().find(|key| {
+        let mut others = all.clone();
+        others.shift_remove(key.as_str());
+        T::deserialize(Value::Object(others)).err().is_none_or(|error| error.to_string() != said)
+    });
+    match culprit {
+        Some(key) => Err(format!("`{key}`: {said}")),
+        None => Err(said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Keys {
+        layers: usize,
+        eps: Option<f64>,
+    }
+
+    #[test]
+    fn names_the_key() {
+        assert_eq!(read(&json!({"layers": 2, "other": []})), Ok(Keys { layers: 2, eps: None }));
+        let said = |keys: Value| read::<Keys>(&keys).unwrap_err();
+        assert!(said(json!({"eps": 1.0, "layers": -1})).starts_with("`layers`: invalid value: integer `-1`"));
+        assert!(said(json!({"eps": "small", "layers": 1})).starts_with("`eps`: invalid type"));
+        assert!(said(json!({"eps": 1.0})).contains("missing field `layers`"));
+        assert!(said(json!([1])).contains("invalid"));
+    }
+}

@@ -1,0 +1,84 @@
+//! Sizes that no model has: refused here once for all families, before anything is multiplied by them.
+
+use serde_json::Value;
+
+/// Keys that count something and must be at least 1 where they are given; the names of every family.
+const COUNTS: [&str; 27] = [
+    "decoder_sparse_step",
+    "dim",
+    "ffn_dim",
+    "head_dim",
+    "hidden_size",
+    "intermediate_size",
+    "max_position_embeddings",
+    "moe_intermediate_size",
+    "multiple_of",
+    "n_embd",
+    "n_head",
+    "n_heads",
+    "n_inner",
+    "n_kv_heads",
+    "n_layer",
+    "n_layers",
+    "n_positions",
+    "num_attention_heads",
+    "num_experts_per_tok",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "num_layers",
+    "num_local_experts",
+    "shared_expert_intermediate_size",
+    "sliding_window",
+    "vocab_size",
+    "word_embed_proj_dim",
+];
+
+/// Products of two of these must fit in 64 bits, with room.
+const LARGEST: i64 = 1 << 28;
+
+/// Checks every count in an object.
+///
+/// # Errors
+/// A message that names the first that is absurd.
+pub(super) fn check(keys: &Value) -> Result<(), String> {
+    for key in COUNTS {
+        // Meta's word for a vocabulary that the tokenizer alone knows.
+        let unknown = key == "vocab_size" && keys.get("multiple_of").is_some() && keys[key] == -1;
+        let absurd = match &keys[key] {
+            Value::Null => false,
+            Value::Number(number) => !number.as_i64().is_some_and(|count| (1..=LARGEST).contains(&count)),
+            _ => true,
+        };
+        if absurd && !unknown {
+            return Err(format!("`{key}` is {}, which is no size: a whole number from 1 on is", keys[key]));
+        }
+    }
+    let count = |key: &str| keys[key].as_i64();
+    let experts = count("num_local_experts").or(count("num_experts")).filter(|&experts| experts > 0);
+    if let (Some(experts), Some(chosen)) = (experts, count("num_experts_per_tok"))
+        && chosen > experts
+    {
+        return Err(format!("`num_experts_per_tok` is {chosen}, more than the {experts} experts that there are"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn absurd_counts_are_named() {
+        for value in
+            [json!(0), json!(-4), json!(1.5), json!("64"), json!([64]), json!(true), json!(1u64 << 60), json!(1e30)]
+        {
+            let said = check(&json!({"vocab_size": 8, "hidden_size": value})).unwrap_err();
+            assert!(said.starts_with("`hidden_size` is "), "{said}");
+        }
+        assert_eq!(check(&json!({"hidden_size": 64, "head_dim": null})), Ok(()));
+        assert_eq!(check(&json!({"vocab_size": -1, "multiple_of": 256})), Ok(()));
+        assert!(check(&json!({"vocab_size": -1})).is_err());
+        assert!(check(&json!({"num_experts": 4, "num_experts_per_tok": 5})).is_err());
+    }
+}

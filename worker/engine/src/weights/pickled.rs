@@ -1,0 +1,143 @@
+//! What the pickle of a state dict builds, and the few names in it that are known: no other is ever looked up, let alone run.
+
+/// What a pickle builds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    /// Tuples and lists.
+    Sequence(Vec<Value>),
+    /// Dictionaries, ordered or not.
+    Pairs(Vec<(Value, Value)>),
+    /// A class or function that is known.
+    Name(Name),
+    /// What a persistent id says of a storage.
+    Storage(Storage),
+    Tensor(PickledTensor),
+}
+
+/// The names that a state dict refers to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Name {
+    OrderedDict,
+    RebuildTensor,
+    RebuildParameter,
+    /// torch's class for storages of a kind, such as `FloatStorage`.
+    StorageClass(String),
+    /// One of torch's number formats, such as `bfloat16`.
+    Dtype(String),
+}
+
+/// A run of numbers, kept elsewhere under a key.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Storage {
+    pub(super) class: String,
+    pub(super) key: String,
+    pub(super) elements: i64,
+}
+
+/// A view of a storage, in elements.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PickledTensor {
+    pub(super) storage: Storage,
+    pub(super) offset: i64,
+    pub(super) shape: Vec<i64>,
+    pub(super) strides: Vec<i64>,
+}
+
+/// Values within values: a state dict has a handful, and what is dropped level by level needs stack for each.
+const DEEPEST: usize = 64;
+
+/// Values in a value, itself included.
+pub(super) fn size(value: &Value) -> usize {
+    match value {
+        Value::Sequence(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Pairs(pairs) => 1 + pairs.iter().map(|(key, value)| size(key) + size(value)).sum::<usize>(),
+        Value::Text(text) => 1 + text.len() / 64,
+        Value::Tensor(tensor) => 1 + tensor.shape.len() + tensor.strides.len(),
+        _ => 1,
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Sequence(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Pairs(pairs) => 1 + pairs.iter().map(|(key, value)| depth(key).max(depth(value))).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// The items, if what holds them does not become too deep.
+pub(super) fn shallow(items: Vec<Value>) -> Result<Vec<Value>, String> {
+    match items.iter().all(|item| depth(item) < DEEPEST) {
+        true => Ok(items),
+        false => Err(damaged("values within values without end")),
+    }
+}
+
+/// An error about the pickle itself.
+pub(super) fn damaged(what: &str) -> String {
+    format!("damaged pickle: {what}")
+}
+
+const DTYPES: [&str; 5] = ["float32", "float16", "bfloat16", "float64", "half"];
+
+/// What a name stands for.
+pub(super) fn known(module: &str, name: &str) -> Result<Name, String> {
+    match (module, name) {
+        // The latter is a dictionary too, in which InternLM's training code keeps its configuration.
+        ("collections", "OrderedDict") | ("internlm.core.context.config", "Config") => Ok(Name::OrderedDict),
+        ("torch._utils", "_rebuild_tensor_v2") => Ok(Name::RebuildTensor),
+        ("torch._utils", "_rebuild_parameter") => Ok(Name::RebuildParameter),
+        ("torch", class) if class.ends_with("Storage") => Ok(Name::StorageClass(class.to_owned())),
+        ("torch", name) if DTYPES.contains(&name) => Ok(Name::Dtype(name.to_owned())),
+        _ => Err(format!(
+            "it asks to run `{module}.{name}`, and nothing in a checkpoint is run here: only tensors are read; save the \
+             state dict alone, or convert it to safetensors"
+        )),
+    }
+}
+
+/// `("storage", class, key, device, elements)`.
+pub(super) fn storage(id: Value) -> Result<Storage, String> {
+    let Value::Sequence(fields) = id else { return Err(damaged("a persistent id that is no tuple")) };
+    match fields.as_slice() {
+        [Value::Text(tag), Value::Name(Name::StorageClass(class)), Value::Text(key), _, Value::Int(elements), ..]
+            if tag == "storage" =>
+        {
+            Ok(Storage { class: class.clone(), key: key.clone(), elements: *elements })
+        }
+        _ => Err(damaged("a persistent id that is no storage")),
+    }
+}
+
+/// What a call of a known function builds.
+pub(super) fn built(call: Vec<Value>) -> Result<Value, String> {
+    let [Value::Name(name), Value::Sequence(arguments)] = call.as_slice() else {
+        return Err(damaged("a call of what is no function"));
+    };
+    match (name, arguments.as_slice()) {
+        (Name::OrderedDict, []) => Ok(Value::Pairs(Vec::new())),
+        (Name::RebuildParameter, [tensor @ Value::Tensor(_), ..]) => Ok(tensor.clone()),
+        (Name::RebuildTensor, [Value::Storage(storage), Value::Int(offset), shape, strides, ..]) => {
+            let tensor = PickledTensor {
+                storage: storage.clone(),
+                offset: *offset,
+                shape: integers(shape)?,
+                strides: integers(strides)?,
+            };
+            Ok(Value::Tensor(tensor))
+        }
+        _ => Err(damaged("a call with other arguments than torch.save writes")),
+    }
+}
+
+fn integers(value: &Value) -> Result<Vec<i64>, String> {
+    let Value::Sequence(items) = value else { return Err(damaged("a shape that is no tuple")) };
+    let integer =
+        |item: &Value| if let Value::Int(value) = item { Ok(*value) } else { Err(damaged("a shape of no integers")) };
+    items.iter().map(integer).collect()
+}

@@ -1,0 +1,59 @@
+//! The cases of `tests/goldens`, whole or damaged.
+
+use compass_common::engine::EngineFault;
+use compass_common::plan::{Dtype, ModelKind};
+use compass_engine::{DeviceChoice, ParityModel};
+use std::path::{Path, PathBuf};
+
+/// The folder of a case.
+pub(crate) fn golden(case: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(case)
+}
+
+/// Loads a folder in the layout that its files are of.
+pub(crate) fn load(folder: &Path, dtype: Dtype, threads: u32) -> Result<ParityModel, EngineFault> {
+    let there = |name: &str| folder.join(name).exists();
+    let layout = match (there("params.json"), there("model_config.pt")) {
+        (true, _) => ModelKind::Llama,
+        (_, true) => ModelKind::InternLm,
+        _ => ModelKind::Hf,
+    };
+    ParityModel::load_layout(folder, layout, dtype, &DeviceChoice::Cpu, threads)
+}
+
+/// A copy of a case.
+pub(crate) fn copy_of(case: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(golden(case)).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    folder
+}
+
+/// Loads a copy of a case whose file `name` is replaced by what `damage` makes of it. Either it loads, and computes logits
+/// without dying, or what is said is one line that begins with a file of the model.
+pub(crate) fn said_of(case: &str, name: &str, damage: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<(), String> {
+    let folder = copy_of(case);
+    let bytes = std::fs::read(golden(case).join(name)).unwrap();
+    std::fs::write(folder.path().join(name), damage(bytes)).unwrap();
+    said_in(folder.path())
+}
+
+/// As [`said_of`], of a folder as it is.
+#[track_caller]
+pub(crate) fn said_in(folder: &Path) -> Result<(), String> {
+    match load(folder, Dtype::Float32, 1) {
+        Ok(mut model) => {
+            // Whatever they are: numbers that make no sense, or an error of libtorch's.
+            let _ = model.prefill(&[1, 2, 3]);
+            Ok(())
+        }
+        Err(EngineFault::Model(said)) => {
+            assert_eq!(said.lines().count(), 1, "{said}");
+            assert!(said.starts_with(folder.to_str().unwrap()), "{said}");
+            Err(said)
+        }
+        Err(fault @ EngineFault::Device(_)) => panic!("not the device's fault: {fault}"),
+    }
+}

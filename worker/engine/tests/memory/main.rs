@@ -1,0 +1,175 @@
+//! How much memory loading takes: at most a tenth more than the weights in the format they are computed in, and 250 MB.
+//!
+//! In a process of its own and in one test, since what is measured belongs to the process: memory that is not a file's.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod peak;
+mod torch_save;
+
+use compass_common::plan::{Dtype, ModelKind};
+use compass_engine::{DeviceChoice, ParityModel};
+use peak::peak_while;
+use safetensors::tensor::TensorView;
+use serde_json::json;
+use std::path::Path;
+use torch_save::{Stored, torch_save};
+
+const VOCABULARY: usize = 32_000;
+const HIDDEN: usize = 1024;
+const INNER: usize = 2816;
+const LAYERS: usize = 3;
+const MEGABYTE: u64 = 1 << 20;
+
+/// Names of Hugging Face's and of Meta's, shapes, and along which dimension Meta's ranks share a tensor.
+fn tensors() -> Vec<(String, String, Vec<usize>, Option<usize>)> {
+    let matrix =
+        |hf: &str, meta: &str, rows, columns, by| (hf.to_owned(), meta.to_owned(), vec![rows, columns], Some(by));
+    let norm = |hf: &str, meta: &str| (hf.to_owned(), meta.to_owned(), vec![HIDDEN], None);
+    let mut all = vec![
+        matrix("model.embed_tokens", "tok_embeddings", VOCABULARY, HIDDEN, 1),
+        matrix("lm_head", "output", VOCABULARY, HIDDEN, 0),
+        norm("model.norm", "norm"),
+    ];
+    for layer in 0..LAYERS {
+        let mut part = |hf: &str, meta: &str, rows, columns, by| {
+            all.push(matrix(
+                &format!("model.layers.{layer}.{hf}"),
+                &format!("layers.{layer}.{meta}"),
+                rows,
+                columns,
+                by,
+            ));
+        };
+        for name in ["q", "k", "v"] {
+            part(&format!("self_attn.{name}_proj"), &format!("attention.w{name}"), HIDDEN, HIDDEN, 0);
+        }
+        part("self_attn.o_proj", "attention.wo", HIDDEN, HIDDEN, 1);
+        part("mlp.gate_proj", "feed_forward.w1", INNER, HIDDEN, 0);
+        part("mlp.up_proj", "feed_forward.w3", INNER, HIDDEN, 0);
+        part("mlp.down_proj", "feed_forward.w2", HIDDEN, INNER, 1);
+        for (hf, meta) in [("input_layernorm", "attention_norm"), ("post_attention_layernorm", "ffn_norm")] {
+            all.push(norm(&format!("model.layers.{layer}.{hf}"), &format!("layers.{layer}.{meta}")));
+        }
+    }
+    all
+}
+
+fn elements(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
+/// As many numbers as the largest tensor has, every one 0.01 as nearly as the format allows.
+fn numbers(one: &[u8]) -> Vec<u8> {
+    one.repeat(VOCABULARY * HIDDEN)
+}
+
+fn write_config(folder: &Path) {
+    let config = json!({
+        "architectures": ["LlamaForCausalLM"], "vocab_size": VOCABULARY, "hidden_size": HIDDEN, "intermediate_size": INNER,
+        "num_hidden_layers": LAYERS, "num_attention_heads": 8, "rms_norm_eps": 1e-5, "max_position_embeddings": 64
+    });
+    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+}
+
+/// Safetensors in so many files.
+fn write_safetensors(folder: &Path, dtype: safetensors::Dtype, one: &[u8], shards: usize) {
+    write_config(folder);
+    let numbers = numbers(one);
+    let name = |shard: usize| match shards {
+        1 => "model.safetensors".to_owned(),
+        _ => format!("model-{shard}.safetensors"),
+    };
+    let all = tensors();
+    for shard in 0..shards {
+        let views = all.iter().skip(shard).step_by(shards).map(|(hf, _, shape, _)| {
+            let bytes = &numbers[..elements(shape) * one.len()];
+            (format!("{hf}.weight"), TensorView::new(dtype, shape.clone(), bytes).unwrap())
+        });
+        safetensors::serialize_to_file(views, None, &folder.join(name(shard))).unwrap();
+    }
+    if shards > 1 {
+        let place = |(place, hf): (usize, &String)| (format!("{hf}.weight"), json!(name(place % shards)));
+        let names = all.iter().map(|(hf, ..)| hf).enumerate();
+        let map: serde_json::Map<_, _> = names.map(place).collect();
+        let index = json!({"weight_map": map});
+        std::fs::write(folder.join("model.safetensors.index.json"), index.to_string()).unwrap();
+    }
+}
+
+fn write_pickle(folder: &Path) {
+    write_config(folder);
+    let numbers = numbers(&0x211fu16.to_le_bytes());
+    let stored = tensors().into_iter().map(|(hf, _, shape, _)| {
+        let bytes = &numbers[..elements(&shape) * 2];
+        Stored { name: format!("{hf}.weight"), shape, class: "HalfStorage", bytes }
+    });
+    torch_save(&folder.join("pytorch_model.bin"), &stored.collect::<Vec<_>>());
+}
+
+fn write_meta(folder: &Path) {
+    let params = json!({"dim": HIDDEN, "n_layers": LAYERS, "n_heads": 8, "multiple_of": 256, "vocab_size": -1});
+    std::fs::write(folder.join("params.json"), params.to_string()).unwrap();
+    let numbers = numbers(&0x3c24u16.to_le_bytes());
+    for rank in 0..2 {
+        let stored = tensors().into_iter().map(|(_, meta, mut shape, by)| {
+            if let Some(by) = by {
+                shape[by] /= 2;
+            }
+            let bytes = &numbers[..elements(&shape) * 2];
+            Stored { name: format!("{meta}.weight"), shape, class: "BFloat16Storage", bytes }
+        });
+        torch_save(&folder.join(format!("consolidated.{rank:02}.pth")), &stored.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn loading_takes_little_more_than_the_weights() {
+    let parameters: usize = tensors().iter().map(|(_, _, shape, _)| elements(shape)).sum();
+    let brain = 0x3c24u16.to_le_bytes();
+    let float = 0.01f32.to_le_bytes();
+    type Write<'a> = Box<dyn Fn(&Path) + 'a>;
+    let cases: [(&str, Write<'_>, ModelKind, Dtype); 6] = [
+        (
+            "fp32 as it is",
+            Box::new(|to| write_safetensors(to, safetensors::Dtype::F32, &float, 1)),
+            ModelKind::Hf,
+            Dtype::Float32,
+        ),
+        (
+            "bf16 to fp32",
+            Box::new(|to| write_safetensors(to, safetensors::Dtype::BF16, &brain, 1)),
+            ModelKind::Hf,
+            Dtype::Float32,
+        ),
+        (
+            "bf16 shards to fp32",
+            Box::new(|to| write_safetensors(to, safetensors::Dtype::BF16, &brain, 3)),
+            ModelKind::Hf,
+            Dtype::Float32,
+        ),
+        (
+            "fp32 to bf16",
+            Box::new(|to| write_safetensors(to, safetensors::Dtype::F32, &float, 1)),
+            ModelKind::Hf,
+            Dtype::Bfloat16,
+        ),
+        ("pickled fp16 to fp32", Box::new(write_pickle), ModelKind::Hf, Dtype::Float32),
+        ("two ranks of bf16 to fp32", Box::new(write_meta), ModelKind::Llama, Dtype::Float32),
+    ];
+    for (name, write, layout, dtype) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path());
+        let (mut model, peak) =
+            peak_while(|| ParityModel::load_layout(folder.path(), layout, dtype, &DeviceChoice::Cpu, 2).unwrap());
+        let weights = parameters as u64 * if dtype == Dtype::Float32 { 4 } else { 2 };
+        let bound = weights + weights / 10 + 250 * MEGABYTE;
+        eprintln!(
+            "{name}: weights {} MB, peak {} MB, bound {} MB",
+            weights / MEGABYTE,
+            peak / MEGABYTE,
+            bound / MEGABYTE
+        );
+        assert!(peak <= bound, "{name}: {peak} bytes");
+        assert!(model.prefill(&[1, 2, 3]).unwrap().iter().all(|logit| logit.is_finite()));
+    }
+}
