@@ -11,7 +11,6 @@ const HAVE: [&str; 23] = [
     "GaokaoBench_no_subjective_gen_4c31db",
     "IFEval_gen_353ae7",
     "SuperGLUE_BoolQ_ppl_16b1d9",
-    "TheoremQA_5shot_gen_6f0af8",
     "agieval_gen_5c79b4",
     "agieval_gen_a0c741",
     "agieval_mixed_e33d83",
@@ -29,6 +28,7 @@ const HAVE: [&str; 23] = [
     "mmlu_gen_4d595a",
     "mmlu_ppl_ac766d",
     "piqa_ppl_1cf9f0",
+    "theoremqa_gen",
     "winogrande_gen_458220",
 ];
 
@@ -68,7 +68,7 @@ fn every_preset_with_data_renders() {
 fn a_question_asks_for_the_reference_that_its_evaluator_reads() {
     let Some(layout) = layout() else { return };
     for (preset, keys) in
-        [("TheoremQA_gen", ["Answer", "Answer_type"]), ("IFEval_gen", ["instruction_id_list", "kwargs"])]
+        [("theoremqa_gen", ["Answer", "Answer_type"]), ("IFEval_gen", ["instruction_id_list", "kwargs"])]
     {
         let rendered = rendered(&layout.preset(preset)[0], ROWS).unwrap();
         for sample in &rendered.samples {
