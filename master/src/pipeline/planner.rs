@@ -9,7 +9,7 @@ use compass_common::ids::Digest;
 use compass_common::plan::{
     Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Sample,
 };
-use compass_common::prompt::{RenderedDataset, Shot, ShotFormat, render};
+use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, ShotFormat, render};
 use compass_common::report::{prediction_record, pretty};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
 use std::collections::BTreeMap;
@@ -73,8 +73,10 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
 
 /// Roles that a data set's templates name and a model's meta template does not know.
 fn misfits(config: &Config) -> Vec<String> {
-    let with_meta = config.models.iter().filter_map(|model| Some((model, model.meta_template.as_ref()?)));
-    let pairs = with_meta.flat_map(|(model, meta)| config.datasets.iter().map(move |dataset| (model, meta, dataset)));
+    let meta = |model: &ModelConfig| model.meta_template.clone().or_else(|| model.chat.then(MetaTemplate::chat));
+    let with_meta: Vec<_> = config.models.iter().filter_map(|model| Some((model, meta(model)?))).collect();
+    let pairs =
+        with_meta.iter().flat_map(|(model, meta)| config.datasets.iter().map(move |dataset| (model, meta, dataset)));
     pairs
         .filter_map(|(model, meta, dataset)| {
             let fault = meta.misfit(&dataset.prompt)?;
