@@ -35,6 +35,7 @@ fn every_verb() {
         ("{ const = [1, \"x\", { k = true }] }", json!([1, "x", {"k": true}])),
         ("{ join = [\"opt\", \"n\", \"flag\"], with = \"\\n\" }", json!("cat\n2\nTrue")),
         ("{ join = \"choices\", with = \", \" }", json!("w, x, y, z")),
+        ("{ object = [\"opt\", \"none\", \"gone\", \"n\"] }", json!({"opt": "cat", "none": null, "n": 2})),
         ("{ format = \"{opt} and {nested.text.0} in {{{n}}}\" }", json!("cat and t0 in {2}")),
         ("{ split = \"lines\", by = \"\\n\" }", json!(["a", "b", "", "c"])),
         ("{ split = \"lines\", by = \"\\n\", at = -1 }", json!("c")),
@@ -172,4 +173,19 @@ fn conditions() {
         let found: Vec<&Value> = rows.as_array().unwrap().iter().map(|row| &row["n"]).collect();
         assert_eq!(json!(found), numbers, "{keep}");
     }
+}
+
+#[test]
+fn the_text_of_a_whole_file() {
+    let fixture = Fixture::with(&[("a.jsonl", "{\"q\": 1}\n{\"q\": 2}\n"), ("hint.txt", "Think.\n\nThen {q}.\n")]);
+    let keys = "path = \"a.jsonl\"\ncolumns = { hint = { text_of = \"hint.txt\" } }";
+    let hint = "Think.\n\nThen {q}.\n";
+    assert_eq!(fixture.rows(keys), json!([{"q": 1, "hint": hint}, {"q": 2, "hint": hint}]));
+    fixture.write("hint.txt", b"\xff");
+    let faults = fixture.faults(keys);
+    assert!(faults.len() == 1 && faults[0].contains("hint.txt: not UTF-8"), "{faults:?}");
+    let missing = fixture.config(&keys.replace("hint.txt", "gone.txt")).unwrap_err();
+    assert!(missing.contains("no file `gone.txt`"), "{missing}");
+    let empty = fixture.config("path = \"a.jsonl\"\ncolumns = { x = { object = [] } }").unwrap_err();
+    assert!(empty.contains("`object` is empty"), "{empty}");
 }
