@@ -151,7 +151,9 @@ fn every_kind_goes_through_a_job() {
     let job = Job::new(ECHO);
     let row = |at: u32| {
         let label = at % 2;
-        format!(r#"{{"q": "Question {at}", "a": "yes {at}", "b": "no {at}", "choices": ["A", "B"], "gold": "x", "label": {label}}}"#)
+        format!(
+            r#"{{"q": "Question {at}", "a": "yes {at}", "b": "no {at}", "choices": ["A", "B"], "gold": "x", "label": {label}}}"#
+        )
     };
     job.write("rows.jsonl", &(0..40).map(|at| row(at) + "\n").collect::<String>());
     let one = job.run(&["--max-num-workers", "1"]).expect(0);

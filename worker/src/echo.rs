@@ -74,6 +74,10 @@ impl EchoEngine {
                 });
                 Outcome::Loglikelihood(scores.collect())
             }
+            Body::Gen { prompt } if pack.infer == InferSpec::PplOnly => {
+                let text = read(render(prompt));
+                Outcome::Ppl(vec![PplScore { nll_sum: nll(&text), tokens: token_count(&text), normalizer: None }])
+            }
             Body::Gen { prompt } => {
                 let sequences = pack.infer.generation().map_or(1, |spec| spec.decoding.sequences());
                 let prompt = read(render(prompt));

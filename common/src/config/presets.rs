@@ -38,7 +38,7 @@ pub fn presets() -> Vec<Preset> {
     all
 }
 
-/// Puts below `root` the data sets of every preset that `flag`, or else `root`'s own `datasets`, names and that `root`
+/// Puts below `root` the data sets of every preset (or the one of `preset/abbr`) that `flag`, or else `root`'s own `datasets`, names and that `root`
 /// does not define itself.
 pub(super) fn resolve(check: &mut Check, root: &mut Table, flag: Option<&[String]>) -> Asked {
     let defined: Vec<String> = abbrs(root);
@@ -47,8 +47,14 @@ pub(super) fn resolve(check: &mut Check, root: &mut Table, flag: Option<&[String
     let written = written.iter().filter_map(|node| Some(node.text()?.to_owned()));
     let names: Vec<String> = flag.filter(|names| !names.is_empty()).map_or(written.collect(), <[String]>::to_vec);
     for name in names.iter().filter(|name| !defined.contains(name)) {
-        let Some((_, table)) = find(check, name) else { continue };
-        asked.insert(name.clone(), abbrs(&table));
+        // `mmlu_ppl/lukaemon_mmlu_virology` is one data set of a preset.
+        let (preset, one) = name.split_once('/').map_or((name.as_str(), None), |(preset, one)| (preset, Some(one)));
+        let Some((_, table)) = find(check, preset) else { continue };
+        let chosen: Vec<String> = abbrs(&table).into_iter().filter(|abbr| one.is_none_or(|one| one == abbr)).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        asked.insert(name.clone(), chosen);
         *root = merge_files(table, std::mem::take(root));
     }
     asked

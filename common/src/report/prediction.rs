@@ -5,7 +5,7 @@
 //! prompts of BPB lose the sample's own shots, where OpenCompass takes those of the batch's first sample.
 
 use crate::evaluator::judge;
-use crate::plan::{Body, DatasetPlan, OptionPrompt, OptionText, Part, Sample};
+use crate::plan::{Body, DatasetPlan, InferSpec, OptionPrompt, OptionText, Part, Sample};
 use crate::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, python_str, render_shots};
 use crate::result::{LoglikelihoodScore, Outcome, PplScore, SampleResult};
 use serde_json::{Map, Value, json};
@@ -18,7 +18,9 @@ use serde_json::{Map, Value, json};
 ///   PPL times tokens by the UTF-8 bytes of the prompt without shots, as OpenCompass defines it (no ln 2).
 /// - `loglikelihood`: "in-context examples", per label "testing input", prompt, Loglikelihood, is_greedy, tokens;
 ///   prediction, gold.
-/// - `gen`: origin_prompt, prediction, gold.
+/// - `clp`: "in-context examples", "testing input", prompt, choices, prediction (the choices' probabilities among
+///   themselves), pred_label (the position of the greatest), gold.
+/// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `rolling`: origin_prompt, Loglikelihood, tokens.
 /// - then, when it applies: shots_kept (fewer than planned), too_long (tokens before and after truncation), tie, and error
 ///   with the reason why there is no prediction.
 ///
@@ -35,7 +37,8 @@ pub fn prediction_record(
     match &sample.body {
         Body::Ppl { options } => page.ppl(&mut record, options, &result.outcome),
         Body::Loglikelihood { context, options } => page.loglikelihood(&mut record, context, options, &result.outcome),
-        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
+        Body::Clp { prompt, choices } => page.clp(&mut record, prompt, choices, &result.outcome),
+        Body::Gen { prompt } | Body::Rolling { text: prompt, .. } => {
             record.insert("origin_prompt".into(), page.whole(prompt).printed());
         }
         Body::Chat { turns } => {
@@ -44,7 +47,18 @@ pub fn prediction_record(
         }
     }
     let verdict = judge(sample, result, &dataset.eval);
-    if let Ok(verdict) = &verdict {
+    match (&sample.body, &result.outcome) {
+        (Body::Gen { .. }, Outcome::Ppl(scores)) => {
+            record.insert("ppl".into(), scores.first().map(PplScore::mean).into());
+        }
+        (_, Outcome::Rolling(score)) => {
+            record.insert("Loglikelihood".into(), score.sum.into());
+            record.insert("tokens".into(), score.tokens.into());
+        }
+        _ => {}
+    }
+    let scored_alone = matches!(dataset.infer, InferSpec::PplOnly | InferSpec::Rolling);
+    if let Some(verdict) = verdict.as_ref().ok().filter(|_| !scored_alone && !record.contains_key("prediction")) {
         record.insert("prediction".into(), verdict.prediction.clone());
     } else if let Outcome::Generated(generations) = &result.outcome {
         let texts: Vec<&str> = generations.iter().map(|generation| generation.text.as_str()).collect();
@@ -121,6 +135,19 @@ impl<'a> Page<'a> {
         }
     }
 
+    fn clp(&self, record: &mut Map<String, Value>, prompt: &Prompt, choices: &[String], outcome: &Outcome) {
+        record.insert("in-context examples".into(), self.examples(Some(prompt)).printed());
+        record.insert("testing input".into(), self.without_shots(prompt).printed());
+        record.insert("prompt".into(), self.whole(prompt).printed());
+        record.insert("choices".into(), json!(choices));
+        let Outcome::Clp(scores) = outcome else { return };
+        let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let shares: Vec<f64> = scores.iter().map(|score| (score - greatest).exp()).collect();
+        let sum: f64 = shares.iter().sum();
+        record.insert("prediction".into(), shares.iter().map(|share| share / sum).collect());
+        record.insert("pred_label".into(), scores.iter().position(|score| *score == greatest).into());
+    }
+
     fn ppl(&self, record: &mut Map<String, Value>, options: &[OptionPrompt], outcome: &Outcome) {
         let prompts = || options.iter().map(|option| &option.prompt);
         record.insert("in-context examples".into(), self.examples(prompts().next()).printed());
@@ -152,6 +179,7 @@ impl<'a> Page<'a> {
         let scores: &[LoglikelihoodScore] = if let Outcome::Loglikelihood(scores) = outcome { scores } else { &[] };
         for (at, option) in options.iter().enumerate() {
             let continued = |prompt: RenderedPrompt| prompt.continued(&option.continuation).printed();
+            let context = option.context.as_ref().unwrap_or(context);
             let mut entry = Map::new();
             entry.insert("testing input".into(), continued(self.without_shots(context)));
             entry.insert("prompt".into(), continued(self.whole(context)));

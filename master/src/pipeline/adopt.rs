@@ -126,9 +126,9 @@ fn outcome(sample: &Sample, record: &Map<String, Value>) -> Option<Outcome> {
         |text: &Value| Some(Generation { text: text.as_str()?.to_owned(), tokens: 0, finish: Finish::Eos });
     let prediction = record.get("prediction");
     match &sample.body {
-        Body::Ppl { options } if record.contains_key("ppl") => {
+        Body::Gen { .. } if record.contains_key("ppl") => {
             let nll_sum = record.get("ppl")?.as_f64()?;
-            (options.len() == 1).then(|| Outcome::Ppl(vec![PplScore { nll_sum, tokens: 1, normalizer: None }]))
+            Some(Outcome::Ppl(vec![PplScore { nll_sum, tokens: 1, normalizer: None }]))
         }
         Body::Ppl { options } => {
             let score = |label| Some(PplScore { nll_sum: number(label, "PPL")?, tokens: 1, normalizer: None });

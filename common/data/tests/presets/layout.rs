@@ -18,7 +18,8 @@ pub(super) struct Layout {
 
 /// A file of the shared folder; `None`, said loudly, where there is none.
 pub(super) fn shared(file: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("../shared"));
+    let beside = beside.into_iter().find(|folder| folder.join("golden").is_dir()).unwrap_or_default();
     let path = std::env::var_os("COMPASS_SHARED").map_or(beside, PathBuf::from).join(file);
     if path.exists() {
         return path.canonicalize().ok();
@@ -99,10 +100,15 @@ impl Layout {
         std::fs::write(self.place(to), lines).unwrap();
     }
 
+    /// What presets take for the data folder.
+    pub(super) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The data sets of a preset. Files that the shared folder lacks are stood in for by empty ones, so that the others
     /// of the preset can be had; [`Self::has_data`] tells them apart.
     pub(super) fn preset(&self, name: &str) -> Vec<DatasetConfig> {
-        let load = || preset_datasets(name, Some(self.folder.path())).unwrap_or_else(|| panic!("no preset `{name}`"));
+        let load = || preset_datasets(name, Some(self.root())).unwrap_or_else(|| panic!("no preset `{name}`"));
         let errors = match load() {
             Ok(datasets) => return datasets,
             Err(errors) => errors,
@@ -110,8 +116,8 @@ impl Layout {
         for error in errors.iter() {
             let file = error.message.split_once("no file `").and_then(|(_, rest)| rest.split_once('`'));
             let Some((file, _)) = file else { panic!("{name}: {errors}") };
-            let path = self.folder.path().join(file);
-            assert!(path.starts_with(self.folder.path()), "{file}");
+            let path = self.root().join(file);
+            assert!(path.starts_with(self.root()), "{file}");
             if !path.exists() {
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                 std::fs::write(&path, "").unwrap();

@@ -21,6 +21,16 @@ fn a_preset_is_found_by_its_names_and_reads_from_the_data_folder() {
         assert_eq!((piqa.abbr.as_str(), config.datasets.len(), &piqa.infer), ("piqa", 1, &InferSpec::Ppl));
         assert!(serde_json::to_string(&piqa.test).unwrap().contains("cache/piqa/dev.jsonl"));
     }
+    // One data set of a preset that has many.
+    let mut fixture = with_data();
+    for file in ["dev/anatomy_dev.csv", "test/anatomy_test.csv"] {
+        fixture.write(&format!("cache/mmlu/{file}"), "q,a,b,c,d,A\n");
+    }
+    fixture.flags.datasets = Some(vec!["mmlu_ppl/lukaemon_mmlu_anatomy".into()]);
+    let one = fixture.good(MODEL).datasets;
+    assert_eq!(one.iter().map(|dataset| dataset.abbr.as_str()).collect::<Vec<_>>(), ["lukaemon_mmlu_anatomy"]);
+    fixture.flags.datasets = Some(vec!["mmlu_ppl/lukaemon_mmlu_anatomi".into()]);
+    assert!(fixture.bad(MODEL).contains("nothing defines the data set `mmlu_ppl/lukaemon_mmlu_anatomi`"));
     // By flag, in place of what the file defines.
     let mut fixture = with_data();
     fixture.flags.datasets = Some(vec!["piqa_ppl".into(), "d".into()]);
