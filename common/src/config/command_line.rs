@@ -161,14 +161,14 @@ fn custom_dataset(custom: &CustomDataset) -> Result<(String, Toml), (String, Str
         _ => round("{question}".into(), String::new()),
     };
     infer.insert("prompt_template".into(), template);
-    let evaluator: Item = match (kind, method) {
-        ("mcq", "gen") => {
-            let letters: Vec<Item> = options.iter().map(|name| name.as_str().into()).collect();
-            Toml::from_iter([("type".to_owned(), "option_sim_acc".into()), ("options".to_owned(), letters.into())])
-                .into()
-        }
-        _ => "acc".into(),
-    };
+    let mut eval = Toml::from_iter([("evaluator".to_owned(), Item::from("acc"))]);
+    if (kind, method) == ("mcq", "gen") {
+        // The first half of OpenCompass's `OptionSimAccEvaluator`; that goes on to guess by likeness to the options' texts.
+        let letters: String = options.iter().map(|name| name.as_str()).collect();
+        let first = [("type", Item::from("first_option")), ("options", letters.into()), ("cushion", false.into())];
+        let first = Toml::from_iter(first.map(|(key, value)| (key.to_owned(), value)));
+        eval.insert("pred_postprocessor".into(), first.into());
+    }
     let reader =
         Toml::from_iter([("input_columns".to_owned(), inputs.into()), ("output_column".to_owned(), output.into())]);
     let table = Toml::from_iter([
@@ -176,7 +176,7 @@ fn custom_dataset(custom: &CustomDataset) -> Result<(String, Toml), (String, Str
         ("reader_cfg".to_owned(), reader.into()),
         ("test".to_owned(), Toml::from_iter([("path".to_owned(), absolute(&custom.path))]).into()),
         ("infer_cfg".to_owned(), infer.into()),
-        ("eval_cfg".to_owned(), Toml::from_iter([("evaluator".to_owned(), evaluator)]).into()),
+        ("eval_cfg".to_owned(), eval.into()),
     ]);
     Ok((abbr, table))
 }

@@ -17,6 +17,7 @@ enum Name {
     Clp,
     Rolling,
     Chat,
+    SelfConsistency,
 }
 
 const INFERENCERS: Choices<'_, Name> = Choices {
@@ -28,6 +29,7 @@ const INFERENCERS: Choices<'_, Name> = Choices {
         ("ppl_only", Name::PplOnly),
         ("rolling", Name::Rolling),
         ("chat", Name::Chat),
+        ("sc", Name::SelfConsistency),
     ],
     aliases: &[("ll", Name::Loglikelihood)],
     later: &[
@@ -35,7 +37,6 @@ const INFERENCERS: Choices<'_, Name> = Choices {
         "min_k_percent",
         "swce_loss",
         "chat_ml",
-        "sc",
         "to_t",
         "agent",
         "attack",
@@ -43,7 +44,7 @@ const INFERENCERS: Choices<'_, Name> = Choices {
         "parallel_gen",
         "parallel_chat",
     ],
-    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `clp`, `ppl_only`, `rolling` or `chat`",
+    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `clp`, `ppl_only`, `rolling`, `chat` or `sc`",
     suffix: Some("Inferencer"),
 };
 
@@ -60,6 +61,15 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
         Name::Rolling => InferSpec::Rolling,
         Name::Loglikelihood => InferSpec::Loglikelihood,
         Name::Gen => InferSpec::Gen(generation(check, &mut fields)),
+        Name::SelfConsistency => {
+            // OpenCompass's `SCInferencer`: so many drawn answers to each prompt. `eval_cfg.sc_size` takes their majority.
+            fields.get("infer_type");
+            let answers = fields.u32(check, "sc_size", 1);
+            let mut spec = generation(check, &mut fields);
+            spec.decoding.num_return_sequences = answers.or(spec.decoding.num_return_sequences);
+            spec.decoding.do_sample = spec.decoding.do_sample.or(Some(true));
+            InferSpec::Gen(spec)
+        }
         Name::Chat => {
             let mode = fields.get("infer_mode").and_then(|node| MODES.pick(check, "infer_mode", node));
             InferSpec::Chat { infer_mode: mode.unwrap_or_default(), gen_spec: generation(check, &mut fields) }

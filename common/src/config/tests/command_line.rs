@@ -1,7 +1,7 @@
 //! Flags over the file.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::config::{Overrides, RunnerKind, digest};
+use crate::config::{CustomDataset, HfModel, Overrides, RunnerKind, digest};
 use crate::partition::{PartitionStrategy, PartitionerKind};
 use std::path::PathBuf;
 
@@ -108,4 +108,51 @@ fn the_digest_is_over_what_can_change_a_number() {
     for text in other {
         assert_ne!(digest(&fixture.good(&text)), base, "{text}");
     }
+}
+
+#[test]
+fn a_model_and_a_data_set_by_flags() {
+    let mut fixture = Fixture::new();
+    let custom = |data_type: Option<&str>, method: Option<&str>, columns: &[&str]| CustomDataset {
+        path: fixture.path("data/test.jsonl").display().to_string(),
+        data_type: data_type.map(str::to_owned),
+        infer_method: method.map(str::to_owned),
+        columns: Some(columns.iter().map(|&name| name.to_owned()).collect()),
+    };
+    let choices = custom(None, None, &["question", "A", "B", "answer"]);
+    let by_ppl = custom(None, Some("ppl"), &["question", "A", "B", "answer"]);
+    let qa = custom(None, None, &["question", "answer"]);
+    let wrong = custom(Some("mcq"), None, &["question", "answer"]);
+    fixture.flags.hf = Some(HfModel { path: fixture.path("models/tiny").display().to_string(), chat: true });
+    fixture.flags.model.max_seq_len = Some(77);
+    fixture.flags.model.generation_kwargs = vec![("temperature".into(), "0.5".into())];
+    let mut load = |custom: CustomDataset| {
+        fixture.flags.custom_dataset = Some(custom);
+        fixture.flags.limit = Some(9);
+        crate::config::load(None, &fixture.flags)
+    };
+    let config = load(choices).unwrap_or_else(|errors| panic!("{errors}")).config;
+    let model = &config.models[0];
+    assert_eq!((model.abbr.as_str(), model.chat, model.max_seq_len), ("tiny_hf", true, Some(77)));
+    assert_eq!(model.decoding.temperature, Some(0.5));
+    let dataset = &config.datasets[0];
+    assert_eq!((dataset.abbr.as_str(), dataset.infer.mode(), dataset.limit), ("test_mcq_gen", "gen", Some(9)));
+    assert_eq!(dataset.eval.pred_postprocessors.len(), 1);
+    let config = load(by_ppl).unwrap_or_else(|errors| panic!("{errors}")).config;
+    assert_eq!((config.datasets[0].abbr.as_str(), config.datasets[0].infer.mode()), ("test_mcq_ppl", "ppl"));
+    let config = load(qa).unwrap_or_else(|errors| panic!("{errors}")).config;
+    assert_eq!((config.datasets[0].abbr.as_str(), config.datasets[0].infer.mode()), ("test_qa_gen", "gen"));
+    let errors = load(wrong).unwrap_err().to_string();
+    assert!(errors.contains("has no options: no column is named A, B"), "{errors}");
+}
+
+#[test]
+fn self_consistency_draws_its_answers() {
+    let text = format!("{MODEL}{DATASET}").replace(
+        "inferencer = \"gen\"",
+        "inferencer = { type = \"SCInferencer\", infer_type = \"SC\", sc_size = 5, generation_kwargs = { temperature = 0.7 } }",
+    );
+    let config = Fixture::new().good(&text);
+    let decoding = &config.datasets[0].infer.generation().unwrap().decoding;
+    assert_eq!((decoding.sequences(), decoding.samples(), decoding.temperature), (5, true, Some(0.7)));
 }
