@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands: formatting, lints, all tests, the dependency policy.
 #
-# Stages on 2 cores from nothing, as measured (12 minutes in all; an incremental run takes half of that, nearly all tests):
-#   set-up (packages, libtorch from PyPI)    8 s and what the network takes
-#   build (dependencies, torch-sys, ours)    5 min 33 s
+# Stages on 2 cores from nothing, as measured (20 minutes in all; an incremental run takes a third of that, nearly all tests):
+#   set-up (packages, libtorch from PyPI)    9 s and what the network takes
+#   build (dependencies, torch-sys, ours)    8 min 8 s
 #   formatting                               1 s
-#   lints                                    53 s
-#   tests                                    5 min 14 s, of which the tests' own build is 1 min 30 s
+#   lints                                    1 min 12 s
+#   tests                                    10 min 25 s: their own build 2 min 30 s, and 4 min of runs against the peers' reference data
 #   dependency policy                        seconds, where cargo-deny is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
