@@ -2,6 +2,7 @@
 
 mod agieval;
 mod apply;
+mod arguments;
 mod boxed;
 mod capital;
 mod chinese;

@@ -1,5 +1,6 @@
 //! From the name and the parameters in a configuration to the postprocessor.
 
+use super::arguments::Arguments;
 use super::option::LettersError;
 use super::tags::TagError;
 use super::*;
@@ -170,20 +171,7 @@ impl Postprocessor {
     }
 }
 
-/// The keyword arguments of one function.
-struct Arguments<'a> {
-    name: &'a str,
-    parameters: &'a Map<String, Value>,
-}
-
 impl Arguments<'_> {
-    fn only(&self, known: &[&str]) -> Result<(), NameError> {
-        match self.parameters.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(NameError::UnknownParameter { name: self.name.into(), key: key.clone() }),
-            None => Ok(()),
-        }
-    }
-
     /// A text that is not empty; `None` where it is left out.
     fn optional_text(&self, key: &str) -> Result<Option<String>, NameError> {
         match self.parameters.get(key) {
@@ -196,18 +184,6 @@ impl Arguments<'_> {
     fn text(&self, key: &'static str, example: &'static str) -> Result<String, NameError> {
         let missing = || NameError::Missing { name: self.name.into(), key, example };
         self.optional_text(key)?.ok_or_else(missing)
-    }
-
-    fn flag(&self, key: &str, default: bool) -> Result<bool, NameError> {
-        match self.parameters.get(key) {
-            None => Ok(default),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(self.wrong_type(key, "true or false")),
-        }
-    }
-
-    fn wrong_type(&self, key: &str, expected: &'static str) -> NameError {
-        NameError::WrongType { name: self.name.into(), key: key.into(), expected }
     }
 }
 

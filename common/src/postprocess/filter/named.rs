@@ -1,6 +1,7 @@
 //! From lm-eval's task files to the filter.
 
 use super::{Filter, MultiChoice, Selector};
+use crate::postprocess::arguments::Arguments;
 use crate::postprocess::{NameError, Pattern};
 use serde_json::{Map, Value};
 
@@ -35,8 +36,8 @@ impl Filter {
                 let ignored = arguments.texts("regexes_to_ignore", &[])?.into_iter().map(Pattern::new);
                 Ok(Self::MultiChoiceRegex(MultiChoice {
                     selector: arguments.selector()?,
-                    ignore_case: arguments.flag("ignore_case")?,
-                    ignore_punctuation: arguments.flag("ignore_punctuation")?,
+                    ignore_case: arguments.flag("ignore_case", false)?,
+                    ignore_punctuation: arguments.flag("ignore_punctuation", false)?,
                     regexes_to_ignore: ignored.collect::<Result<_, _>>()?,
                 }))
             }
@@ -72,32 +73,20 @@ impl Filter {
     }
 }
 
-struct Arguments<'a> {
-    name: &'a str,
-    parameters: &'a Map<String, Value>,
-}
-
 impl Arguments<'_> {
-    fn only(&self, known: &[&str]) -> Result<(), NameError> {
-        match self.parameters.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(NameError::UnknownParameter { name: self.name.into(), key: key.clone() }),
-            None => Ok(()),
-        }
-    }
-
     fn selector(&self) -> Result<Selector, NameError> {
         let group_select = match self.parameters.get("group_select") {
             None => 0,
             Some(value) => value.as_i64().ok_or_else(|| self.wrong_type("group_select", "a whole number"))?,
         };
         Ok(Selector {
-            pattern: Pattern::new(self.text("regex_pattern", r"#### (\-?[0-9\.\,]+)")?)?,
+            pattern: Pattern::new(self.text_or("regex_pattern", r"#### (\-?[0-9\.\,]+)")?)?,
             group_select,
-            fallback: self.text("fallback", "[invalid]")?,
+            fallback: self.text_or("fallback", "[invalid]")?,
         })
     }
 
-    fn text(&self, key: &str, default: &str) -> Result<String, NameError> {
+    fn text_or(&self, key: &str, default: &str) -> Result<String, NameError> {
         match self.parameters.get(key) {
             None => Ok(default.into()),
             Some(Value::String(text)) => Ok(text.clone()),
@@ -114,17 +103,6 @@ impl Arguments<'_> {
             }
             Some(_) => Err(wrong()),
         }
-    }
-
-    fn flag(&self, key: &str) -> Result<bool, NameError> {
-        match self.parameters.get(key) {
-            None => Ok(false),
-            Some(value) => value.as_bool().ok_or_else(|| self.wrong_type(key, "true or false")),
-        }
-    }
-
-    fn wrong_type(&self, key: &str, expected: &'static str) -> NameError {
-        NameError::WrongType { name: self.name.into(), key: key.into(), expected }
     }
 }
 
