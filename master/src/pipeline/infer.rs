@@ -4,7 +4,7 @@ use super::drive::{DriveError, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::progress::ProgressBoard;
-use crate::core::{Core, Limits, Recorded, TaskView};
+use crate::core::{Core, Limits, Recorded, Requires, TaskView};
 use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
 use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
@@ -238,7 +238,11 @@ async fn open(
             let Some(known) = plan.unit(unit) else { continue };
             let attempt = attempts.get(&Keys::attempt_key(unit, &samples)).copied().unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
-            views.push(TaskView { unit, model, needs_engine: known.model.kind != ModelKind::Echo, samples, attempt });
+            let requires = match known.model.kind {
+                ModelKind::Echo => Requires::Echo,
+                _ => Requires::Engine,
+            };
+            views.push(TaskView { unit, model, requires, samples, attempt });
         }
     }
     let max_slots = match config.infer.runner.kind {

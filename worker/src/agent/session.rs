@@ -161,6 +161,7 @@ impl Agent {
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
+            sandbox: None,
         };
         let dial = Dial { number: self.link, endpoint: self.endpoint.clone(), pause, hello, clock: self.clock };
         self._link_task = Some(dial.start(self.events.clone()));
