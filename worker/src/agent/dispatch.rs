@@ -59,8 +59,12 @@ impl Agent {
     fn start_pack(&mut self, slot: usize, grant: GrantKey, plan: &Plan, now_ms: u64) -> Result<(), String> {
         let Some(held) = self.grants.get(grant) else { return Ok(()) };
         let unit = plan.unit(held.unit).ok_or_else(|| format!("the plan has no unit {}", held.unit))?;
-        let pack = held.next_pack(unit.dataset).ok_or_else(|| missing_sample(held, &unit))?;
-        if unit.model.kind != ModelKind::Echo && !HAS_ENGINE {
+        let mut pack = held.next_pack(unit.dataset).ok_or_else(|| missing_sample(held, &unit))?;
+        let runs_programs = unit.model.kind == ModelKind::Sandbox;
+        if runs_programs {
+            pack.samples.truncate(1);
+        }
+        if !matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) && !HAS_ENGINE {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
         let order = self.unit_order(&unit)?;
@@ -76,15 +80,21 @@ impl Agent {
         self.last_pack += 1;
         let id = self.last_pack;
         let state = &mut self.slots[slot];
-        let submitted = state.slot.submit(PackOrder {
-            id,
-            model: order.model,
-            spec: order.spec,
-            part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
-            samples: pack.samples.clone(),
-        });
-        if !submitted {
-            return Err(format!("slot {slot} takes no packs"));
+        if runs_programs {
+            let first = pack.samples.first().copied().unwrap_or_default();
+            let started = self.programs.start(slot, id, &part.part, first, self.events.clone());
+            state.programs = Some(started.ok_or("this worker runs no programs that a model wrote")?);
+        } else {
+            let submitted = state.slot.submit(PackOrder {
+                id,
+                model: order.model,
+                spec: order.spec,
+                part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
+                samples: pack.samples.clone(),
+            });
+            if !submitted {
+                return Err(format!("slot {slot} takes no packs"));
+            }
         }
         if let Some(held) = self.grants.get_mut(grant) {
             held.begun(&pack.samples);
