@@ -78,6 +78,8 @@ pub fn prediction_record(
     match verdict {
         Ok(verdict) if verdict.tie => record.insert("tie".into(), true.into()),
         Ok(_) => None,
+        // Programs are run later: that they were not yet is no fault of the prediction.
+        Err(_) if dataset.eval.evaluator.executes() && matches!(result.outcome, Outcome::Generated(_)) => None,
         Err(unscored) => record.insert("error".into(), unscored.to_string().into()),
     };
     Value::Object(record)

@@ -16,6 +16,11 @@ fn model_of(plan: &Plan, unit: UnitId) -> u32 {
     unit.0 / plan.datasets.len().max(1) as u32
 }
 
+/// Whether a unit's samples are programs to run.
+fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
+    plan.unit(unit).is_some_and(|unit| unit.model.kind == ModelKind::Sandbox)
+}
+
 impl Agent {
     /// Gives every idle slot a pack, as far as lease, outbox and drain allow.
     pub(super) fn dispatch(&mut self, now_ms: u64) {
@@ -52,7 +57,9 @@ impl Agent {
         let own = open().find(|held| held.slot == Some(slot));
         let free = || open().filter(|held| held.slot.is_none_or(|other| other >= active));
         let warm = || free().find(|held| Some(model_of(plan, held.unit)) == resident);
-        own.or_else(warm).or_else(|| free().next()).map(|held| held.key)
+        // Programs of one task are run side by side: they share nothing that a slot would hold.
+        let programs = || open().find(|held| runs_programs(plan, held.unit));
+        own.or_else(warm).or_else(|| free().next()).or_else(programs).map(|held| held.key)
     }
 
     /// Sends the grant's next pack to the slot, or asks for the part that it needs.
@@ -60,7 +67,7 @@ impl Agent {
         let Some(held) = self.grants.get(grant) else { return Ok(()) };
         let unit = plan.unit(held.unit).ok_or_else(|| format!("the plan has no unit {}", held.unit))?;
         let mut pack = held.next_pack(unit.dataset).ok_or_else(|| missing_sample(held, &unit))?;
-        let runs_programs = unit.model.kind == ModelKind::Sandbox;
+        let runs_programs = runs_programs(plan, unit.id);
         if runs_programs {
             pack.samples.truncate(1);
         }
