@@ -374,3 +374,30 @@ fn mbpps_pass_at_k_is_opencompasss() {
     let job = judged(&rows, "test_column", eval_cfg, &golden["answers"]);
     assert_numbers(&job, &golden["results"]);
 }
+
+#[test]
+fn mbpp_asks_for_code_that_passes_its_tests() {
+    let row = |at: usize| {
+        let text = format!("Write a function to return {at}.");
+        json!({ "text": text, "test_list": [format!("assert f() == {at}"), "assert f() < 99"], "task_id": at + 1 })
+    };
+    let rows: Vec<String> = (0..12).map(|at| row(at).to_string()).collect();
+    let job = Job::new("\ndatasets = [\"mbpp_gen\"]\n[[model]]\nabbr = \"m\"\ntype = \"echo\"\n");
+    job.write("data/mbpp/mbpp.jsonl", &rows.join("\n"));
+    job.run(&["--data-dir", "data", "-m", "infer"]).expect(0);
+    let name = job.latest().file_name().unwrap().to_str().unwrap().to_owned();
+    job.run(&["--data-dir", "data", "-m", "viz", "-r", &name]).expect(1);
+    if !can_run() {
+        return;
+    }
+    job.run(&["--data-dir", "data", "-m", "eval", "-r", &name]).expect(0);
+    let predictions = job.predictions("m", "mbpp");
+    assert_eq!(predictions.as_object().unwrap().len(), 2, "the first ten rows are shots'");
+    let prompt = predictions["1"]["origin_prompt"].as_str().unwrap();
+    let asked = "here is your task: Write a function to return 11. Your code should pass these tests:\n\n \
+                 assert f() == 11\nassert f() < 99  \n\n[BEGIN]\n";
+    assert!(prompt.ends_with(asked), "{prompt}");
+    assert_eq!(predictions["1"]["gold"], "assert f() == 11\nassert f() < 99");
+    let result = job.result("m", "mbpp");
+    assert_eq!((&result["score"], &result["failed"], &result["unscored"]), (&json!(0.0), &json!(2.0), &json!(0)));
+}
