@@ -1,5 +1,6 @@
 //! The configuration once checked: plain data that the rest of the master trusts.
 
+use super::http::HttpConfig;
 use super::split_source::SourceConfig;
 use crate::partition::PartitionerKind;
 use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
@@ -23,6 +24,8 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// A loopback address; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Where the run is shown; `None` for nowhere.
+    pub http: Option<HttpConfig>,
     /// The models of this job, in order; never empty.
     pub models: Vec<ModelConfig>,
     /// The data sets of this job, in order; never empty.
