@@ -4,6 +4,7 @@ use super::http::HttpConfig;
 use super::split_source::SourceConfig;
 use crate::partition::PartitionerKind;
 use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
+use crate::postprocess::Postprocessor;
 use crate::prompt::{MetaTemplate, PromptConfig};
 use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
@@ -71,6 +72,8 @@ pub struct ModelConfig {
     pub stop_words: Vec<String>,
     /// GPUs of one replica, 0 or 1.
     pub num_gpus: u32,
+    /// Applied to every prediction before the data set's own.
+    pub pred_postprocessors: Vec<Postprocessor>,
 }
 
 /// Where a model is asked to run.

@@ -157,7 +157,8 @@ fn score_unit(
     write: bool,
     said: &mut Said,
 ) -> Result<Cell, ScoreError> {
-    let mut total = Accumulator::new(&unit.dataset.eval);
+    let eval = unit.eval();
+    let mut total = Accumulator::new(&eval);
     let mut findings = Findings::default();
     let mut predictions = Vec::new();
     let meta = unit.model.meta();
@@ -168,7 +169,7 @@ fn score_unit(
             for sample in &part.samples {
                 let Some(result) = entries.results.get(&sample.index) else { continue };
                 total.observe(sample, result);
-                findings.observe(sample, result, &unit.dataset.eval);
+                findings.observe(sample, result, &eval);
                 fold_into_checks(&mut entries.reports, unit, sample, result);
                 records.push(Ok((sample.index, prediction_record(unit.dataset, meta.as_ref(), &part, sample, result))));
             }
@@ -195,7 +196,7 @@ fn score_unit(
 
 fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, result: &SampleResult) {
     for check in checks.iter_mut().filter(|check| check.samples.contains(sample.index)) {
-        check.folded.get_or_insert_with(|| Accumulator::new(&unit.dataset.eval)).observe(sample, result);
+        check.folded.get_or_insert_with(|| Accumulator::new(&unit.eval())).observe(sample, result);
     }
 }
 

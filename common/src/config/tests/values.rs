@@ -297,6 +297,9 @@ fn evaluators_and_postprocessors() {
     let choice = eval("evaluator = { type = \"multiple_choice\", metrics = [\"acc\", \"acc_bytes\"] }").evaluator;
     assert_eq!(choice, EvaluatorSpec::MultipleChoice { metrics: vec![ChoiceMetric::Acc, ChoiceMetric::AccBytes] });
     wrong(&with("\"em\"", "\"em\", pred_postprocessor = { type = \"last_option\" }"), "`last_option` needs `options`");
+    let of_model = Fixture::new().good(&format!("{MODEL}pred_postprocessor = \"rm_<think>_before_eval\"\n{DATASET}"));
+    assert_eq!(of_model.models[0].pred_postprocessors.len(), 1);
+    wrong(&format!("{MODEL}pred_postprocessor = \"thinking\"\n{DATASET}"), "unknown pred_postprocessor `thinking`");
     let filtered = eval(
         "evaluator = { type = \"exact_match\", ignore_case = true }, sc_size = 3, filters = [\
                      { name = \"strict\", steps = [{ type = \"regex\", group_select = -1 }, \"take_first\"] },\
