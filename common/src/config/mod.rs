@@ -34,6 +34,7 @@ mod partitioner;
 mod paths;
 mod postprocessor;
 mod presets;
+mod raw_template;
 mod resolved;
 mod retriever;
 mod row_expression;
