@@ -109,7 +109,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
                 std::future::pending::<()>().await;
             }
         });
-        let options = InferOptions { debug: cli.debug, interrupted: stopped };
+        let options = InferOptions { debug: cli.debug, ends_here: cli.mode == Mode::Infer, interrupted: stopped };
         let inferred = Box::pin(pipeline::infer(&config, &folder, plan.clone(), digest, files, options)).await;
         let inferred = inferred.map_err(|error| infer_failure(&error, &folder, cli))?;
         if inferred.ending == Ending::Interrupted {
@@ -122,7 +122,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         failures = inferred.failures;
     }
     if cli.mode == Mode::Infer {
-        say(format!("predictions are recorded in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
+        say(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());

@@ -3,6 +3,7 @@
 use super::drive::{DriveError, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::live::LivePredictions;
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, TaskView};
 use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
@@ -55,6 +56,8 @@ pub enum InferError {
 pub struct InferOptions {
     /// One slot, the worker's output on this terminal.
     pub debug: bool,
+    /// Whether the run ends with this stage: `predictions/` are then written at its end.
+    pub ends_here: bool,
     /// Turns true when a signal asks to stop.
     pub interrupted: watch::Receiver<bool>,
 }
@@ -137,6 +140,7 @@ struct Opened {
     terms: Terms,
     keys: Keys,
     facts: RunFacts,
+    live: LivePredictions,
 }
 
 /// Runs every sample of the plan that the ledger lacks.
@@ -151,7 +155,7 @@ pub async fn infer(
     files: BTreeMap<Digest, PathBuf>,
     options: InferOptions,
 ) -> Result<Inferred, InferError> {
-    let opened = open(config, folder, &plan, digest, options.debug).await?;
+    let opened = open(config, folder, &plan, digest, &options).await?;
     let address = config.listen;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
@@ -173,6 +177,7 @@ pub async fn infer(
     };
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(board.show("infer", opened.facts.resumed_samples));
+    let writing = tokio::spawn(opened.live.run(opened.durability.clone(), stop.subscribe()));
     let driver = Driver::new(Setup {
         core: opened.core,
         terms: opened.terms,
@@ -194,6 +199,8 @@ pub async fn infer(
     }
     server.abort();
     let _ = watching.await;
+    // Were it to write on while the run is scored, it could put an older file over the last one.
+    let _ = writing.await;
     let (ending, core, facts) = driven?;
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
@@ -204,15 +211,16 @@ pub async fn infer(
 async fn open(
     config: &Config,
     folder: &RunFolder,
-    plan: &Plan,
+    plan: &Arc<Plan>,
     digest: Digest,
-    debug: bool,
+    options: &InferOptions,
 ) -> Result<Opened, InferError> {
     let mut store = EmbeddedStore::open(&config.state_dir, &store_name(folder))?;
     let keys = Keys::new(&digest);
     let attempts: BTreeMap<String, Attempt> = attempts(&store, &keys).await?;
     let ledger = Ledger::new(folder.ledger(), digest);
-    let loaded = ledger.load(&lengths(&store, &keys).await?)?;
+    let lengths = lengths(&store, &keys).await?;
+    let loaded = ledger.load(&lengths)?;
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
@@ -231,7 +239,7 @@ async fn open(
     let (key, length) = (keys.segment(segment.name()), segment.durable_length());
     store.commit(&leadership, vec![Op::Put { key, value: length.to_le_bytes().to_vec() }]).await?;
 
-    let slots = slots(config, debug);
+    let slots = slots(config, options.debug);
     let mut views = Vec::new();
     for spec in tasks(config, plan, &recorded, slots)? {
         for (unit, samples) in spec.pieces {
@@ -265,9 +273,17 @@ async fn open(
         heartbeat_ms: HEARTBEAT_MS,
     };
     let core = Core::new(leadership.epoch, limits, views, recorded);
-    let (reports, durability) = watch::channel(Committed::default());
+    let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
+    let live = LivePredictions {
+        folder: folder.clone(),
+        plan: plan.clone(),
+        ledger,
+        recorded: lengths,
+        segment: segment.name().to_owned(),
+        at_end: options.ends_here,
+    };
     let committer = Committer::start(store, leadership, keys.clone(), segment, reports).map_err(InferError::Thread)?;
-    Ok(Opened { core, committer, durability, terms, keys, facts })
+    Ok(Opened { core, committer, durability, terms, keys, facts, live })
 }
 
 /// One store per run folder, wherever it lies.

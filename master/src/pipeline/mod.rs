@@ -10,6 +10,7 @@ mod folder;
 mod import;
 mod infer;
 mod listing;
+mod live;
 mod planner;
 mod progress;
 mod reasons;
