@@ -73,8 +73,10 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: &Cli) -> Result<u8, Failure> {
-    if let Some(Command::Datasets { name, data_dir }) = &cli.command {
-        return list_datasets(name.as_deref(), data_dir.as_deref());
+    match &cli.command {
+        Some(Command::Datasets { name, data_dir }) => return list_datasets(name.as_deref(), data_dir.as_deref()),
+        Some(Command::Models) => return show(pipeline::list_models()),
+        None => {}
     }
     let loaded = config::load(cli.config.as_deref(), &cli.overrides());
     let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
@@ -270,6 +272,11 @@ fn list_datasets(name: Option<&str>, data_dir: Option<&Path>) -> Result<u8, Fail
         None => pipeline::list_presets(),
         Some(name) => pipeline::show_preset(name, data_dir).map_err(Failure::bad_input)?,
     };
+    show(text)
+}
+
+/// A text that was asked for, on standard output.
+fn show(text: String) -> Result<u8, Failure> {
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(exit::SCORED)
 }

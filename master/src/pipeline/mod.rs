@@ -27,7 +27,7 @@ pub use facts::{RunFacts, WorkerFacts};
 pub use folder::{FolderError, RunFolder, check_writable, keep_config};
 pub use import::{import, import_adopted};
 pub use infer::{InferError, InferOptions, infer, recorded_lengths};
-pub use listing::{list_presets, show_preset};
+pub use listing::{list_models, list_presets, show_preset};
 pub use planner::{PlanError, Planned, plan, read_plan, write_plan};
 pub use progress::{ProgressBoard, Snapshot, StageBar};
 pub use score::{ScoreError, Scored, score, summarize};
