@@ -25,6 +25,18 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// How much longer than it took the next one is put off.
 const REST: u32 = 20;
 
+/// When `predictions/` are written by the inference stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LiveWriting {
+    /// Never: the stage has none.
+    #[default]
+    Off,
+    /// While it goes on; scoring follows and writes them once more.
+    Meanwhile,
+    /// At its end too, as nobody scores this run yet.
+    UntilTheEnd,
+}
+
 /// Everything that a pass over the ledger reads.
 #[derive(Clone, Debug)]
 pub(super) struct LivePredictions {
@@ -35,8 +47,6 @@ pub(super) struct LivePredictions {
     pub(super) recorded: BTreeMap<String, u64>,
     /// This leader's segment.
     pub(super) segment: String,
-    /// Whether to write once more at the end: nobody scores this run yet.
-    pub(super) at_end: bool,
 }
 
 /// Results by sample, of a unit.
@@ -44,7 +54,15 @@ type Results = BTreeMap<u32, SampleResult>;
 
 impl LivePredictions {
     /// Writes until `stopping` turns true.
-    pub(super) async fn run(self, durability: watch::Receiver<Committed>, mut stopping: watch::Receiver<bool>) {
+    pub(super) async fn run(
+        self,
+        when: LiveWriting,
+        durability: watch::Receiver<Committed>,
+        mut stopping: watch::Receiver<bool>,
+    ) {
+        if when == LiveWriting::Off {
+            return;
+        }
         let mut written: BTreeMap<UnitId, usize> = BTreeMap::new();
         let mut seen = None;
         let mut rest = PAUSE;
@@ -52,7 +70,7 @@ impl LivePredictions {
         while !stopped {
             stopped = tokio::time::timeout(rest, stopping.wait_for(|stop| *stop)).await.is_ok();
             let length = durability.borrow().length;
-            if seen.replace(length) == Some(length) || stopped && !self.at_end {
+            if seen.replace(length) == Some(length) || stopped && when != LiveWriting::UntilTheEnd {
                 continue;
             }
             let begun = Instant::now();
