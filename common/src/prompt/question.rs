@@ -7,6 +7,7 @@ use super::form::{Form, Place};
 use super::format::{Row, fill};
 use super::gold::Gold;
 use super::labels::{self, GoldKind};
+use super::python_text::python_str;
 use super::recipe::{Question, Recipe};
 use super::seam;
 use super::structured::{Prompt, Segment, ShotFormat};
@@ -133,7 +134,12 @@ impl Writer<'_> {
     fn rolling(&self, form: &Form<'_>, row: &Row) -> Result<Body, String> {
         let text = self.prompt(form, row)?;
         let whole = text.render(&[], &ShotFormat::default());
-        Ok(Body::Rolling { words: pieces(&whole), bytes: whole.len() as u32, text })
+        // lm-eval divides by the text as it came, before its detokenizer: where the data set keeps that in a column, by that.
+        let counted = match self.gold.column.and_then(|column| row.get(column)) {
+            Some(original) => python_str(original),
+            None => whole,
+        };
+        Ok(Body::Rolling { words: pieces(&counted), bytes: counted.len() as u32, text })
     }
 
     /// A prompt that is scored whole; with `normalizing_str` it says where the answer begins.

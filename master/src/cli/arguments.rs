@@ -27,10 +27,10 @@ pub struct Cli {
     pub command: Option<Command>,
 
     /// The job: models, data sets, partitioner, runner. Flags override it; without it, flags say everything
-    #[arg(long, short = 'c', value_name = "FILE", required_unless_present = "hf_path")]
+    #[arg(long, short = 'c', value_name = "FILE", required_unless_present_any = ["hf_path", "models"])]
     pub config: Option<PathBuf>,
 
-    /// Only these models, by abbr
+    /// Only these models, by abbr; or models that come by name (`compass-master models` lists them)
     #[arg(long, num_args = 1.., value_name = "ABBR")]
     pub models: Option<Vec<String>>,
 
@@ -82,6 +82,10 @@ pub struct Cli {
     #[arg(long, value_name = "N")]
     pub retry: Option<u32>,
 
+    /// Accepted; results always list their details
+    #[arg(long, num_args = 0..=1, value_name = "BOOL", hide = true)]
+    pub dump_eval_details: Option<Option<String>>,
+
     /// Where no sandbox works, let local workers run programs that a model wrote as plain processes: they can do all that
     /// you can
     #[arg(long)]
@@ -101,6 +105,8 @@ pub struct Cli {
 /// Commands beside running a job.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// List the models that come by name, with the repositories of the hub that they stand for
+    Models,
     /// List the data sets that ship with the program; with NAME, its files and one rendered sample
     Datasets {
         /// A preset, by any of its names

@@ -39,7 +39,7 @@ fn of_a_model() {
     }
     let shown = Fixture::new().bad(&(MODEL.replace("models/tiny", "org/name-7b") + DATASET));
     assert!(shown.contains("no directory `org/name-7b`"), "{shown}");
-    assert!(shown.contains("a hub id is not yet supported: name a local directory"), "{shown}");
+    assert!(shown.contains("a model of that name in the hub cache"), "{shown}");
 }
 
 #[test]

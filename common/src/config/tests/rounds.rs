@@ -20,7 +20,7 @@ fn a_dialogue_and_a_dialogue_per_label() {
         fallback_role: None,
     };
     let lines = vec![Line::Text("hm".into()), Line::Role(role)];
-    let expected = Rounds { begin: vec![Line::Text("</E>".into())], round: lines.clone(), end: Vec::new() };
+    let expected = Rounds { begin: vec![Line::Text("</E>".into())], round: lines.clone(), ..Rounds::default() };
     assert_eq!(config.datasets[0].prompt.prompt_template, Some(Template::Rounds(expected)));
 
     let two = format!("inferencer = \"ppl\", prompt_template = {{ A = {{ {rounds} }}, B = {{ {rounds} }} }}");

@@ -193,7 +193,7 @@ fn inferencers_and_templates() {
     for (value, message) in [
         ("inferencer = \"ppl\", prompt_template = \"{q}\"", "`ppl` has nothing to choose between"),
         ("inferencer = \"ll\", prompt_template = \"{q}\"", "`loglikelihood` has nothing to choose between"),
-        ("inferencer = \"gen\", prompt_template = { a = \"x\" }", "`gen` has one prompt"),
+        ("inferencer = \"clp\", prompt_template = { a = \"x\" }", "`clp` has one prompt"),
         ("inferencer = \"gen\", prompt_template = \"x\", options = \"{c}\"", "`gen` takes no `options`"),
         (
             "inferencer = \"ppl\", prompt_template = { a = \"x\" }, options = \"{c}\"",
