@@ -52,6 +52,27 @@ mod tests {
         assert!(differ.is_empty(), "{} of {compared} differ:\n{}", differ.len(), differ.join("\n"));
     }
 
+    /// `POSTPROCESS_CASES` names a file of fresh draws, a line each: `{ name, parameters, text, out: { ok } | { error } }`.
+    #[test]
+    fn fresh_draws() {
+        let Some(path) = std::env::var_os("POSTPROCESS_CASES") else {
+            eprintln!("skipped: POSTPROCESS_CASES names no file of fresh draws");
+            return;
+        };
+        let (mut differ, mut compared) = (Vec::new(), 0);
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let case: Value = serde_json::from_str(line).unwrap();
+            let (name, text) = (case["name"].as_str().unwrap(), case["text"].as_str().unwrap());
+            let found = Postprocessor::named(name, case["parameters"].as_object().unwrap()).unwrap().extract(text);
+            compared += 1;
+            // Where the peer's function raises there is nothing to equal.
+            if case["out"].get("error").is_none() && found.as_deref() != case["out"]["ok"].as_str() {
+                differ.push(format!("{line}\n  found {found:?}"));
+            }
+        }
+        assert!(differ.is_empty(), "{} of {compared} differ:\n{}", differ.len(), differ.join("\n"));
+    }
+
     #[test]
     fn letters_and_numbers() {
         all_equal("plain");

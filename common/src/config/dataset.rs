@@ -56,6 +56,8 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         // OpenCompass compares the inputs of rows: their input columns.
         columns.clone_from(&reader.input_columns);
     }
+    let eval = eval?;
+    infer.prompt.unconditional = eval.evaluator.needs_unconditional();
     Some(DatasetConfig {
         abbr: abbr?,
         input_columns: reader.input_columns,
@@ -68,7 +70,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         retriever: infer.retriever,
         prompt: infer.prompt,
         infer: infer.infer,
-        eval: eval?,
+        eval,
     })
 }
 

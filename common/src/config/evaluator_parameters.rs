@@ -21,10 +21,11 @@ const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {
         ("brier_score", ChoiceMetric::BrierScore),
         ("mc2", ChoiceMetric::Mc2),
         ("mcc", ChoiceMetric::Mcc),
+        ("acc_mutual_info", ChoiceMetric::AccMutualInfo),
     ],
     aliases: &[],
-    later: &["acc_mutual_info"],
-    meanwhile: "use `acc` or `acc_norm`: a mutual information needs the answers' unconditional scores",
+    later: &[],
+    meanwhile: "",
     suffix: None,
 };
 const LANGUAGES: Choices<'_, Language> = plain(&[("en", Language::En), ("zh", Language::Zh)]);

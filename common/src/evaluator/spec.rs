@@ -102,6 +102,8 @@ pub enum ChoiceMetric {
     Mc2,
     /// Matthews correlation of gold and chosen options, between -1 and 1.
     Mcc,
+    /// The option whose sum the context raises most over what it is with nothing before it is the gold one.
+    AccMutualInfo,
 }
 
 impl ChoiceMetric {
@@ -115,6 +117,7 @@ impl ChoiceMetric {
             Self::BrierScore => "brier_score",
             Self::Mc2 => "mc2",
             Self::Mcc => "mcc",
+            Self::AccMutualInfo => "acc_mutual_info",
         }
     }
 }
@@ -144,6 +147,11 @@ impl EvaluatorSpec {
             Self::AveragePpl => "average_ppl",
             Self::Bpc => "bpc",
         }
+    }
+
+    /// Whether options are scored once more with nothing before them.
+    pub fn needs_unconditional(&self) -> bool {
+        matches!(self, Self::MultipleChoice { metrics } if metrics.contains(&ChoiceMetric::AccMutualInfo))
     }
 
     /// Whether it compares with a gold answer; without one such a sample cannot be scored.
