@@ -126,7 +126,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());
-    let write = cli.mode != Mode::Viz;
+    let write = (cli.mode != Mode::Viz).then(|| cli.details());
     let recorded = pipeline::recorded_lengths(&config, &folder, digest).await;
     let advance = &mut |samples| bar.advance(samples);
     let scored = pipeline::score(&folder, &plan, digest, &recorded, &failures, write, advance);

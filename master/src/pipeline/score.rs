@@ -78,7 +78,7 @@ struct ShardCheck {
 }
 
 /// Scores every unit of the plan. `failures` are the samples that failed for good in this run, with the reasons.
-/// `write` also writes `predictions/` and `results/`; `on_unit` hears the samples of every unit that is through.
+/// `write` also writes `predictions/` and `results/`, with or without a line for every sample; `on_unit` hears the samples of every unit that is through.
 /// `recorded` is how much of each ledger segment exists: see [`Ledger::load`].
 ///
 /// # Errors
@@ -89,7 +89,7 @@ pub fn score(
     digest: Digest,
     recorded: &BTreeMap<String, u64>,
     failures: &[(UnitId, IntervalSet, String)],
-    write: bool,
+    write: Option<Details>,
     on_unit: &mut dyn FnMut(u64),
 ) -> Result<Scored, ScoreError> {
     let loaded = Ledger::new(folder.ledger(), digest).load(recorded)?;
@@ -154,7 +154,7 @@ fn score_unit(
     folder: &RunFolder,
     unit: Unit<'_>,
     mut entries: UnitEntries,
-    write: bool,
+    write: Option<Details>,
     said: &mut Said,
 ) -> Result<Cell, ScoreError> {
     let mut total = Accumulator::new(&unit.dataset.eval);
@@ -177,12 +177,12 @@ fn score_unit(
     });
     write_records(&mut predictions, records)?;
     let metrics = total.finish();
-    let document = results_document(unit.dataset, &metrics, &findings, Details::Include);
+    let document = results_document(unit.dataset, &metrics, &findings, write.unwrap_or_default());
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.notices.extend(too_long(&name, &document));
     said.notices.extend(disagreements(&name, &entries));
     said.reasons.observe(&name, &findings);
-    if write {
+    if write.is_some() {
         let mut results = Vec::new();
         pretty(&mut results, &document)?;
         if !entries.adopted {

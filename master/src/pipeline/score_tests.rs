@@ -7,6 +7,7 @@ use compass_common::evaluator::{Accumulator, EvaluatorSpec};
 use compass_common::ids::{Digest, Epoch};
 use compass_common::plan::*;
 use compass_common::prompt::{Prompt, ShotFormat};
+use compass_common::report::Details;
 use compass_common::result::{Outcome, PplScore, PromptFit, SampleResult};
 use compass_proto::v1;
 use prost::Message as _;
@@ -68,7 +69,7 @@ fn score_with_claim(claimed: usize) -> (Vec<String>, bool, serde_json::Value) {
     let mut segment = Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap();
     let recorded = |index| entry(Kind::Sample, v1::SampleResult::from(&result(index, 0)).encode_to_vec());
     segment.append(&[recorded(0), recorded(1), entry(Kind::Report, report.encode_to_vec())]).unwrap();
-    let scored = score(&folder, &planned.plan, digest, &BTreeMap::new(), &[], true, &mut |_| {}).unwrap();
+    let scored = score(&folder, &planned.plan, digest, &BTreeMap::new(), &[], Some(Details::Include), &mut |_| {}).unwrap();
     let results = std::fs::read(folder.results("m", "d")).unwrap();
     (scored.notices, scored.complete, serde_json::from_slice(&results).unwrap())
 }
