@@ -117,6 +117,9 @@ fn absolute(path: &str) -> Item {
     path.display().to_string().into()
 }
 
+/// The column of a row that an evaluator reads whole.
+const ROW: &str = "row";
+
 /// OpenCompass's `make_custom_dataset_config`: options A, B, ... make a multiple choice question, else it is one question
 /// and one answer.
 fn custom_dataset(custom: &CustomDataset) -> Result<(String, Toml), (String, String)> {
@@ -156,25 +159,31 @@ fn custom_dataset(custom: &CustomDataset) -> Result<(String, Toml), (String, Str
             .map(|name| ((*name).clone(), round(format!("Question: {{question}}{listed}"), format!("Answer: {name}"))))
             .collect::<Toml>()
             .into(),
-        ("mcq", _) => round(format!("Question: {{question}}{listed}\nAnswer: "), format!("{{{output}}}")),
+        // OpenCompass writes `{answer}` and hides it from the question; the column that is hidden here is another.
+        ("mcq", _) => round(format!("Question: {{question}}{listed}"), "Answer: ".into()),
         _ if columns.iter().any(|name| name == output) => round("{question}".into(), format!("{{{output}}}")),
         _ => round("{question}".into(), String::new()),
     };
     infer.insert("prompt_template".into(), template);
-    let mut eval = Toml::from_iter([("evaluator".to_owned(), Item::from("acc"))]);
-    if (kind, method) == ("mcq", "gen") {
-        // The first half of OpenCompass's `OptionSimAccEvaluator`; that goes on to guess by likeness to the options' texts.
-        let letters: String = options.iter().map(|name| name.as_str()).collect();
-        let first = [("type", Item::from("first_option")), ("options", letters.into()), ("cushion", false.into())];
-        let first = Toml::from_iter(first.map(|(key, value)| (key.to_owned(), value)));
-        eval.insert("pred_postprocessor".into(), first.into());
-    }
-    let reader =
-        Toml::from_iter([("input_columns".to_owned(), inputs.into()), ("output_column".to_owned(), output.into())]);
+    let table = |pairs: [(&str, Item); 2]| Toml::from_iter(pairs.map(|(key, value)| (key.to_owned(), value)));
+    let mut test = Toml::from_iter([("path".to_owned(), absolute(&custom.path))]);
+    let (evaluator, gold) = match (kind, method) {
+        ("mcq", "gen") => {
+            // The evaluator reads the options' texts beside the answer.
+            let columns: Vec<Item> = options.iter().map(|name| name.as_str()).chain([output]).map(Item::from).collect();
+            let row = Toml::from_iter([("object".to_owned(), Item::from(columns))]);
+            test.insert("columns".into(), Toml::from_iter([(ROW.to_owned(), Item::from(row))]).into());
+            let letters: String = options.iter().map(|name| name.as_str()).collect();
+            (table([("type", "option_sim_acc".into()), ("options", letters.into())]).into(), ROW)
+        }
+        _ => (Item::from("acc"), output),
+    };
+    let eval = Toml::from_iter([("evaluator".to_owned(), evaluator)]);
+    let reader = table([("input_columns", inputs.into()), ("output_column", gold.into())]);
     let table = Toml::from_iter([
         ("abbr".to_owned(), Item::from(abbr.clone())),
         ("reader_cfg".to_owned(), reader.into()),
-        ("test".to_owned(), Toml::from_iter([("path".to_owned(), absolute(&custom.path))]).into()),
+        ("test".to_owned(), test.into()),
         ("infer_cfg".to_owned(), infer.into()),
         ("eval_cfg".to_owned(), eval.into()),
     ]);

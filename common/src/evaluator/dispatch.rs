@@ -4,6 +4,7 @@ use super::question::{Judgement, Question};
 use super::share::{Rule, Scale};
 use super::{
     EvaluatorSpec, Unscored, circular, corpus, equality, exact_match, instruction, labels, likelihood, multiple_choice,
+    option_similarity,
     truthful,
 };
 
@@ -27,6 +28,7 @@ impl EvaluatorSpec {
             Self::AucRoc => labels::auc_roc(question)?,
             Self::CrowsPairs => labels::classes(question, "accuracy", Rule::CrowsPairs),
             Self::SentencePair => labels::sentence_pair(question)?,
+            Self::OptionSimAcc { options } => option_similarity::judge(question, options)?,
             Self::Gaokao { question: kind } => labels::gaokao(question, *kind),
             Self::Rouge { stemming } => corpus::rouge(question, *stemming)?,
             Self::Bleu { tokenizer } => corpus::bleu(question, *tokenizer),

@@ -19,6 +19,7 @@ mod likelihood;
 mod line;
 mod metrics;
 mod multiple_choice;
+mod option_similarity;
 mod pipeline;
 #[cfg(test)]
 mod properties;

@@ -4,6 +4,7 @@ use super::{TextCheck, TextScore};
 use crate::metric::option::GaokaoQuestion;
 use crate::metric::rouge::Stemming;
 use crate::metric::translation::BleuTokenizer;
+use crate::postprocess::FirstOption;
 use serde::{Deserialize, Serialize};
 
 /// The evaluators, by OpenCompass's names; lm-eval's where it has none.
@@ -46,6 +47,8 @@ pub enum EvaluatorSpec {
     TruthfulGeneration,
     /// `GaokaoBenchEvaluator`: points of the possible points, in percent.
     Gaokao { question: GaokaoQuestion },
+    /// `OptionSimAccEvaluator`: the option that the output is most like; golds are rows with `answer` and the options.
+    OptionSimAcc { options: FirstOption },
     /// `CrowspairsEvaluator`: choices named in generated text.
     CrowsPairs,
     /// lm-eval's CrowS-Pairs: how much, and how often, the first sentence of a pair is the likelier one.
@@ -127,6 +130,7 @@ impl EvaluatorSpec {
     pub fn metric(&self) -> &'static str {
         match self {
             Self::Acc | Self::AccWithDetails | Self::Gsm8k | Self::EdAcc | Self::CrowsPairs => "accuracy",
+            Self::OptionSimAcc { .. } => "accuracy",
             Self::Em | Self::Bleu { .. } | Self::Gaokao { .. } => "score",
             Self::Check { check } => check.metric(),
             Self::Score { score } => score.metric(),
