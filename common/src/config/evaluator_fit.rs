@@ -52,6 +52,7 @@ impl Answer {
             | EvaluatorSpec::Chrf { .. }
             | EvaluatorSpec::Ter
             | EvaluatorSpec::Ifeval
+            | EvaluatorSpec::Bbq
             | EvaluatorSpec::TruthfulGeneration => (&[Text], "`gen`"),
             _ => (&[Text, Answer::Option, Continuation], "`gen`, `ppl`, `loglikelihood` or `clp`"),
         }

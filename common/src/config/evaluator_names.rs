@@ -88,6 +88,7 @@ pub(super) const EVALUATORS: Choices<'_, Read> = Choices {
         ("ruler_qa", score!(RulerQa)),
         ("tydi_qa", score!(TydiQa)),
         ("crowspairs", |_, _| Some(EvaluatorSpec::CrowsPairs)),
+        ("bbq", |_, _| Some(EvaluatorSpec::Bbq)),
         ("sentence_pair", |_, _| Some(EvaluatorSpec::SentencePair)),
     ],
     aliases: &[

@@ -3,7 +3,7 @@
 use super::question::{Judgement, Question};
 use super::share::{Rule, Scale};
 use super::{
-    EvaluatorSpec, Unscored, circular, corpus, equality, exact_match, instruction, labels, likelihood, multiple_choice,
+    EvaluatorSpec, Unscored, bbq, circular, corpus, equality, exact_match, instruction, labels, likelihood, multiple_choice,
     option_similarity,
     truthful,
 };
@@ -27,6 +27,7 @@ impl EvaluatorSpec {
             Self::F1 { average } => labels::classes(question, "f1", Rule::F1 { average: *average }),
             Self::AucRoc => labels::auc_roc(question)?,
             Self::CrowsPairs => labels::classes(question, "accuracy", Rule::CrowsPairs),
+            Self::Bbq => bbq::judge(question)?,
             Self::SentencePair => labels::sentence_pair(question)?,
             Self::OptionSimAcc { options } => option_similarity::judge(question, options)?,
             Self::Gaokao { question: kind } => labels::gaokao(question, *kind),

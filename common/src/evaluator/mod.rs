@@ -4,6 +4,7 @@
 //! of the results ([`share`]); lines merge ([`line`]) and finish into metrics ([`finish`]).
 
 mod accumulator;
+mod bbq;
 mod choice;
 mod circular;
 mod corpus;

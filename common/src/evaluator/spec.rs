@@ -51,6 +51,8 @@ pub enum EvaluatorSpec {
     OptionSimAcc { options: FirstOption },
     /// `CrowspairsEvaluator`: choices named in generated text.
     CrowsPairs,
+    /// lm-eval's BBQ, generated: golds are rows of BBQ.
+    Bbq,
     /// lm-eval's CrowS-Pairs: how much, and how often, the first sentence of a pair is the likelier one.
     SentencePair,
     /// `CircularEvaluator`: golds are `index--letter--pattern`.
@@ -144,6 +146,7 @@ impl EvaluatorSpec {
             Self::Ter => "ter",
             Self::Ifeval => "Prompt-level-strict-accuracy",
             Self::TruthfulGeneration => "bleu_max",
+            Self::Bbq => "acc",
             Self::SentencePair => "likelihood_diff",
             Self::Circular => "acc_4",
             Self::MultipleChoice { metrics } => metrics.first().map_or("acc", |metric| metric.name()),

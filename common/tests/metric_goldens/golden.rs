@@ -27,12 +27,6 @@ pub(crate) fn is_close(actual: f64, expected: &Value) -> bool {
     (actual - expected).abs() <= 1e-12 * expected.abs().max(1.0) || (actual.is_nan() && expected.is_nan())
 }
 
-/// Stops where `actual` is not [`is_close`].
-#[track_caller]
-pub(crate) fn close(actual: f64, expected: &Value, context: &dyn std::fmt::Debug) {
-    assert!(is_close(actual, expected), "{actual} instead of {expected} for {context:?}");
-}
-
 /// Runs every case of `name` through `metric`, whose result must be the expected one exactly; says all that differ.
 #[track_caller]
 pub(crate) fn exactly<T: Into<Value>>(name: &str, least: usize, metric: impl Fn(&[Value]) -> T) {
@@ -46,7 +40,7 @@ pub(crate) fn exactly<T: Into<Value>>(name: &str, least: usize, metric: impl Fn(
     assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
 }
 
-/// Runs every case of `name` through `metric`, whose numbers must be [`close`] to the expected ones; says all that are not.
+/// Runs every case of `name` through `metric`, whose numbers must be [`is_close`] to the expected ones; says all that are not.
 #[track_caller]
 pub(crate) fn closely(name: &str, least: usize, metric: impl Fn(&[Value]) -> Vec<f64>) {
     let mut differ = Vec::new();

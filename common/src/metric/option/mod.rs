@@ -15,7 +15,7 @@ mod truthful_qa;
 
 pub use bbeh::{bbeh_choice_equal, bbeh_freeform_equal};
 pub use bbh::bbh_freeform_equal;
-pub use bbq::{bbq_answer, bbq_choices, bbq_targets};
+pub use bbq::{bbq_answer, bbq_choices, bbq_is_unknown, bbq_targets};
 pub use bbq_groups::{bbq_groups, bbq_is_biased};
 pub use bbq_stats::{BbqCounts, BbqStats};
 pub use crows_pairs::{CrowsPairsSentence, CrowsPairsStats, crows_pairs_sentence};
