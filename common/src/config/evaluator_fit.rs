@@ -29,7 +29,7 @@ impl Answer {
         match infer {
             InferSpec::Ppl | InferSpec::PplNormalized { .. } | InferSpec::Clp => Self::Option,
             InferSpec::Loglikelihood => Continuation,
-            InferSpec::Gen(_) | InferSpec::Chat { .. } => Text,
+            InferSpec::Gen(_) | InferSpec::Chat { .. } | InferSpec::Execute => Text,
             InferSpec::PplOnly => MeanNll,
             InferSpec::Rolling => Likelihood,
         }
@@ -53,6 +53,9 @@ impl Answer {
             | EvaluatorSpec::Ter
             | EvaluatorSpec::Ifeval
             | EvaluatorSpec::Bbq
+            | EvaluatorSpec::HumanEval { .. }
+            | EvaluatorSpec::Mbpp { .. }
+            | EvaluatorSpec::MbppPassK { .. }
             | EvaluatorSpec::TruthfulGeneration => (&[Text], "`gen`"),
             _ => (&[Text, Answer::Option, Continuation], "`gen`, `ppl`, `loglikelihood` or `clp`"),
         }

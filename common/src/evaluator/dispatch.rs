@@ -3,9 +3,8 @@
 use super::question::{Judgement, Question};
 use super::share::{Rule, Scale};
 use super::{
-    EvaluatorSpec, Unscored, bbq, circular, corpus, equality, exact_match, instruction, labels, likelihood, multiple_choice,
-    option_similarity,
-    truthful,
+    EvaluatorSpec, Unscored, bbq, circular, corpus, equality, exact_match, execution, instruction, labels, likelihood,
+    multiple_choice, option_similarity, truthful,
 };
 
 impl EvaluatorSpec {
@@ -42,6 +41,7 @@ impl EvaluatorSpec {
             Self::Perplexity => likelihood::perplexity(question)?,
             Self::AveragePpl => likelihood::average_ppl(question)?,
             Self::Bpc => likelihood::bpc(question)?,
+            Self::HumanEval { .. } | Self::Mbpp { .. } | Self::MbppPassK { .. } => return Err(execution::not_run()),
         })
     }
 }

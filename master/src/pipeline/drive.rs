@@ -5,7 +5,7 @@
 use super::clock::AttentiveClock;
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
-use crate::core::{Capabilities, Core, Effect, Event, GrantRef, HeldGrant, Message, Record, Seq};
+use crate::core::{Capabilities, Core, Effect, Event, GrantRef, HeldGrant, Message, Record, SandboxState, Seq};
 use crate::launch::LaunchEvent;
 use crate::ledger::{CommitError, Committed, Committer, Entry, Kind, Submission};
 use crate::rpc::{Inbound, Parsed, Session, Terms, Uploads, parse_frame, refuse};
@@ -164,8 +164,13 @@ impl Driver {
                 let core = &self.setup.core;
                 session.keep_grants(|grant| core.is_live(&worker, grant));
                 session.connect(connection, outbound, hello.last_ack);
-                let capabilities =
-                    Capabilities { session: hello.session, slots: hello.slots, has_engine: hello.has_engine };
+                let sandbox = match hello.sandbox {
+                    None => SandboxState::Unknown,
+                    Some(sandbox) if sandbox.refusal.is_empty() => SandboxState::Works,
+                    Some(sandbox) => SandboxState::Refused { reason: sandbox.refusal },
+                };
+                let (session, slots, has_engine) = (hello.session, hello.slots, hello.has_engine);
+                let capabilities = Capabilities { session, slots, has_engine, sandbox };
                 let held = hello.held.into_iter().map(|held| HeldGrant {
                     grant: GrantRef {
                         epoch: Epoch(held.epoch),
