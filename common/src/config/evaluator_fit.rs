@@ -89,8 +89,7 @@ pub(super) fn check(check: &mut Check, eval_cfg: &Node, infer: &InferSpec, promp
         infer => infer.mode(),
     };
     if !takes.contains(&brought) {
-        let message =
-            format!("this evaluator cannot judge what `{inferencer}` brings: {}", brought.in_words());
+        let message = format!("this evaluator cannot judge what `{inferencer}` brings: {}", brought.in_words());
         let help = match brought {
             MeanNll => format!("use `average_ppl`, or an inferencer of {inferencers}"),
             Likelihood => format!("use `perplexity` or `bpc`, or an inferencer of {inferencers}"),

@@ -59,7 +59,8 @@ impl<'a> Row<'a> {
 
     fn stereotyped(&self) -> Result<Vec<String>, Unscored> {
         let metadata = self.fields.get("additional_metadata").and_then(|metadata| metadata.get("stereotyped_groups"));
-        let groups = metadata.and_then(Value::as_array).ok_or_else(|| missing("additional_metadata.stereotyped_groups"))?;
+        let groups =
+            metadata.and_then(Value::as_array).ok_or_else(|| missing("additional_metadata.stereotyped_groups"))?;
         Ok(groups.iter().map(|group| python_str(group).to_lowercase()).collect())
     }
 

@@ -9,8 +9,10 @@ use crate::metric::math::{
     MathVersion, MinervaVerdict, TheoremVerdict, agieval_equivalent, hendrycks_math, math_equivalent, mgsm_equal,
     minerva_math, parse_math_answer,
 };
-use crate::metric::option::{bbeh_choice_equal, bbeh_freeform_equal, bbh_freeform_equal, lambada_equal, mmlu_pro_equal};
-use crate::metric::overlap::{drop_fuzzy, needle_found, natural_questions, squad20, trivia_qa};
+use crate::metric::option::{
+    bbeh_choice_equal, bbeh_freeform_equal, bbh_freeform_equal, lambada_equal, mmlu_pro_equal,
+};
+use crate::metric::overlap::{drop_fuzzy, natural_questions, needle_found, squad20, trivia_qa};
 use crate::prompt::python_str;
 use serde::{Deserialize, Serialize};
 

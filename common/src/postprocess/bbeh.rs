@@ -10,9 +10,9 @@ pub fn bbeh_freeform(text: &str) -> String {
     static BOXED: LazyLock<Regex> = LazyLock::new(|| constant(r"\\boxed\{(.*?)\}"));
     static TEXT: LazyLock<Regex> = LazyLock::new(|| constant(r"\\text(?:tt)?\{(.*?)\}"));
     static BOLD: LazyLock<Regex> = LazyLock::new(|| constant(r"\*\*(.*?)\*\*"));
-    let bare = [&BOXED, &TEXT, &BOLD].into_iter().fold(after_mark(text).to_owned(), |answer, wrapped| {
-        wrapped.replace_all(&answer, "${1}").into_owned()
-    });
+    let bare = [&BOXED, &TEXT, &BOLD]
+        .into_iter()
+        .fold(after_mark(text).to_owned(), |answer, wrapped| wrapped.replace_all(&answer, "${1}").into_owned());
     strip(first_line(&bare)).to_lowercase()
 }
 

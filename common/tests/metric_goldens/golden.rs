@@ -48,8 +48,8 @@ pub(crate) fn closely(name: &str, least: usize, metric: impl Fn(&[Value]) -> Vec
         let mut flat = Vec::new();
         flatten(&expected, &mut flat);
         let actual = metric(&args);
-        let equal = actual.len() == flat.len()
-            && actual.iter().zip(flat).all(|(actual, expected)| is_close(*actual, expected));
+        let equal =
+            actual.len() == flat.len() && actual.iter().zip(flat).all(|(actual, expected)| is_close(*actual, expected));
         if !equal {
             differ.push(format!("{name} {args:?}\n  expected {expected}\n  found    {actual:?}"));
         }

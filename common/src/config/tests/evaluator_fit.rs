@@ -22,11 +22,15 @@ const LABELS: &str = "{ x = \"{q} x\", y = \"{q} y\" }";
 fn an_answer_is_needed_to_be_right() {
     assert_eq!(
         places("rolling", ONE, "evaluator = \"acc\""),
-        ["eval.toml:10:26: this evaluator cannot judge what `rolling` brings: the log-likelihood of whole texts, no answers"]
+        [
+            "eval.toml:10:26: this evaluator cannot judge what `rolling` brings: the log-likelihood of whole texts, no answers"
+        ]
     );
     assert_eq!(
         places("ppl_only", ONE, "evaluator = { type = \"EMEvaluator\" }"),
-        ["eval.toml:10:26: this evaluator cannot judge what `ppl_only` brings: the mean NLL of whole texts, no answers"]
+        [
+            "eval.toml:10:26: this evaluator cannot judge what `ppl_only` brings: the mean NLL of whole texts, no answers"
+        ]
     );
 }
 

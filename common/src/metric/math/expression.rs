@@ -49,7 +49,9 @@ impl Parser<'_> {
         let mut product = self.signed()?;
         loop {
             product = match () {
-                () if self.take("*") || self.take("\\cdot") || self.take("\\times") => product.times(&self.signed()?)?,
+                () if self.take("*") || self.take("\\cdot") || self.take("\\times") => {
+                    product.times(&self.signed()?)?
+                }
                 () if self.take("/") || self.take("\\div") => product.times(&self.signed()?.inverted()?)?,
                 () => return Some(product),
             };
@@ -196,9 +198,36 @@ mod tests {
     #[test]
     fn other_formulas_are_not_read() {
         for text in [
-            "", "x(y)", "f'", "x_1", "3!", "0.5x", "1,2", "(1,2)", "[0,1]", "\\sin x", "\\sqrt{x}", "\\sqrt{-1}", "dx",
-            "3-", "(3", "x^y", "2^{1/2}", "\\frac12", "5%", "x=5", "\\text{A}", "x^^2", "x^2^3", "\\cdotp", "1/0",
-            "\\frac{1}{1+\\sqrt{2}}", "2^{99}", "\\infty", "²", "３",
+            "",
+            "x(y)",
+            "f'",
+            "x_1",
+            "3!",
+            "0.5x",
+            "1,2",
+            "(1,2)",
+            "[0,1]",
+            "\\sin x",
+            "\\sqrt{x}",
+            "\\sqrt{-1}",
+            "dx",
+            "3-",
+            "(3",
+            "x^y",
+            "2^{1/2}",
+            "\\frac12",
+            "5%",
+            "x=5",
+            "\\text{A}",
+            "x^^2",
+            "x^2^3",
+            "\\cdotp",
+            "1/0",
+            "\\frac{1}{1+\\sqrt{2}}",
+            "2^{99}",
+            "\\infty",
+            "²",
+            "３",
         ] {
             assert_eq!(parse(text), None, "{text}");
         }

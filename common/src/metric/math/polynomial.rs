@@ -60,7 +60,9 @@ impl Polynomial {
     pub(super) fn as_number(&self) -> Option<Rational> {
         match self.0.first_key_value() {
             None => Some(Rational::whole(0)),
-            Some((product, &factor)) if self.0.len() == 1 && product.root == 1 && product.symbols.is_empty() => Some(factor),
+            Some((product, &factor)) if self.0.len() == 1 && product.root == 1 && product.symbols.is_empty() => {
+                Some(factor)
+            }
             Some(_) => None,
         }
     }
@@ -77,7 +79,11 @@ impl Polynomial {
     pub(super) fn plus(mut self, other: &Self) -> Option<Self> {
         for (product, &factor) in &other.0 {
             let sum = self.0.get(product).map_or(Some(factor), |own| own.plus(factor))?;
-            if sum.is_zero() { self.0.remove(product) } else { self.0.insert(product.clone(), sum) };
+            if sum.is_zero() {
+                self.0.remove(product)
+            } else {
+                self.0.insert(product.clone(), sum)
+            };
         }
         (self.0.len() <= TERMS).then_some(self)
     }
@@ -119,10 +125,15 @@ impl Product {
         let mut symbols = self.symbols.clone();
         for (name, power) in &other.symbols {
             let sum = symbols.get(name).copied().unwrap_or(0).checked_add(*power)?;
-            if sum == 0 { symbols.remove(name) } else { symbols.insert(name.clone(), sum) };
+            if sum == 0 {
+                symbols.remove(name)
+            } else {
+                symbols.insert(name.clone(), sum)
+            };
         }
         let root = Polynomial::square_root(Rational::whole(self.root.checked_mul(other.root)?))?;
-        let terms = root.0.into_iter().map(|(product, factor)| (Product { symbols: symbols.clone(), ..product }, factor));
+        let terms =
+            root.0.into_iter().map(|(product, factor)| (Product { symbols: symbols.clone(), ..product }, factor));
         Some(Polynomial(terms.collect()))
     }
 }

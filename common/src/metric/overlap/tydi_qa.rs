@@ -11,6 +11,6 @@ pub fn tydi_qa(prediction: &str, answers: &[&str]) -> (f64, f64) {
     let words: Vec<&str> = split(&predicted).collect();
     let answers: Vec<String> = answers.iter().map(|answer| general(answer)).collect();
     let f1 = |answer: &String| token_f1(&words, &split(answer).collect::<Vec<_>>());
-    let exact = answers.iter().any(|answer| *answer == predicted);
+    let exact = answers.contains(&predicted);
     (f64::from(exact), answers.iter().map(f1).fold(0.0, f64::max))
 }
