@@ -158,7 +158,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         executions = executed.executions;
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());
-    let write = cli.mode != Mode::Viz;
+    let write = (cli.mode != Mode::Viz).then(|| cli.details());
     let evidence = pipeline::Evidence { recorded: &recorded, failures: &failures, executions };
     let advance = &mut |samples| bar.advance(samples);
     let scored = pipeline::score(&folder, &plan, digest, evidence, write, advance);

@@ -11,6 +11,7 @@ mod diagnostic;
 mod digest;
 mod evaluation;
 mod evaluator;
+mod evaluator_fit;
 mod evaluator_names;
 mod evaluator_parameters;
 mod fields;
