@@ -1,5 +1,6 @@
 //! Logits of a model on token ids, without tokenizer, prompts or samples: what is compared with other implementations.
 
+use crate::blocks::Segment;
 use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
 use crate::fault::device_fault;
@@ -58,8 +59,7 @@ impl ParityModel {
     /// [`EngineFault::Device`] when libtorch fails, as it does for a token beyond the vocabulary.
     pub fn prefill(&mut self, tokens: &[u32]) -> Result<Vec<f32>, EngineFault> {
         let _no_grad = tch::no_grad_guard();
-        let hidden = self.model.hidden(tokens, 0, None);
-        hidden.and_then(|hidden| row_after_row(&self.model.logits(&hidden)?)).map_err(|error| device_fault(&error))
+        self.step_by_step(tokens, tokens.len()).map_err(|error| device_fault(&error))
     }
 
     /// The same logits, with the first `prompt` tokens (at least 1) computed at once and the others one by one over a
@@ -72,13 +72,41 @@ impl ParityModel {
         self.step_by_step(tokens, prompt.clamp(1, tokens.len().max(1))).map_err(|error| device_fault(&error))
     }
 
+    /// Logits of stretches of sequences that share one cache, all in one pass: `[rows, vocabulary]`, row after row. A
+    /// stretch is the position of its first token and its tokens; it stands on what earlier stretches, of this pass or of
+    /// those before it, have put before that position. `capacity` is the longest sequence's length.
+    ///
+    /// # Errors
+    /// As [`ParityModel::prefill`].
+    pub fn packed(&mut self, passes: &[&[(usize, &[u32])]], capacity: usize) -> Result<Vec<f32>, EngineFault> {
+        let _no_grad = tch::no_grad_guard();
+        let mut run = || -> Result<Vec<f32>, TchError> {
+            let mut caches = [self.model.cache(capacity)?];
+            let mut logits = Vec::new();
+            for pass in passes {
+                let segment = |(position, tokens): &(usize, &[u32])| Segment {
+                    cache: 0,
+                    position: *position,
+                    rows: tokens.len(),
+                };
+                let segments: Vec<Segment> = pass.iter().map(segment).collect();
+                let tokens: Vec<u32> = pass.iter().flat_map(|(_, tokens)| tokens.iter().copied()).collect();
+                let hidden = self.model.hidden(&tokens, &segments, &mut caches)?;
+                logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
+            }
+            Ok(logits)
+        };
+        run().map_err(|error| device_fault(&error))
+    }
+
     fn step_by_step(&mut self, tokens: &[u32], prompt: usize) -> Result<Vec<f32>, TchError> {
-        let mut cache = self.model.cache(tokens.len())?;
+        let mut caches = [self.model.cache(tokens.len())?];
         let (first, others) = tokens.split_at(prompt.min(tokens.len()));
-        let hidden = self.model.hidden(first, 0, Some(&mut cache))?;
+        let hidden = self.model.hidden(first, &[Segment { cache: 0, position: 0, rows: first.len() }], &mut caches)?;
         let mut logits = row_after_row(&self.model.logits(&hidden)?)?;
         for (step, token) in others.iter().enumerate() {
-            let hidden = self.model.hidden(&[*token], prompt + step, Some(&mut cache))?;
+            let segment = Segment { cache: 0, position: prompt + step, rows: 1 };
+            let hidden = self.model.hidden(&[*token], &[segment], &mut caches)?;
             logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
         }
         Ok(logits)

@@ -5,6 +5,7 @@ use super::fit::{drop_shots, report};
 use super::runner::Runner;
 use super::score::{count, log_softmax};
 use super::texts::as_text;
+use crate::blocks::Segment;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::prompt::Prompt;
 use compass_common::result::{Outcome, PromptFit};
@@ -33,7 +34,8 @@ pub(super) fn run(
     let tokens = choices.iter().map(|choice| token_of(runner, choice));
     let tokens: Vec<i64> = tokens.collect::<Result<_, _>>()?;
     count(ids.len(), runner.counters);
-    let hidden = runner.model.hidden(&ids, 0, None)?;
+    let whole = Segment { cache: 0, position: 0, rows: ids.len() };
+    let hidden = runner.model.hidden(&ids, &[whole], &mut [runner.model.cache(ids.len())?])?;
     let logits = runner.model.logits(&hidden.f_narrow(0, ids.len() as i64 - 1, 1)?)?;
     let log_probs = log_softmax(&logits, runner.precision)?;
     let wanted = tch::Tensor::f_from_slice(&tokens)?.f_to_device(log_probs.device())?.f_unsqueeze(0)?;

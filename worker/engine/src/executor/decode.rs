@@ -5,7 +5,7 @@ use super::runner::Runner;
 use super::sampling::{Draw, choose};
 use super::score::count;
 use super::settings::Settings;
-use crate::blocks::KvCache;
+use crate::blocks::{KvCache, Segment};
 use compass_common::plan::NumericProfile;
 use compass_common::result::{Finish, Generation};
 use tch::{Kind, Tensor};
@@ -33,9 +33,6 @@ pub(super) fn answers(
             answers.extend(answers.first().cloned());
             continue;
         }
-        if sequence > 0 && !started.cache.rewind(prompt.len()) {
-            started = Started::new(runner, prompt, max_out_len)?;
-        }
         let draw = Draw { seed: settings.seed, sample, sequence: first + sequence };
         let (tokens, finish) = continue_from(runner, &mut started, prompt, settings, draw, max_out_len)?;
         answers.push(finished(runner, &tokens, finish, settings)?);
@@ -47,17 +44,18 @@ pub(super) fn answers(
 struct Started {
     /// `[1, vocabulary]`.
     logits: Tensor,
-    cache: KvCache,
+    caches: [KvCache; 1],
 }
 
 impl Started {
     fn new(runner: &mut Runner<'_>, prompt: &[u32], max_out_len: usize) -> Result<Self, RunError> {
         // The last token generated is never fed back.
-        let mut cache = runner.model.cache(prompt.len() + max_out_len - 1)?;
+        let mut caches = [runner.model.cache(prompt.len() + max_out_len - 1)?];
         count(prompt.len(), runner.counters);
-        let hidden = runner.model.hidden(prompt, 0, Some(&mut cache))?;
+        let whole = Segment { cache: 0, position: 0, rows: prompt.len() };
+        let hidden = runner.model.hidden(prompt, &[whole], &mut caches)?;
         let logits = runner.model.logits(&hidden.f_narrow(0, prompt.len() as i64 - 1, 1)?)?;
-        Ok(Self { logits, cache })
+        Ok(Self { logits, caches })
     }
 }
 
@@ -90,7 +88,8 @@ fn continue_from(
             break Finish::Length;
         }
         count(1, runner.counters);
-        let hidden = runner.model.hidden(&[next], seen.len() - 1, Some(&mut started.cache))?;
+        let last = Segment { cache: 0, position: seen.len() - 1, rows: 1 };
+        let hidden = runner.model.hidden(&[next], &[last], &mut started.caches)?;
         logits = runner.model.logits(&hidden)?;
     };
     let generated = seen.split_off(prompt.len());

@@ -1,6 +1,6 @@
 //! Log-probabilities of the tokens of one text.
 
-use crate::blocks::added_rows;
+use crate::blocks::{Segment, added_rows};
 use crate::models::CausalLm;
 use compass_common::engine::TokenCounters;
 use tch::{Kind, TchError, Tensor};
@@ -41,7 +41,8 @@ pub(super) fn score_from(
         return Ok(Vec::new());
     };
     count(input.len(), counters);
-    let hidden = model.hidden(input, 0, None)?;
+    let whole = Segment { cache: 0, position: 0, rows: input.len() };
+    let hidden = model.hidden(input, &[whole], &mut [model.cache(input.len())?])?;
     let rows = (BLOCK / model.vocabulary().max(1)).clamp(16, 1024);
     let mut scores = Vec::with_capacity(tokens.len() - first);
     for (block, targets) in tokens[first..].chunks(rows).enumerate() {
