@@ -45,6 +45,7 @@ impl From<TokenCounters> for v1::TokenCounters {
             computed: tokens.computed,
             padded: tokens.padded,
             generated: tokens.generated,
+            distinct: tokens.distinct,
         }
     }
 }
@@ -56,6 +57,7 @@ impl From<v1::TokenCounters> for TokenCounters {
             computed: tokens.computed,
             padded: tokens.padded,
             generated: tokens.generated,
+            distinct: tokens.distinct,
         }
     }
 }

@@ -12,6 +12,7 @@ mod device;
 mod executor;
 mod fault;
 mod load;
+mod memory;
 mod models;
 mod parity;
 mod reproducible;

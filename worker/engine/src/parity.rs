@@ -53,6 +53,11 @@ impl ParityModel {
         self.model.vocabulary()
     }
 
+    /// Whether what is computed of the beginning of a sequence of `length` tokens holds for the whole.
+    pub fn shares_prefixes(&self, length: usize) -> bool {
+        self.model.shares_prefixes(length)
+    }
+
     /// Logits at every position of `tokens`, computed at once: `[tokens, vocabulary]`, row after row.
     ///
     /// # Errors

@@ -42,6 +42,12 @@ impl KvCache {
         self.capacity
     }
 
+    /// What it takes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let of = |tensor: &Tensor| tensor.numel() * tensor.kind().elt_size_in_bytes();
+        self.layers.iter().map(|layer| of(&layer.keys) + of(&layer.values)).sum()
+    }
+
     /// The tokens held, from the first position on.
     pub(crate) fn tokens(&self) -> &[u32] {
         &self.tokens

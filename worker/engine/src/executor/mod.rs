@@ -1,6 +1,7 @@
-//! Runs samples on a model. The first executor takes one sequence at a time, so that neighbours cannot matter.
+//! Runs samples on a model, many together where that saves work; a sample's numbers never depend on its neighbours.
 
 mod answer;
+mod asker;
 mod chat_format;
 mod clp;
 mod conversation;
@@ -17,6 +18,7 @@ mod rolling;
 mod runner;
 mod sampling;
 mod score;
+mod scoring;
 mod settings;
 mod stop;
 mod texts;

@@ -1,11 +1,13 @@
-//! The plain executor: sample after sample, text after text.
+//! The executor: a model with its tokenizer and rules, and what becomes of a pack.
 
 use super::answer::RunError;
+use super::asker::{Asker, Question};
 use super::chat_format::{ChatFormat, stop_texts};
 use super::generation_defaults::GenerationDefaults;
 use super::notes::Notes;
 use super::runner::Runner;
 use super::score::Precision;
+use super::scoring::{Cutter, Scorer, Work};
 use super::settings::ModelSide;
 use super::texts::Texts;
 use super::{clp, conversation, generate, loglikelihood, ppl, rolling};
@@ -29,6 +31,8 @@ pub(crate) struct PlainExecutor {
     precision: Precision,
     pad: Option<u32>,
     notes: Notes,
+    scorer: Scorer,
+    cutter: Cutter,
 }
 
 impl PlainExecutor {
@@ -72,7 +76,8 @@ impl PlainExecutor {
             defaults,
         };
         let pad = tokenizer.pad_id(side.defaults.pad);
-        Ok(Self { model, tokenizer, kwargs, facts, side, chat, precision, pad, notes: Notes::default() })
+        let (notes, scorer, cutter) = (Notes::default(), Scorer::default(), Cutter::default());
+        Ok(Self { model, tokenizer, kwargs, facts, side, chat, precision, pad, notes, scorer, cutter })
     }
 }
 
@@ -89,6 +94,10 @@ impl Engine for PlainExecutor {
     ) -> Result<TokenCounters, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut counters = TokenCounters::default();
+        if pack.infer.generation().is_none() {
+            self.score(pack, requests, &mut counters, emit)?;
+            return Ok(counters);
+        }
         for request in requests {
             let (fit, outcome) = match self.run_one(pack, request, &mut counters) {
                 Ok(done) => done,
@@ -112,13 +121,6 @@ impl PlainExecutor {
         request: &Request<'_>,
         counters: &mut TokenCounters,
     ) -> Result<(PromptFit, Outcome), RunError> {
-        if self.chat.is_some() && pack.infer.generation().is_none() {
-            let mode = pack.infer.mode();
-            self.notes.say(format!(
-                "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
-                 was not made for; OpenCompass cannot do this at all"
-            ));
-        }
         let mut settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose()?;
         if let (Some(settings), Some(meta)) = (&mut settings, &pack.meta_template) {
             settings.eos.extend(meta.eos_token_id);
@@ -129,29 +131,9 @@ impl PlainExecutor {
             truncation_side: self.kwargs.truncation_side,
             vocabulary: self.model.vocabulary(),
         };
-        let mut runner = Runner {
-            model: self.model.as_mut(),
-            texts,
-            profile: self.side.profile,
-            precision: self.precision,
-            pad: self.pad,
-            counters,
-            notes: &mut self.notes,
-        };
+        let mut runner = Runner { model: self.model.as_mut(), texts, profile: self.side.profile, counters };
         let (runner, chat) = (&mut runner, self.chat.as_ref());
         match (&pack.infer, &request.sample.body, &settings) {
-            (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }, _) => {
-                ppl::run(runner, pack, request, options, None)
-            }
-            (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }, _) => {
-                ppl::run(runner, pack, request, options, Some(normalizing_str))
-            }
-            (InferSpec::PplOnly, Body::Gen { prompt }, _) => ppl::run_only(runner, pack, request, prompt),
-            (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }, _) => {
-                loglikelihood::run(runner, pack, request, (context, options))
-            }
-            (InferSpec::Clp, Body::Clp { prompt, choices }, _) => clp::run(runner, pack, request, (prompt, choices)),
-            (InferSpec::Rolling, Body::Rolling { text, .. }, _) => rolling::run(runner, pack, request, text),
             (InferSpec::Gen(_), Body::Gen { prompt }, Some(settings)) => {
                 generate::run(runner, pack, request, prompt, settings, chat)
             }
@@ -162,6 +144,89 @@ impl PlainExecutor {
                 let mode = infer.mode();
                 Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))
             }
+        }
+    }
+    /// Scores a pack: everything is tokenised first, then the texts go through the model together.
+    fn score(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        counters: &mut TokenCounters,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<(), EngineFault> {
+        if self.chat.is_some() {
+            let mode = pack.infer.mode();
+            self.notes.say(format!(
+                "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
+                 was not made for; OpenCompass cannot do this at all"
+            ));
+        }
+        let mut asker = Asker {
+            texts: Texts {
+                tokenizer: &self.tokenizer,
+                limit: self.facts.max_seq_len as usize,
+                truncation_side: self.kwargs.truncation_side,
+                vocabulary: self.model.vocabulary(),
+            },
+            profile: self.side.profile,
+            precision: self.precision,
+            pad: self.pad,
+            cutter: &mut self.cutter,
+            notes: &mut self.notes,
+        };
+        let (mut waiting, mut texts) = (Vec::new(), Vec::new());
+        for request in requests {
+            match ask(&mut asker, pack, request) {
+                Ok(Question { fit, texts: asked, finish }) => {
+                    texts.push(asked);
+                    waiting.push(Some((request.sample.index, fit, finish)));
+                }
+                Err(error) => emit(failed(request.sample.index, error)?),
+            }
+        }
+        let mut fault = None;
+        let work = Work { model: self.model.as_mut(), precision: self.precision, counters };
+        let run = self.scorer.run(work, texts, &mut |sample, scores| {
+            let Some((index, fit, finish)) = waiting[sample].take() else { return };
+            match scores.map_err(RunError::Sample).and_then(|scores| finish(&scores)) {
+                Ok(outcome) => emit(SampleResult { index, fit, outcome }),
+                Err(error) => match failed(index, error) {
+                    Ok(result) => emit(result),
+                    Err(error) => fault = Some(error),
+                },
+            }
+        });
+        run.map_err(|error| device_fault(&error))?;
+        fault.map_or(Ok(()), Err)
+    }
+}
+
+/// A sample's failure as its result; a fault of libtorch's is no sample's.
+fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
+    match error {
+        RunError::Sample(reason) => {
+            Ok(SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Failed { reason } })
+        }
+        RunError::Torch(error) => Err(device_fault(&error)),
+    }
+}
+
+/// What a sample wants to know of the model.
+fn ask<'r>(asker: &mut Asker<'_>, pack: &PackSpec, request: &Request<'_>) -> Result<Question<'r>, RunError> {
+    match (&pack.infer, &request.sample.body) {
+        (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }) => ppl::ask(asker, pack, request, options, None),
+        (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }) => {
+            ppl::ask(asker, pack, request, options, Some(normalizing_str))
+        }
+        (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::ask_only(asker, pack, request, prompt),
+        (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }) => {
+            loglikelihood::ask(asker, pack, request, (context, options))
+        }
+        (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::ask(asker, pack, request, (prompt, choices)),
+        (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::ask(asker, pack, request, text),
+        (infer, _) => {
+            let mode = infer.mode();
+            Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))
         }
     }
 }

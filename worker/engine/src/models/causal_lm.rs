@@ -18,6 +18,9 @@ pub(crate) trait CausalLm {
     /// An empty cache for `capacity` tokens.
     fn cache(&self, capacity: usize) -> Result<KvCache, TchError>;
 
+    /// How many rows a pass may have, as far as memory and the device's liking go.
+    fn rows_at_once(&self) -> usize;
+
     /// Whether what is computed of the beginning of a sequence of `length` tokens holds for the whole sequence. Where it
     /// does not, a sequence is one segment from its first token on.
     fn shares_prefixes(&self, length: usize) -> bool;

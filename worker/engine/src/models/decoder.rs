@@ -6,11 +6,20 @@ use super::CausalLm;
 use crate::blocks::{KvCache, Linear, Norm, Pass, RotaryEmbedding, Segment};
 use crate::config::RopeConfig;
 use crate::fault::device_fault;
+use crate::memory::free_bytes;
 use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
 use compass_common::engine::EngineFault;
 use std::borrow::Cow;
 use tch::{Device, Kind, TchError, Tensor};
+
+/// Rows of a pass from which on more make a CPU no faster, and a GPU hardly.
+const CPU_ROWS: usize = 512;
+const GPU_ROWS: usize = 8192;
+
+/// What a row takes while it goes through a layer, in widths of the model: itself, what attention makes of it, and the
+/// wider states inside the feed-forward half.
+const ROW_WIDTHS: usize = 24;
 
 /// Where a model lives, and how many positions its rotary tables have at first.
 #[derive(Clone, Copy, Debug)]
@@ -194,6 +203,13 @@ impl CausalLm for Decoder {
     fn cache(&self, capacity: usize) -> Result<KvCache, TchError> {
         let options = (self.placement.kind, self.placement.device);
         KvCache::new(self.layers.len(), self.kv_heads, capacity, self.head_dim, options)
+    }
+
+    fn rows_at_once(&self) -> usize {
+        let width = self.embed_tokens.size().last().copied().unwrap_or(1) as usize;
+        let row = width * ROW_WIDTHS * self.placement.kind.elt_size_in_bytes();
+        let liked = if self.placement.device == Device::Cpu { CPU_ROWS } else { GPU_ROWS };
+        (free_bytes() / 4 / row.max(1)).clamp(1, liked)
     }
 
     fn shares_prefixes(&self, length: usize) -> bool {
