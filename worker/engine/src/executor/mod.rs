@@ -1,6 +1,7 @@
-//! Runs samples on a model. The first executor takes one sequence at a time, so that neighbours cannot matter.
+//! Runs samples on a model: scores one sequence at a time, generations many together. Neighbours matter to neither.
 
 mod answer;
+mod batching;
 mod chat_format;
 mod clp;
 mod conversation;
@@ -13,12 +14,14 @@ mod masked;
 mod notes;
 mod plain;
 mod ppl;
+mod prompting;
 mod rolling;
 mod runner;
 mod sampling;
 mod score;
 mod settings;
 mod stop;
+mod talks;
 mod texts;
 mod windows;
 

@@ -8,7 +8,9 @@ use super::runner::Runner;
 use super::score::Precision;
 use super::settings::ModelSide;
 use super::texts::Texts;
-use super::{clp, conversation, generate, loglikelihood, ppl, rolling};
+use super::batching::Slots;
+use super::prompting::Prompting;
+use super::{clp, generate, loglikelihood, ppl, rolling};
 use crate::fault::device_fault;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
@@ -29,6 +31,7 @@ pub(crate) struct PlainExecutor {
     precision: Precision,
     pad: Option<u32>,
     notes: Notes,
+    slots: Slots,
 }
 
 impl PlainExecutor {
@@ -72,7 +75,7 @@ impl PlainExecutor {
             defaults,
         };
         let pad = tokenizer.pad_id(side.defaults.pad);
-        Ok(Self { model, tokenizer, kwargs, facts, side, chat, precision, pad, notes: Notes::default() })
+        Ok(Self { model, tokenizer, kwargs, facts, side, chat, precision, pad, notes: Notes::default(), slots: Slots::new(0) })
     }
 }
 
@@ -89,6 +92,10 @@ impl Engine for PlainExecutor {
     ) -> Result<TokenCounters, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut counters = TokenCounters::default();
+        if pack.infer.generation().is_some() {
+            self.generate(pack, requests, &mut counters, emit)?;
+            return Ok(counters);
+        }
         for request in requests {
             let (fit, outcome) = match self.run_one(pack, request, &mut counters) {
                 Ok(done) => done,
@@ -112,23 +119,14 @@ impl PlainExecutor {
         request: &Request<'_>,
         counters: &mut TokenCounters,
     ) -> Result<(PromptFit, Outcome), RunError> {
-        if self.chat.is_some() && pack.infer.generation().is_none() {
+        if self.chat.is_some() {
             let mode = pack.infer.mode();
             self.notes.say(format!(
                 "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
                  was not made for; OpenCompass cannot do this at all"
             ));
         }
-        let mut settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose()?;
-        if let (Some(settings), Some(meta)) = (&mut settings, &pack.meta_template) {
-            settings.eos.extend(meta.eos_token_id);
-        }
-        let texts = Texts {
-            tokenizer: &self.tokenizer,
-            limit: self.facts.max_seq_len as usize,
-            truncation_side: self.kwargs.truncation_side,
-            vocabulary: self.model.vocabulary(),
-        };
+        let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
         let mut runner = Runner {
             model: self.model.as_mut(),
             texts,
@@ -138,30 +136,63 @@ impl PlainExecutor {
             counters,
             notes: &mut self.notes,
         };
-        let (runner, chat) = (&mut runner, self.chat.as_ref());
-        match (&pack.infer, &request.sample.body, &settings) {
-            (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }, _) => {
+        let runner = &mut runner;
+        match (&pack.infer, &request.sample.body) {
+            (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }) => {
                 ppl::run(runner, pack, request, options, None)
             }
-            (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }, _) => {
+            (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }) => {
                 ppl::run(runner, pack, request, options, Some(normalizing_str))
             }
-            (InferSpec::PplOnly, Body::Gen { prompt }, _) => ppl::run_only(runner, pack, request, prompt),
-            (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }, _) => {
+            (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::run_only(runner, pack, request, prompt),
+            (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }) => {
                 loglikelihood::run(runner, pack, request, (context, options))
             }
-            (InferSpec::Clp, Body::Clp { prompt, choices }, _) => clp::run(runner, pack, request, (prompt, choices)),
-            (InferSpec::Rolling, Body::Rolling { text, .. }, _) => rolling::run(runner, pack, request, text),
-            (InferSpec::Gen(_), Body::Gen { prompt }, Some(settings)) => {
-                generate::run(runner, pack, request, prompt, settings, chat)
-            }
-            (InferSpec::Chat { infer_mode, .. }, Body::Chat { turns }, Some(settings)) => {
-                conversation::run(runner, request, (turns, *infer_mode), pack.meta_template.as_ref(), settings, chat)
-            }
-            (infer, _, _) => {
+            (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::run(runner, pack, request, (prompt, choices)),
+            (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::run(runner, pack, request, text),
+            (infer, _) => {
                 let mode = infer.mode();
                 Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))
             }
         }
     }
+
+    fn generate(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        counters: &mut TokenCounters,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<(), EngineFault> {
+        let settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose();
+        let ran = settings.and_then(|settings| {
+            let Some(mut settings) = settings else { return Ok(()) };
+            settings.eos.extend(pack.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
+            let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
+            let (profile, chat) = (self.side.profile, self.chat.as_ref());
+            let prompting = Prompting { texts: &texts, profile, pack, settings: &settings, chat };
+            generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit)
+        });
+        match ran {
+            Ok(()) => Ok(()),
+            // What is wrong with the settings is wrong with every sample.
+            Err(RunError::Sample(reason)) => {
+                for request in requests {
+                    let outcome = Outcome::Failed { reason: reason.clone() };
+                    emit(SampleResult { index: request.sample.index, fit: PromptFit::default(), outcome });
+                }
+                Ok(())
+            }
+            Err(RunError::Torch(error)) => Err(device_fault(&error)),
+        }
+    }
+}
+
+fn texts<'a>(
+    tokenizer: &'a TextTokenizer,
+    kwargs: &TokenizerKwargs,
+    facts: &ModelFacts,
+    vocabulary: usize,
+) -> Texts<'a> {
+    Texts { tokenizer, limit: facts.max_seq_len as usize, truncation_side: kwargs.truncation_side, vocabulary }
 }
