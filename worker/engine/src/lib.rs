@@ -6,6 +6,7 @@
 //! Invariants: what a sample's numbers depend on is the plan, the weights and the device kind, never its neighbours;
 //! logits exist only at positions that are scored; a sample that cannot be run is an outcome, not a fault.
 
+pub mod baseline;
 mod blocks;
 mod config;
 mod device;

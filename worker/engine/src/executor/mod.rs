@@ -2,6 +2,7 @@
 
 mod answer;
 mod asker;
+mod batching;
 mod chat_format;
 mod clp;
 mod conversation;
@@ -14,13 +15,14 @@ mod masked;
 mod notes;
 mod plain;
 mod ppl;
+mod prompting;
 mod rolling;
-mod runner;
 mod sampling;
 mod score;
 mod scoring;
 mod settings;
 mod stop;
+mod talks;
 mod texts;
 mod windows;
 

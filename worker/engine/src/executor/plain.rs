@@ -2,15 +2,16 @@
 
 use super::answer::RunError;
 use super::asker::{Asker, Question};
+use super::batching::Slots;
 use super::chat_format::{ChatFormat, stop_texts};
 use super::generation_defaults::GenerationDefaults;
 use super::notes::Notes;
-use super::runner::Runner;
+use super::prompting::Prompting;
 use super::score::Precision;
 use super::scoring::{Cutter, Scorer, Work};
 use super::settings::ModelSide;
 use super::texts::Texts;
-use super::{clp, conversation, generate, loglikelihood, ppl, rolling};
+use super::{clp, generate, loglikelihood, ppl, rolling};
 use crate::fault::device_fault;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
@@ -31,6 +32,7 @@ pub(crate) struct PlainExecutor {
     precision: Precision,
     pad: Option<u32>,
     notes: Notes,
+    slots: Slots,
     scorer: Scorer,
     cutter: Cutter,
 }
@@ -76,8 +78,20 @@ impl PlainExecutor {
             defaults,
         };
         let pad = tokenizer.pad_id(side.defaults.pad);
-        let (notes, scorer, cutter) = (Notes::default(), Scorer::default(), Cutter::default());
-        Ok(Self { model, tokenizer, kwargs, facts, side, chat, precision, pad, notes, scorer, cutter })
+        Ok(Self {
+            model,
+            tokenizer,
+            kwargs,
+            facts,
+            side,
+            chat,
+            precision,
+            pad,
+            notes: Notes::default(),
+            slots: Slots::new(0),
+            scorer: Scorer::default(),
+            cutter: Cutter::default(),
+        })
     }
 }
 
@@ -94,17 +108,10 @@ impl Engine for PlainExecutor {
     ) -> Result<TokenCounters, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut counters = TokenCounters::default();
-        if pack.infer.generation().is_none() {
+        if pack.infer.generation().is_some() {
+            self.generate(pack, requests, &mut counters, emit)?;
+        } else {
             self.score(pack, requests, &mut counters, emit)?;
-            return Ok(counters);
-        }
-        for request in requests {
-            let (fit, outcome) = match self.run_one(pack, request, &mut counters) {
-                Ok(done) => done,
-                Err(RunError::Sample(reason)) => (PromptFit::default(), Outcome::Failed { reason }),
-                Err(RunError::Torch(error)) => return Err(device_fault(&error)),
-            };
-            emit(SampleResult { index: request.sample.index, fit, outcome });
         }
         Ok(counters)
     }
@@ -115,37 +122,6 @@ impl Engine for PlainExecutor {
 }
 
 impl PlainExecutor {
-    fn run_one(
-        &mut self,
-        pack: &PackSpec,
-        request: &Request<'_>,
-        counters: &mut TokenCounters,
-    ) -> Result<(PromptFit, Outcome), RunError> {
-        let mut settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose()?;
-        if let (Some(settings), Some(meta)) = (&mut settings, &pack.meta_template) {
-            settings.eos.extend(meta.eos_token_id);
-        }
-        let texts = Texts {
-            tokenizer: &self.tokenizer,
-            limit: self.facts.max_seq_len as usize,
-            truncation_side: self.kwargs.truncation_side,
-            vocabulary: self.model.vocabulary(),
-        };
-        let mut runner = Runner { model: self.model.as_mut(), texts, profile: self.side.profile, counters };
-        let (runner, chat) = (&mut runner, self.chat.as_ref());
-        match (&pack.infer, &request.sample.body, &settings) {
-            (InferSpec::Gen(_), Body::Gen { prompt }, Some(settings)) => {
-                generate::run(runner, pack, request, prompt, settings, chat)
-            }
-            (InferSpec::Chat { infer_mode, .. }, Body::Chat { turns }, Some(settings)) => {
-                conversation::run(runner, request, (turns, *infer_mode), pack.meta_template.as_ref(), settings, chat)
-            }
-            (infer, _, _) => {
-                let mode = infer.mode();
-                Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))
-            }
-        }
-    }
     /// Scores a pack: everything is tokenised first, then the texts go through the model together.
     fn score(
         &mut self,
@@ -162,12 +138,7 @@ impl PlainExecutor {
             ));
         }
         let mut asker = Asker {
-            texts: Texts {
-                tokenizer: &self.tokenizer,
-                limit: self.facts.max_seq_len as usize,
-                truncation_side: self.kwargs.truncation_side,
-                vocabulary: self.model.vocabulary(),
-            },
+            texts: texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary()),
             profile: self.side.profile,
             precision: self.precision,
             pad: self.pad,
@@ -199,6 +170,45 @@ impl PlainExecutor {
         run.map_err(|error| device_fault(&error))?;
         fault.map_or(Ok(()), Err)
     }
+
+    fn generate(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        counters: &mut TokenCounters,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<(), EngineFault> {
+        let settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose();
+        let ran = settings.and_then(|settings| {
+            let Some(mut settings) = settings else { return Ok(()) };
+            settings.eos.extend(pack.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
+            let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
+            let (profile, chat) = (self.side.profile, self.chat.as_ref());
+            let prompting = Prompting { texts: &texts, profile, pack, settings: &settings, chat };
+            generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit)
+        });
+        match ran {
+            Ok(()) => Ok(()),
+            // What is wrong with the settings is wrong with every sample.
+            Err(RunError::Sample(reason)) => {
+                for request in requests {
+                    let outcome = Outcome::Failed { reason: reason.clone() };
+                    emit(SampleResult { index: request.sample.index, fit: PromptFit::default(), outcome });
+                }
+                Ok(())
+            }
+            Err(RunError::Torch(error)) => Err(device_fault(&error)),
+        }
+    }
+}
+
+fn texts<'a>(
+    tokenizer: &'a TextTokenizer,
+    kwargs: &TokenizerKwargs,
+    facts: &ModelFacts,
+    vocabulary: usize,
+) -> Texts<'a> {
+    Texts { tokenizer, limit: facts.max_seq_len as usize, truncation_side: kwargs.truncation_side, vocabulary }
 }
 
 /// A sample's failure as its result; a fault of libtorch's is no sample's.

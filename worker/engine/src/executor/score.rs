@@ -1,8 +1,6 @@
 //! Log-probabilities of tokens, from final hidden states.
 
-use crate::blocks::added_rows;
 use crate::models::CausalLm;
-use compass_common::engine::TokenCounters;
 use tch::{Kind, TchError, Tensor};
 
 /// What the model made of one token, given those before it.
@@ -54,13 +52,6 @@ pub(super) fn rows_scores(
         scores.extend(block_scores(&logits, &targets, precision)?);
     }
     Ok(scores)
-}
-
-/// Counts `rows` rows that go through the model.
-pub(super) fn count(rows: usize, counters: &mut TokenCounters) {
-    counters.submitted += rows as u64;
-    counters.computed += rows as u64;
-    counters.padded += added_rows(rows as i64) as u64;
 }
 
 /// log-softmax of f32 logits, `[rows, vocabulary]`, in the format of `precision`.
