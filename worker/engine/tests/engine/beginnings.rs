@@ -150,8 +150,10 @@ fn every_distinct_beginning_is_computed_once() {
         for size in [24, 6, 1] {
             let (_, counters) = in_packs(load(directory.path()).as_mut(), &infer, &all, size);
             assert!(counters.distinct * 2 < counters.submitted, "{} {counters:?}", infer.mode());
-            // The stacks that stay between packs hold both kinds of beginnings.
-            assert_eq!(counters.computed, counters.distinct, "{}, packs of {size}", infer.mode());
+            // The stacks that stay between packs hold both kinds of beginnings. `Answer: yes` and its kin, which this kind
+            // scores besides, are more than there are stacks.
+            let more = matches!(infer, InferSpec::PplNormalized { .. }) && size < 24;
+            assert_eq!(counters.computed == counters.distinct, !more, "{} {counters:?}, {size}", infer.mode());
             distinct.push(counters.distinct);
         }
         assert!(distinct.iter().all(|&tokens| tokens == distinct[0]), "{distinct:?}");
