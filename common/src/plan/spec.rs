@@ -19,6 +19,8 @@ pub enum ModelKind {
     InternLm,
     /// No model: answers are a hash of the prompt. For tests of everything else.
     Echo,
+    /// No model: programs are run in a sandbox.
+    Sandbox,
 }
 
 /// The number format in which a model computes.
@@ -85,6 +87,9 @@ pub struct ModelPlan {
     pub stop_words: Vec<String>,
     /// GPUs of one replica; 0 lets it run on the CPU.
     pub num_gpus: u32,
+    /// Applied to every prediction of this model before the data set's own: part of the evaluation, not of the inference.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pred_postprocessors: Vec<Postprocessor>,
 }
 
 impl ModelPlan {
@@ -108,6 +113,7 @@ impl ModelPlan {
             decoding: Decoding::default(),
             stop_words: Vec::new(),
             num_gpus: 0,
+            pred_postprocessors: Vec::new(),
         }
     }
 }
@@ -143,6 +149,8 @@ pub enum InferSpec {
         #[serde(flatten)]
         gen_spec: GenSpec,
     },
+    /// Running the programs that answers are.
+    Execute,
 }
 
 impl InferSpec {
@@ -151,7 +159,7 @@ impl InferSpec {
         match self {
             Self::Ppl | Self::PplNormalized { .. } | Self::PplOnly | Self::Rolling => Mode::Ppl,
             // A context ends where the answer begins, which is where a model would begin to speak.
-            Self::Loglikelihood | Self::Clp | Self::Gen(_) | Self::Chat { .. } => Mode::Gen,
+            Self::Loglikelihood | Self::Clp | Self::Gen(_) | Self::Chat { .. } | Self::Execute => Mode::Gen,
         }
     }
 
@@ -165,6 +173,7 @@ impl InferSpec {
             Self::Rolling => "rolling",
             Self::Gen(_) => "gen",
             Self::Chat { .. } => "chat",
+            Self::Execute => "execute",
         }
     }
 

@@ -3,7 +3,7 @@
 use super::effect::{Effect, Message, Record};
 use super::event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant};
 use super::recorded::Arrival;
-use super::state::{Core, Task, TaskState, Worker};
+use super::state::{Core, Requires, Task, TaskState, Worker};
 use compass_common::ids::{TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeSet;
@@ -84,6 +84,7 @@ impl Core {
             session: capabilities.session.clone(),
             slots,
             has_engine: capabilities.has_engine,
+            sandbox: capabilities.sandbox.clone(),
             credit: 0,
             held: BTreeSet::new(),
             resident: None,
@@ -100,12 +101,14 @@ impl Core {
             effects.push(Effect::Disconnect { worker: id.clone(), connection: old });
         }
         self.send(&id, Message::Welcome { max_slots: slots }, self.last_seq, effects);
-        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.needs_engine) {
+        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.requires == Requires::Engine)
+        {
             let build = "it was built without libtorch; build compass-worker with its default features";
             effects.push(Effect::Note { text: format!("worker {id} cannot run every model of this job: {build}") });
         }
+        self.refuse_programs(&id, effects);
         self.reconcile(&id, held, effects);
-        if self.finished {
+        if self.finished && !self.limits.workers_stay {
             self.send(&id, SHUTDOWN, self.last_seq, effects);
         }
     }
@@ -333,6 +336,9 @@ impl Core {
             return;
         }
         self.finished = true;
+        if self.limits.workers_stay {
+            return;
+        }
         let after = self.last_seq;
         for id in self.workers.keys() {
             self.send(id, SHUTDOWN, after, effects);

@@ -37,7 +37,7 @@ impl Core {
 
     fn choose(&self, worker: &WorkerId) -> Option<TaskId> {
         let worker = self.workers.get(worker)?;
-        let suits = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.needs_engine || worker.has_engine);
+        let suits = |id: &&TaskId| self.task(**id).is_some_and(|task| worker.suits(task.requires));
         let resident = |id: &&TaskId| self.task(**id).map(|task| task.model) == worker.resident;
         let mut suitable = self.pending.iter().filter(suits);
         suitable.clone().find(resident).or_else(|| suitable.next()).copied()

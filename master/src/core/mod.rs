@@ -9,11 +9,12 @@ mod effect;
 mod event;
 pub mod invariants;
 mod recorded;
+mod refusal;
 mod state;
 #[cfg(test)]
 mod tests;
 
 pub use effect::{Effect, Message, Record, Seq};
-pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant};
+pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant, SandboxState};
 pub use recorded::{Arrival, Recorded};
-pub use state::{Core, Limits, Progress, TaskState, TaskView};
+pub use state::{Core, Limits, Progress, Requires, TaskState, TaskView};

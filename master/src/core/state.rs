@@ -1,7 +1,7 @@
 //! The scheduler's state: tasks, workers, what is recorded.
 
 use super::effect::{Effect, Message, Record, Seq};
-use super::event::{ConnectionId, FailureClass, GrantRef};
+use super::event::{ConnectionId, FailureClass, GrantRef, SandboxState};
 use super::recorded::Recorded;
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
@@ -22,11 +22,24 @@ pub struct Limits {
     pub stall: u64,
     /// Replica slots of all workers together; `None` takes whatever comes.
     pub max_slots: Option<u32>,
+    /// Whether workers may come that nobody has launched: what no worker can do now then waits for one that can.
+    pub others_may_come: bool,
+    /// Whether another stage follows, for which workers are to stay.
+    pub workers_stay: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { lease_ttl: 30_000, silence: 15_000, retry: 2, losses: 4, stall: 60_000, max_slots: None }
+        Self {
+            lease_ttl: 30_000,
+            silence: 15_000,
+            retry: 2,
+            losses: 4,
+            stall: 60_000,
+            max_slots: None,
+            others_may_come: true,
+            workers_stay: false,
+        }
     }
 }
 
@@ -43,12 +56,23 @@ pub enum TaskState {
 pub(super) struct Task {
     pub(super) unit: UnitId,
     pub(super) model: u32,
-    pub(super) needs_engine: bool,
+    pub(super) requires: Requires,
     pub(super) remaining: IntervalSet,
     pub(super) attempt: Attempt,
     pub(super) state: TaskState,
     pub(super) transient_failures: u32,
     pub(super) losses: u32,
+}
+
+/// What a worker must have to run a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requires {
+    /// Nothing: every worker has the echo engine.
+    Echo,
+    /// libtorch.
+    Engine,
+    /// An isolation that holds programs which a model wrote.
+    Sandbox,
 }
 
 /// A task to schedule: part of one unit.
@@ -57,8 +81,8 @@ pub struct TaskView {
     pub unit: UnitId,
     /// Position of the unit's model: what a worker keeps resident.
     pub model: u32,
-    /// Whether only a worker with libtorch can run it.
-    pub needs_engine: bool,
+    /// What a worker must have to run it.
+    pub requires: Requires,
     /// Samples to run.
     pub samples: IntervalSet,
     /// The highest attempt that was ever durable for this task.
@@ -71,6 +95,7 @@ pub(super) struct Worker {
     pub(super) session: String,
     pub(super) slots: u32,
     pub(super) has_engine: bool,
+    pub(super) sandbox: SandboxState,
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
     pub(super) resident: Option<u32>,
@@ -141,7 +166,7 @@ impl Core {
             inner.push(Task {
                 unit: task.unit,
                 model: task.model,
-                needs_engine: task.needs_engine,
+                requires: task.requires,
                 remaining: task.samples,
                 attempt: task.attempt,
                 state: if done { TaskState::Done } else { TaskState::Pending },
@@ -234,6 +259,17 @@ impl Core {
             && self.task(grant.task).is_some_and(|task| {
                 task.attempt == grant.attempt && task.state == TaskState::Granted { worker: worker.clone() }
             })
+    }
+}
+
+impl Worker {
+    /// Whether it has what a task requires.
+    pub(super) fn suits(&self, requires: Requires) -> bool {
+        match requires {
+            Requires::Echo => true,
+            Requires::Engine => self.has_engine,
+            Requires::Sandbox => self.sandbox == SandboxState::Works,
+        }
     }
 }
 

@@ -12,11 +12,12 @@ fn worker(at: u8) -> WorkerId {
 
 fn view(unit: u32, first: u32, end: u32) -> TaskView {
     let samples = IntervalSet::range(first, end);
-    TaskView { unit: UnitId(unit), model: unit, needs_engine: false, samples, attempt: Attempt(0) }
+    TaskView { unit: UnitId(unit), model: unit, requires: Requires::Echo, samples, attempt: Attempt(0) }
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
-    let capabilities = Capabilities { session: format!("s{session}"), slots, has_engine: true };
+    let capabilities =
+        Capabilities { session: format!("s{session}"), slots, has_engine: true, sandbox: SandboxState::Works };
     Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
 }
 
@@ -308,9 +309,10 @@ fn a_worker_that_attaches_after_the_end_is_told_to_go() {
 
 #[test]
 fn a_worker_without_libtorch_waits_and_the_master_says_why() {
-    let task = TaskView { needs_engine: true, ..view(0, 0, 4) };
+    let task = TaskView { requires: Requires::Engine, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits::default(), vec![task]);
-    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false };
+    let capabilities =
+        Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox: SandboxState::Unknown };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     let said =
@@ -321,4 +323,42 @@ fn a_worker_without_libtorch_waits_and_the_master_says_why() {
     bench.apply(attached(1, 2, 1, 1));
     bench.apply(Event::Credit { worker: worker(1), grants: 2 });
     assert_eq!(bench.grants.len(), 1, "one that has it takes the task");
+}
+
+fn programs(sandbox: SandboxState, others_may_come: bool) -> (Bench, Vec<Effect>) {
+    let task = TaskView { requires: Requires::Sandbox, ..view(0, 0, 4) };
+    let mut bench = Bench::new(Limits { others_may_come, ..Limits::default() }, vec![task]);
+    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox };
+    let (connection, held) = (ConnectionId(1), vec![]);
+    let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
+    bench.apply(Event::Credit { worker: worker(0), grants: 2 });
+    (bench, effects)
+}
+
+#[test]
+fn programs_go_only_to_a_worker_with_a_sandbox() {
+    let (bench, _) = programs(SandboxState::Works, false);
+    assert_eq!(bench.grants.len(), 1, "it needs no libtorch");
+    for state in [SandboxState::Unknown, SandboxState::Refused { reason: "no isolation".into() }] {
+        let (mut bench, effects) = programs(state, true);
+        let said =
+            |effect: &Effect| matches!(effect, Effect::Note { text } if text.contains("refuses to run programs"));
+        assert!(effects.iter().any(said), "{effects:?}");
+        assert!(bench.grants.is_empty() && !bench.core.is_finished(), "another may come");
+        let sandbox = SandboxState::Works;
+        let capabilities = Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox };
+        let (connection, held) = (ConnectionId(2), vec![]);
+        bench.apply(Event::Attached { worker: worker(1), connection, capabilities, held });
+        bench.apply(Event::Credit { worker: worker(1), grants: 2 });
+        assert_eq!(bench.grants.len(), 1, "one that has a sandbox takes the task");
+    }
+}
+
+#[test]
+fn programs_that_nobody_will_run_fail_with_the_reason() {
+    let (bench, _) = programs(SandboxState::Refused { reason: "no isolation".into() }, false);
+    let failures = bench.core.failures();
+    assert_eq!(failures.len(), 1);
+    assert_eq!((failures[0].1.len(), failures[0].2.as_str()), (4, "refused: no isolation"));
+    assert!(bench.core.is_finished());
 }

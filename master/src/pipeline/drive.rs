@@ -5,12 +5,13 @@
 use super::clock::AttentiveClock;
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
-use crate::core::{Capabilities, Core, Effect, Event, GrantRef, HeldGrant, Message, Record, Seq};
+use crate::core::{Capabilities, Core, Effect, Event, GrantRef, HeldGrant, Message, Record, SandboxState, Seq};
 use crate::launch::LaunchEvent;
 use crate::ledger::{CommitError, Committed, Committer, Entry, Kind, Submission};
 use crate::rpc::{Inbound, Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::stop::raised;
 use crate::store::{Keys, Op};
+use crate::web::RunView;
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
 use compass_proto::{intervals_from_wire, v1};
 use std::collections::{BTreeMap, VecDeque};
@@ -55,6 +56,8 @@ pub struct Setup {
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
+    /// What the HTTP port shows.
+    pub views: watch::Sender<RunView>,
 }
 
 enum Gated {
@@ -125,6 +128,7 @@ impl Driver {
                 },
                 _ = tick.tick() => {
                     self.apply(Event::Tick).await?;
+                    self.show();
                     if let Some(reason) = self.gave_up.clone().filter(|_| !self.setup.core.has_workers()) {
                         return Err(DriveError::NoWorkers { reason });
                     }
@@ -164,8 +168,13 @@ impl Driver {
                 let core = &self.setup.core;
                 session.keep_grants(|grant| core.is_live(&worker, grant));
                 session.connect(connection, outbound, hello.last_ack);
-                let capabilities =
-                    Capabilities { session: hello.session, slots: hello.slots, has_engine: hello.has_engine };
+                let sandbox = match hello.sandbox {
+                    None => SandboxState::Unknown,
+                    Some(sandbox) if sandbox.refusal.is_empty() => SandboxState::Works,
+                    Some(sandbox) => SandboxState::Refused { reason: sandbox.refusal },
+                };
+                let (session, slots, has_engine) = (hello.session, hello.slots, hello.has_engine);
+                let capabilities = Capabilities { session, slots, has_engine, sandbox };
                 let held = hello.held.into_iter().map(|held| HeldGrant {
                     grant: GrantRef {
                         epoch: Epoch(held.epoch),
@@ -349,6 +358,16 @@ impl Driver {
             workers: progress.workers,
             slots: progress.slots,
         });
+    }
+
+    /// Renews the view; also when nothing changed, since its age tells whether the driver lives.
+    fn show(&self) {
+        let connected = |name: &str| self.sessions.get(&WorkerId(name.into())).is_some_and(Session::is_connected);
+        let view = self.setup.facts.view(&self.setup.core.progress(), self.started.elapsed(), connected);
+        let failed_tasks = self.setup.core.failures().len() as u32;
+        let job = (self.setup.board.expected(), self.setup.board.live());
+        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, ..view };
+        self.setup.views.send_replace(view);
     }
 
     /// Tells every worker that the run is over and gives the frames a moment to leave.

@@ -1,6 +1,7 @@
 //! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
 
 use crate::core::Progress;
+use crate::web::{RunView, WorkerView};
 use compass_common::engine::TokenCounters;
 use compass_common::ids::WorkerId;
 use compass_proto::v1;
@@ -13,6 +14,8 @@ use std::time::Duration;
 /// One master's reign over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunFacts {
+    /// Name of the run folder.
+    pub run: String,
     pub plan: String,
     pub epoch: u64,
     pub started: String,
@@ -35,6 +38,9 @@ pub struct RunFacts {
     pub tokens: TokenCounters,
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
+    /// `computed / distinct` tokens of the whole job: 1 where every engine computed what it held once.
+    #[serde(default)]
+    pub computed_per_distinct: f64,
     pub workers: BTreeMap<String, WorkerFacts>,
     /// What engines noticed while running, each once.
     pub notes: Vec<String>,
@@ -88,7 +94,30 @@ impl RunFacts {
                 self.notes.push(note);
             }
         }
-        self.computed_per_submitted = self.tokens.computed as f64 / (self.tokens.submitted.max(1)) as f64;
+        let per = |tokens: u64| self.tokens.computed as f64 / tokens.max(1) as f64;
+        (self.computed_per_submitted, self.computed_per_distinct) =
+            (per(self.tokens.submitted), per(self.tokens.distinct));
+    }
+
+    /// What a person is told of the tokens at the end; nothing when no engine reported any.
+    pub fn tokens_line(&self) -> Option<String> {
+        let TokenCounters { submitted, distinct, computed, padded, generated } = self.tokens;
+        if computed == 0 {
+            return None;
+        }
+        let mut line = format!(
+            "tokens: submitted {submitted}, computed {computed}, distinct {distinct} (computed/distinct = {:.2}, \
+             submitted/computed = {:.1})",
+            self.computed_per_distinct,
+            submitted as f64 / computed as f64
+        );
+        if padded > 0 {
+            line += &format!(", rows of padding {padded}");
+        }
+        if generated > 0 {
+            line += &format!(", generated {generated}");
+        }
+        Some(line)
     }
 
     /// An engine loaded a model.
@@ -100,6 +129,35 @@ impl RunFacts {
                 }
             }
             self.models.insert(model, facts);
+        }
+    }
+
+    /// What the HTTP port shows of them, with the scheduler's counters; `connected` tells of a worker by its name.
+    pub fn view(&self, progress: &Progress, elapsed: Duration, connected: impl Fn(&str) -> bool) -> RunView {
+        let workers = self.workers.iter().map(|(name, worker)| WorkerView {
+            name: name.clone(),
+            connected: connected(name),
+            slots: worker.slots,
+            device: worker.device.clone(),
+            results: worker.results,
+            busy_seconds: worker.busy_seconds,
+            deaths: worker.deaths,
+        });
+        RunView {
+            run: self.run.clone(),
+            job: self.plan.clone(),
+            epoch: self.epoch,
+            seconds: elapsed.as_secs_f64(),
+            recorded_samples: progress.recorded,
+            open_tasks: progress.open_tasks,
+            granted_tasks: progress.granted,
+            slots: progress.slots,
+            retries: progress.retries,
+            repeats: progress.repeats,
+            divergences: progress.divergences,
+            tokens: self.tokens,
+            workers: workers.collect(),
+            ..RunView::default()
         }
     }
 

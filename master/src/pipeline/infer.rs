@@ -4,12 +4,13 @@ use super::drive::{DriveError, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::progress::ProgressBoard;
-use crate::core::{Core, Limits, Recorded, TaskView};
-use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
+use crate::core::{Core, Limits, Recorded, Requires, TaskView};
+use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, sees_gpu};
 use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{EmbeddedStore, Keys, LeaseStore, Op, StoreError};
+use crate::web::{AccessError, BearerToken, HttpServer, ListenError, RunView};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
 use compass_common::ids::{Attempt, Digest, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -18,6 +19,7 @@ use compass_common::plan::{ModelKind, Plan};
 use compass_proto::v1;
 use prost::Message as _;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -42,10 +44,14 @@ pub enum InferError {
     Launch(#[from] crate::launch::LaunchError),
     #[error("cannot listen on {address}; another master may use it: choose another master.listen, or port 0 for any")]
     Listen {
-        address: std::net::SocketAddr,
+        address: SocketAddr,
         #[source]
         source: std::io::Error,
     },
+    #[error(transparent)]
+    Http(#[from] ListenError),
+    #[error(transparent)]
+    Access(#[from] AccessError),
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
 }
@@ -57,6 +63,14 @@ pub struct InferOptions {
     pub debug: bool,
     /// Turns true when a signal asks to stop.
     pub interrupted: watch::Receiver<bool>,
+    /// What the stage is called on the screen and in the folder of its logs.
+    pub stage: &'static str,
+    /// Whether it runs programs that a model wrote.
+    pub programs: Programs,
+    /// Whether another stage follows, for which workers are to stay.
+    pub workers_stay: bool,
+    /// Whether workers of another stage, which nobody launches, may take part.
+    pub others_may_come: bool,
 }
 
 /// What a run of the stage leaves behind.
@@ -65,6 +79,8 @@ pub struct Inferred {
     pub ending: Ending,
     /// Samples without a result, and why: unit, samples, reason.
     pub failures: Vec<(UnitId, IntervalSet, String)>,
+    /// Where workers found this master.
+    pub address: SocketAddr,
 }
 
 /// Replica slots of the job: what is configured, else what the cores allow.
@@ -99,6 +115,14 @@ pub(super) fn tasks(
     partition(&config.infer.partitioner, &units, slots)
 }
 
+/// How the workers of a stage are launched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaunchOptions {
+    pub(super) debug: bool,
+    pub(super) stage: &'static str,
+    pub(super) programs: Programs,
+}
+
 /// The launcher of a configuration; `None` when workers come by themselves.
 ///
 /// # Errors
@@ -107,15 +131,16 @@ pub(super) fn launcher(
     config: &Config,
     folder: Option<&RunFolder>,
     master: String,
-    debug: bool,
+    options: LaunchOptions,
 ) -> Result<Option<LocalLauncher>, InferError> {
+    let LaunchOptions { debug, stage, programs } = options;
     if config.infer.runner.kind == RunnerKind::None {
         return Ok(None);
     }
     let device = device(config)?;
-    let log = folder.filter(|_| !debug).map(|folder| folder.logs().join("infer").join("local.log"));
+    let log = folder.filter(|_| !debug).map(|folder| folder.logs().join(stage).join("local.log"));
     let binary = find_worker()?;
-    Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), log }))
+    Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), programs, log }))
 }
 
 /// The device of the one agent that is launched: what the models ask for, as far as they ask.
@@ -151,7 +176,15 @@ pub async fn infer(
     files: BTreeMap<Digest, PathBuf>,
     options: InferOptions,
 ) -> Result<Inferred, InferError> {
-    let opened = open(config, folder, &plan, digest, options.debug).await?;
+    // Before the lead is taken: a port that somebody has is no reason to open an epoch.
+    let port = match &config.http {
+        None => None,
+        Some(http) => {
+            let token = http.token_file.as_deref().map(BearerToken::read).transpose()?;
+            Some(HttpServer::open(http.address, token).await?)
+        }
+    };
+    let opened = open(config, folder, &plan, digest, &options).await?;
     let address = config.listen;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
@@ -163,16 +196,23 @@ pub async fn infer(
     let uploads = Uploads::default();
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
     let server = tokio::spawn(serve(listener, service, stopping.clone()));
-    let launcher = launcher(config, Some(folder), address.to_string(), options.debug)?;
+    let InferOptions { debug, stage, programs, .. } = options;
+    let launching = LaunchOptions { debug, stage, programs };
+    let launcher = launcher(config, Some(folder), address.to_string(), launching)?;
     let agents = match launcher {
-        Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping))),
+        Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping.clone()))),
         None => {
             say(format!("waiting for workers: compass-worker --master {address}"));
             None
         }
     };
+    let (views, view) = watch::channel(RunView::default());
+    let showing = port.map(|port| {
+        say(format!("the run is shown at http://{}/", port.address()));
+        tokio::spawn(port.serve(view, stopping))
+    });
     let board = ProgressBoard::new(plan.clone());
-    let watching = tokio::spawn(board.show("infer", opened.facts.resumed_samples));
+    let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
     let driver = Driver::new(Setup {
         core: opened.core,
         terms: opened.terms,
@@ -185,6 +225,7 @@ pub async fn infer(
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
+        views,
     });
     let driven = Box::pin(driver.run()).await;
     // Agents first: a server that is gone would look like a lost master to them.
@@ -193,11 +234,15 @@ pub async fn infer(
         let _ = agents.await;
     }
     server.abort();
+    // The next stage opens the same port.
+    if let Some(showing) = showing {
+        let _ = showing.await;
+    }
     let _ = watching.await;
     let (ending, core, facts) = driven?;
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
-    Ok(Inferred { ending, failures: core.failures() })
+    Ok(Inferred { ending, failures: core.failures(), address })
 }
 
 /// Takes the lead: store, epoch, ledger, segment, tasks, in this order.
@@ -206,7 +251,7 @@ async fn open(
     folder: &RunFolder,
     plan: &Plan,
     digest: Digest,
-    debug: bool,
+    options: &InferOptions,
 ) -> Result<Opened, InferError> {
     let mut store = EmbeddedStore::open(&config.state_dir, &store_name(folder))?;
     let keys = Keys::new(&digest);
@@ -231,22 +276,34 @@ async fn open(
     let (key, length) = (keys.segment(segment.name()), segment.durable_length());
     store.commit(&leadership, vec![Op::Put { key, value: length.to_le_bytes().to_vec() }]).await?;
 
-    let slots = slots(config, debug);
+    let slots = slots(config, options.debug);
     let mut views = Vec::new();
     for spec in tasks(config, plan, &recorded, slots)? {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
             let attempt = attempts.get(&Keys::attempt_key(unit, &samples)).copied().unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
-            views.push(TaskView { unit, model, needs_engine: known.model.kind != ModelKind::Echo, samples, attempt });
+            let requires = match known.model.kind {
+                ModelKind::Echo => Requires::Echo,
+                ModelKind::Sandbox => Requires::Sandbox,
+                _ => Requires::Engine,
+            };
+            views.push(TaskView { unit, model, requires, samples, attempt });
         }
     }
     let max_slots = match config.infer.runner.kind {
-        RunnerKind::Local => Some(slots),
+        RunnerKind::Local => (!options.others_may_come).then_some(slots),
         RunnerKind::None => config.infer.runner.max_num_workers,
     };
-    let limits = Limits { retry: config.infer.runner.retry, max_slots, ..Limits::default() };
+    let limits = Limits {
+        retry: config.infer.runner.retry,
+        max_slots,
+        others_may_come: options.others_may_come || config.infer.runner.kind == RunnerKind::None,
+        workers_stay: options.workers_stay,
+        ..Limits::default()
+    };
     let facts = RunFacts {
+        run: folder.name(),
         plan: digest.to_string(),
         epoch: leadership.epoch.0,
         started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),

@@ -31,7 +31,8 @@ impl KvCache {
         head_dim: i64,
         options: (Kind, Device),
     ) -> Result<Self, TchError> {
-        let room = || Tensor::f_zeros([1, kv_heads, capacity as i64, head_dim], options);
+        // Nothing is read that was not written, and memory that is not touched is not taken.
+        let room = || Tensor::f_empty([1, kv_heads, capacity as i64, head_dim], options);
         let layer = || Ok(LayerCache { keys: room()?, values: room()? });
         let layers = (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()?;
         Ok(Self { tokens: Vec::new(), long: false, layers, capacity })

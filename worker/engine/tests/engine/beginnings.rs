@@ -20,13 +20,19 @@ fn format() -> ShotFormat {
     ShotFormat { separator: "\n".into(), end: "\n\n".into() }
 }
 
-fn prompt(question: &str) -> Prompt {
-    Prompt(vec![Segment::Header("# ".into()), Segment::Shots, Segment::Question(question.into())])
+fn prompt(header: &str, question: &str) -> Prompt {
+    Prompt(vec![Segment::Header(header.into()), Segment::Shots, Segment::Question(question.into())])
+}
+
+/// Whether a sample is of the first kind, by which its header and its shots go.
+fn is_first(index: usize) -> bool {
+    index % 7 < 4
 }
 
 /// Questions of several lengths with options that part early, late, in one letter, or not at all.
 fn body(infer: &InferSpec, index: usize) -> Body {
-    let question = "why is it so? ".repeat(1 + index % 2) + &"x".repeat(index % 5);
+    let question = format!("{index}: {}{}", "why? ".repeat(1 + index % 2), "x".repeat(index % 5));
+    let prompt = |question: &str| prompt(if is_first(index) { "# " } else { "> " }, question);
     let endings = [["A", "B"], ["yes", "yes, sir"], ["no", "no"], ["up", "down"]][index % 4];
     match infer {
         InferSpec::Loglikelihood => {
@@ -54,7 +60,7 @@ fn body(infer: &InferSpec, index: usize) -> Body {
 
 fn samples(infer: &InferSpec) -> Vec<Sample> {
     let sample = |index: usize| {
-        let shots = if index % 7 < 4 { vec![0, 1, 2] } else { vec![0, 3] };
+        let shots = if is_first(index) { vec![0, 1, 2] } else { vec![0, 3] };
         Sample { index: index as u32, gold: json!(0), shots, body: body(infer, index) }
     };
     (0..24).map(sample).collect()
@@ -84,10 +90,8 @@ fn in_packs(
     let shots = shots();
     let (mut results, mut counters) = (Vec::new(), TokenCounters::default());
     for pack in samples.chunks(size) {
-        let request = |sample: &&&'_ Sample| -> Request<'_> {
-            Request { sample, shots: sample.shots.iter().map(|&shot| &shots[shot as usize]).collect() }
-        };
-        let requests: Vec<Request<'_>> = pack.iter().map(|sample| request(&sample)).collect();
+        let of = |sample: &Sample| sample.shots.iter().map(|&shot| &shots[shot as usize]).collect();
+        let requests: Vec<Request<'_>> = pack.iter().map(|sample| Request { sample, shots: of(sample) }).collect();
         let (more, counted) = run(engine, infer, &format(), &requests);
         results.extend(more);
         counters.add(&counted);
@@ -146,12 +150,11 @@ fn every_distinct_beginning_is_computed_once() {
         for size in [24, 6, 1] {
             let (_, counters) = in_packs(load(directory.path()).as_mut(), &infer, &all, size);
             assert!(counters.distinct * 2 < counters.submitted, "{} {counters:?}", infer.mode());
+            // The stacks that stay between packs hold both kinds of beginnings. `Answer: yes` and its kin, which this kind
+            // scores besides, are more than there are stacks.
+            let more = matches!(infer, InferSpec::PplNormalized { .. }) && size < 24;
+            assert_eq!(counters.computed == counters.distinct, !more, "{} {counters:?}, {size}", infer.mode());
             distinct.push(counters.distinct);
-            if size == 24 {
-                assert_eq!(counters.computed, counters.distinct, "{}", infer.mode());
-            }
-            // What a pack finds of its beginnings is at least the path that the last one ended with.
-            assert!(counters.computed <= counters.distinct + 24 * 24, "{} {counters:?}", infer.mode());
         }
         assert!(distinct.iter().all(|&tokens| tokens == distinct[0]), "{distinct:?}");
     }

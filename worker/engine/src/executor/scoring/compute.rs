@@ -94,8 +94,9 @@ impl Scorer {
     }
 
     fn walk(&mut self, run: &mut Run<'_, '_>) -> Result<(), TchError> {
-        self.resident.reserve(run.work.model, run.trie.longest(), run.trie.roots.len())?;
+        self.resident.reserve(run.work.model, run.trie.longest())?;
         let places = self.resident.places(&run.trie);
+
         for place in &places {
             for (depth, &node) in place.known.iter().enumerate() {
                 run.take_over(node, &self.resident.paths[place.stack][depth])?;

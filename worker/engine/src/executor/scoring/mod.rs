@@ -6,6 +6,8 @@
 
 mod asked;
 mod compute;
+#[cfg(test)]
+mod compute_tests;
 mod cuts;
 mod passes;
 mod resident;

@@ -1,7 +1,7 @@
 //! Key-value stacks that outlive a pack: the last path that each was walked down, with what is known of it.
 //!
-//! A pack whose texts begin as the last one's did finds that beginning computed. The stacks are few, as memory allows; the
-//! one used longest ago makes room.
+//! A pack whose texts begin as an earlier one's did finds that beginning computed. The stacks are few, as memory allows; the
+//! one on whose beginning the fewest texts stand, and that was not used for longest, makes room.
 
 use super::trie::Trie;
 use crate::blocks::KvCache;
@@ -35,9 +35,18 @@ pub(super) struct Resident {
     pub(super) caches: Vec<KvCache>,
     /// What stands in each, from the first position on.
     pub(super) paths: Vec<Vec<Held>>,
-    /// When each was last chosen.
-    used: Vec<u64>,
+    /// What each is worth keeping.
+    worth: Vec<Worth>,
     clock: u64,
+}
+
+/// Less is given up first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Worth {
+    /// Texts of a pack that stood on it, halved with every pack that has none.
+    texts: usize,
+    /// When it was last chosen.
+    used: u64,
 }
 
 /// The stack on which a root is computed, and the nodes from it on that stand there already.
@@ -49,8 +58,8 @@ pub(super) struct Place {
 }
 
 impl Resident {
-    /// Makes room for sequences of `longest` tokens, and for as many stacks as `roots` can use and memory allows.
-    pub(super) fn reserve(&mut self, model: &dyn CausalLm, longest: usize, roots: usize) -> Result<(), TchError> {
+    /// Makes room for sequences of `longest` tokens, and for as many stacks as memory allows.
+    pub(super) fn reserve(&mut self, model: &dyn CausalLm, longest: usize) -> Result<(), TchError> {
         let longest = longest.div_ceil(GRAIN) * GRAIN;
         for (cache, path) in self.caches.iter_mut().zip(&self.paths) {
             if cache.capacity() < longest {
@@ -60,14 +69,14 @@ impl Resident {
                 *cache = larger;
             }
         }
-        while self.caches.len() < STACKS.min(roots + self.caches.len().min(1)) {
+        while self.caches.len() < STACKS {
             let taken = self.caches.first().map_or(0, KvCache::bytes);
             if !self.caches.is_empty() && taken > free_bytes() / SHARE {
                 break;
             }
             self.caches.push(model.cache(longest)?);
             self.paths.push(Vec::new());
-            self.used.push(0);
+            self.worth.push(Worth::default());
         }
         Ok(())
     }
@@ -78,25 +87,29 @@ impl Resident {
         let mut places: Vec<Place> = Vec::with_capacity(trie.roots.len());
         for stack in 0..self.paths.len() {
             let known = self.known(trie, stack);
-            if let Some(&root) = known.first().filter(|&&root| places.iter().all(|place| place.root != root)) {
-                places.push(Place { root, stack, known });
-                self.touch(stack);
+            match known.first().filter(|&&root| places.iter().all(|place| place.root != root)) {
+                Some(&root) => {
+                    places.push(Place { root, stack, known });
+                    self.choose(stack, trie, root);
+                }
+                None => self.worth[stack].texts /= 2,
             }
         }
         for &root in &trie.roots {
             if places.iter().any(|place| place.root == root) {
                 continue;
             }
-            let stack = (0..self.used.len()).min_by_key(|&stack| self.used[stack]).unwrap_or(0);
-            self.touch(stack);
+            let stack = (0..self.worth.len()).min_by_key(|&stack| self.worth[stack]).unwrap_or(0);
+            self.choose(stack, trie, root);
             places.push(Place { root, stack, known: Vec::new() });
         }
         places
     }
 
-    fn touch(&mut self, stack: usize) {
+    fn choose(&mut self, stack: usize, trie: &Trie, root: usize) {
         self.clock += 1;
-        self.used[stack] = self.clock;
+        let texts = trie.subtree(root, &[]).into_iter().map(|node| trie.nodes[node].ends.len()).sum();
+        self.worth[stack] = Worth { texts, used: self.clock };
     }
 
     /// The nodes of a trie, from a root on, that stand in a stack with everything that is wanted of them.
