@@ -21,6 +21,7 @@ pub mod tokenizer;
 mod weights;
 
 pub use device::{CudaLibrary, DeviceChoice, DeviceChoiceError, device_kind, load_cuda_library};
+pub use executor::{Trace, Traced};
 pub use load::load;
 pub use parity::ParityModel;
 

@@ -3,11 +3,12 @@
 use crate::blocks::Segment;
 use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
+use crate::executor::{Trace, Traced, trace};
 use crate::fault::device_fault;
 use crate::load::load_model;
 use crate::models::CausalLm;
 use crate::reproducible::make_mkl_reproducible;
-use compass_common::engine::EngineFault;
+use compass_common::engine::{EngineFault, TokenCounters};
 use compass_common::plan::{Dtype, ModelKind};
 use std::path::Path;
 use tch::{TchError, Tensor};
@@ -102,6 +103,28 @@ impl ParityModel {
             Ok(logits)
         };
         run().map_err(|error| device_fault(&error))
+    }
+
+    /// Most tokens of a sequence, where positions are learnt and end.
+    pub fn most_positions(&self) -> Option<usize> {
+        self.model.most_positions()
+    }
+
+    /// Continues prompts together, at most `slots` at once (0 for the usual number), greedily or by draws of `seed`; traces
+    /// in the order of `asked`.
+    ///
+    /// # Errors
+    /// As [`ParityModel::prefill`].
+    pub fn continue_together(
+        &mut self,
+        asked: &[Traced],
+        slots: usize,
+        seed: Option<u64>,
+    ) -> Result<(Vec<Trace>, TokenCounters), EngineFault> {
+        let _no_grad = tch::no_grad_guard();
+        let mut counters = TokenCounters::default();
+        let traces = trace(self.model.as_mut(), asked, slots, seed, &mut counters);
+        Ok((traces.map_err(|error| device_fault(&error))?, counters))
     }
 
     fn step_by_step(&mut self, tokens: &[u32], prompt: usize) -> Result<Vec<f32>, TchError> {

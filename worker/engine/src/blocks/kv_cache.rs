@@ -38,13 +38,6 @@ impl KvCache {
         Ok(Self { tokens: Vec::new(), long: false, layers, capacity })
     }
 
-    /// Bytes of one token's keys and values in all layers.
-    pub(crate) fn bytes_per_token(&self) -> u64 {
-        let of = |x: &Tensor| x.size().iter().product::<i64>() as u64 * x.kind().elt_size_in_bytes() as u64;
-        let all: u64 = self.layers.iter().map(|layer| of(&layer.keys) + of(&layer.values)).sum();
-        all / self.capacity.max(1) as u64
-    }
-
     /// Most tokens that it holds.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity

@@ -1,10 +1,9 @@
 //! OpenCompass's `ChatInferencer`: the assistant's answers in a conversation of several turns.
 
 use super::answer::RunError;
-use super::prompting::{Prompting, message};
+use super::prompting::{Prompted, Prompting, message};
 use compass_common::plan::{ChatMode, ChatTurn};
 use compass_common::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
-use compass_common::result::PromptFit;
 
 /// A conversation with the places in which the model answers: the last one of the assistant's alone, or every one. Each
 /// answer draws as a sequence of its own.
@@ -38,7 +37,7 @@ impl Conversation {
     ///
     /// # Errors
     /// [`RunError::Sample`] when template or tokenizer fail.
-    pub(super) fn prompt(&self, prompting: &Prompting<'_>, which: usize) -> Result<(PromptFit, Vec<u32>), RunError> {
+    pub(super) fn prompt(&self, prompting: &Prompting<'_>, which: usize) -> Result<Prompted, RunError> {
         let place = self.places.get(which).copied().unwrap_or(self.turns.len());
         let (history, meta) = (&self.turns[..place], prompting.meta());
         match prompting.chat {

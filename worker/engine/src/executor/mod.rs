@@ -26,4 +26,6 @@ mod talks;
 mod texts;
 mod windows;
 
+pub(crate) use batching::trace;
+pub use batching::{Trace, Traced};
 pub(crate) use plain::PlainExecutor;

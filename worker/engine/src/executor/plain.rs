@@ -18,6 +18,7 @@ use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
 use compass_common::plan::{Body, Dtype, InferSpec, ModelPlan, NumericProfile};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
+use std::cell::RefCell;
 use std::path::Path;
 use tch::Kind;
 
@@ -184,8 +185,11 @@ impl PlainExecutor {
             settings.eos.extend(pack.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
             let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
             let (profile, chat) = (self.side.profile, self.chat.as_ref());
-            let prompting = Prompting { texts: &texts, profile, pack, settings: &settings, chat };
-            generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit)
+            let cutter = RefCell::new(std::mem::take(&mut self.cutter));
+            let prompting = Prompting { texts: &texts, profile, pack, settings: &settings, chat, cutter };
+            let ran = generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit);
+            self.cutter = prompting.cutter.into_inner();
+            ran
         });
         match ran {
             Ok(()) => Ok(()),

@@ -1,14 +1,17 @@
 //! From what a sample asks to the ids that the model is to continue.
 
 use super::answer::RunError;
+use super::asker::Bordered;
 use super::chat_format::ChatFormat;
 use super::fit::{drop_shots, report};
+use super::scoring::Cutter;
 use super::settings::Settings;
-use super::texts::{Texts, as_text};
+use super::texts::Texts;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::NumericProfile;
 use compass_common::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
 use compass_common::result::PromptFit;
+use std::cell::RefCell;
 
 /// What the prompts of one pack have in common.
 pub(super) struct Prompting<'a> {
@@ -18,6 +21,16 @@ pub(super) struct Prompting<'a> {
     pub(super) settings: &'a Settings,
     /// Present where the model has a chat template to obey.
     pub(super) chat: Option<&'a ChatFormat>,
+    pub(super) cutter: RefCell<Cutter>,
+}
+
+/// A prompt in tokens.
+#[derive(Debug)]
+pub(super) struct Prompted {
+    pub(super) fit: PromptFit,
+    pub(super) ids: Vec<u32>,
+    /// Where its structural borders fall among the tokens, as far as they are known.
+    pub(super) borders: Vec<usize>,
 }
 
 /// A message of a chat.
@@ -35,27 +48,40 @@ impl Prompting<'_> {
     ///
     /// # Errors
     /// [`RunError::Sample`] when template or tokenizer fail, or there is no token to begin with.
-    pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<(PromptFit, Vec<u32>), RunError> {
-        let (kept, ids) = drop_shots(request.shots.len(), self.settings.limit, |kept| {
-            let ids = match (request.render(prompt, kept, self.pack), self.chat) {
-                (RenderedPrompt::Messages(messages), Some(chat)) => self.texts.encode_plain(&chat.text(&messages)?)?,
-                // A text alone is what the user says (`_convert_chat_messages`).
-                (RenderedPrompt::Text(text), Some(chat)) => {
-                    self.texts.encode_plain(&chat.text(&[message("user", text)])?)?
+    pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<Prompted, RunError> {
+        let (kept, (ids, text)) = drop_shots(request.shots.len(), self.settings.limit, |kept| {
+            let (ids, text) = match self.chat {
+                Some(chat) => {
+                    let messages = match request.render(prompt, kept, self.pack) {
+                        RenderedPrompt::Messages(messages) => messages,
+                        // A text alone is what the user says (`_convert_chat_messages`).
+                        RenderedPrompt::Text(text) => vec![message("user", text)],
+                    };
+                    (self.texts.encode_plain(&chat.text(&messages)?)?, None)
                 }
-                (prompt, None) => self.encode(&as_text(prompt))?,
+                None => {
+                    let text = Bordered::of(request, prompt, kept, self.pack);
+                    (self.encode(&text.text)?, Some(text))
+                }
             };
             let length = ids.len();
-            Ok((ids, length))
+            Ok(((ids, text), length))
         })?;
-        self.fitted(ids, kept)
+        let mut prompted = self.fitted(ids, kept)?;
+        if let Some(text) = text.filter(|_| prompted.fit.truncated_from == 0) {
+            let manner = self.profile != NumericProfile::LmEvalHf;
+            let mut cutter = self.cutter.borrow_mut();
+            prompted.borders =
+                cutter.cuts(&text.text, &text.borders, &prompted.ids, manner, |text| self.encode(text))?;
+        }
+        Ok(prompted)
     }
 
     /// The messages of a conversation.
     ///
     /// # Errors
     /// As [`Prompting::prompt`].
-    pub(super) fn messages(&self, chat: &ChatFormat, messages: &[Message]) -> Result<(PromptFit, Vec<u32>), RunError> {
+    pub(super) fn messages(&self, chat: &ChatFormat, messages: &[Message]) -> Result<Prompted, RunError> {
         self.fitted(self.texts.encode_plain(&chat.text(messages)?)?, 0)
     }
 
@@ -63,7 +89,7 @@ impl Prompting<'_> {
     ///
     /// # Errors
     /// As [`Prompting::prompt`].
-    pub(super) fn text(&self, text: &str) -> Result<(PromptFit, Vec<u32>), RunError> {
+    pub(super) fn text(&self, text: &str) -> Result<Prompted, RunError> {
         self.fitted(self.encode(text)?, 0)
     }
 
@@ -75,7 +101,7 @@ impl Prompting<'_> {
     }
 
     /// The ids of a prompt with `kept` shots, cut to the limit; what is generated may go beyond, as with transformers.
-    fn fitted(&self, mut ids: Vec<u32>, kept: usize) -> Result<(PromptFit, Vec<u32>), RunError> {
+    fn fitted(&self, mut ids: Vec<u32>, kept: usize) -> Result<Prompted, RunError> {
         if ids.is_empty() {
             ids.push(self.texts.prefix("the prompt is empty")?);
         }
@@ -83,6 +109,6 @@ impl Prompting<'_> {
         // Chat templates write special tokens themselves, and lm-eval takes the last tokens as they are.
         let framed = self.chat.is_none() && self.profile != NumericProfile::LmEvalHf;
         self.texts.truncate(&mut ids, self.settings.limit, framed);
-        Ok((fit, ids))
+        Ok(Prompted { fit, ids, borders: Vec::new() })
     }
 }

@@ -7,7 +7,7 @@ use super::answer::RunError;
 use super::batching::{Ask, Heard, Listener};
 use super::conversation::Conversation;
 use super::decode::Decoder;
-use super::prompting::Prompting;
+use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
 use compass_common::engine::{Request, TokenCounters};
 use compass_common::plan::{Body, InferSpec};
@@ -68,14 +68,14 @@ impl<'a> Talks<'a> {
     fn first(&mut self, number: usize, request: &Request<'_>) -> Result<Vec<Ask<Who>>, RunError> {
         match (&self.prompting.pack.infer, &request.sample.body) {
             (InferSpec::Gen(_), Body::Gen { prompt }) => {
-                let (fit, ids) = self.prompting.prompt(request, prompt)?;
+                let prompted = self.prompting.prompt(request, prompt)?;
                 let settings = self.prompting.settings;
                 // Without draws all sequences are the same.
                 let drawn = if settings.rules.warp.is_some() { settings.sequences } else { 1 };
                 let talk = &mut self.talks[number];
-                talk.fit = fit;
+                talk.fit = prompted.fit.clone();
                 talk.answers = vec![None; drawn as usize];
-                self.asks(number, &ids, 0..drawn)
+                self.asks(number, &prompted, 0..drawn)
             }
             (InferSpec::Chat { infer_mode, .. }, Body::Chat { turns }) => {
                 let conversation = Conversation::new(turns.clone(), *infer_mode)?;
@@ -96,14 +96,16 @@ impl<'a> Talks<'a> {
     fn turn(&mut self, number: usize, sequence: u32) -> Result<Vec<Ask<Who>>, RunError> {
         let talk = &mut self.talks[number];
         let Some(conversation) = &talk.conversation else { return Ok(Vec::new()) };
-        let (fit, ids) = conversation.prompt(self.prompting, sequence as usize)?;
-        if fit.tokens.max(fit.truncated_from) > talk.fit.tokens.max(talk.fit.truncated_from) {
-            talk.fit = fit;
+        let prompted = conversation.prompt(self.prompting, sequence as usize)?;
+        let length = |fit: &PromptFit| fit.tokens.max(fit.truncated_from);
+        if length(&prompted.fit) > length(&talk.fit) {
+            talk.fit = prompted.fit.clone();
         }
-        self.asks(number, &ids, sequence..sequence + 1)
+        self.asks(number, &prompted, sequence..sequence + 1)
     }
 
-    fn asks(&mut self, number: usize, ids: &[u32], sequences: std::ops::Range<u32>) -> Result<Vec<Ask<Who>>, RunError> {
+    fn asks(&mut self, number: usize, prompted: &Prompted, sequences: std::ops::Range<u32>) -> Result<Vec<Ask<Who>>, RunError> {
+        let ids = &prompted.ids;
         // The last token generated needs no position.
         let room = self.most_positions.map_or(usize::MAX, |most| (most + 1).saturating_sub(ids.len()));
         let most = self.prompting.settings.max_out_len.min(room);
@@ -116,7 +118,7 @@ impl<'a> Talks<'a> {
             return Ok(asks);
         }
         self.counters.submitted += ids.len() as u64;
-        Ok(sequences.map(|sequence| Ask::new(ids, most, Who { talk: number, sequence, most })).collect())
+        Ok(sequences.map(|sequence| Ask::new(ids, &prompted.borders, most, Who { talk: number, sequence, most })).collect())
     }
 
     /// Takes an answer, and says what is asked next. The last one hands the sample in.

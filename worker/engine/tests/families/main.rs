@@ -9,3 +9,4 @@ mod layouts;
 mod packed;
 mod pickles;
 mod support;
+mod together;

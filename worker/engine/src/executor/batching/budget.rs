@@ -1,29 +1,29 @@
 //! How many sequences may run at once: what pays, and what memory has room for.
 
 use crate::blocks::KvCache;
+use crate::memory::free_bytes;
 
-/// Matrix products of fewer rows are filled up to so many, and with this many each row is computed for the price of a
-/// sixteenth; more rows cost as much more.
-const USUAL_SLOTS: usize = 16;
+/// Sequences at once where memory does not say otherwise. Matrix products of fewer than 16 rows are filled up anyway; up to
+/// twice as many still cost less a row, since the weights are read once for all of them.
+const USUAL_SLOTS: usize = 32;
 
 /// Of the memory that is available when the first slot is made, one part in so many may go into slots: weights are mapped
 /// and count as available, and several engines share a machine.
-const PART_OF_MEMORY: u64 = 4;
+const PART_OF_MEMORY: usize = 4;
 
 /// Bounds of one model's slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     slots: usize,
     /// Of keys and values; at least one slot is allowed whatever it takes.
-    bytes: u64,
+    bytes: usize,
 }
 
 impl Budget {
     /// At most `most` slots, 0 for the usual number.
     pub(super) fn new(most: usize) -> Self {
         let slots = if most == 0 { USUAL_SLOTS } else { most };
-        let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
-        Self { slots, bytes: available.map_or(u64::MAX, |bytes| bytes / PART_OF_MEMORY) }
+        Self { slots, bytes: free_bytes() / PART_OF_MEMORY }
     }
 
     pub(super) fn slots(&self) -> usize {
@@ -41,22 +41,20 @@ impl Budget {
     pub(super) fn allows(&self, caches: &[KvCache], room: usize) -> bool {
         let Some(first) = caches.first() else { return true };
         let held: usize = caches.iter().map(KvCache::capacity).sum();
-        caches.len() < self.slots && (held + room) as u64 * first.bytes_per_token() <= self.bytes
+        caches.len() < self.slots && (held + room) * per_token(first) <= self.bytes
     }
 
     /// Whether the cache in place `which` may be one for `room` tokens.
     pub(super) fn allows_in_place(&self, caches: &[KvCache], which: usize, room: usize) -> bool {
         let others = caches.iter().enumerate().filter(|(number, _)| *number != which);
         let held: usize = others.map(|(_, cache)| cache.capacity()).sum();
-        let per_token = caches.first().map_or(0, KvCache::bytes_per_token);
-        (held + room) as u64 * per_token <= self.bytes
+        (held + room) * caches.first().map_or(0, per_token) <= self.bytes
     }
 }
 
-/// Bytes that /proc/meminfo calls available.
-fn available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+/// Bytes of one token's keys and values in all layers.
+fn per_token(cache: &KvCache) -> usize {
+    cache.bytes() / cache.capacity().max(1)
 }
 
 #[cfg(test)]
@@ -66,7 +64,6 @@ mod tests {
 
     #[test]
     fn memory_bounds_slots_but_for_the_first() {
-        assert_eq!(available("MemTotal: 9 kB\nMemAvailable:     12 kB\n"), Some(12 * 1024));
         // Two layers of keys and values of one head, 4 wide, in f32: 64 bytes a token.
         let cache = |room| KvCache::new(2, 1, room, 4, (Kind::Float, Device::Cpu)).unwrap();
         let mut budget = Budget { slots: 3, bytes: 6400 };

@@ -9,7 +9,10 @@ mod prompt;
 mod queue;
 mod run;
 mod slots;
+mod trace;
 
 pub(crate) use queue::Ask;
 pub(crate) use run::{Heard, Listener, continue_all};
 pub(crate) use slots::Slots;
+pub(crate) use trace::trace;
+pub use trace::{Trace, Traced};

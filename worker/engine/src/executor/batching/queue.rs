@@ -16,9 +16,9 @@ pub(crate) struct Ask<T> {
 }
 
 impl<T> Ask<T> {
-    /// A prompt of `who`, to be continued by at most `most` tokens, at least 1.
-    pub(crate) fn new(ids: &[u32], most: usize, who: T) -> Self {
-        Self { prompt: Prompt::new(ids, true), most, who }
+    /// A prompt of `who` with its structural borders, to be continued by at most `most` tokens, at least 1.
+    pub(crate) fn new(ids: &[u32], borders: &[usize], most: usize, who: T) -> Self {
+        Self { prompt: Prompt::new(ids, borders), most, who }
     }
 
     /// The same, cut as the model allows.
@@ -26,7 +26,7 @@ impl<T> Ask<T> {
         if model.shares_prefixes(self.prompt.len()) {
             return self;
         }
-        Self { prompt: Prompt::new(self.prompt.ids(), false), ..self }
+        Self { prompt: Prompt::whole(self.prompt.ids()), ..self }
     }
 
     /// Tokens that its slot must hold; the last one generated is never fed back.
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_longest_first_and_alike_beginnings_together() {
-        let ask = |who: &'static str, first: u32, length: usize, most| Ask::new(&vec![first; length], most, who);
+        let ask = |who: &'static str, first: u32, length: usize, most| Ask::new(&vec![first; length], &[], most, who);
         let asks =
             vec![ask("a", 1, 70, 1), ask("b", 2, 90, 9), ask("c", 1, 100, 9), ask("d", 2, 80, 40), ask("e", 3, 5, 1)];
         let queue = Queue::new(asks);

@@ -133,6 +133,7 @@ fn step<T>(
     let mut kept: Vec<Tensor> = Vec::new();
     for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() > 0) {
         let position = one.seen.len() - 1;
+        counters.distinct += 1;
         speaking.push((number, Row::Computed(pass.push(one.slot, position, &one.seen[position..]))));
     }
     let (mut read, mut rows) = (Vec::new(), 0);
@@ -149,6 +150,9 @@ fn step<T>(
             }
             rows += end - start;
             let row = pass.push(one.slot, start, &one.seen[start..end]);
+            if slots.is_new(&one.ask.prompt, end) {
+                counters.distinct += (end - start) as u64;
+            }
             let whole = end == one.ask.prompt.len();
             read.push((one.slot, end, row, whole));
             if whole {

@@ -5,6 +5,7 @@ use super::budget::Budget;
 use super::prompt::Prompt;
 use crate::blocks::KvCache;
 use crate::models::CausalLm;
+use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
 /// The slots of one model.
@@ -14,6 +15,8 @@ pub(crate) struct Slots {
     pub(super) caches: Vec<KvCache>,
     held: Vec<Held>,
     clock: u64,
+    /// Of every beginning ever computed, up to one of its cuts.
+    known: HashSet<u64>,
 }
 
 /// What a slot holds.
@@ -42,7 +45,7 @@ pub(super) enum Admission {
 impl Slots {
     /// No slot yet; at most `most` of them, 0 for the usual number.
     pub(crate) fn new(most: usize) -> Self {
-        Self { budget: Budget::new(most), caches: Vec::new(), held: Vec::new(), clock: 0 }
+        Self { budget: Budget::new(most), caches: Vec::new(), held: Vec::new(), clock: 0, known: HashSet::new() }
     }
 
     /// Sequences that may run at once.
@@ -150,6 +153,12 @@ impl Slots {
         }
     }
 
+    /// Whether the tokens of a prompt up to `end`, which is a cut, were never computed before: those that are computed once
+    /// more, because what held them was needed for others, are not distinct.
+    pub(super) fn is_new(&mut self, prompt: &Prompt, end: usize) -> bool {
+        self.known.insert(prompt.digest(end))
+    }
+
     /// How many of the prompt's tokens are in place in a slot, and the state after the last of them if that is its end.
     pub(super) fn progress(&self, slot: usize) -> (usize, Option<&Tensor>) {
         self.held.get(slot).map_or((0, None), |held| (held.computed, held.last.as_ref()))
@@ -170,6 +179,6 @@ impl Slots {
 
 impl Held {
     fn nothing() -> Self {
-        Self { prompt: Prompt::new(&[], true), computed: 0, last: None, busy: false, taken: 0 }
+        Self { prompt: Prompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
     }
 }
