@@ -13,7 +13,7 @@ mod generation_defaults;
 mod loglikelihood;
 mod masked;
 mod notes;
-mod plain;
+mod packs;
 mod ppl;
 mod prompting;
 mod rolling;
@@ -28,4 +28,4 @@ mod windows;
 
 pub(crate) use batching::trace;
 pub use batching::{Trace, Traced};
-pub(crate) use plain::PlainExecutor;
+pub(crate) use packs::Executor;

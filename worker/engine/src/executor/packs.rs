@@ -23,7 +23,7 @@ use std::path::Path;
 use tch::Kind;
 
 /// A model with its tokenizer and rules.
-pub(crate) struct PlainExecutor {
+pub(crate) struct Executor {
     model: Box<dyn CausalLm>,
     tokenizer: TextTokenizer,
     kwargs: TokenizerKwargs,
@@ -38,7 +38,7 @@ pub(crate) struct PlainExecutor {
     cutter: Cutter,
 }
 
-impl PlainExecutor {
+impl Executor {
     /// Puts a loaded model to work. `eos` are the ids that end a generation; notes on what the model's files ask for are
     /// added to `facts`.
     ///
@@ -96,7 +96,7 @@ impl PlainExecutor {
     }
 }
 
-impl Engine for PlainExecutor {
+impl Engine for Executor {
     fn facts(&self) -> &ModelFacts {
         &self.facts
     }
@@ -122,7 +122,7 @@ impl Engine for PlainExecutor {
     }
 }
 
-impl PlainExecutor {
+impl Executor {
     /// Scores a pack: everything is tokenised first, then the texts go through the model together.
     fn score(
         &mut self,
