@@ -3,6 +3,7 @@
 mod answer;
 mod asker;
 mod batching;
+mod beginnings;
 mod chat_format;
 mod clp;
 mod conversation;
