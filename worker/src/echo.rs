@@ -49,6 +49,7 @@ impl EchoEngine {
             }
             longest = longest.max(token_count(&text));
             tokens.submitted += u64::from(token_count(&text));
+            tokens.distinct += u64::from(token_count(&text));
             tokens.computed += u64::from(token_count(&text));
             text
         };

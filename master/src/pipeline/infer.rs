@@ -247,6 +247,9 @@ pub async fn infer(
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
     let (ending, core, facts) = driven?;
+    if let Some(line) = facts.tokens_line() {
+        say(line);
+    }
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
     Ok(Inferred { ending, failures: core.failures(), address })
