@@ -240,6 +240,9 @@ pub async fn infer(
     }
     let _ = watching.await;
     let (ending, core, facts) = driven?;
+    if let Some(line) = facts.tokens_line() {
+        say(line);
+    }
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
     Ok(Inferred { ending, failures: core.failures(), address })

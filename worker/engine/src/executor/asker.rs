@@ -1,9 +1,10 @@
 //! What every kind of scoring works with while it finds out what to ask of the model for one sample.
 
 use super::answer::RunError;
+use super::beginnings::{Beginnings, Manner};
 use super::notes::Notes;
 use super::score::Precision;
-use super::scoring::{Asked, Cutter, Scored};
+use super::scoring::{Asked, Scored};
 use super::texts::{Texts, as_text};
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::NumericProfile;
@@ -18,7 +19,7 @@ pub(super) struct Asker<'a> {
     pub(super) precision: Precision,
     /// What fills rows up in transformers' batches; OpenCompass's losses pass over it wherever it stands.
     pub(super) pad: Option<u32>,
-    pub(super) cutter: &'a mut Cutter,
+    pub(super) beginnings: &'a Beginnings,
     pub(super) notes: &'a mut Notes,
 }
 
@@ -52,22 +53,14 @@ impl Bordered {
 }
 
 impl Asker<'_> {
-    /// Marks where a text of the prompt's own encoding may be cut.
-    pub(super) fn cut(&mut self, asked: &mut Asked, text: &Bordered) -> Result<(), RunError> {
-        let texts = &self.texts;
-        asked.cuts = self.cutter.cuts(&text.text, &text.borders, &asked.fed, true, |text| texts.encode(text))?;
-        Ok(())
+    /// Tokens of a whole text.
+    pub(super) fn encode(&self, text: &Bordered, manner: Manner) -> Result<Vec<u32>, RunError> {
+        self.beginnings.encode(&self.texts, text, manner)
     }
 
-    /// The same for a text that lm-eval's rule encoded.
-    pub(super) fn cut_unless_prefixed(
-        &mut self,
-        asked: &mut Asked,
-        text: &str,
-        borders: &[usize],
-    ) -> Result<(), RunError> {
-        let texts = &self.texts;
-        asked.cuts = self.cutter.cuts(text, borders, &asked.fed, false, |text| texts.encode_unless_prefixed(text))?;
+    /// Marks where a text that was encoded in this manner may be cut.
+    pub(super) fn cut(&self, asked: &mut Asked, text: &Bordered, manner: Manner) -> Result<(), RunError> {
+        asked.cuts = self.beginnings.cuts(&self.texts, text, &asked.fed, manner)?;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::answer::RunError;
 use super::asker::{Asker, Bordered, Question};
+use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
 use super::scoring::{Asked, Scored};
 use compass_common::engine::{PackSpec, Request};
@@ -21,7 +22,7 @@ pub(super) fn ask<'r>(
     let limit = asker.texts.limit;
     let (kept, (text, mut ids)) = drop_shots(request.shots.len(), limit - 1, |kept| {
         let text = Bordered::of(request, prompt, kept, pack);
-        let ids = asker.texts.encode(&text.text)?;
+        let ids = asker.encode(&text, Manner::Framed)?;
         let length = ids.len();
         Ok(((text, ids), length))
     })?;
@@ -32,7 +33,7 @@ pub(super) fn ask<'r>(
     asker.texts.truncate(&mut ids, limit, true);
     let tokens = choices.iter().map(|choice| token_of(asker, choice));
     let mut asked = Asked::next_of(ids, tokens.collect::<Result<_, _>>()?);
-    asker.cut(&mut asked, &text)?;
+    asker.cut(&mut asked, &text, Manner::Framed)?;
     let finish = |scores: &[Scored]| {
         let scores = scores.first().map(Vec::as_slice).unwrap_or_default();
         Ok(Outcome::Clp(scores.iter().map(|score| f64::from(score.log_prob)).collect()))

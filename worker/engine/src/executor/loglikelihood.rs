@@ -5,11 +5,11 @@
 
 use super::answer::RunError;
 use super::asker::{Asker, Bordered, Question};
+use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
 use super::masked::{Masked, masked};
 use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Asked, Scored};
-use super::texts::Texts;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::{NumericProfile, OptionText};
 use compass_common::prompt::Prompt;
@@ -33,13 +33,12 @@ pub(super) fn ask<'r>(
     let whole = asker.profile == NumericProfile::Opencompass;
     let limit = if whole { asker.texts.limit } else { asker.texts.limit + 1 };
     let (kept, encoded) = drop_shots(request.shots.len(), limit, |kept| {
-        let texts = &asker.texts;
-        let context_of = |prompt: &Prompt| Context::new(texts, Bordered::of(request, prompt, kept, pack)).map(Rc::new);
+        let context_of = |prompt: &Prompt| Context::new(asker, Bordered::of(request, prompt, kept, pack)).map(Rc::new);
         let shared = context_of(context)?;
         let encoded = options.iter().map(|option| {
             let own = option.context.as_ref().map(context_of).transpose()?;
             let context = own.unwrap_or_else(|| shared.clone());
-            let encoded = if whole { encode_whole(texts, &context, option) } else { encode(texts, &context, option) };
+            let encoded = if whole { encode_whole(asker, &context, option) } else { encode(asker, &context, option) };
             Ok((encoded?, context))
         });
         let encoded: Vec<(Encoded, Rc<Context>)> = encoded.collect::<Result<_, RunError>>()?;
@@ -47,13 +46,13 @@ pub(super) fn ask<'r>(
         Ok((encoded, longest))
     })?;
     let fit = report(kept, encoded.iter().map(|(option, _)| option.ids.len()).max().unwrap_or(0), limit);
+    let manner = if whole { Manner::Framed } else { Manner::UnlessPrefixed };
     let mut texts = Vec::with_capacity(encoded.len());
     let mut rows = Vec::with_capacity(encoded.len());
     for (option, (encoded, context)) in options.iter().zip(encoded) {
         let (mut asked, row) =
             if whole { masked_row(asker, option, encoded)? } else { plain_row(asker, option, encoded)? };
-        let text = format!("{}{}{}", context.kept, context.moved, option.continuation);
-        asker.cut_unless_prefixed(&mut asked, &text, &context.borders)?;
+        asker.cut(&mut asked, &context.with(&option.continuation), manner)?;
         texts.push(asked);
         rows.push(row);
     }
@@ -124,15 +123,22 @@ struct Context {
 }
 
 impl Context {
-    fn new(texts: &Texts<'_>, Bordered { text, borders }: Bordered) -> Result<Self, RunError> {
+    fn new(asker: &Asker<'_>, Bordered { text, borders }: Bordered) -> Result<Self, RunError> {
         let (kept, moved) = split_trailing_whitespace(&text);
-        let tokens = texts.encode_unless_prefixed(kept)?.len();
-        Ok(Self { kept: kept.to_owned(), moved: moved.to_owned(), borders, tokens })
+        let alone = Bordered { text: kept.to_owned(), borders: borders.clone() };
+        let tokens = asker.encode(&alone, Manner::UnlessPrefixed)?.len();
+        Ok(Self { kept: alone.text, moved: moved.to_owned(), borders, tokens })
+    }
+
+    /// The context with what follows it.
+    fn with(&self, continuation: &str) -> Bordered {
+        Bordered { text: format!("{}{}{continuation}", self.kept, self.moved), borders: self.borders.clone() }
     }
 }
 
 /// lm-eval's `_encode_pair` with its treatment of empty contexts.
-fn encode(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
+fn encode(asker: &Asker<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
+    let texts = &asker.texts;
     let label = &option.label;
     let prefix = || texts.prefix(&format!("option {label}: there is no context"));
     let encoded = if context.kept.is_empty() && context.moved.is_empty() {
@@ -143,10 +149,9 @@ fn encode(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<E
         }
         Encoded { continuation: ids.len() - 1, ids }
     } else {
-        let Context { kept, moved, tokens, .. } = context;
-        let mut ids = texts.encode_unless_prefixed(&format!("{kept}{moved}{}", option.continuation))?;
-        let continuation = ids.len().saturating_sub(*tokens);
-        if *tokens == 0 {
+        let mut ids = asker.encode(&context.with(&option.continuation), Manner::UnlessPrefixed)?;
+        let continuation = ids.len().saturating_sub(context.tokens);
+        if context.tokens == 0 {
             // A context of whitespace alone, and a tokenizer that adds no BOS: lm-eval gives up here.
             ids.insert(0, prefix()?);
         }
@@ -159,9 +164,9 @@ fn encode(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<E
 }
 
 /// The whole text, and the tokens of the continuation alone.
-fn encode_whole(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
-    let ids = texts.encode(&format!("{}{}{}", context.kept, context.moved, option.continuation))?;
-    Ok(Encoded { ids, continuation: texts.encode_plain(&option.continuation)?.len() })
+fn encode_whole(asker: &Asker<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
+    let ids = asker.encode(&context.with(&option.continuation), Manner::Framed)?;
+    Ok(Encoded { ids, continuation: asker.texts.encode_plain(&option.continuation)?.len() })
 }
 
 /// Whitespace at the end of a context belongs to the front of what follows, where tokenizers learnt it.

@@ -3,6 +3,7 @@
 mod answer;
 mod asker;
 mod batching;
+mod beginnings;
 mod chat_format;
 mod clp;
 mod conversation;
@@ -13,7 +14,7 @@ mod generation_defaults;
 mod loglikelihood;
 mod masked;
 mod notes;
-mod plain;
+mod packs;
 mod ppl;
 mod prompting;
 mod rolling;
@@ -28,4 +29,4 @@ mod windows;
 
 pub(crate) use batching::trace;
 pub use batching::{Trace, Traced};
-pub(crate) use plain::PlainExecutor;
+pub(crate) use packs::Executor;

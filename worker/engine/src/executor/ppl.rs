@@ -4,6 +4,7 @@
 
 use super::answer::RunError;
 use super::asker::{Asker, Bordered, Question};
+use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
 use super::masked::{Masked, masked};
 use super::scoring::Scored;
@@ -58,7 +59,7 @@ pub(super) fn ask<'r>(
             _ => None,
         };
         let mut own = truncated(asker, row.ids, row.mask, &what)?;
-        asker.cut(&mut own.asked, &row.text)?;
+        asker.cut(&mut own.asked, &row.text, Manner::Framed)?;
         masks.push((add(own), normalizer.map(&mut add)));
     }
     let finish = move |scores: &[Scored]| {
@@ -87,13 +88,13 @@ pub(super) fn ask_only<'r>(
     let limit = asker.texts.limit;
     let (kept, (text, ids)) = drop_shots(request.shots.len(), limit, |kept| {
         let text = Bordered::of(request, prompt, kept, pack);
-        let ids = asker.texts.encode(&text.text)?;
+        let ids = asker.encode(&text, Manner::Framed)?;
         let length = ids.len();
         Ok(((text, ids), length))
     })?;
     let fit = report(kept, ids.len(), limit);
     let mut masked = truncated(asker, ids, 0, "the text")?;
-    asker.cut(&mut masked.asked, &text)?;
+    asker.cut(&mut masked.asked, &text, Manner::Framed)?;
     let texts = vec![std::mem::take(&mut masked.asked)];
     let finish = move |scores: &[Scored]| {
         let nll_sum = masked.nll_sum(scores.first().map(Vec::as_slice).unwrap_or_default())?;
@@ -106,7 +107,7 @@ pub(super) fn ask_only<'r>(
 /// tokens as that beginning has alone.
 fn row(asker: &Asker<'_>, option: &OptionPrompt, text: Bordered, normalized: bool) -> Result<Row, RunError> {
     let label = option.label.clone();
-    let ids = asker.texts.encode(&text.text)?;
+    let ids = asker.encode(&text, Manner::Framed)?;
     if !normalized {
         return Ok(Row { label, text, ids, mask: 0, answer: None });
     }

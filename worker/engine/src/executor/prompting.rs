@@ -2,16 +2,15 @@
 
 use super::answer::RunError;
 use super::asker::Bordered;
+use super::beginnings::{Beginnings, Manner};
 use super::chat_format::ChatFormat;
 use super::fit::{drop_shots, report};
-use super::scoring::Cutter;
 use super::settings::Settings;
 use super::texts::Texts;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::NumericProfile;
 use compass_common::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
 use compass_common::result::PromptFit;
-use std::cell::RefCell;
 
 /// What the prompts of one pack have in common.
 pub(super) struct Prompting<'a> {
@@ -21,7 +20,7 @@ pub(super) struct Prompting<'a> {
     pub(super) settings: &'a Settings,
     /// Present where the model has a chat template to obey.
     pub(super) chat: Option<&'a ChatFormat>,
-    pub(super) cutter: RefCell<Cutter>,
+    pub(super) beginnings: &'a Beginnings,
 }
 
 /// A prompt in tokens.
@@ -61,7 +60,7 @@ impl Prompting<'_> {
                 }
                 None => {
                     let text = Bordered::of(request, prompt, kept, self.pack);
-                    (self.encode(&text.text)?, Some(text))
+                    (self.beginnings.encode(self.texts, &text, self.manner())?, Some(text))
                 }
             };
             let length = ids.len();
@@ -69,10 +68,7 @@ impl Prompting<'_> {
         })?;
         let mut prompted = self.fitted(ids, kept)?;
         if let Some(text) = text.filter(|_| prompted.fit.truncated_from == 0) {
-            let manner = self.profile != NumericProfile::LmEvalHf;
-            let mut cutter = self.cutter.borrow_mut();
-            prompted.borders =
-                cutter.cuts(&text.text, &text.borders, &prompted.ids, manner, |text| self.encode(text))?;
+            prompted.borders = self.beginnings.cuts(self.texts, &text, &prompted.ids, self.manner())?;
         }
         Ok(prompted)
     }
@@ -90,13 +86,13 @@ impl Prompting<'_> {
     /// # Errors
     /// As [`Prompting::prompt`].
     pub(super) fn text(&self, text: &str) -> Result<Prompted, RunError> {
-        self.fitted(self.encode(text)?, 0)
+        self.fitted(self.manner().encode(self.texts, text)?, 0)
     }
 
-    fn encode(&self, text: &str) -> Result<Vec<u32>, RunError> {
+    fn manner(&self) -> Manner {
         match self.profile {
-            NumericProfile::LmEvalHf => self.texts.encode_unless_prefixed(text),
-            _ => self.texts.encode(text),
+            NumericProfile::LmEvalHf => Manner::UnlessPrefixed,
+            _ => Manner::Framed,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Log-probabilities of tokens, from final hidden states.
 
 use crate::models::CausalLm;
-use tch::{Kind, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// What the model made of one token, given those before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,8 +21,9 @@ pub(super) enum Precision {
     Model(Kind),
 }
 
-/// Elements of one block of logits: 64 MiB in f32.
-const BLOCK: usize = 1 << 24;
+/// Elements of one block of logits: 16 MiB in f32 on a CPU, which caches hold and allocators keep, 256 MiB on a GPU.
+const CPU_BLOCK: usize = 1 << 22;
+const GPU_BLOCK: usize = 1 << 26;
 
 /// What a row of hidden states is to predict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +43,8 @@ pub(super) fn rows_scores(
     wanted: &[Wanted],
     precision: Precision,
 ) -> Result<Vec<TokenScore>, TchError> {
-    let rows = (BLOCK / model.vocabulary().max(1)).clamp(16, 1024);
+    let block = if hidden.device() == Device::Cpu { CPU_BLOCK } else { GPU_BLOCK };
+    let rows = (block / model.vocabulary().max(1)).clamp(32, 1024);
     let mut scores = Vec::with_capacity(wanted.len());
     for block in wanted.chunks(rows) {
         let places: Vec<i64> = block.iter().map(|wanted| wanted.row).collect();

@@ -104,7 +104,12 @@ impl<'a> Talks<'a> {
         self.asks(number, &prompted, sequence..sequence + 1)
     }
 
-    fn asks(&mut self, number: usize, prompted: &Prompted, sequences: std::ops::Range<u32>) -> Result<Vec<Ask<Who>>, RunError> {
+    fn asks(
+        &mut self,
+        number: usize,
+        prompted: &Prompted,
+        sequences: std::ops::Range<u32>,
+    ) -> Result<Vec<Ask<Who>>, RunError> {
         let ids = &prompted.ids;
         // The last token generated needs no position.
         let room = self.most_positions.map_or(usize::MAX, |most| (most + 1).saturating_sub(ids.len()));
@@ -118,7 +123,9 @@ impl<'a> Talks<'a> {
             return Ok(asks);
         }
         self.counters.submitted += ids.len() as u64;
-        Ok(sequences.map(|sequence| Ask::new(ids, &prompted.borders, most, Who { talk: number, sequence, most })).collect())
+        Ok(sequences
+            .map(|sequence| Ask::new(ids, &prompted.borders, most, Who { talk: number, sequence, most }))
+            .collect())
     }
 
     /// Takes an answer, and says what is asked next. The last one hands the sample in.

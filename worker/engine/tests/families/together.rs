@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 /// Prompts of many lengths, some of which begin alike, and one of which stands there twice.
 fn prompts(vocabulary: usize, longest: usize) -> Vec<Traced> {
-    let token = |seed: usize, place: usize| ((seed * 7919 + place * 104_729 + place * place * seed) % vocabulary) as u32;
+    let token =
+        |seed: usize, place: usize| ((seed * 7919 + place * 104_729 + place * place * seed) % vocabulary) as u32;
     let lengths = [1, 15, 40, 64, 65, 127, 128, 129, 130, 131];
     let asked = lengths.iter().enumerate().map(|(number, &length)| {
         let length = length.min(longest);
@@ -106,7 +107,8 @@ fn greedy_continuations_are_those_of_the_whole_sequence() {
             let rows: Vec<&[f32]> = logits.chunks(model.vocabulary()).collect();
             for (step, &token) in trace.tokens.iter().enumerate() {
                 let row = rows[asked.prompt.len() - 1 + step];
-                let (most, largest) = (row.iter().fold(f32::MIN, |a, &b| a.max(b)), row.iter().fold(0f32, |a, b| a.max(b.abs())));
+                let (most, largest) =
+                    (row.iter().fold(f32::MIN, |a, &b| a.max(b)), row.iter().fold(0f32, |a, b| a.max(b.abs())));
                 assert!(most - row[token as usize] <= 1e-5 * largest, "{name}: {asked:?} step {step}");
                 off_by_rounding += usize::from(row[token as usize] < most);
             }

@@ -34,13 +34,7 @@ struct Tracer {
 }
 
 impl Listener<usize> for Tracer {
-    fn hear(
-        &mut self,
-        who: &usize,
-        _: &[u32],
-        generated: usize,
-        logits: &Tensor,
-    ) -> Result<Heard<usize>, TchError> {
+    fn hear(&mut self, who: &usize, _: &[u32], generated: usize, logits: &Tensor) -> Result<Heard<usize>, TchError> {
         let row = Vec::<f32>::try_from(&logits.f_reshape([-1])?)?;
         let mut hasher = DefaultHasher::new();
         row.iter().for_each(|logit| logit.to_bits().hash(&mut hasher));

@@ -1,52 +1,11 @@
 //! Where a text may be cut: a pure function of its own sample, so that a sample's numbers never depend on its neighbours.
 
 use super::Asked;
-use crate::executor::answer::RunError;
-use std::collections::HashMap;
-use std::rc::Rc;
 
-/// Beginnings whose tokens are remembered. One data set has a handful, unless every sample has shots of its own.
-const REMEMBERED: usize = 256;
-
-/// Finds the borders of rendered texts among their tokens.
-#[derive(Debug, Default)]
-pub(in crate::executor) struct Cutter {
-    /// Tokens of beginnings, by text and by the manner of their encoding.
-    known: HashMap<(String, bool), Rc<[u32]>>,
-}
-
-impl Cutter {
-    /// Where the structural `borders` of `text`, in bytes, fall among its tokens, `ids`: after as many tokens as the text
-    /// up to the border alone has in common with the whole, since a tokenizer may join what stands at a border.
-    ///
-    /// `manner` tells apart the ways in which `encode` may be meant.
-    pub(in crate::executor) fn cuts(
-        &mut self,
-        text: &str,
-        borders: &[usize],
-        ids: &[u32],
-        manner: bool,
-        mut encode: impl FnMut(&str) -> Result<Vec<u32>, RunError>,
-    ) -> Result<Vec<usize>, RunError> {
-        let mut cuts = Vec::with_capacity(borders.len());
-        for &border in borders {
-            let Some(beginning) = text.get(..border) else { continue };
-            let key = (beginning.to_owned(), manner);
-            let tokens = match self.known.get(&key) {
-                Some(tokens) => tokens.clone(),
-                None => {
-                    let tokens: Rc<[u32]> = encode(beginning)?.into();
-                    if self.known.len() >= REMEMBERED {
-                        self.known.clear();
-                    }
-                    self.known.insert(key, tokens.clone());
-                    tokens
-                }
-            };
-            cuts.push(common(&tokens, ids));
-        }
-        Ok(cuts)
-    }
+/// Where structural borders fall among the tokens of a text: after as many as the text up to the border alone
+/// (`beginning`) has in common with the whole (`ids`), since a tokenizer may join what stands at a border.
+pub(in crate::executor) fn cut_after(beginning: &[u32], ids: &[u32]) -> usize {
+    common(beginning, ids)
 }
 
 /// Adds cuts where texts of one sample part, brings them in order, and drops those that cut nothing off. Texts for which
@@ -111,11 +70,8 @@ mod tests {
     #[test]
     fn borders_inside_a_token_move_back() {
         // A tokenizer of one token per letter, except that `ab` is one.
-        let encode = |text: &str| Ok(text.replace("ab", "z").bytes().map(u32::from).collect::<Vec<u32>>());
-        let whole = encode("xxabc").unwrap();
-        let mut cutter = Cutter::default();
-        for _ in 0..2 {
-            assert_eq!(cutter.cuts("xxabc", &[2, 3, 4, 99], &whole, true, encode).unwrap(), [2, 2, 3]);
-        }
+        let encode = |text: &str| text.replace("ab", "z").bytes().map(u32::from).collect::<Vec<u32>>();
+        let cuts = ["xx", "xxa", "xxab"].map(|beginning| cut_after(&encode(beginning), &encode("xxabc")));
+        assert_eq!(cuts, [2, 2, 3]);
     }
 }

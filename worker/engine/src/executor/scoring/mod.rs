@@ -15,4 +15,4 @@ mod trie;
 
 pub(super) use asked::{Asked, Scored};
 pub(super) use compute::{Scorer, Work};
-pub(super) use cuts::Cutter;
+pub(super) use cuts::cut_after;

@@ -3,12 +3,13 @@
 use super::answer::RunError;
 use super::asker::{Asker, Question};
 use super::batching::Slots;
+use super::beginnings::Beginnings;
 use super::chat_format::{ChatFormat, stop_texts};
 use super::generation_defaults::GenerationDefaults;
 use super::notes::Notes;
 use super::prompting::Prompting;
 use super::score::Precision;
-use super::scoring::{Cutter, Scorer, Work};
+use super::scoring::{Scorer, Work};
 use super::settings::ModelSide;
 use super::texts::Texts;
 use super::{clp, generate, loglikelihood, ppl, rolling};
@@ -18,12 +19,11 @@ use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
 use compass_common::plan::{Body, Dtype, InferSpec, ModelPlan, NumericProfile};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
-use std::cell::RefCell;
 use std::path::Path;
 use tch::Kind;
 
 /// A model with its tokenizer and rules.
-pub(crate) struct PlainExecutor {
+pub(crate) struct Executor {
     model: Box<dyn CausalLm>,
     tokenizer: TextTokenizer,
     kwargs: TokenizerKwargs,
@@ -35,10 +35,10 @@ pub(crate) struct PlainExecutor {
     notes: Notes,
     slots: Slots,
     scorer: Scorer,
-    cutter: Cutter,
+    beginnings: Beginnings,
 }
 
-impl PlainExecutor {
+impl Executor {
     /// Puts a loaded model to work. `eos` are the ids that end a generation; notes on what the model's files ask for are
     /// added to `facts`.
     ///
@@ -91,12 +91,12 @@ impl PlainExecutor {
             notes: Notes::default(),
             slots: Slots::new(0),
             scorer: Scorer::default(),
-            cutter: Cutter::default(),
+            beginnings: Beginnings::default(),
         })
     }
 }
 
-impl Engine for PlainExecutor {
+impl Engine for Executor {
     fn facts(&self) -> &ModelFacts {
         &self.facts
     }
@@ -122,7 +122,7 @@ impl Engine for PlainExecutor {
     }
 }
 
-impl PlainExecutor {
+impl Executor {
     /// Scores a pack: everything is tokenised first, then the texts go through the model together.
     fn score(
         &mut self,
@@ -143,7 +143,7 @@ impl PlainExecutor {
             profile: self.side.profile,
             precision: self.precision,
             pad: self.pad,
-            cutter: &mut self.cutter,
+            beginnings: &self.beginnings,
             notes: &mut self.notes,
         };
         let (mut waiting, mut texts) = (Vec::new(), Vec::new());
@@ -185,11 +185,9 @@ impl PlainExecutor {
             settings.eos.extend(pack.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
             let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
             let (profile, chat) = (self.side.profile, self.chat.as_ref());
-            let cutter = RefCell::new(std::mem::take(&mut self.cutter));
-            let prompting = Prompting { texts: &texts, profile, pack, settings: &settings, chat, cutter };
-            let ran = generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit);
-            self.cutter = prompting.cutter.into_inner();
-            ran
+            let beginnings = &self.beginnings;
+            let prompting = Prompting { texts: &texts, profile, pack, settings: &settings, chat, beginnings };
+            generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit)
         });
         match ran {
             Ok(()) => Ok(()),
