@@ -7,6 +7,7 @@ mod random_llama;
 mod self_made;
 mod side_by_side;
 mod transformers;
+mod watch;
 
 pub use options::Options;
 pub use place::Place;
@@ -14,3 +15,4 @@ pub use questions::Questions;
 pub use random_llama::RandomLlama;
 pub use side_by_side::beside_transformers;
 pub use transformers::Transformers;
+pub use watch::{Seconds, Watch, print_ratio};

@@ -1,9 +1,9 @@
 """Runs padded batches through transformers, as OpenCompass's HuggingFaceBaseModel and lm-eval's HFLM do.
 
 Called as `transformers.py MODEL_FOLDER THREADS`. Reads one JSON object a line and answers each with one:
-  {"do": "score", "ids": [[...]]}                             -> {"seconds": s, "sums": [nll of t2..tn, ...]}
-  {"do": "generate", "ids": [[...]], "most": n, "eos": [...]} -> {"seconds": s, "answers": [[...]]}
-Only the model's own time is measured.
+  {"do": "score", "ids": [[...]]}                             -> {"wall": s, "processor": s, "sums": [nll of t2..tn, ...]}
+  {"do": "generate", "ids": [[...]], "most": n, "eos": [...]} -> {"wall": s, "processor": s, "answers": [[...]]}
+Only the model's own time is measured, by the wall and by the processor time of all threads.
 """
 
 import json
@@ -15,6 +15,15 @@ sys.path = [place for place in sys.path if not place.endswith("/bench")]
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
+
+
+def clocks():
+    return time.perf_counter(), time.process_time()
+
+
+def since(begin):
+    now = clocks()
+    return {"wall": now[0] - begin[0], "processor": now[1] - begin[1]}
 
 
 def padded(texts, left):
@@ -30,25 +39,25 @@ def padded(texts, left):
 
 def score(model, texts):
     ids, mask = padded(texts, left=False)
-    begin = time.perf_counter()
+    begin = clocks()
     logits = model(ids, attention_mask=mask, use_cache=False).logits
     log_probs = torch.log_softmax(logits[:, :-1].float(), dim=-1)
     taken = log_probs.gather(2, ids[:, 1:, None]).squeeze(2)
     sums = [-taken[row, :len(text) - 1].double().sum().item() for row, text in enumerate(texts)]
-    return {"seconds": time.perf_counter() - begin, "sums": sums}
+    return since(begin) | {"sums": sums}
 
 
 def generate(model, texts, most, eos):
     ids, mask = padded(texts, left=True)
-    begin = time.perf_counter()
+    begin = clocks()
     out = model.generate(ids, attention_mask=mask, do_sample=False, max_new_tokens=most, eos_token_id=eos or None,
                          pad_token_id=0)
-    seconds = time.perf_counter() - begin
+    seconds = since(begin)
     answers, ends = [], set(eos)
     for row in out[:, ids.shape[1]:].tolist():
         end = next((place + 1 for place, token in enumerate(row) if token in ends), len(row))
         answers.append(row[:end])
-    return {"seconds": seconds, "answers": answers}
+    return seconds | {"answers": answers}
 
 
 def main():

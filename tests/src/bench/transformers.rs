@@ -1,5 +1,6 @@
 //! A Python with transformers that runs the same batches as the baseline, to see that the baseline is no straw man.
 
+use super::Seconds;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -41,7 +42,7 @@ impl Transformers {
     ///
     /// # Errors
     /// What broke.
-    pub fn score(&mut self, texts: &[&[u32]]) -> Result<(f64, Vec<f64>), String> {
+    pub fn score(&mut self, texts: &[&[u32]]) -> Result<(Seconds, Vec<f64>), String> {
         let answer = self.ask(&json!({"do": "score", "ids": texts}))?;
         let numbers = answer["sums"].as_array().map(Vec::as_slice).unwrap_or_default();
         Ok((seconds(&answer)?, numbers.iter().filter_map(Value::as_f64).collect()))
@@ -51,7 +52,7 @@ impl Transformers {
     ///
     /// # Errors
     /// What broke.
-    pub fn generate(&mut self, texts: &[&[u32]], most: usize, eos: &[u32]) -> Result<(f64, Vec<Vec<u32>>), String> {
+    pub fn generate(&mut self, texts: &[&[u32]], most: usize, eos: &[u32]) -> Result<(Seconds, Vec<Vec<u32>>), String> {
         let answer = self.ask(&json!({"do": "generate", "ids": texts, "most": most, "eos": eos}))?;
         let rows = answer["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
         let ids = |row: &Value| {
@@ -82,6 +83,9 @@ impl Drop for Transformers {
     }
 }
 
-fn seconds(answer: &Value) -> Result<f64, String> {
-    answer["seconds"].as_f64().ok_or_else(|| format!("{SCRIPT} measured no time"))
+fn seconds(answer: &Value) -> Result<Seconds, String> {
+    match (answer["wall"].as_f64(), answer["processor"].as_f64()) {
+        (Some(wall), Some(processor)) => Ok(Seconds { wall, processor }),
+        _ => Err(format!("{SCRIPT} measured no time")),
+    }
 }

@@ -7,9 +7,10 @@
 //! (COMPASS_PYTHON, else python3), the baseline runs some batches in turn with it, so that one sees it is no straw man.
 //! Both sides tokenise within their time; neither loads the model within it.
 //!
-//! The program ends with 1 where an answer differs, but for answers that part at a tie of rounding: there the baseline's
-//! two best logits are told. The last line is `ratio: X`, the usual way's time over the engine's. With `--small` model and
-//! questions are made by the program and take seconds.
+//! The answers must be the baseline's. Batches round otherwise, so that at a near tie of two logits the greedy choice may
+//! part, and all after it: the program names those questions, and ends with 1 when they are more than one in ten. The last
+//! line is `ratio: X`, the usual way's time over the engine's. With `--small` model and questions are made by the program
+//! and take seconds.
 
 mod usual;
 
@@ -17,9 +18,8 @@ use compass_common::engine::TokenCounters;
 use compass_common::plan::{ModelKind, ModelPlan};
 use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
-use compass_tests::bench::{Options, Place, Questions};
+use compass_tests::bench::{Options, Place, Questions, Seconds, Watch, print_ratio};
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// Most tokens of an answer.
 const MOST: u32 = 128;
@@ -46,32 +46,33 @@ fn run(options: &Options) -> Result<ExitCode, String> {
     let (seconds, results) = engine(&place, options, set)?;
     let usual = usual::run(&place, options, set, MOST as usize)?;
     let same = compare(&results, &usual);
-    println!("ratio: {:.2}", usual.seconds / seconds);
+    print_ratio(usual.seconds, seconds);
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs every question through the engine; seconds, and results in the order of the questions.
-fn engine(place: &Place, options: &Options, set: &Questions) -> Result<(f64, Vec<SampleResult>), String> {
+fn engine(place: &Place, options: &Options, set: &Questions) -> Result<(Seconds, Vec<SampleResult>), String> {
     let mut plan = ModelPlan::new("random", ModelKind::Hf, place.model().display().to_string());
     plan.tokenizer_path = place.tokenizer.display().to_string();
     let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, options.threads);
     let mut engine = engine.map_err(|fault| fault.to_string())?;
-    let begin = Instant::now();
+    let watch = Watch::start();
     let requests = set.requests();
     let mut results = Vec::with_capacity(requests.len());
     let counted = engine.run(&set.pack, &requests, &mut |result| results.push(result));
-    let seconds = begin.elapsed().as_secs_f64();
+    let seconds = watch.seconds();
     let tokens: TokenCounters = counted.map_err(|fault| fault.to_string())?;
     results.sort_by_key(|result| result.index);
     println!(
-        "engine: {} prompts, {} tokens submitted, {} computed, {} rows of padding, {} generated, {seconds:.2} s: {:.0} \
-         generated tokens/s",
+        "engine: {} prompts, {} tokens submitted, {} computed, {} distinct, {} rows of padding, {} generated, {seconds}: \
+         {:.0} generated tokens/s",
         requests.len(),
         tokens.submitted,
         tokens.computed,
+        tokens.distinct,
         tokens.padded,
         tokens.generated,
-        tokens.generated as f64 / seconds
+        tokens.generated as f64 / seconds.wall
     );
     Ok((seconds, results))
 }
@@ -96,6 +97,5 @@ fn compare(results: &[SampleResult], usual: &usual::Usual) -> bool {
         "answers: {shortest} to {longest} tokens long; the same for {same} of {} (rounding may part a few)",
         results.len()
     );
-    // Padding and batches round otherwise; at a near tie of two logits the greedy choice then differs, and all after it.
     same * 10 >= results.len() * 9
 }

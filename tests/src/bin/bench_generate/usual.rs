@@ -3,8 +3,7 @@
 use compass_common::plan::BosPolicy;
 use compass_engine::baseline::PaddedLlama;
 use compass_engine::tokenizer::TextTokenizer;
-use compass_tests::bench::{Options, Place, Questions, Transformers, beside_transformers};
-use std::time::Instant;
+use compass_tests::bench::{Options, Place, Questions, Seconds, Transformers, Watch, beside_transformers};
 
 /// Prompts of a batch.
 const BATCH: usize = 8;
@@ -15,7 +14,7 @@ const IN_TURN: usize = 2;
 /// What the baseline found.
 pub(crate) struct Usual {
     /// Tokenising included.
-    pub(crate) seconds: f64,
+    pub(crate) seconds: Seconds,
     /// In the order of the questions.
     pub(crate) answers: Vec<Answer>,
 }
@@ -36,7 +35,7 @@ pub(crate) fn run(place: &Place, options: &Options, set: &Questions, most: usize
     let mut model = PaddedLlama::load(&place.model(), options.threads).map_err(|fault| fault.to_string())?;
     let mut eos = place.shape.eos();
     eos.extend(tokenizer.eos_id());
-    let begin = Instant::now();
+    let watch = Watch::start();
     let texts = set.requests().iter().flat_map(|request| set.texts(request)).collect::<Vec<_>>();
     let prompts: Vec<Vec<u32>> = texts.iter().map(|text| tokenizer.encode(text)).collect::<Result<_, String>>()?;
     let mut order: Vec<usize> = (0..prompts.len()).collect();
@@ -56,12 +55,12 @@ pub(crate) fn run(place: &Place, options: &Options, set: &Questions, most: usize
             }
         }
     }
-    let seconds = begin.elapsed().as_secs_f64();
+    let seconds = watch.seconds();
     println!(
         "usual way: {} prompts in batches of {BATCH}, {rows} tokens computed with padding, {generated} generated, \
-         {seconds:.2} s: {:.0} generated tokens/s",
+         {seconds}: {:.0} generated tokens/s",
         prompts.len(),
-        generated as f64 / seconds
+        generated as f64 / seconds.wall
     );
     let step = (order.len() / BATCH / IN_TURN).max(1);
     let batches: Vec<&[usize]> = order.chunks(BATCH).step_by(step).take(IN_TURN).collect();
@@ -73,9 +72,9 @@ pub(crate) fn run(place: &Place, options: &Options, set: &Questions, most: usize
                 &batches,
                 &versions,
                 |batch| {
-                    let begin = Instant::now();
+                    let watch = Watch::start();
                     let (_, rows) = model.generate(&ids(batch), most, &eos).map_err(|fault| fault.to_string())?;
-                    Ok((begin.elapsed().as_secs_f64(), rows))
+                    Ok((watch.seconds(), rows))
                 },
                 |batch| transformers.generate(&ids(batch), most, &eos).map(|(seconds, _)| seconds),
             )?;

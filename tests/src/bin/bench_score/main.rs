@@ -17,9 +17,8 @@ use compass_common::engine::Request;
 use compass_common::plan::{ModelKind, ModelPlan};
 use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
-use compass_tests::bench::{Options, Place, Questions};
+use compass_tests::bench::{Options, Place, Questions, Seconds, Watch, print_ratio};
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// The largest difference of a per-token loss that passes.
 const LARGEST: f64 = 1e-4;
@@ -53,19 +52,19 @@ fn run(options: &Options) -> Result<ExitCode, String> {
     let every = if options.every == 0 { 5 } else { options.every };
     let usual = usual::run(&place, options, &sets, every)?;
     let same = compare(&results, &usual.losses)?;
-    println!("ratio: {:.2}", usual.seconds / seconds);
+    print_ratio(usual.seconds, seconds);
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs every question through the engine; seconds, and results by data set in the order of the questions.
-fn engine(place: &Place, options: &Options, sets: &[Questions]) -> Result<(f64, Vec<Vec<SampleResult>>), String> {
+fn engine(place: &Place, options: &Options, sets: &[Questions]) -> Result<(Seconds, Vec<Vec<SampleResult>>), String> {
     let mut plan = ModelPlan::new("random", ModelKind::Hf, place.model().display().to_string());
     plan.tokenizer_path = place.tokenizer.display().to_string();
     let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, options.threads);
     let mut engine = engine.map_err(|fault| fault.to_string())?;
     let mut tokens = compass_common::engine::TokenCounters::default();
     let mut all = Vec::with_capacity(sets.len());
-    let begin = Instant::now();
+    let watch = Watch::start();
     for set in sets {
         let requests: Vec<Request<'_>> = set.requests();
         let mut results = Vec::with_capacity(requests.len());
@@ -74,15 +73,17 @@ fn engine(place: &Place, options: &Options, sets: &[Questions]) -> Result<(f64, 
         results.sort_by_key(|result| result.index);
         all.push(results);
     }
-    let seconds = begin.elapsed().as_secs_f64();
+    let seconds = watch.seconds();
     println!(
-        "engine: {} questions, {} tokens submitted, {} computed, {} rows of padding, {seconds:.2} s: {:.0} submitted \
-         tokens/s",
+        "engine: {} questions, {} tokens submitted, {} computed, {} distinct, {} rows of padding, {seconds}: {:.0} \
+         submitted tokens/s, {:.0} computed",
         sets.iter().map(|set| set.requests().len()).sum::<usize>(),
         tokens.submitted,
         tokens.computed,
+        tokens.distinct,
         tokens.padded,
-        tokens.submitted as f64 / seconds
+        tokens.submitted as f64 / seconds.wall,
+        tokens.computed as f64 / seconds.wall
     );
     Ok((seconds, all))
 }

@@ -3,8 +3,7 @@
 use compass_common::plan::BosPolicy;
 use compass_engine::baseline::PaddedLlama;
 use compass_engine::tokenizer::TextTokenizer;
-use compass_tests::bench::{Options, Place, Questions, Transformers, beside_transformers};
-use std::time::Instant;
+use compass_tests::bench::{Options, Place, Questions, Seconds, Transformers, Watch, beside_transformers};
 
 /// Texts of a batch: OpenCompass's default of many configurations, and what memory allows with whole logits.
 const BATCH: usize = 8;
@@ -15,7 +14,7 @@ const IN_TURN: usize = 3;
 /// What the baseline found.
 pub(crate) struct Usual {
     /// For all questions: measured on some, and multiplied by the tokens of all over theirs.
-    pub(crate) seconds: f64,
+    pub(crate) seconds: Seconds,
     /// By data set: (question, per-token losses of its options).
     pub(crate) losses: Vec<Vec<(usize, Vec<f64>)>>,
 }
@@ -34,9 +33,9 @@ struct Text {
 pub(crate) fn run(place: &Place, options: &Options, sets: &[Questions], every: usize) -> Result<Usual, String> {
     let tokenizer = TextTokenizer::read(&place.tokenizer, BosPolicy::Auto, None).map_err(|fault| fault.to_string())?;
     let mut model = PaddedLlama::load(&place.model(), options.threads).map_err(|fault| fault.to_string())?;
-    let begin = Instant::now();
+    let watch = Watch::start();
     let all = texts(&tokenizer, sets)?;
-    let tokenising = begin.elapsed().as_secs_f64();
+    let tokenising = watch.seconds();
     let padded = |texts: &[&Text]| -> usize {
         texts.chunks(BATCH).map(|batch| batch.len() * batch.first().map_or(0, |text| text.ids.len())).sum()
     };
@@ -44,7 +43,7 @@ pub(crate) fn run(place: &Place, options: &Options, sets: &[Questions], every: u
     let some = longest_first(&all, every);
     let mut losses: Vec<Vec<(usize, Vec<f64>)>> = sets.iter().map(|_| Vec::new()).collect();
     let mut scored: Vec<(&Text, f64)> = Vec::with_capacity(some.len());
-    let (mut seconds, mut rows) = (0.0, 0);
+    let (mut seconds, mut rows) = (Seconds::default(), 0);
     for batch in some.chunks(BATCH) {
         let (taken, sums, computed) = score(&mut model, batch)?;
         seconds += taken;
@@ -61,12 +60,14 @@ pub(crate) fn run(place: &Place, options: &Options, sets: &[Questions], every: u
             None => of_set.push((text.question, vec![loss])),
         }
     }
-    let whole = tokenising + seconds * rows_of_all as f64 / rows as f64;
+    let mut whole = seconds * (rows_of_all as f64 / rows as f64);
+    whole += tokenising;
     println!(
         "usual way: every {every}th question, {} texts in batches of {BATCH}, {rows} tokens computed with padding, \
-         {seconds:.2} s: {:.0} tokens/s; for all {rows_of_all} tokens {whole:.2} s, tokenising included ({tokenising:.2} s)",
+         {seconds}: {:.0} tokens/s; for all {rows_of_all} tokens {whole}, tokenising included ({:.2} s)",
         some.len(),
-        rows as f64 / seconds
+        rows as f64 / seconds.wall,
+        tokenising.wall
     );
     let step = (some.len() / BATCH / IN_TURN).max(1);
     let batches: Vec<&[&Text]> = some.chunks(BATCH).step_by(step).take(IN_TURN).collect();
@@ -108,8 +109,8 @@ fn ids<'a>(batch: &[&'a Text]) -> Vec<&'a [u32]> {
     batch.iter().map(|text| text.ids.as_slice()).collect()
 }
 
-fn score(model: &mut PaddedLlama, batch: &[&Text]) -> Result<(f64, Vec<f64>, u64), String> {
-    let begin = Instant::now();
+fn score(model: &mut PaddedLlama, batch: &[&Text]) -> Result<(Seconds, Vec<f64>, u64), String> {
+    let watch = Watch::start();
     let (sums, rows) = model.score(&ids(batch)).map_err(|fault| fault.to_string())?;
-    Ok((begin.elapsed().as_secs_f64(), sums, rows))
+    Ok((watch.seconds(), sums, rows))
 }
