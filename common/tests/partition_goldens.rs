@@ -57,7 +57,8 @@ fn units(case: &Value) -> Vec<UnitSize> {
 
 #[test]
 fn tasks_are_those_of_opencompass() {
-    let text = std::fs::read_to_string(format!("{}/tests/goldens/partitions.json", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let text =
+        std::fs::read_to_string(format!("{}/tests/goldens/partitions.json", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert!(cases.len() > 100);
     for (number, case) in cases.iter().enumerate() {
@@ -83,7 +84,13 @@ fn tasks_are_those_of_opencompass() {
             tasks
         };
         let expected = case["tasks"].as_array().unwrap();
-        assert_eq!(sorted(&shown), joined(&sorted(expected)), "case {number}: {} {}", case["partitioner"], case["config"]);
+        assert_eq!(
+            sorted(&shown),
+            joined(&sorted(expected)),
+            "case {number}: {} {}",
+            case["partitioner"],
+            case["config"]
+        );
     }
 }
 
