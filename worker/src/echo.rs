@@ -67,8 +67,8 @@ impl EchoEngine {
                 )
             }
             Body::Loglikelihood { context, options } => {
-                let context = render(context);
                 let scores = options.iter().map(|option| {
+                    let context = render(option.context.as_ref().unwrap_or(context));
                     let text = read(format!("{context}{}", option.continuation));
                     let is_greedy = blake3::hash(text.as_bytes()).as_bytes()[4] & 1 == 1;
                     LoglikelihoodScore { sum: -nll(&text), tokens: token_count(&option.continuation), is_greedy }

@@ -9,6 +9,7 @@ use super::execution_plan::{executing, plan_execution};
 use super::folder::{FolderError, RunFolder};
 use super::import::import;
 use super::infer::{InferError, InferOptions, Inferred, infer, recorded_lengths};
+use super::live::LiveWriting;
 use super::planner::{PlanError, Planned, read_plan, write_plan};
 use super::score::{Executions, UnitEntries, load_units};
 use crate::launch::Programs;
@@ -159,6 +160,7 @@ pub(super) fn stage_config(config: &Config) -> Config {
 pub fn execution_options(config: &Config, unsafe_local_exec: bool, options: InferOptions) -> InferOptions {
     InferOptions {
         stage: STAGE,
+        predictions: LiveWriting::Off,
         programs: if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained },
         workers_stay: false,
         others_may_come: config.infer.runner.kind == RunnerKind::None,

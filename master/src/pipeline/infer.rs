@@ -3,6 +3,7 @@
 use super::drive::{DriveError, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::live::{LivePredictions, LiveWriting};
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView};
 use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, sees_gpu};
@@ -61,6 +62,8 @@ pub enum InferError {
 pub struct InferOptions {
     /// One slot, the worker's output on this terminal.
     pub debug: bool,
+    /// Whether `predictions/` are written while the stage goes on.
+    pub predictions: LiveWriting,
     /// Turns true when a signal asks to stop.
     pub interrupted: watch::Receiver<bool>,
     /// What the stage is called on the screen and in the folder of its logs.
@@ -162,6 +165,7 @@ struct Opened {
     terms: Terms,
     keys: Keys,
     facts: RunFacts,
+    live: LivePredictions,
 }
 
 /// Runs every sample of the plan that the ledger lacks.
@@ -213,6 +217,7 @@ pub async fn infer(
     });
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
+    let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop.subscribe()));
     let driver = Driver::new(Setup {
         core: opened.core,
         terms: opened.terms,
@@ -239,6 +244,8 @@ pub async fn infer(
         let _ = showing.await;
     }
     let _ = watching.await;
+    // Were it to write on while the run is scored, it could put an older file over the last one.
+    let _ = writing.await;
     let (ending, core, facts) = driven?;
     if let Some(line) = facts.tokens_line() {
         say(line);
@@ -252,7 +259,7 @@ pub async fn infer(
 async fn open(
     config: &Config,
     folder: &RunFolder,
-    plan: &Plan,
+    plan: &Arc<Plan>,
     digest: Digest,
     options: &InferOptions,
 ) -> Result<Opened, InferError> {
@@ -260,7 +267,8 @@ async fn open(
     let keys = Keys::new(&digest);
     let attempts: BTreeMap<String, Attempt> = attempts(&store, &keys).await?;
     let ledger = Ledger::new(folder.ledger(), digest);
-    let loaded = ledger.load(&lengths(&store, &keys).await?)?;
+    let lengths = lengths(&store, &keys).await?;
+    let loaded = ledger.load(&lengths)?;
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
@@ -325,9 +333,16 @@ async fn open(
         heartbeat_ms: HEARTBEAT_MS,
     };
     let core = Core::new(leadership.epoch, limits, views, recorded);
-    let (reports, durability) = watch::channel(Committed::default());
+    let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
+    let live = LivePredictions {
+        folder: folder.clone(),
+        plan: plan.clone(),
+        ledger,
+        recorded: lengths,
+        segment: segment.name().to_owned(),
+    };
     let committer = Committer::start(store, leadership, keys.clone(), segment, reports).map_err(InferError::Thread)?;
-    Ok(Opened { core, committer, durability, terms, keys, facts })
+    Ok(Opened { core, committer, durability, terms, keys, facts, live })
 }
 
 /// One store per run folder, wherever it lies.
