@@ -7,7 +7,7 @@ use compass_master::cli::{Cli, Command, Mode, exit, not_yet};
 use compass_master::core::Recorded;
 use compass_master::ledger::LedgerError;
 use compass_master::pipeline::{
-    self, Ending, FolderError, InferError, InferOptions, PlanError, Planned, RunFolder, ScoreError,
+    self, Ending, FolderError, InferError, InferOptions, PlanError, Planned, Reign, RunFolder, ScoreError,
 };
 use compass_master::screen::{print, say};
 use compass_master::store::StoreError;
@@ -95,7 +95,8 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let folder = open_run(cli, &config).await?;
     let (plan, digest, files) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
     let plan = Arc::new(plan);
-    let mut failures = Vec::new();
+    let (mut failures, mut reign) = (Vec::new(), None);
+    let mut write = cli.mode != Mode::Viz;
     if matches!(cli.mode, Mode::All | Mode::Infer) {
         say(format!("run {}: {} samples, job {}", folder.shown(), plan.expected(), digest.short()));
         if cli.debug {
@@ -112,22 +113,30 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         let options = InferOptions { debug: cli.debug, interrupted: stopped };
         let inferred = Box::pin(pipeline::infer(&config, &folder, plan.clone(), digest, files, options)).await;
         let inferred = inferred.map_err(|error| infer_failure(&error, &folder, cli))?;
+        if inferred.ending == Ending::EndedByAnother {
+            say("the run was brought to its end by the master that led it");
+            write = false;
+        }
         if inferred.ending == Ending::Interrupted {
+            if let Some(reign) = inferred.reign {
+                reign.hand_over().await;
+            }
             let code = (*interrupted.borrow()).unwrap_or(exit::INTERRUPTED);
             return Err(Failure {
                 code,
                 text: format!("stopped; every sample received is kept. {}", resume_hint(&folder, cli)),
             });
         }
-        failures = inferred.failures;
+        (failures, reign) = (inferred.failures, inferred.reign);
     }
     if cli.mode == Mode::Infer {
+        conclude(reign).await?;
         say(format!("predictions are recorded in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());
-    let write = cli.mode != Mode::Viz;
-    let recorded = pipeline::recorded_lengths(&config, &folder, digest).await;
+    let recorded = pipeline::recorded_lengths(&config, &folder, digest, reign.as_ref()).await;
+    let recorded = recorded.map_err(|error| store_failure(&error))?;
     let advance = &mut |samples| bar.advance(samples);
     let scored = pipeline::score(&folder, &plan, digest, &recorded, &failures, write, advance);
     bar.finish();
@@ -139,6 +148,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         say(notice);
     }
     say(format!("results, predictions and logs: {}", folder.shown()));
+    conclude(reign).await?;
     // Last, so that everything else is written and said by now.
     printed.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
@@ -148,7 +158,11 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
 /// an old one has of it.
 async fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
     let Some(name) = &cli.reuse else {
-        return new_run(cli, config, &pipeline::plan(config).map_err(|error| plan_failure(&error))?);
+        let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
+        return match running(config, &planned).await? {
+            Some(folder) => Ok(folder),
+            None => new_run(cli, config, &planned),
+        };
     };
     if let Some(folder) = RunFolder::foreign(&config.work_dir, name) {
         return adopt(&folder, config).map(|()| folder);
@@ -161,7 +175,8 @@ async fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
     }
     // Another configuration: what it asks for again is kept, the rest is run.
     let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
-    let recorded = pipeline::recorded_lengths(config, &folder, digest).await;
+    let recorded = pipeline::recorded_lengths(config, &folder, digest, None).await;
+    let recorded = recorded.map_err(|error| store_failure(&error))?;
     let kept = pipeline::carry_over(&folder, &plan, digest, &recorded, &planned);
     let kept = kept.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     let new = new_run(cli, config, &planned)?;
@@ -174,6 +189,28 @@ async fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
         new.shown()
     ));
     Ok(new)
+}
+
+/// The folder of a run of this very job that another master leads.
+async fn running(config: &Config, planned: &Planned) -> Result<Option<RunFolder>, Failure> {
+    let found = pipeline::running_elsewhere(config, &Digest::of(&planned.head)).await;
+    let Some((holder, path)) = found.map_err(|error| store_failure(&error))? else { return Ok(None) };
+    match RunFolder::at(&path) {
+        Some(folder) => Ok(Some(folder)),
+        None => Err(Failure::bad_input(format!(
+            "error: {holder} works on this very job in {}, which this host does not see; masters of one job share its \
+             work_dir",
+            path.display()
+        ))),
+    }
+}
+
+/// Gives the lead back at the end of a run.
+async fn conclude(reign: Option<Reign>) -> Result<(), Failure> {
+    match reign {
+        Some(reign) => reign.conclude().await.map_err(|error| store_failure(&error)),
+        None => Ok(()),
+    }
 }
 
 /// Takes over the predictions of another evaluator, in the folder where they lie.
@@ -238,10 +275,20 @@ fn score_failure(error: &ScoreError, cli: &Cli) -> Failure {
     Failure::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
 }
 
+fn store_failure(error: &StoreError) -> Failure {
+    let code = match error {
+        StoreError::Fenced(_) => exit::LEADERSHIP_LOST,
+        error if error.is_bad_input() => exit::BAD_INPUT,
+        _ => exit::INFRASTRUCTURE,
+    };
+    Failure::of(code, error)
+}
+
 fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
     let code = match error {
-        InferError::Store(StoreError::Fenced(_)) => exit::LEADERSHIP_LOST,
-        InferError::Partition(_) => exit::BAD_INPUT,
+        error if error.is_leadership_lost() => exit::LEADERSHIP_LOST,
+        InferError::Store(error) if error.is_bad_input() => exit::BAD_INPUT,
+        InferError::Partition(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
         // Another try would find the same: somebody must put the file right first. Nothing was started.
         InferError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. }) => exit::BAD_INPUT,
         _ => exit::INFRASTRUCTURE,

@@ -49,6 +49,7 @@ mod split_keep;
 mod split_source;
 mod split_template;
 mod stage;
+mod store;
 mod summary_group;
 mod template;
 #[cfg(test)]
@@ -61,6 +62,8 @@ pub use file_format::FileFormat;
 pub use load::{Loaded, load, preset_datasets};
 pub use overrides::{CustomDataset, HfModel, ModelFlags, Overrides};
 pub use presets::{Preset, presets};
-pub use resolved::{Config, DatasetConfig, DeviceRequest, ModelConfig, RunnerConfig, RunnerKind, StageConfig};
+pub use resolved::{
+    Config, DatasetConfig, DeviceRequest, EtcdConfig, ModelConfig, RunnerConfig, RunnerKind, StageConfig, StoreConfig,
+};
 pub use row_expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Test};
 pub use split_source::{ReadOptions, SourceConfig, SourceFile};

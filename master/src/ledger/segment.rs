@@ -113,6 +113,14 @@ impl Ledger {
         Ok(at)
     }
 
+    /// The highest epoch that has a segment.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn last_epoch(&self) -> Result<Epoch, LedgerError> {
+        Ok(self.segments()?.last().map_or(Epoch(0), |(_, epoch)| *epoch))
+    }
+
     /// Segment names with their epochs, in order of epoch.
     fn segments(&self) -> Result<Vec<(String, Epoch)>, LedgerError> {
         let failed = |source| LedgerError::Io { action: "list", path: self.folder.clone(), source };

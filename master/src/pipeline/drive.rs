@@ -10,15 +10,18 @@ use crate::launch::LaunchEvent;
 use crate::ledger::{CommitError, Committed, Committer, Entry, Kind, Submission};
 use crate::rpc::{Inbound, Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::stop::raised;
-use crate::store::{Keys, Op};
+use crate::store::{AnyStore, Keys, Op};
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
 use compass_proto::{intervals_from_wire, v1};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
 const TICK: Duration = Duration::from_millis(250);
+/// Records that wait for a place in the committer's queue before the driver stops listening.
+const MOST_WAITING: usize = 100_000;
 /// How long workers may take to hear that the run is over.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -40,6 +43,17 @@ pub enum Ending {
     Finished,
     /// A signal asked to stop; everything received is durable.
     Interrupted,
+    /// Another master led, and brought the run to its end.
+    EndedByAnother,
+}
+
+/// What a driver leaves behind.
+pub struct Driven {
+    pub ending: Ending,
+    pub core: Core,
+    pub facts: RunFacts,
+    /// The store, unless the committer's thread died.
+    pub store: Option<AnyStore>,
 }
 
 /// What a driver works with.
@@ -62,11 +76,18 @@ enum Gated {
     Acknowledge { worker: WorkerId, nonce: String, seq: u64 },
 }
 
+/// Why the committer takes nothing more.
+fn commit_error(durability: &watch::Receiver<Committed>) -> DriveError {
+    durability.borrow().failure.clone().map_or(DriveError::ServiceEnded, DriveError::Commit)
+}
+
 /// See the module.
 pub struct Driver {
     setup: Setup,
     sessions: BTreeMap<WorkerId, Session>,
     gated: VecDeque<(Seq, Gated)>,
+    /// What the committer's queue has no place for, while the store is away.
+    waiting: VecDeque<Submission>,
     durable: Seq,
     started: Instant,
     clock: AttentiveClock,
@@ -82,6 +103,7 @@ impl Driver {
             setup,
             sessions: BTreeMap::new(),
             gated: VecDeque::new(),
+            waiting: VecDeque::new(),
             durable: Seq(0),
             started: Instant::now(),
             clock: AttentiveClock::start(Instant::now()),
@@ -90,11 +112,11 @@ impl Driver {
         }
     }
 
-    /// Runs to the end; returns the scheduler and the facts of the run.
+    /// Runs to the end.
     ///
     /// # Errors
     /// The ledger or the store failed, or nobody is left to work. What is durable stays so: the run can be resumed.
-    pub async fn run(mut self) -> Result<(Ending, Core, RunFacts), DriveError> {
+    pub async fn run(mut self) -> Result<Driven, DriveError> {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut launcher_open = true;
@@ -105,7 +127,8 @@ impl Driver {
                 break Ending::Finished;
             }
             tokio::select! {
-                inbound = self.setup.inbound.recv() => {
+                // Workers that nobody reads from hold their results back: the bound on what waits here.
+                inbound = self.setup.inbound.recv(), if self.waiting.len() < MOST_WAITING => {
                     let inbound = inbound.ok_or(DriveError::ServiceEnded)?;
                     self.take(inbound).await?;
                 }
@@ -119,6 +142,7 @@ impl Driver {
                     }
                     self.release(committed.up_to);
                 }
+                () = self.setup.committer.ready(), if !self.waiting.is_empty() => self.submit_waiting()?,
                 event = self.setup.launched.recv(), if launcher_open => match event {
                     Some(event) => self.launched(event).await?,
                     None => launcher_open = false,
@@ -136,13 +160,17 @@ impl Driver {
         self.publish();
         self.farewell(ending).await;
         let Setup { core, committer, mut facts, .. } = self.setup;
-        committer.finish().await;
+        for submission in self.waiting {
+            // An error is told by the report below.
+            let _ = committer.submit(submission).await;
+        }
+        let store = committer.finish().await;
         let committed = self.setup.durability.borrow().clone();
         if let Some(error) = committed.failure {
             return Err(DriveError::Commit(error));
         }
         facts.progress(&core.progress(), self.started.elapsed());
-        Ok((ending, core, facts))
+        Ok(Driven { ending, core, facts, store })
     }
 
     async fn take(&mut self, inbound: Inbound) -> Result<(), DriveError> {
@@ -268,10 +296,7 @@ impl Driver {
             match effect {
                 Effect::Persist { seq, record } => {
                     let submission = self.submission(seq, record);
-                    if self.setup.committer.submit(submission).await.is_err() {
-                        let failure = self.setup.durability.borrow().failure.clone();
-                        return Err(failure.map_or(DriveError::ServiceEnded, DriveError::Commit));
-                    }
+                    self.submit(submission)?;
                 }
                 Effect::Send { worker, message, after } => {
                     let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone()).unwrap_or_default();
@@ -287,6 +312,26 @@ impl Driver {
         }
         self.effects = effects;
         self.release(self.durable);
+        Ok(())
+    }
+
+    /// Never waits: a store that is away must not make the master deaf to its workers, whose leases it renews.
+    fn submit(&mut self, submission: Submission) -> Result<(), DriveError> {
+        self.waiting.push_back(submission);
+        self.submit_waiting()
+    }
+
+    fn submit_waiting(&mut self) -> Result<(), DriveError> {
+        while let Some(submission) = self.waiting.pop_front() {
+            match self.setup.committer.try_submit(submission) {
+                Ok(()) => {}
+                Err(TrySendError::Full(submission)) => {
+                    self.waiting.push_front(submission);
+                    return Ok(());
+                }
+                Err(TrySendError::Closed(_)) => return Err(commit_error(&self.setup.durability)),
+            }
+        }
         Ok(())
     }
 

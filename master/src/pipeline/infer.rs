@@ -1,15 +1,16 @@
 //! The inference stage: from a plan on disk to a ledger that holds every sample.
 
-use super::drive::{DriveError, Driver, Ending, Setup};
+use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::lead::{Campaign, Lead, Reign, attempts, campaign, host, lengths};
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, TaskView};
 use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
-use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
+use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
-use crate::store::{EmbeddedStore, Keys, LeaseStore, Op, StoreError};
+use crate::store::{Keys, LeaseStore, Op, StoreError};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
 use compass_common::ids::{Attempt, Digest, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -46,6 +47,8 @@ pub enum InferError {
         #[source]
         source: std::io::Error,
     },
+    #[error("{holder} leads this job in another run folder: {folder}")]
+    Elsewhere { holder: String, folder: PathBuf },
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
 }
@@ -65,6 +68,29 @@ pub struct Inferred {
     pub ending: Ending,
     /// Samples without a result, and why: unit, samples, reason.
     pub failures: Vec<(UnitId, IntervalSet, String)>,
+    /// The lead, to be given back when the table is written; `None` for a master that never had it.
+    pub reign: Option<Reign>,
+}
+
+impl Inferred {
+    fn without_lead(ending: Ending) -> Self {
+        Self { ending, failures: Vec::new(), reign: None }
+    }
+}
+
+impl InferError {
+    /// Whether another master leads now, and this one may do nothing more.
+    pub fn is_leadership_lost(&self) -> bool {
+        let store = match self {
+            Self::Store(error) => error,
+            Self::Drive(DriveError::Commit(error)) => match &**error {
+                CommitError::Store(error) => error,
+                CommitError::Ledger(_) => return false,
+            },
+            _ => return false,
+        };
+        matches!(store, StoreError::Fenced(_))
+    }
 }
 
 /// Replica slots of the job: what is configured, else what the cores allow.
@@ -137,6 +163,7 @@ struct Opened {
     terms: Terms,
     keys: Keys,
     facts: RunFacts,
+    lead: Lead,
 }
 
 /// Runs every sample of the plan that the ledger lacks.
@@ -151,7 +178,14 @@ pub async fn infer(
     files: BTreeMap<Digest, PathBuf>,
     options: InferOptions,
 ) -> Result<Inferred, InferError> {
-    let opened = open(config, folder, &plan, digest, options.debug).await?;
+    let ledger = Ledger::new(folder.ledger(), digest);
+    let last_epoch = ledger.last_epoch()?;
+    let reign = match campaign(config, folder, &digest, last_epoch, options.interrupted.clone()).await? {
+        Campaign::Won(reign) => reign,
+        Campaign::EndedByAnother => return Ok(Inferred::without_lead(Ending::EndedByAnother)),
+        Campaign::Interrupted => return Ok(Inferred::without_lead(Ending::Interrupted)),
+    };
+    let opened = open(config, *reign, ledger, &plan, digest, options.debug).await?;
     let address = config.listen;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
@@ -194,24 +228,26 @@ pub async fn infer(
     }
     server.abort();
     let _ = watching.await;
-    let (ending, core, facts) = driven?;
+    let Driven { ending, core, facts, store } = driven?;
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
-    Ok(Inferred { ending, failures: core.failures() })
+    let reign = store.map(|store| opened.lead.reign(store));
+    Ok(Inferred { ending, failures: core.failures(), reign })
 }
 
-/// Takes the lead: store, epoch, ledger, segment, tasks, in this order.
+/// Begins a reign: ledger, segment, tasks, in this order. What earlier leaders recorded is read under this lead, since
+/// they could write until then.
 async fn open(
     config: &Config,
-    folder: &RunFolder,
+    reign: Reign,
+    ledger: Ledger,
     plan: &Plan,
     digest: Digest,
     debug: bool,
 ) -> Result<Opened, InferError> {
-    let mut store = EmbeddedStore::open(&config.state_dir, &store_name(folder))?;
     let keys = Keys::new(&digest);
+    let (lead, mut store) = reign.part();
     let attempts: BTreeMap<String, Attempt> = attempts(&store, &keys).await?;
-    let ledger = Ledger::new(folder.ledger(), digest);
     let loaded = ledger.load(&lengths(&store, &keys).await?)?;
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
@@ -222,14 +258,13 @@ async fn open(
             recorded.arrive(UnitId(entry.unit), result.index, &entry.payload);
         }
     }
-    let pid = std::process::id();
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let candidate = format!("process {pid} on {host}");
-    let leadership = store.campaign(&candidate, loaded.last_epoch).await?;
-    let segment = ledger.create_segment(leadership.epoch, &format!("{}-{pid}", host.replace(['/', ' '], "_")))?;
+    let leadership = lead.leadership.clone();
+    let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
+    let segment = ledger.create_segment(leadership.epoch, &master)?;
     // Known before anything is appended: from here on, only what this store records of it exists.
     let (key, length) = (keys.segment(segment.name()), segment.durable_length());
-    store.commit(&leadership, vec![Op::Put { key, value: length.to_le_bytes().to_vec() }]).await?;
+    let begun = vec![Op::Put { key, value: length.to_le_bytes().to_vec() }, lead.introduction()];
+    store.commit(&leadership, begun).await?;
 
     let slots = slots(config, debug);
     let mut views = Vec::new();
@@ -267,37 +302,5 @@ async fn open(
     let core = Core::new(leadership.epoch, limits, views, recorded);
     let (reports, durability) = watch::channel(Committed::default());
     let committer = Committer::start(store, leadership, keys.clone(), segment, reports).map_err(InferError::Thread)?;
-    Ok(Opened { core, committer, durability, terms, keys, facts })
-}
-
-/// One store per run folder, wherever it lies.
-fn store_name(folder: &RunFolder) -> String {
-    let canonical = std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().to_owned());
-    format!("{}-{}", folder.name(), Digest::of(canonical.as_os_str().as_encoded_bytes()).short())
-}
-
-/// How much of each ledger segment exists, as far as this host's store knows; empty when it was lost, lies on another
-/// host, or is in use. Scoring then believes what checksums prove.
-pub async fn recorded_lengths(config: &Config, folder: &RunFolder, digest: Digest) -> BTreeMap<String, u64> {
-    match EmbeddedStore::open_idle(&config.state_dir, &store_name(folder)) {
-        Some(store) => lengths(&store, &Keys::new(&digest)).await.unwrap_or_default(),
-        None => BTreeMap::new(),
-    }
-}
-
-async fn lengths(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, u64>, StoreError> {
-    let prefix = keys.segments();
-    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
-        Some((key.strip_prefix(&prefix)?.to_owned(), u64::from_le_bytes(value.try_into().ok()?)))
-    });
-    Ok(entries.collect())
-}
-
-async fn attempts(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, Attempt>, StoreError> {
-    let prefix = keys.attempts();
-    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
-        let attempt = u32::from_le_bytes(value.try_into().ok()?);
-        Some((key.strip_prefix(&prefix)?.to_owned(), Attempt(attempt)))
-    });
-    Ok(entries.collect())
+    Ok(Opened { core, committer, durability, terms, keys, facts, lead })
 }

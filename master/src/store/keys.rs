@@ -18,6 +18,11 @@ impl Keys {
         Self { prefix: format!("jobs/{plan}") }
     }
 
+    /// What others need to know of the run: see [`super::RunRecord`].
+    pub fn run(&self) -> String {
+        format!("{}/run", self.prefix)
+    }
+
     /// Prefix of the recorded lengths of ledger segments.
     pub fn segments(&self) -> String {
         format!("{}/segments/", self.prefix)
