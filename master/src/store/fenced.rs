@@ -62,6 +62,16 @@ impl<B: Backend> FencedStore<B> {
         Self { backend, root, names, patience, shared, _alive: alive }
     }
 
+    /// The same writes where the keys of this store lie.
+    fn below_root(&self, ops: Vec<Op>) -> Vec<Op> {
+        let place = |key: String| format!("{}{key}", self.root);
+        let place = |op| match op {
+            Op::Put { key, value } => Op::Put { key: place(key), value },
+            Op::Delete { key } => Op::Delete { key: place(key) },
+        };
+        ops.into_iter().map(place).collect()
+    }
+
     /// Asks until there is an answer, or `patience` is at its end. The first further try comes at once.
     async fn persist<T, F>(&self, patience: Duration, mut ask: impl FnMut() -> F) -> Result<T, Trouble>
     where
@@ -159,6 +169,7 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
         if ops.len() > MAX_OPS {
             return Err(StoreError::TooLarge(ops.len()));
         }
+        let ops = self.below_root(ops);
         let fenced = || self.shared.fenced(leadership.epoch);
         loop {
             let Some(reign) = self.shared.current().filter(|reign| reign.epoch() == leadership.epoch) else {

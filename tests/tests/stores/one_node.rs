@@ -5,7 +5,7 @@ use crate::suite::{conform, pairs, put};
 use compass_common::ids::{Digest, Epoch};
 use compass_master::store::{EtcdStore, LeaseStore, Patience, Standing, StoreError};
 use compass_tests::{Etcd, EtcdOptions, Mood, Proxy};
-use etcd_client::{AlarmAction, AlarmType, Client};
+use etcd_client::{AlarmAction, AlarmOptions, AlarmType, Client};
 use std::time::Duration;
 
 fn job() -> Digest {
@@ -120,7 +120,12 @@ async fn a_full_etcd_makes_commits_wait_and_keeps_the_lead() {
     other.compact(now, None).await.unwrap();
     other.delete("filler", None).await.unwrap();
     other.defragment().await.unwrap();
-    other.alarm(AlarmAction::Deactivate, AlarmType::Nospace, None).await.unwrap();
+    let raised = other.alarm(AlarmAction::Get, AlarmType::Nospace, None).await.unwrap();
+    for alarm in raised.alarms() {
+        let mut member = AlarmOptions::new();
+        member.with_member(alarm.member_id());
+        other.alarm(AlarmAction::Deactivate, AlarmType::Nospace, Some(member)).await.unwrap();
+    }
     let store = commit.await.unwrap().unwrap();
     assert_eq!(pairs(&store.scan_all("k").await.unwrap()), [("k", "v")]);
 }

@@ -33,9 +33,14 @@ impl Cluster {
         Self { config: config(endpoints), proxies: RefCell::default() }
     }
 
+    /// The cases of the suite use the same keys: each job has a place of its own.
+    fn place(&self, job: &Digest) -> EtcdConfig {
+        EtcdConfig { prefix: format!("{}/{}", self.config.prefix, job.short()), ..self.config.clone() }
+    }
+
     /// Waits until nobody leads the job, as seen without a proxy.
     async fn vacant(&self, job: &Digest) {
-        EtcdStore::open(&self.config, job, PATIENCE).unwrap().vacancy().await.unwrap();
+        EtcdStore::open(&self.place(job), job, PATIENCE).unwrap().vacancy().await.unwrap();
     }
 }
 
@@ -46,7 +51,7 @@ impl Bench for Cluster {
         let proxies: Vec<Proxy> = self.config.endpoints.iter().map(|member| Proxy::start(member)).collect();
         let endpoints = proxies.iter().map(Proxy::address).collect();
         self.proxies.borrow_mut().extend(proxies);
-        EtcdStore::open(&EtcdConfig { endpoints, ..self.config.clone() }, job, PATIENCE)
+        EtcdStore::open(&EtcdConfig { endpoints, ..self.place(job) }, job, PATIENCE)
     }
 
     async fn die(&self, job: &Digest, store: Self::Store) {
