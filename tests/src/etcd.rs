@@ -53,8 +53,7 @@ impl Etcd {
     pub fn start(test: &str, members: usize, options: EtcdOptions) -> Option<Self> {
         let program = Self::program(test)?;
         let folder = tempfile::tempdir().unwrap_or_else(|error| unreachable!("no temporary folder: {error}"));
-        let members =
-            (0..members).map(|_| Member { process: None, client: free_port(), peer: free_port() }).collect();
+        let members = (0..members).map(|_| Member { process: None, client: free_port(), peer: free_port() }).collect();
         let mut cluster = Self { folder, options, program, members };
         (0..cluster.members.len()).for_each(|at| cluster.spawn(at));
         cluster.wait_healthy();

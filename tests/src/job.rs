@@ -75,6 +75,19 @@ impl Job {
         Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }
     }
 
+    /// Starts a master whose standard error goes to the file `log` of the job's folder.
+    pub fn start_logged(&self, arguments: &[&str], log: &str) -> Running {
+        let file = fs::File::create(self.path(log));
+        let file = file.unwrap_or_else(|error| unreachable!("cannot write {log}: {error}"));
+        let child = self.command(arguments).stderr(Stdio::from(file)).spawn();
+        Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }
+    }
+
+    /// What such a file holds by now.
+    pub fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
     /// Runs a master to its end.
     pub fn run(&self, arguments: &[&str]) -> Finished {
         self.start(arguments).finish()

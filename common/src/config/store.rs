@@ -8,7 +8,8 @@ use super::tree::Node;
 use std::path::PathBuf;
 
 const SCHEME: &str = "etcd://";
-const EXAMPLE: &str = "write `store = \"etcd://h1:2379,h2:2379,h3:2379/compass\"`, or `\"embedded\"`, which needs no service";
+const EXAMPLE: &str =
+    "write `store = \"etcd://h1:2379,h2:2379,h3:2379/compass\"`, or `\"embedded\"`, which needs no service";
 /// etcd's own port for clients.
 const PORT: &str = "2379";
 /// Where keys lie unless the address says so.

@@ -7,6 +7,7 @@ use super::record::Entry;
 use super::segment::{LedgerError, SegmentWriter};
 use crate::core::Seq;
 use crate::store::{AnyStore, Keys, Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
@@ -85,12 +86,19 @@ impl<S: LeaseStore + 'static> Committer<S> {
         let _ = self.submissions.reserve().await;
     }
 
-    /// Hands something over if there is a place in the queue; else it comes back.
+    /// Hands over from the front of `waiting` as much as the queue has places for.
     ///
     /// # Errors
-    /// The queue is full, or the thread has ended.
-    pub fn try_submit(&self, submission: Submission) -> Result<(), mpsc::error::TrySendError<Submission>> {
-        self.submissions.try_send(submission)
+    /// The thread has ended.
+    pub fn submit_from(&self, waiting: &mut VecDeque<Submission>) -> Result<(), mpsc::error::SendError<()>> {
+        while !waiting.is_empty() {
+            match self.submissions.try_reserve() {
+                Ok(place) => waiting.pop_front().map_or((), |submission| place.send(submission)),
+                Err(mpsc::error::TrySendError::Full(())) => return Ok(()),
+                Err(mpsc::error::TrySendError::Closed(())) => return Err(mpsc::error::SendError(())),
+            }
+        }
+        Ok(())
     }
 
     /// Lets the thread finish what was submitted, waits for it, and takes the store back.

@@ -16,7 +16,6 @@ use compass_proto::{intervals_from_wire, v1};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
 const TICK: Duration = Duration::from_millis(250);
@@ -322,17 +321,8 @@ impl Driver {
     }
 
     fn submit_waiting(&mut self) -> Result<(), DriveError> {
-        while let Some(submission) = self.waiting.pop_front() {
-            match self.setup.committer.try_submit(submission) {
-                Ok(()) => {}
-                Err(TrySendError::Full(submission)) => {
-                    self.waiting.push_front(submission);
-                    return Ok(());
-                }
-                Err(TrySendError::Closed(_)) => return Err(commit_error(&self.setup.durability)),
-            }
-        }
-        Ok(())
+        let submitted = self.setup.committer.submit_from(&mut self.waiting);
+        submitted.map_err(|_| commit_error(&self.setup.durability))
     }
 
     fn submission(&self, seq: Seq, record: Record) -> Submission {

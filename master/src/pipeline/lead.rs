@@ -91,7 +91,8 @@ pub(super) async fn campaign(
                 return Ok(Campaign::Won(Box::new(Reign { lead: Lead { leadership, record, keys }, store })));
             }
             Err(StoreError::Held { holder }) if store.is_shared() => {
-                if let Some((_, other)) = running(&store, &keys).await?.filter(|(_, other)| *other != absolute(folder)) {
+                if let Some((_, other)) = running(&store, &keys).await?.filter(|(_, other)| *other != absolute(folder))
+                {
                     return Err(InferError::Elsewhere { holder, folder: other });
                 }
                 if !waited {
@@ -143,6 +144,9 @@ async fn record(store: &AnyStore, keys: &Keys) -> Result<Option<RunRecord>, Stor
 
 /// Who leads, and in which folder; `None` when nobody does any more, or does not say.
 async fn running(store: &AnyStore, keys: &Keys) -> Result<Option<(String, PathBuf)>, StoreError> {
+    if store.leader().await?.is_none() {
+        return Ok(None);
+    }
     let introduced = async {
         // The record of an older leader may name another folder.
         while let Some(leader) = store.leader().await? {

@@ -46,10 +46,14 @@ pub enum StoreError {
         source: Cause,
     },
     /// The store has no room for writes.
-    #[error("the store at {endpoints} is full (its NOSPACE alarm is raised); compact and defragment it, then disarm the alarm")]
+    #[error(
+        "the store at {endpoints} is full (its NOSPACE alarm is raised); compact and defragment it, then disarm the alarm"
+    )]
     Full { endpoints: String },
     /// The store will not have this client.
-    #[error("the store at {endpoints} refuses this master; correct user and password_file in [master.etcd], or the user's rights")]
+    #[error(
+        "the store at {endpoints} refuses this master; correct user and password_file in [master.etcd], or the user's rights"
+    )]
     Refused {
         endpoints: String,
         #[source]

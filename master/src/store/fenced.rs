@@ -27,11 +27,7 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self {
-            lease: Duration::from_secs(5),
-            request: Duration::from_secs(6),
-            commit: Duration::from_secs(600),
-        }
+        Self { lease: Duration::from_secs(5), request: Duration::from_secs(6), commit: Duration::from_secs(600) }
     }
 }
 
@@ -185,9 +181,8 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
                 Outcome::Again => {}
                 Outcome::Over => return Err(fenced()),
                 Outcome::Lapsed => {
-                    let retaken = self.persist(self.patience.commit, || {
-                        self.shared.reassert(&self.backend, self.patience.lease)
-                    });
+                    let retaken =
+                        self.persist(self.patience.commit, || self.shared.reassert(&self.backend, self.patience.lease));
                     match retaken.await {
                         Ok(()) | Err(Trouble::LeaseGone) => {}
                         Err(trouble) => return Err(plain(trouble)),

@@ -119,7 +119,8 @@ impl SimStore {
             let read = request.otherwise.iter().map(|key| self.entries.get(key).cloned()).collect();
             return Ok(Reply { applied: false, revision: self.revision, read });
         }
-        let gone = |step: &Step| matches!(step, Step::Put { lease, .. } if *lease != 0 && !self.leases.contains_key(lease));
+        let gone =
+            |step: &Step| matches!(step, Step::Put { lease, .. } if *lease != 0 && !self.leases.contains_key(lease));
         if request.then.iter().any(gone) {
             return Err(SimTrouble::LeaseGone);
         }

@@ -61,7 +61,10 @@ async fn a_bad_way_to_etcd_loses_and_doubles_nothing() {
     };
     let work = async {
         for at in 0..200 {
-            store.commit(&leadership, vec![put("last", &at.to_string()), put(&format!("n/{at:03}"), "x")]).await.unwrap();
+            store
+                .commit(&leadership, vec![put("last", &at.to_string()), put(&format!("n/{at:03}"), "x")])
+                .await
+                .unwrap();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

@@ -4,7 +4,7 @@ use crate::real::{PATIENCE, config};
 use crate::suite::{pairs, put};
 use compass_common::config::EtcdConfig;
 use compass_common::ids::{Digest, Epoch};
-use compass_master::store::{EtcdStore, LeaseStore, Leadership, Patience, StoreError};
+use compass_master::store::{EtcdStore, Leadership, LeaseStore, Patience, StoreError};
 use compass_tests::{Etcd, EtcdOptions};
 use etcd_client::{Client, Permission, PermissionType};
 use std::path::Path;
@@ -96,7 +96,8 @@ async fn encrypted_connections_need_the_right_authority_and_certificate() {
 
     let foreign = campaign(&with("theirs-ca.pem", "ours")).await.unwrap_err();
     assert!(matches!(foreign, StoreError::Tls { .. }) && foreign.is_bad_input(), "{foreign}");
-    for config in [with("ours-ca.pem", "theirs"), EtcdConfig { ca: Some(file("ours-ca.pem")), ..plain.clone() }, plain] {
+    for config in [with("ours-ca.pem", "theirs"), EtcdConfig { ca: Some(file("ours-ca.pem")), ..plain.clone() }, plain]
+    {
         let refused = campaign(&config).await.unwrap_err();
         assert!(matches!(refused, StoreError::Tls { .. } | StoreError::Unreachable { .. }), "{refused}");
     }

@@ -24,8 +24,7 @@ pub(super) fn start(
     ttl: Duration,
     alive: watch::Receiver<()>,
 ) -> Result<(), StoreError> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StoreError::Thread)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StoreError::Thread)?;
     let keep = move || runtime.block_on(keep(backend, shared, ttl, alive));
     std::thread::Builder::new().name("lease-keeper".into()).spawn(keep).map(drop).map_err(StoreError::Thread)
 }

@@ -31,7 +31,8 @@ impl EtcdStore {
 fn options(config: &EtcdConfig) -> Result<ConnectOptions, StoreError> {
     let mut options = ConnectOptions::new();
     if let (Some(user), Some(path)) = (&config.user, &config.password_file) {
-        let password = String::from_utf8_lossy(&secret("password_file", path)?).trim_end_matches(['\r', '\n']).to_owned();
+        let password =
+            String::from_utf8_lossy(&secret("password_file", path)?).trim_end_matches(['\r', '\n']).to_owned();
         options = options.with_user(user, password);
     }
     if let Some(path) = &config.ca {
