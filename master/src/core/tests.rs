@@ -12,7 +12,7 @@ fn worker(at: u8) -> WorkerId {
 
 fn view(unit: u32, first: u32, end: u32) -> TaskView {
     let samples = IntervalSet::range(first, end);
-    TaskView { unit: UnitId(unit), model: unit, needs_engine: false, samples, attempt: Attempt(0) }
+    TaskView { unit: UnitId(unit), model: unit, needs_engine: false, samples, attempt: Attempt(0), sample_cost: 1 }
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
@@ -32,6 +32,9 @@ struct Bench {
     recorded: BTreeMap<(UnitId, u32), Vec<u8>>,
     last_seq: u64,
     attempts: BTreeMap<TaskId, Attempt>,
+    /// Samples that holders were asked to return.
+    asked: Vec<(GrantRef, IntervalSet)>,
+    watch: Watch,
 }
 
 impl Bench {
@@ -45,6 +48,8 @@ impl Bench {
             recorded: BTreeMap::new(),
             last_seq: 0,
             attempts: BTreeMap::new(),
+            asked: Vec::new(),
+            watch: Watch::default(),
         }
     }
 
@@ -57,8 +62,8 @@ impl Bench {
                     assert_eq!(seq.0, self.last_seq + 1, "numbers ascend without gaps");
                     self.last_seq = seq.0;
                     match record {
-                        Record::Sample { unit, result, .. } => {
-                            let before = self.recorded.insert((*unit, u32::from(result[0])), result.clone());
+                        Record::Sample { unit, index, result, .. } => {
+                            let before = self.recorded.insert((*unit, *index), result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
                         Record::Attempt { task, attempt, .. } => {
@@ -81,8 +86,12 @@ impl Bench {
                 Effect::Send { message: Message::Commit { .. }, after, .. } => {
                     assert!(after.0 == self.last_seq, "a commit waits for everything before it");
                 }
+                Effect::Send { message: Message::Revoke { grant, samples: Some(samples), .. }, .. } => {
+                    self.asked.push((*grant, samples.clone()));
+                }
                 _ => {}
             }
+            assert_eq!(self.watch.observe(effect), None);
         }
         let broken = invariants::check(&self.core);
         assert!(broken.is_empty(), "{broken:?}");
@@ -154,7 +163,7 @@ proptest! {
                     bench.apply(Event::Failed { worker: worker(who), grant, class, message: "broken".into() });
                 },
                 Step::Report(at) => if let Some((who, grant, unit, _)) = bench.grants.get(at).cloned() {
-                    bench.apply(Event::Report { worker: worker(who), grant, unit, report: vec![1] });
+                    bench.apply(Event::Report { worker: worker(who), grant, unit, samples: 0, busy_ms: 0, report: vec![1] });
                 },
                 Step::Wait(ms) => { bench.now += ms; bench.apply(Event::Tick); }
             }

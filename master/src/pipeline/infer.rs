@@ -3,17 +3,19 @@
 use super::drive::{DriveError, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::former::{former, holdings, released};
 use super::progress::ProgressBoard;
-use crate::core::{Core, Limits, Recorded, TaskView};
+use crate::core::{Core, Limits, Recorded, TaskView, Watch};
 use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
+use crate::leader::Leader;
 use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{EmbeddedStore, Keys, LeaseStore, Op, StoreError};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
-use compass_common::ids::{Attempt, Digest, UnitId};
+use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
-use compass_common::partition::{PartitionError, TaskSpec, UnitSize, partition};
+use compass_common::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_common::plan::{ModelKind, Plan};
 use compass_proto::v1;
 use prost::Message as _;
@@ -83,20 +85,22 @@ pub(super) fn tasks(
     recorded: &Recorded,
     slots: u32,
 ) -> Result<Vec<TaskSpec>, PartitionError> {
-    let units: Vec<UnitSize> = plan
-        .units()
-        .map(|unit| UnitSize {
-            id: unit.id,
-            model: unit.id.0 as usize / plan.datasets.len().max(1),
-            abbr: unit.dataset.abbr.clone(),
-            remaining: IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id)),
-            samples: unit.dataset.samples,
-            factor_labels: unit.dataset.labels,
-            generates: unit.dataset.labels.is_none(),
-            characters: unit.dataset.characters,
-        })
-        .collect();
-    partition(&config.infer.partitioner, &units, slots)
+    partition(&config.infer.partitioner, &sizes(plan, recorded), slots)
+}
+
+/// How large the units of a plan are, and what is left of them.
+fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
+    let size = plan.units().map(|unit| UnitSize {
+        id: unit.id,
+        model: unit.id.0 as usize / plan.datasets.len().max(1),
+        abbr: unit.dataset.abbr.clone(),
+        remaining: IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id)),
+        samples: unit.dataset.samples,
+        factor_labels: unit.dataset.labels,
+        generates: unit.dataset.labels.is_none(),
+        characters: unit.dataset.characters,
+    });
+    size.collect()
 }
 
 /// The launcher of a configuration; `None` when workers come by themselves.
@@ -131,11 +135,9 @@ fn device(config: &Config) -> Result<&'static str, LaunchError> {
 }
 
 struct Opened {
-    core: Core,
+    leader: Leader,
     committer: Committer,
     durability: watch::Receiver<Committed>,
-    terms: Terms,
-    keys: Keys,
     facts: RunFacts,
 }
 
@@ -174,9 +176,7 @@ pub async fn infer(
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(board.show("infer", opened.facts.resumed_samples));
     let driver = Driver::new(Setup {
-        core: opened.core,
-        terms: opened.terms,
-        keys: opened.keys,
+        leader: opened.leader,
         committer: opened.committer,
         durability: opened.durability,
         inbound: inbound_receiver,
@@ -210,7 +210,7 @@ async fn open(
 ) -> Result<Opened, InferError> {
     let mut store = EmbeddedStore::open(&config.state_dir, &store_name(folder))?;
     let keys = Keys::new(&digest);
-    let attempts: BTreeMap<String, Attempt> = attempts(&store, &keys).await?;
+    let holdings = holdings(&store, &keys).await?;
     let ledger = Ledger::new(folder.ledger(), digest);
     let loaded = ledger.load(&lengths(&store, &keys).await?)?;
     for (segment, bytes) in &loaded.torn {
@@ -232,20 +232,24 @@ async fn open(
     store.commit(&leadership, vec![Op::Put { key, value: length.to_le_bytes().to_vec() }]).await?;
 
     let slots = slots(config, debug);
+    let sizes: BTreeMap<_, _> = sizes(plan, &recorded).into_iter().map(|size| (size.id, size)).collect();
     let mut views = Vec::new();
     for spec in tasks(config, plan, &recorded, slots)? {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
-            let attempt = attempts.get(&Keys::attempt_key(unit, &samples)).copied().unwrap_or_default();
+            let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
-            views.push(TaskView { unit, model, needs_engine: known.model.kind != ModelKind::Echo, samples, attempt });
+            let needs_engine = known.model.kind != ModelKind::Echo;
+            let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
+            views.push(TaskView { unit, model, needs_engine, samples, attempt, sample_cost });
         }
     }
     let max_slots = match config.infer.runner.kind {
         RunnerKind::Local => Some(slots),
         RunnerKind::None => config.infer.runner.max_num_workers,
     };
-    let limits = Limits { retry: config.infer.runner.retry, max_slots, ..Limits::default() };
+    let steal = config.infer.partitioner == PartitionerKind::Balanced;
+    let limits = Limits { retry: config.infer.runner.retry, max_slots, steal, ..Limits::default() };
     let facts = RunFacts {
         plan: digest.to_string(),
         epoch: leadership.epoch.0,
@@ -264,10 +268,17 @@ async fn open(
         lease_ttl_ms: limits.lease_ttl as u32,
         heartbeat_ms: HEARTBEAT_MS,
     };
-    let core = Core::new(leadership.epoch, limits, views, recorded);
+    let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
+    let watch = Watch::new(done.collect::<Vec<_>>());
+    let mut core = Core::new(leadership.epoch, limits, views, recorded);
+    // Agents that a master launches end with it; those that came by themselves may still hold what they were granted.
+    if config.infer.runner.kind == RunnerKind::None {
+        core.recover(0, &former(holdings, &released(&store, &keys).await?));
+    }
+    let leader = Leader::new(core, terms, keys.clone(), watch);
     let (reports, durability) = watch::channel(Committed::default());
-    let committer = Committer::start(store, leadership, keys.clone(), segment, reports).map_err(InferError::Thread)?;
-    Ok(Opened { core, committer, durability, terms, keys, facts })
+    let committer = Committer::start(store, leadership, keys, segment, reports).map_err(InferError::Thread)?;
+    Ok(Opened { leader, committer, durability, facts })
 }
 
 /// One store per run folder, wherever it lies.
@@ -289,15 +300,6 @@ async fn lengths(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, 
     let prefix = keys.segments();
     let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
         Some((key.strip_prefix(&prefix)?.to_owned(), u64::from_le_bytes(value.try_into().ok()?)))
-    });
-    Ok(entries.collect())
-}
-
-async fn attempts(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, Attempt>, StoreError> {
-    let prefix = keys.attempts();
-    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
-        let attempt = u32::from_le_bytes(value.try_into().ok()?);
-        Some((key.strip_prefix(&prefix)?.to_owned(), Attempt(attempt)))
     });
     Ok(entries.collect())
 }

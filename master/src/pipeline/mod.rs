@@ -7,6 +7,7 @@ mod drive;
 mod dry_run;
 mod facts;
 mod folder;
+pub(crate) mod former;
 mod import;
 mod infer;
 mod listing;

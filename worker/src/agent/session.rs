@@ -149,6 +149,10 @@ impl Agent {
     pub(super) fn dial(&mut self, pause: Duration) {
         self.stream = None;
         self.control.clear();
+        // The hello lists all that is held, and what is under way to the master is held until it is acknowledged.
+        for grant in self.batches.grants() {
+            self.hand_in_batch(grant);
+        }
         self.link += 1;
         let hello = v1::Hello {
             protocol: PROTOCOL_VERSION,
@@ -157,10 +161,11 @@ impl Agent {
             slots: self.options.slots,
             device: self.options.device_kind().to_owned(),
             has_engine: HAS_ENGINE,
-            held: self.grants.to_wire(),
+            held: self.grants.to_wire(self.outbox.unacknowledged()),
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
+            first_seq: self.outbox.first_seq(),
         };
         let dial = Dial { number: self.link, endpoint: self.endpoint.clone(), pause, hello, clock: self.clock };
         self._link_task = Some(dial.start(self.events.clone()));
@@ -190,7 +195,8 @@ impl Agent {
         self.backoff = new_backoff();
     }
 
-    fn redial(&mut self, reason: &str) {
+    /// Leaves the master and dials again after a pause.
+    pub(super) fn redial(&mut self, reason: &str) {
         let pause = self.backoff.next().unwrap_or(LONGEST_PAUSE);
         tracing::warn!(
             master = self.options.master,
