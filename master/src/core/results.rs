@@ -121,7 +121,7 @@ impl Core {
         }
         if !held {
             let message = format!("worker {id} does not hold task {}", grant.task);
-            self.hand_back(id, grant, FailureClass::Transient, message, effects);
+            self.hand_back(id, grant, FailureClass::Lost, message, effects);
         }
     }
 }

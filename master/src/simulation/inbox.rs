@@ -163,7 +163,11 @@ impl World {
                 }
                 self.masters[master].paused_until = now + ms;
             }
-            FaultKind::Isolation { master, ms } => {
+            FaultKind::Isolation { master, ms, held: true } => {
+                self.oracle.saw("what a master asked the store was held up");
+                self.masters[master].held_until = now + ms;
+            }
+            FaultKind::Isolation { master, ms, .. } => {
                 self.oracle.saw("a master did not reach the store");
                 self.masters[master].isolated_until = now + ms;
             }

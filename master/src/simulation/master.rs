@@ -57,6 +57,8 @@ pub(super) struct Master {
     pub(super) up: bool,
     pub(super) paused_until: u64,
     pub(super) isolated_until: u64,
+    /// Until when what it asks the store is held up on its way.
+    pub(super) held_until: u64,
     pub(super) phase: Phase,
     name: String,
     /// Until when it leads for certain, by its own clock, counted from when it asked.
@@ -72,6 +74,7 @@ impl Master {
             up: false,
             paused_until: 0,
             isolated_until: 0,
+            held_until: 0,
             phase: Phase::Standby,
             name: format!("m{number}"),
             lease_until: 0,
@@ -123,7 +126,8 @@ impl World {
         let (life, call) = (master.life, master.last_call);
         master.calls.insert(call, (now, purpose));
         let pause = self.rpc_pause();
-        self.after(pause, Happening::Asked { master: at, life, call, request });
+        let arrives = (now + pause).max(self.masters[at].held_until);
+        self.at(arrives, Happening::Asked { master: at, life, call, request });
         self.after(CALL_MS, Happening::Unanswered { master: at, life, call });
     }
 

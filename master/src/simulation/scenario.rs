@@ -27,8 +27,8 @@ pub enum FaultKind {
     MasterCrash { master: usize, back_after: u64 },
     /// The master's process is stopped for so long.
     MasterPause { master: usize, ms: u64 },
-    /// The master does not reach the store.
-    Isolation { master: usize, ms: u64 },
+    /// The master does not reach the store; where `held`, what it asks gets there afterwards.
+    Isolation { master: usize, ms: u64, held: bool },
     /// The store answers nobody and does nothing.
     StoreDown { ms: u64 },
     /// The store does what it is asked and its answers are lost.
@@ -80,6 +80,15 @@ impl Scenario {
         let mut faults: Vec<Fault> = (0..count)
             .map(|_| Fault { at: rng.below(FAULTS_UNTIL), kind: kind(&mut rng, masters, workers.len()) })
             .collect();
+        // What is late is the more often lost: deadlines are put to the test when the two come together.
+        for late in faults.clone() {
+            if let FaultKind::Lag { worker, .. } = late.kind
+                && rng.chance(600)
+            {
+                let kind = FaultKind::Partition { worker, ms: rng.between(5_000, 14_000) };
+                faults.push(Fault { at: late.at + rng.below(3_000), kind });
+            }
+        }
         faults.sort_by_key(|fault| fault.at);
         Self {
             seed,
@@ -110,7 +119,7 @@ fn kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
         23..=24 => FaultKind::Stutter { worker, ms },
         25..=29 => FaultKind::MasterCrash { master, back_after: ms },
         30..=33 => FaultKind::MasterPause { master, ms },
-        34..=36 => FaultKind::Isolation { master, ms },
+        34..=36 => FaultKind::Isolation { master, ms, held: rng.chance(500) },
         37..=38 => FaultKind::StoreDown { ms: ms.min(6_000) },
         39..=41 => FaultKind::StoreDeaf { ms: ms.min(6_000) },
         _ => FaultKind::Cancel,

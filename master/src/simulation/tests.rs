@@ -31,7 +31,7 @@ const SOMETIMES: [&str; 32] = [
     "a master did not reach the store",
     "a segment was torn",
     "bytes beyond the recorded length were ignored",
-    "a worker left an older leader",
+    "what a master asked the store was held up",
     "a grant was adopted",
     "samples were stolen",
     "a result came twice",
@@ -75,12 +75,17 @@ fn a_seed_makes_one_history() {
 
 #[test]
 fn every_mutant_is_found() {
+    let mut survivors = Vec::new();
     for mutant in Mutant::ALL {
         let found = (0..SEEDS).find(|&seed| !run(&Scenario::draw(seed), Some(mutant), false).violations.is_empty());
-        let Some(seed) = found else { panic!("{mutant:?} survives {SEEDS} seeds") };
+        let Some(seed) = found else {
+            survivors.push(mutant);
+            continue;
+        };
         let violations = run(&Scenario::draw(seed), Some(mutant), false).violations;
         println!("{mutant:?}: found after {} seeds: {}", seed + 1, violations[0].id);
     }
+    assert_eq!(survivors, [], "not found in {SEEDS} seeds");
 }
 
 #[test]

@@ -95,6 +95,13 @@ impl World {
                 pack.grant = key;
             }
         }
+        // Handed back since the hello: the master must not wait for it.
+        for now in welcome.kept.iter().filter_map(|kept| kept.now.as_ref()) {
+            let (epoch, task, attempt) = (now.epoch, now.task, now.attempt);
+            if !worker.held.iter().any(|held| held.key == (epoch, task, attempt)) {
+                worker.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() }));
+            }
+        }
         let gone = worker.acknowledged(welcome.last_ack);
         for (unit, index) in gone {
             self.oracle.is_believed(unit, index, "a worker forgets a result");

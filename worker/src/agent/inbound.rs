@@ -83,7 +83,17 @@ impl Agent {
                 samples: intervals_from_wire(&now.samples),
             })
         });
-        for (before, now) in self.grants.keep(&kept.collect::<Vec<_>>()) {
+        let kept: Vec<_> = kept.collect();
+        let renamed = self.grants.keep(&kept);
+        // Handed back since the hello: the master must not wait for it.
+        for GrantKey { epoch, task, attempt } in kept.iter().map(|kept| kept.now) {
+            if self.grants.get(GrantKey { epoch, task, attempt }).is_none() {
+                let (epoch, task, attempt) = (epoch.0, task.0, attempt.0);
+                let ack = v1::RevokeAck { epoch, task, attempt, ..Default::default() };
+                self.outbox.push(Say::RevokeAck(ack), Vec::new());
+            }
+        }
+        for (before, now) in renamed {
             tracing::info!(?before, ?now, "kept under a new name");
             for busy in self.slots.iter_mut().filter_map(|slot| slot.busy.as_mut()).filter(|busy| busy.grant == before)
             {
