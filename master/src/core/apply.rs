@@ -138,6 +138,9 @@ impl Core {
             return;
         }
         self.finished = true;
+        if self.limits.workers_stay {
+            return;
+        }
         let after = self.last_seq;
         for id in self.workers.keys() {
             self.send(id, SHUTDOWN, after, effects);

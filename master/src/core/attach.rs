@@ -4,7 +4,7 @@ use super::apply::SHUTDOWN;
 use super::effect::{Effect, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, GrantRef, HeldGrant};
 use super::state::{Core, Worker};
-use super::task::{Failures, Former, Task, TaskState};
+use super::task::{Failures, Former, Requires, Task, TaskState};
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeSet;
@@ -48,6 +48,7 @@ impl Core {
             session: capabilities.session.clone(),
             slots,
             has_engine: capabilities.has_engine,
+            sandbox: capabilities.sandbox.clone(),
             credit: 0,
             held: BTreeSet::new(),
             resident: None,
@@ -70,11 +71,12 @@ impl Core {
         self.refresh(&id);
         let kept = self.keep(&id, held, effects);
         self.send(&id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
-        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.needs_engine) {
+        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.requires == Requires::Engine) {
             let build = "it was built without libtorch; build compass-worker with its default features";
             effects.push(Effect::Note { text: format!("worker {id} cannot run every model of this job: {build}") });
         }
-        if self.finished {
+        self.refuse_programs(&id, effects);
+        if self.finished && !self.limits.workers_stay {
             self.send(&id, SHUTDOWN, self.last_seq, effects);
         }
     }

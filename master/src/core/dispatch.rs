@@ -59,7 +59,7 @@ impl Core {
 
     /// Whether the worker may run the task.
     pub(super) fn suits(&self, id: &WorkerId, worker: &Worker, task: &Task) -> bool {
-        (!task.needs_engine || worker.has_engine) && !self.is_for_another(id, task)
+        worker.suits(task.requires) && !self.is_for_another(id, task)
     }
 
     /// The attempt is durable before the grant is sent.

@@ -16,6 +16,20 @@ pub struct Capabilities {
     pub slots: u32,
     /// Whether it can run real models.
     pub has_engine: bool,
+    /// Whether it can run programs that a model wrote.
+    pub sandbox: SandboxState,
+}
+
+/// What a worker found out about its sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SandboxState {
+    /// It did not look.
+    #[default]
+    Unknown,
+    /// It holds.
+    Works,
+    /// There is none, and why.
+    Refused { reason: String },
 }
 
 /// A grant as its holder names it.

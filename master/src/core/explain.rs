@@ -1,7 +1,7 @@
 //! Why a task waits, and what a worker is doing, in words. Pure: nothing changes by asking.
 
 use super::state::Core;
-use super::task::TaskState;
+use super::task::{Requires, TaskState};
 use compass_common::ids::{TaskId, WorkerId};
 
 impl Core {
@@ -55,9 +55,10 @@ impl Core {
         if up.is_empty() {
             return "no worker is connected".to_owned();
         }
-        let able: Vec<_> = up.into_iter().filter(|(_, worker)| !task.needs_engine || worker.has_engine).collect();
+        let able: Vec<_> = up.into_iter().filter(|(_, worker)| worker.suits(task.requires)).collect();
         if able.is_empty() {
-            return "it needs libtorch, and no connected worker has it".to_owned();
+            let lacks = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };
+            return format!("it needs {lacks}, and no connected worker has it");
         }
         if able.iter().all(|(_, worker)| worker.draining) {
             return "every connected worker is draining".to_owned();

@@ -107,7 +107,7 @@ impl Core {
                 && worker.connection.is_some()
                 && worker.credit > 0
                 && !worker.draining
-                && (!task.needs_engine || worker.has_engine)
+                && worker.suits(task.requires)
         };
         task.failures.workers.contains(id) && self.workers.iter().any(suits)
     }

@@ -19,6 +19,10 @@ pub struct Limits {
     pub stall: u64,
     /// Replica slots of all workers together; `None` takes whatever comes.
     pub max_slots: Option<u32>,
+    /// Whether workers may come that nobody has launched: what no worker can do now then waits for one that can.
+    pub others_may_come: bool,
+    /// Whether another stage follows, for which workers are to stay.
+    pub workers_stay: bool,
     /// Whether a worker with nothing to do may take over samples that another has not begun.
     pub steal: bool,
 }
@@ -33,6 +37,8 @@ impl Default for Limits {
             infrastructure: 4,
             stall: 60_000,
             max_slots: None,
+            others_may_come: true,
+            workers_stay: false,
             steal: true,
         }
     }

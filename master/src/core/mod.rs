@@ -16,20 +16,23 @@ mod limits;
 mod progress;
 mod queue;
 mod recorded;
+mod refusal;
 mod results;
 mod speeds;
 mod state;
 mod steal;
 mod task;
 #[cfg(test)]
+mod holding_tests;
+#[cfg(test)]
 mod tests;
 mod watch;
 
 pub use effect::{Effect, Kept, Message, Record, Seq};
-pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant};
+pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant, SandboxState};
 pub use limits::Limits;
 pub use progress::Progress;
 pub use recorded::{Arrival, Recorded};
 pub use state::Core;
-pub use task::{Former, TaskState, TaskView};
+pub use task::{Former, Requires, TaskState, TaskView};
 pub use watch::Watch;

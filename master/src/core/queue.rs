@@ -33,6 +33,10 @@ impl Queue {
         self.all.contains(&id)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.all.iter().copied()
+    }
+
     /// How many tasks wait in front of one.
     pub(super) fn before(&self, id: TaskId) -> usize {
         self.all.range(..id).count()

@@ -1,14 +1,14 @@
 //! The scheduler's state: tasks, workers, what is recorded.
 
 use super::effect::{Effect, Message, Record, Seq};
-use super::event::{ConnectionId, GrantRef};
+use super::event::{ConnectionId, GrantRef, SandboxState};
 use super::homes::Homes;
 use super::limits::Limits;
 use super::progress::Progress;
 use super::queue::Queue;
 use super::recorded::Recorded;
 use super::speeds::Speeds;
-use super::task::{Failures, Task, TaskState, TaskView};
+use super::task::{Failures, Requires, Task, TaskState, TaskView};
 use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +19,7 @@ pub(super) struct Worker {
     pub(super) session: String,
     pub(super) slots: u32,
     pub(super) has_engine: bool,
+    pub(super) sandbox: SandboxState,
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
     pub(super) resident: Option<u32>,
@@ -41,6 +42,15 @@ pub(super) struct Worker {
 }
 
 impl Worker {
+    /// Whether it has what a task requires.
+    pub(super) fn suits(&self, requires: Requires) -> bool {
+        match requires {
+            Requires::Echo => true,
+            Requires::Engine => self.has_engine,
+            Requires::Sandbox => self.sandbox == SandboxState::Works,
+        }
+    }
+
     /// What it holds per slot, in thousandths, while it can take another grant.
     fn free_load(&self) -> Option<u32> {
         let held = self.held.len() as u32;
@@ -107,7 +117,7 @@ impl Core {
             core.add(Task {
                 unit: view.unit,
                 model: view.model,
-                needs_engine: view.needs_engine,
+                requires: view.requires,
                 sample_cost: view.sample_cost.max(1),
                 remaining: view.samples,
                 attempt: view.attempt,

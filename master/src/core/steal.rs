@@ -72,7 +72,9 @@ impl Core {
             // The latest grant has most likely not been begun.
             let Some(task) = worker.held.iter().rev().copied().find(|&task| self.yields(task, thief)) else { continue };
             let load = self.load_ms(id);
-            if load > own + WORTH_MS && best.is_none_or(|(most, _)| load > most) {
+            let model = self.task(task).map_or(0, |task| task.model);
+            let worth = if self.speeds.rate(id, model).is_some() { WORTH_MS } else { 0.0 };
+            if load > own + worth && best.is_none_or(|(most, _)| load > most) {
                 best = Some((load, task));
             }
         }

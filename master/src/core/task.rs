@@ -24,14 +24,25 @@ pub enum TaskState {
     Quarantined { message: String, workers: BTreeSet<WorkerId> },
 }
 
+/// What a worker must have to run a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requires {
+    /// Nothing: every worker has the echo engine.
+    Echo,
+    /// libtorch.
+    Engine,
+    /// An isolation that holds programs which a model wrote.
+    Sandbox,
+}
+
 /// A task to schedule: part of one unit.
 #[derive(Clone, Debug)]
 pub struct TaskView {
     pub unit: UnitId,
     /// Position of the unit's model: what a worker keeps resident.
     pub model: u32,
-    /// Whether only a worker with libtorch can run it.
-    pub needs_engine: bool,
+    /// What a worker must have to run it.
+    pub requires: Requires,
     /// Samples to run.
     pub samples: IntervalSet,
     /// The highest attempt that was ever durable for this task.
@@ -64,7 +75,7 @@ pub(super) struct Failures {
 pub(super) struct Task {
     pub(super) unit: UnitId,
     pub(super) model: u32,
-    pub(super) needs_engine: bool,
+    pub(super) requires: Requires,
     pub(super) sample_cost: u64,
     pub(super) remaining: IntervalSet,
     pub(super) attempt: Attempt,

@@ -6,39 +6,40 @@ use compass_common::intervals::IntervalSet;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn worker(at: u8) -> WorkerId {
+pub(super) fn worker(at: u8) -> WorkerId {
     WorkerId(format!("w{at}"))
 }
 
-fn view(unit: u32, first: u32, end: u32) -> TaskView {
+pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
     let samples = IntervalSet::range(first, end);
-    TaskView { unit: UnitId(unit), model: unit, needs_engine: false, samples, attempt: Attempt(0), sample_cost: 1 }
+    TaskView { unit: UnitId(unit), model: unit, requires: Requires::Echo, samples, attempt: Attempt(0), sample_cost: 1 }
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
-    let capabilities = Capabilities { session: format!("s{session}"), slots, has_engine: true };
+    let capabilities =
+        Capabilities { session: format!("s{session}"), slots, has_engine: true, sandbox: SandboxState::Works };
     Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
 }
 
 /// A scheduler with the outside world that its effects make: who holds which grant, what was recorded.
-struct Bench {
-    core: Core,
-    now: u64,
+pub(super) struct Bench {
+    pub(super) core: Core,
+    pub(super) now: u64,
     connections: u64,
     /// Live connection of each worker.
     up: BTreeMap<u8, u64>,
     /// Grants as the workers know them, with what they still have to do.
-    grants: Vec<(u8, GrantRef, UnitId, IntervalSet)>,
+    pub(super) grants: Vec<(u8, GrantRef, UnitId, IntervalSet)>,
     recorded: BTreeMap<(UnitId, u32), Vec<u8>>,
     last_seq: u64,
     attempts: BTreeMap<TaskId, Attempt>,
     /// Samples that holders were asked to return.
-    asked: Vec<(GrantRef, IntervalSet)>,
+    pub(super) asked: Vec<(GrantRef, IntervalSet)>,
     watch: Watch,
 }
 
 impl Bench {
-    fn new(limits: Limits, tasks: Vec<TaskView>) -> Self {
+    pub(super) fn new(limits: Limits, tasks: Vec<TaskView>) -> Self {
         Self {
             core: Core::new(Epoch(1), limits, tasks, Recorded::default()),
             now: 0,
@@ -53,7 +54,7 @@ impl Bench {
         }
     }
 
-    fn apply(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn apply(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.core.apply(self.now, event, &mut effects);
         for effect in &effects {
@@ -98,7 +99,7 @@ impl Bench {
         effects
     }
 
-    fn attach(&mut self, at: u8, session: u8, slots: u32) {
+    pub(super) fn attach(&mut self, at: u8, session: u8, slots: u32) {
         self.connections += 1;
         self.up.insert(at, self.connections);
         self.apply(attached(at, self.connections, session, slots));
@@ -106,7 +107,7 @@ impl Bench {
     }
 
     /// The holder of grant number `at` hands in one more result of it.
-    fn work(&mut self, at: usize) {
+    pub(super) fn work(&mut self, at: usize) {
         let Some((who, grant, unit, left)) = self.grants.get_mut(at) else { return };
         let Some(index) = left.iter().next() else { return };
         left.remove(index);
@@ -160,7 +161,7 @@ proptest! {
                 Step::Fail(at, user) => if let Some((who, grant, ..)) = bench.grants.get(at).cloned() {
                     let class = if user { FailureClass::User } else { FailureClass::Transient };
                     user_failures |= user;
-                    bench.apply(Event::Failed { worker: worker(who), grant, class, message: "broken".into() });
+                    bench.apply(Event::Failed { worker: worker(who), grant, class, message: format!("broken on {who}") });
                 },
                 Step::Report(at) => if let Some((who, grant, unit, _)) = bench.grants.get(at).cloned() {
                     bench.apply(Event::Report { worker: worker(who), grant, unit, samples: 0, busy_ms: 0, report: vec![1] });
@@ -317,9 +318,10 @@ fn a_worker_that_attaches_after_the_end_is_told_to_go() {
 
 #[test]
 fn a_worker_without_libtorch_waits_and_the_master_says_why() {
-    let task = TaskView { needs_engine: true, ..view(0, 0, 4) };
+    let task = TaskView { requires: Requires::Engine, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits::default(), vec![task]);
-    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false };
+    let capabilities =
+        Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox: SandboxState::Unknown };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     let said =
@@ -330,4 +332,42 @@ fn a_worker_without_libtorch_waits_and_the_master_says_why() {
     bench.apply(attached(1, 2, 1, 1));
     bench.apply(Event::Credit { worker: worker(1), grants: 2 });
     assert_eq!(bench.grants.len(), 1, "one that has it takes the task");
+}
+
+fn programs(sandbox: SandboxState, others_may_come: bool) -> (Bench, Vec<Effect>) {
+    let task = TaskView { requires: Requires::Sandbox, ..view(0, 0, 4) };
+    let mut bench = Bench::new(Limits { others_may_come, ..Limits::default() }, vec![task]);
+    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox };
+    let (connection, held) = (ConnectionId(1), vec![]);
+    let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
+    bench.apply(Event::Credit { worker: worker(0), grants: 2 });
+    (bench, effects)
+}
+
+#[test]
+fn programs_go_only_to_a_worker_with_a_sandbox() {
+    let (bench, _) = programs(SandboxState::Works, false);
+    assert_eq!(bench.grants.len(), 1, "it needs no libtorch");
+    for state in [SandboxState::Unknown, SandboxState::Refused { reason: "no isolation".into() }] {
+        let (mut bench, effects) = programs(state, true);
+        let said =
+            |effect: &Effect| matches!(effect, Effect::Note { text } if text.contains("refuses to run programs"));
+        assert!(effects.iter().any(said), "{effects:?}");
+        assert!(bench.grants.is_empty() && !bench.core.is_finished(), "another may come");
+        let sandbox = SandboxState::Works;
+        let capabilities = Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox };
+        let (connection, held) = (ConnectionId(2), vec![]);
+        bench.apply(Event::Attached { worker: worker(1), connection, capabilities, held });
+        bench.apply(Event::Credit { worker: worker(1), grants: 2 });
+        assert_eq!(bench.grants.len(), 1, "one that has a sandbox takes the task");
+    }
+}
+
+#[test]
+fn programs_that_nobody_will_run_fail_with_the_reason() {
+    let (bench, _) = programs(SandboxState::Refused { reason: "no isolation".into() }, false);
+    let failures = bench.core.failures();
+    assert_eq!(failures.len(), 1);
+    assert_eq!((failures[0].1.len(), failures[0].2.as_str()), (4, "refused: no isolation"));
+    assert!(bench.core.is_finished());
 }

@@ -2,7 +2,7 @@
 
 use super::gate::{Gate, Gated, bound_to};
 use super::submission::submission;
-use crate::core::{Capabilities, ConnectionId, Core, Effect, Event, GrantRef, HeldGrant, Message, Seq, Watch};
+use crate::core::{Capabilities, ConnectionId, Core, Effect, Event, GrantRef, HeldGrant, Message, SandboxState, Seq, Watch};
 use crate::ledger::Submission;
 use crate::rpc::{Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::store::{Keys, Op};
@@ -83,7 +83,13 @@ impl Leader {
             *session = Session::new(hello.session.clone());
         }
         session.connect(connection, outbound, hello.last_ack, hello.first_seq);
-        let capabilities = Capabilities { session: hello.session, slots: hello.slots, has_engine: hello.has_engine };
+        let sandbox = match hello.sandbox {
+            None => SandboxState::Unknown,
+            Some(sandbox) if sandbox.refusal.is_empty() => SandboxState::Works,
+            Some(sandbox) => SandboxState::Refused { reason: sandbox.refusal },
+        };
+        let (session, slots, has_engine) = (hello.session, hello.slots, hello.has_engine);
+        let capabilities = Capabilities { session, slots, has_engine, sandbox };
         let held = hello.held.into_iter().map(|held| HeldGrant {
             grant: GrantRef { epoch: Epoch(held.epoch), task: TaskId(held.task), attempt: Attempt(held.attempt) },
             unit: UnitId(held.unit),

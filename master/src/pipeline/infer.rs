@@ -5,8 +5,8 @@ use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::former::{former, holdings, released};
 use super::progress::ProgressBoard;
-use crate::core::{Core, Limits, Recorded, TaskView, Watch};
-use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
+use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
+use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, sees_gpu};
 use crate::leader::Leader;
 use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
@@ -20,6 +20,7 @@ use compass_common::plan::{ModelKind, Plan};
 use compass_proto::v1;
 use prost::Message as _;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -44,7 +45,7 @@ pub enum InferError {
     Launch(#[from] crate::launch::LaunchError),
     #[error("cannot listen on {address}; another master may use it: choose another master.listen, or port 0 for any")]
     Listen {
-        address: std::net::SocketAddr,
+        address: SocketAddr,
         #[source]
         source: std::io::Error,
     },
@@ -59,6 +60,14 @@ pub struct InferOptions {
     pub debug: bool,
     /// Turns true when a signal asks to stop.
     pub interrupted: watch::Receiver<bool>,
+    /// What the stage is called on the screen and in the folder of its logs.
+    pub stage: &'static str,
+    /// Whether it runs programs that a model wrote.
+    pub programs: Programs,
+    /// Whether another stage follows, for which workers are to stay.
+    pub workers_stay: bool,
+    /// Whether workers of another stage, which nobody launches, may take part.
+    pub others_may_come: bool,
 }
 
 /// What a run of the stage leaves behind.
@@ -67,6 +76,8 @@ pub struct Inferred {
     pub ending: Ending,
     /// Samples without a result, and why: unit, samples, reason.
     pub failures: Vec<(UnitId, IntervalSet, String)>,
+    /// Where workers found this master.
+    pub address: SocketAddr,
 }
 
 /// Replica slots of the job: what is configured, else what the cores allow.
@@ -103,6 +114,14 @@ fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
     size.collect()
 }
 
+/// How the workers of a stage are launched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaunchOptions {
+    pub(super) debug: bool,
+    pub(super) stage: &'static str,
+    pub(super) programs: Programs,
+}
+
 /// The launcher of a configuration; `None` when workers come by themselves.
 ///
 /// # Errors
@@ -111,15 +130,16 @@ pub(super) fn launcher(
     config: &Config,
     folder: Option<&RunFolder>,
     master: String,
-    debug: bool,
+    options: LaunchOptions,
 ) -> Result<Option<LocalLauncher>, InferError> {
+    let LaunchOptions { debug, stage, programs } = options;
     if config.infer.runner.kind == RunnerKind::None {
         return Ok(None);
     }
     let device = device(config)?;
-    let log = folder.filter(|_| !debug).map(|folder| folder.logs().join("infer").join("local.log"));
+    let log = folder.filter(|_| !debug).map(|folder| folder.logs().join(stage).join("local.log"));
     let binary = find_worker()?;
-    Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), log }))
+    Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), programs, log }))
 }
 
 /// The device of the one agent that is launched: what the models ask for, as far as they ask.
@@ -153,7 +173,7 @@ pub async fn infer(
     files: BTreeMap<Digest, PathBuf>,
     options: InferOptions,
 ) -> Result<Inferred, InferError> {
-    let opened = open(config, folder, &plan, digest, options.debug).await?;
+    let opened = open(config, folder, &plan, digest, &options).await?;
     let address = config.listen;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
@@ -165,7 +185,9 @@ pub async fn infer(
     let uploads = Uploads::default();
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
     let server = tokio::spawn(serve(listener, service, stopping.clone()));
-    let launcher = launcher(config, Some(folder), address.to_string(), options.debug)?;
+    let InferOptions { debug, stage, programs, .. } = options;
+    let launching = LaunchOptions { debug, stage, programs };
+    let launcher = launcher(config, Some(folder), address.to_string(), launching)?;
     let agents = match launcher {
         Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping))),
         None => {
@@ -174,7 +196,7 @@ pub async fn infer(
         }
     };
     let board = ProgressBoard::new(plan.clone());
-    let watching = tokio::spawn(board.show("infer", opened.facts.resumed_samples));
+    let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
     let driver = Driver::new(Setup {
         leader: opened.leader,
         committer: opened.committer,
@@ -197,7 +219,7 @@ pub async fn infer(
     let (ending, core, facts) = driven?;
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
-    Ok(Inferred { ending, failures: core.failures() })
+    Ok(Inferred { ending, failures: core.failures(), address })
 }
 
 /// Takes the lead: store, epoch, ledger, segment, tasks, in this order.
@@ -206,7 +228,7 @@ async fn open(
     folder: &RunFolder,
     plan: &Plan,
     digest: Digest,
-    debug: bool,
+    options: &InferOptions,
 ) -> Result<Opened, InferError> {
     let mut store = EmbeddedStore::open(&config.state_dir, &store_name(folder))?;
     let keys = Keys::new(&digest);
@@ -231,7 +253,7 @@ async fn open(
     let (key, length) = (keys.segment(segment.name()), segment.durable_length());
     store.commit(&leadership, vec![Op::Put { key, value: length.to_le_bytes().to_vec() }]).await?;
 
-    let slots = slots(config, debug);
+    let slots = slots(config, options.debug);
     let sizes: BTreeMap<_, _> = sizes(plan, &recorded).into_iter().map(|size| (size.id, size)).collect();
     let mut views = Vec::new();
     for spec in tasks(config, plan, &recorded, slots)? {
@@ -239,17 +261,28 @@ async fn open(
             let Some(known) = plan.unit(unit) else { continue };
             let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
-            let needs_engine = known.model.kind != ModelKind::Echo;
             let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
-            views.push(TaskView { unit, model, needs_engine, samples, attempt, sample_cost });
+            let requires = match known.model.kind {
+                ModelKind::Echo => Requires::Echo,
+                ModelKind::Sandbox => Requires::Sandbox,
+                _ => Requires::Engine,
+            };
+            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
         }
     }
     let max_slots = match config.infer.runner.kind {
-        RunnerKind::Local => Some(slots),
+        RunnerKind::Local => (!options.others_may_come).then_some(slots),
         RunnerKind::None => config.infer.runner.max_num_workers,
     };
     let steal = config.infer.partitioner == PartitionerKind::Balanced;
-    let limits = Limits { retry: config.infer.runner.retry, max_slots, steal, ..Limits::default() };
+    let limits = Limits {
+        retry: config.infer.runner.retry,
+        max_slots,
+        steal,
+        others_may_come: options.others_may_come || config.infer.runner.kind == RunnerKind::None,
+        workers_stay: options.workers_stay,
+        ..Limits::default()
+    };
     let facts = RunFacts {
         plan: digest.to_string(),
         epoch: leadership.epoch.0,

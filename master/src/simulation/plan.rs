@@ -1,7 +1,7 @@
 //! The job of a history: its digest, the keys under which the store knows it, and what its samples' results are.
 
 use super::scenario::Scenario;
-use crate::core::{Recorded, TaskView};
+use crate::core::{Recorded, Requires, TaskView};
 use crate::store::{Holding, Keys};
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -35,7 +35,7 @@ pub(super) fn tasks(scenario: &Scenario, recorded: &Recorded, holdings: &BTreeMa
             let samples = IntervalSet::from_indices(run.iter().copied());
             let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
             let model = (at as u32).saturating_sub(1);
-            views.push(TaskView { unit, model, needs_engine: false, samples, attempt, sample_cost: 1 });
+            views.push(TaskView { unit, model, requires: Requires::Echo, samples, attempt, sample_cost: 1 });
         }
     }
     views

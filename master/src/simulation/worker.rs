@@ -217,6 +217,7 @@ impl World {
             has_engine: true,
             held: worker.listed(),
             last_ack: 0,
+            sandbox: None,
             first_seq: worker.outbox.front().map_or(worker.last_seq + 1, |(seq, _)| *seq),
         };
         let (welcomed, handled, sent) = (false, 0, 0);

@@ -12,6 +12,7 @@ use super::link::{Dial, LinkEvent, LinkTask};
 use super::options::AgentOptions;
 use super::outbox::Outbox;
 use super::parts::{PART_CACHE_BYTES, PartCache};
+use super::programs::Programs;
 use super::slots::SlotState;
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, Slot};
@@ -97,6 +98,7 @@ pub(super) struct Agent {
     pub(super) fetching: BTreeSet<Digest>,
     pub(super) grants: Grants,
     pub(super) slots: Vec<SlotState>,
+    pub(super) programs: Programs,
     pub(super) last_pack: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<u32, Vec<u8>>,
@@ -110,10 +112,17 @@ fn new_backoff() -> FullJitter {
 
 impl Agent {
     /// An agent that has not dialled yet; `session` names this process.
-    pub(super) fn new(options: AgentOptions, endpoint: Endpoint, session: String, events: mpsc::Sender<Event>) -> Self {
+    pub(super) fn new(
+        options: AgentOptions,
+        endpoint: Endpoint,
+        session: String,
+        events: mpsc::Sender<Event>,
+        programs: Programs,
+    ) -> Self {
         let slot = |n| Slot::start(n, options.threads, events.clone());
-        let slots =
-            (0..options.slots as usize).map(|n| SlotState { slot: slot(n), resident: None, busy: None }).collect();
+        let slots = (0..options.slots as usize)
+            .map(|n| SlotState { slot: slot(n), resident: None, busy: None, programs: None })
+            .collect();
         Self {
             options,
             endpoint,
@@ -138,6 +147,7 @@ impl Agent {
             fetching: BTreeSet::new(),
             grants: Grants::default(),
             slots,
+            programs,
             last_pack: 0,
             facts: BTreeMap::new(),
             drain: None,
@@ -166,6 +176,7 @@ impl Agent {
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
             first_seq: self.outbox.first_seq(),
+            sandbox: self.programs.found.clone(),
         };
         let dial = Dial { number: self.link, endpoint: self.endpoint.clone(), pause, hello, clock: self.clock };
         self._link_task = Some(dial.start(self.events.clone()));
