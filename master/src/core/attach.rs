@@ -71,7 +71,8 @@ impl Core {
         self.refresh(&id);
         let kept = self.keep(&id, held, effects);
         self.send(&id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
-        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.requires == Requires::Engine) {
+        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.requires == Requires::Engine)
+        {
             let build = "it was built without libtorch; build compass-worker with its default features";
             effects.push(Effect::Note { text: format!("worker {id} cannot run every model of this job: {build}") });
         }

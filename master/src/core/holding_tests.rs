@@ -7,8 +7,7 @@ use compass_common::intervals::IntervalSet;
 
 /// Attaches with what a hello lists; the credit is that of one slot. What the welcome leaves to the worker.
 fn attach_holding(bench: &mut Bench, at: u8, connection: u64, held: Vec<HeldGrant>) -> Vec<Kept> {
-    let capabilities =
-        Capabilities { session: "s0".into(), slots: 1, has_engine: true, sandbox: SandboxState::Works };
+    let capabilities = Capabilities { session: "s0".into(), slots: 1, has_engine: true, sandbox: SandboxState::Works };
     let connection = ConnectionId(connection);
     let effects = bench.apply(Event::Attached { worker: worker(at), connection, capabilities, held });
     bench.apply(Event::Credit { worker: worker(at), grants: 2 });
@@ -84,8 +83,7 @@ fn a_new_leader_waits_for_those_who_may_hold_something() {
     bench.apply(Event::Tick);
     assert_eq!(bench.grants[1].3.pairs(), [(2, 6)], "it did not come");
     let mut effects = Vec::new();
-    let capabilities =
-        Capabilities { session: "new".into(), slots: 1, has_engine: true, sandbox: SandboxState::Works };
+    let capabilities = Capabilities { session: "new".into(), slots: 1, has_engine: true, sandbox: SandboxState::Works };
     let event = Event::Attached { worker: worker(3), connection: ConnectionId(8), capabilities, held: vec![] };
     other.apply(1, event, &mut effects);
     assert_eq!(other.progress().granted, 2, "it came with nothing: the idle worker has it at once");
@@ -159,9 +157,9 @@ fn a_cancelled_job_grants_nothing_more_and_takes_back_what_is_out() {
     bench.attach(0, 0, 1);
     bench.work(0);
     let effects = bench.apply(Event::Cancel { reason: "asked to".into() });
-    let revoked = effects.iter().filter(
-        |effect| matches!(effect, Effect::Send { message: Message::Revoke { samples: None, .. }, .. }),
-    );
+    let revoked = effects
+        .iter()
+        .filter(|effect| matches!(effect, Effect::Send { message: Message::Revoke { samples: None, .. }, .. }));
     assert_eq!(revoked.count(), 2);
     assert!(bench.core.is_finished());
     let grants = bench.grants.len();

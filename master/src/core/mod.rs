@@ -10,6 +10,8 @@ mod effect;
 mod event;
 mod explain;
 mod failure;
+#[cfg(test)]
+mod holding_tests;
 mod homes;
 pub mod invariants;
 mod limits;
@@ -22,8 +24,6 @@ mod speeds;
 mod state;
 mod steal;
 mod task;
-#[cfg(test)]
-mod holding_tests;
 #[cfg(test)]
 mod tests;
 mod watch;

@@ -2,7 +2,9 @@
 
 use super::gate::{Gate, Gated, bound_to};
 use super::submission::submission;
-use crate::core::{Capabilities, ConnectionId, Core, Effect, Event, GrantRef, HeldGrant, Message, SandboxState, Seq, Watch};
+use crate::core::{
+    Capabilities, ConnectionId, Core, Effect, Event, GrantRef, HeldGrant, Message, SandboxState, Seq, Watch,
+};
 use crate::ledger::Submission;
 use crate::rpc::{Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::store::{Keys, Op};

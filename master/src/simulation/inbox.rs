@@ -148,9 +148,11 @@ impl World {
                 self.oracle.saw("a partition");
                 weather(self, worker, &|weather| weather.parted_until = now + ms);
             }
-            FaultKind::Lag { worker, by, ms } => {
+            FaultKind::Lag { worker, by, answers, ms } => {
                 self.oracle.saw("frames were delayed");
-                weather(self, worker, &|weather| (weather.lag, weather.lag_until) = (by, now + ms));
+                weather(self, worker, &|weather| {
+                    (weather.lag, weather.answers, weather.lag_until) = (by, answers, now + ms);
+                });
             }
             FaultKind::Stutter { worker, ms } => {
                 self.oracle.saw("frames were repeated or reordered");

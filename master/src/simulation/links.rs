@@ -22,6 +22,8 @@ pub(super) struct Link {
 pub(super) struct Weather {
     pub(super) parted_until: u64,
     pub(super) lag: u64,
+    /// Only what goes down is late.
+    pub(super) answers: bool,
     pub(super) lag_until: u64,
     pub(super) stutter_until: u64,
 }
@@ -45,9 +47,10 @@ impl Links {
         self.all.len() - 1
     }
 
-    fn delay(&self, now: u64, worker: usize, rng: &mut Rng) -> u64 {
+    fn delay(&self, now: u64, worker: usize, up: bool, rng: &mut Rng) -> u64 {
         let weather = self.weather[worker];
-        let lag = if now < weather.lag_until { rng.below(weather.lag + 1) } else { 0 };
+        let late = now < weather.lag_until && !(up && weather.answers);
+        let lag = if late { rng.below(weather.lag + 1) } else { 0 };
         let base = now + rng.between(1, 12) + lag;
         // The sender's kernel goes on trying until the partition is over.
         if now < weather.parted_until { base.max(weather.parted_until + rng.between(1, 400)) } else { base }
@@ -56,7 +59,7 @@ impl Links {
     /// When a frame up comes to the master: once, unless a box in between repeats it.
     pub(super) fn up(&mut self, now: u64, link: usize, rng: &mut Rng) -> Vec<u64> {
         let worker = self.all[link].worker;
-        let at = self.delay(now, worker, rng);
+        let at = self.delay(now, worker, true, rng);
         let in_order = at.max(self.all[link].last_up);
         if now < self.weather[worker].stutter_until {
             if rng.chance(100) {
@@ -72,7 +75,7 @@ impl Links {
 
     /// When a frame down comes to the worker.
     pub(super) fn down(&mut self, now: u64, link: usize, rng: &mut Rng) -> u64 {
-        let at = self.delay(now, self.all[link].worker, rng).max(self.all[link].last_down);
+        let at = self.delay(now, self.all[link].worker, false, rng).max(self.all[link].last_down);
         self.all[link].last_down = at;
         at
     }

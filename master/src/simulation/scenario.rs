@@ -19,8 +19,8 @@ pub enum FaultKind {
     Cut { worker: usize },
     /// Nothing gets through between the worker and the masters; what was sent comes afterwards, if it still can.
     Partition { worker: usize, ms: u64 },
-    /// Every frame of the worker's takes up to so much longer.
-    Lag { worker: usize, by: u64, ms: u64 },
+    /// What the worker is told takes up to so much longer, and what it says too, unless only `answers` are late.
+    Lag { worker: usize, by: u64, answers: bool, ms: u64 },
     /// Frames of the worker's come twice or in another order.
     Stutter { worker: usize, ms: u64 },
     /// The master's process is gone, with what was not synced; another comes after so long.
@@ -85,7 +85,10 @@ impl Scenario {
             if let FaultKind::Lag { worker, .. } = late.kind
                 && rng.chance(600)
             {
-                let kind = FaultKind::Partition { worker, ms: rng.between(5_000, 14_000) };
+                let ms = rng.between(5_000, 14_000);
+                let parted = rng.chance(600);
+                let kind =
+                    if parted { FaultKind::Partition { worker, ms } } else { FaultKind::WorkerPause { worker, ms } };
                 faults.push(Fault { at: late.at + rng.below(3_000), kind });
             }
         }
@@ -115,7 +118,7 @@ fn kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
         11..=12 => FaultKind::EngineBreaks { worker },
         13..=16 => FaultKind::Cut { worker },
         17..=20 => FaultKind::Partition { worker, ms },
-        21..=22 => FaultKind::Lag { worker, by: rng.between(50, 2_500), ms },
+        21..=22 => FaultKind::Lag { worker, by: rng.between(50, 4_500), answers: rng.chance(600), ms },
         23..=24 => FaultKind::Stutter { worker, ms },
         25..=29 => FaultKind::MasterCrash { master, back_after: ms },
         30..=33 => FaultKind::MasterPause { master, ms },

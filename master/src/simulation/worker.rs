@@ -68,6 +68,7 @@ pub(super) struct Worker {
     dial_at: u64,
     master: usize,
     pub(super) heard: u64,
+    checked: u64,
     pub(super) beat_at: u64,
     pub(super) packs: Vec<Option<Pack>>,
     last_pack: u64,
@@ -96,6 +97,7 @@ impl Worker {
             dial_at: 0,
             master: 0,
             heard: 0,
+            checked: 0,
             beat_at: 0,
             packs: Vec::new(),
             last_pack: 0,
@@ -159,7 +161,7 @@ impl World {
         let worker = &mut self.workers[at];
         let (life, number, slots) = (worker.life + 1, worker.number, worker.slots);
         *worker = Worker::new(number, slots);
-        (worker.life, worker.alive, worker.heard) = (life, true, now);
+        (worker.life, worker.alive, worker.heard, worker.checked) = (life, true, now, now);
         worker.packs = (0..slots).map(|_| None).collect();
         self.worker_tick(at);
     }
@@ -182,6 +184,13 @@ impl World {
     pub(super) fn worker_tick(&mut self, at: usize) {
         let (now, life) = (self.now, self.workers[at].life);
         self.after(TICK_MS, Happening::WorkerTick { worker: at, life });
+        // While the process was stopped it could hear nobody: that is no silence of the master's.
+        let worker = &mut self.workers[at];
+        let absent = now - worker.checked;
+        worker.checked = now;
+        if absent > SILENCE_MS / 2 {
+            worker.heard = (worker.heard + absent).min(now);
+        }
         let worker = &self.workers[at];
         let silent = worker.stream.as_ref().is_some_and(|stream| {
             let since = if stream.welcomed { worker.heard } else { stream.opened };
