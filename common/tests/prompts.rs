@@ -55,6 +55,7 @@ mod rendering {
             Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
                 vec![prompt.render(&shots, format)]
             }
+            Body::Execute { .. } => unreachable!("nothing is rendered to be run"),
             Body::Chat { turns } => turns.iter().map(|turn| turn.content.clone()).collect(),
             Body::Loglikelihood { context, options } => {
                 let context = context.render(&shots, format);

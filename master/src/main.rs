@@ -5,9 +5,10 @@ use compass_common::config::{self, Config};
 use compass_common::ids::Digest;
 use compass_master::cli::{Cli, Command, Mode, exit, not_yet};
 use compass_master::core::Recorded;
+use compass_master::launch::Programs;
 use compass_master::ledger::LedgerError;
 use compass_master::pipeline::{
-    self, Ending, FolderError, InferError, InferOptions, PlanError, Planned, Reign, RunFolder, ScoreError,
+    self, Ending, ExecuteError, FolderError, InferError, InferOptions, PlanError, Planned, Reign, RunFolder, ScoreError,
 };
 use compass_master::screen::{print, say};
 use compass_master::store::StoreError;
@@ -88,45 +89,53 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         ));
     }
     if cli.dry_run {
-        return dry_run(&config).map(|()| exit::SCORED);
+        return dry_run(&config, cli.unsafe_local_exec).map(|()| exit::SCORED);
     }
     let (interrupt, interrupted) = watch::channel(None::<u8>);
     tokio::spawn(watch_signals(interrupt));
-    let folder = open_run(cli, &config).await?;
+    let (folder, earlier) = open_run(cli, &config).await?;
     let (plan, digest, files) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
     let plan = Arc::new(plan);
-    let (mut failures, mut reign) = (Vec::new(), None);
+    let (stop, stopped) = watch::channel(false);
+    let mut signals = interrupted.clone();
+    tokio::spawn(async move {
+        if signals.wait_for(Option::is_some).await.is_ok() {
+            let _ = stop.send(true);
+            std::future::pending::<()>().await;
+        }
+    });
+    let has_programs = pipeline::has_programs(&plan);
+    let options = InferOptions {
+        debug: cli.debug,
+        interrupted: stopped,
+        stage: "infer",
+        programs: Programs::None,
+        workers_stay: has_programs && cli.mode == Mode::All,
+        others_may_come: false,
+    };
+    let interruption = |folder: &RunFolder| Failure {
+        code: (*interrupted.borrow()).unwrap_or(exit::INTERRUPTED),
+        text: format!("stopped; every sample received is kept. {}", resume_hint(folder, cli)),
+    };
+    let (mut config, mut failures, mut reign) = (config, Vec::new(), None);
     let mut write = cli.mode != Mode::Viz;
     if matches!(cli.mode, Mode::All | Mode::Infer) {
         say(format!("run {}: {} samples, job {}", folder.shown(), plan.expected(), digest.short()));
         if cli.debug {
             say("Starting inference process");
         }
-        let (stop, stopped) = watch::channel(false);
-        let mut signals = interrupted.clone();
-        tokio::spawn(async move {
-            if signals.wait_for(Option::is_some).await.is_ok() {
-                let _ = stop.send(true);
-                std::future::pending::<()>().await;
-            }
-        });
-        let options = InferOptions { debug: cli.debug, interrupted: stopped };
-        let inferred = Box::pin(pipeline::infer(&config, &folder, plan.clone(), digest, files, options)).await;
+        let inferred = Box::pin(pipeline::infer(&config, &folder, plan.clone(), digest, files, options.clone())).await;
         let inferred = inferred.map_err(|error| infer_failure(&error, &folder, cli))?;
         if inferred.ending == Ending::EndedByAnother {
             say("the run was brought to its end by the master that led it");
             write = false;
         }
         if inferred.ending == Ending::Interrupted {
-            if let Some(reign) = inferred.reign {
-                reign.hand_over().await;
-            }
-            let code = (*interrupted.borrow()).unwrap_or(exit::INTERRUPTED);
-            return Err(Failure {
-                code,
-                text: format!("stopped; every sample received is kept. {}", resume_hint(&folder, cli)),
-            });
+            hand_over(inferred.reign).await;
+            return Err(interruption(&folder));
         }
+        // Workers that came by themselves look for the next stage where they found this one.
+        config.listen = inferred.address;
         (failures, reign) = (inferred.failures, inferred.reign);
     }
     if cli.mode == Mode::Infer {
@@ -134,11 +143,26 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         say(format!("predictions are recorded in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
-    let mut bar = pipeline::StageBar::new("eval", plan.expected());
     let recorded = pipeline::recorded_lengths(&config, &folder, digest, reign.as_ref()).await;
     let recorded = recorded.map_err(|error| store_failure(&error))?;
+    let mut executions = pipeline::Executions::default();
+    if has_programs {
+        let source =
+            pipeline::Source { folder: &folder, earlier: earlier.as_ref(), plan: &plan, digest, recorded: &recorded };
+        let options = pipeline::execution_options(&config, cli.unsafe_local_exec, options);
+        let options = write.then_some(options);
+        let executed = Box::pin(pipeline::execute(&config, source, options)).await;
+        let executed = executed.map_err(|error| execute_failure(&error, &folder, cli))?;
+        if executed.ending == Ending::Interrupted {
+            hand_over(reign).await;
+            return Err(interruption(&folder));
+        }
+        executions = executed.executions;
+    }
+    let mut bar = pipeline::StageBar::new("eval", plan.expected());
+    let evidence = pipeline::Evidence { recorded: &recorded, failures: &failures, executions };
     let advance = &mut |samples| bar.advance(samples);
-    let scored = pipeline::score(&folder, &plan, digest, &recorded, &failures, write, advance);
+    let scored = pipeline::score(&folder, &plan, digest, evidence, write, advance);
     bar.finish();
     let scored = scored.map_err(|error| score_failure(&error, cli))?.with_groups(&config.summary_groups);
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
@@ -155,23 +179,23 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
 }
 
 /// The run to work on: an old one that was planned from the same configuration, or a new one with its plan and with what
-/// an old one has of it.
-async fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
+/// an old one has of it; and that old one, where it is another.
+async fn open_run(cli: &Cli, config: &Config) -> Result<(RunFolder, Option<RunFolder>), Failure> {
     let Some(name) = &cli.reuse else {
         let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
         return match running(config, &planned).await? {
-            Some(folder) => Ok(folder),
-            None => new_run(cli, config, &planned),
+            Some(folder) => Ok((folder, None)),
+            None => new_run(cli, config, &planned).map(|folder| (folder, None)),
         };
     };
     if let Some(folder) = RunFolder::foreign(&config.work_dir, name) {
-        return adopt(&folder, config).map(|()| folder);
+        return adopt(&folder, config).map(|()| (folder, None));
     }
     let folder = RunFolder::find(&config.work_dir, Some(name));
     let folder = folder.map_err(|error| folder_failure(&error))?;
     let (plan, digest, _) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
     if plan.config == config::digest(config) {
-        return Ok(folder);
+        return Ok((folder, None));
     }
     // Another configuration: what it asks for again is kept, the rest is run.
     let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
@@ -188,7 +212,7 @@ async fn open_run(cli: &Cli, config: &Config) -> Result<RunFolder, Failure> {
         folder.name(),
         new.shown()
     ));
-    Ok(new)
+    Ok((new, Some(folder)))
 }
 
 /// The folder of a run of this very job that another master leads.
@@ -210,6 +234,13 @@ async fn conclude(reign: Option<Reign>) -> Result<(), Failure> {
     match reign {
         Some(reign) => reign.conclude().await.map_err(|error| store_failure(&error)),
         None => Ok(()),
+    }
+}
+
+/// Gives the lead back in the middle of a run.
+async fn hand_over(reign: Option<Reign>) {
+    if let Some(reign) = reign {
+        reign.hand_over().await;
     }
 }
 
@@ -298,15 +329,25 @@ fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
     failure
 }
 
+fn execute_failure(error: &ExecuteError, folder: &RunFolder, cli: &Cli) -> Failure {
+    match error {
+        ExecuteError::Infer(error) => infer_failure(error, folder, cli),
+        ExecuteError::Store(error) => store_failure(error),
+        ExecuteError::Plan(error) => plan_failure(error),
+        ExecuteError::Folder(error) => folder_failure(error),
+        ExecuteError::Ledger(_) | ExecuteError::CarryOver(_) => Failure::of(exit::INFRASTRUCTURE, error),
+    }
+}
+
 fn resume_hint(folder: &RunFolder, cli: &Cli) -> String {
     let config = cli.config.as_ref().map_or("<the same flags>".into(), |path| format!("--config {}", path.display()));
     format!("resume with: compass-master {config} -r {}", folder.name())
 }
 
 /// The tasks, and the commands that would be launched.
-fn dry_run(config: &Config) -> Result<(), Failure> {
+fn dry_run(config: &Config, unsafe_local_exec: bool) -> Result<(), Failure> {
     let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
-    let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default());
+    let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default(), unsafe_local_exec);
     let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }

@@ -5,7 +5,8 @@ use compass_common::engine::TokenCounters;
 use compass_common::ids::Digest;
 use compass_common::intervals::IntervalSet;
 use compass_common::result::{
-    Finish, Generation, LoglikelihoodScore, NormalizerScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
+    Execution, ExecutionClass, Finish, Generation, LoglikelihoodScore, NormalizerScore, Outcome, PplScore, PromptFit,
+    RollingScore, SampleResult,
 };
 
 /// A message that the protocol does not allow.
@@ -101,6 +102,39 @@ impl TryFrom<v1::Generation> for Generation {
     }
 }
 
+impl From<&Execution> for v1::Execution {
+    fn from(execution: &Execution) -> Self {
+        let class = match execution.class {
+            ExecutionClass::Passed => v1::ExecutionClass::Passed,
+            ExecutionClass::WrongAnswer => v1::ExecutionClass::WrongAnswer,
+            ExecutionClass::Failed => v1::ExecutionClass::Failed,
+            ExecutionClass::Timeout => v1::ExecutionClass::Timeout,
+            ExecutionClass::Memory => v1::ExecutionClass::Memory,
+            ExecutionClass::Output => v1::ExecutionClass::Output,
+            ExecutionClass::Killed => v1::ExecutionClass::Killed,
+        };
+        Self { class: class.into(), verdict: execution.verdict.clone() }
+    }
+}
+
+impl TryFrom<v1::Execution> for Execution {
+    type Error = ParseError;
+
+    fn try_from(wire: v1::Execution) -> Result<Self, ParseError> {
+        let class = match wire.class() {
+            v1::ExecutionClass::Passed => ExecutionClass::Passed,
+            v1::ExecutionClass::WrongAnswer => ExecutionClass::WrongAnswer,
+            v1::ExecutionClass::Failed => ExecutionClass::Failed,
+            v1::ExecutionClass::Timeout => ExecutionClass::Timeout,
+            v1::ExecutionClass::Memory => ExecutionClass::Memory,
+            v1::ExecutionClass::Output => ExecutionClass::Output,
+            v1::ExecutionClass::Killed => ExecutionClass::Killed,
+            v1::ExecutionClass::Unspecified => return Err(ParseError::Missing("execution.class")),
+        };
+        Ok(Self { class, verdict: wire.verdict, answer: String::new() })
+    }
+}
+
 impl From<&SampleResult> for v1::SampleResult {
     fn from(result: &SampleResult) -> Self {
         use v1::sample_result::Outcome as Wire;
@@ -122,6 +156,9 @@ impl From<&SampleResult> for v1::SampleResult {
                 [only] => Wire::Generation(only.into()),
                 several => Wire::Generations(v1::Generations { generations: several.iter().map(Into::into).collect() }),
             },
+            Outcome::Executed(executions) => {
+                Wire::Executions(v1::Executions { executions: executions.iter().map(Into::into).collect() })
+            }
             Outcome::Failed { reason } => Wire::Failed(reason.clone()),
         };
         Self {
@@ -156,6 +193,10 @@ impl TryFrom<v1::SampleResult> for SampleResult {
             Wire::Generations(several) => {
                 let generations: Result<_, _> = several.generations.into_iter().map(Generation::try_from).collect();
                 Outcome::Generated(generations?)
+            }
+            Wire::Executions(several) => {
+                let executions: Result<_, _> = several.executions.into_iter().map(Execution::try_from).collect();
+                Outcome::Executed(executions?)
             }
             Wire::Failed(reason) => Outcome::Failed { reason },
         };
@@ -193,6 +234,13 @@ mod tests {
         round_trip(Outcome::Generated(vec![generation.clone()]));
         round_trip(Outcome::Generated(vec![generation.clone(), generation]));
         round_trip(Outcome::Generated(Vec::new()));
+        let verdict = "failed: é".to_owned();
+        round_trip(Outcome::Executed(vec![Execution {
+            class: ExecutionClass::Memory,
+            verdict,
+            answer: String::new(),
+        }]));
+        round_trip(Outcome::Executed(Vec::new()));
         round_trip(Outcome::Failed { reason: "too long".into() });
     }
 

@@ -1,6 +1,6 @@
 //! The command line, parsed into what the rest may trust.
 
-use crate::agent::AgentOptions;
+use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::engine_child::{EngineOptions, sees_gpu};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use clap::{Args, Parser, Subcommand};
@@ -75,6 +75,12 @@ struct AgentArgs {
     /// Give up when no master has answered for so long, such as 90s, 10m or 2h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_duration)]
     master_lost_timeout: Duration,
+    /// Run no programs that a model wrote, and do not look for a sandbox
+    #[arg(long, conflicts_with = "unsafe_local_exec")]
+    no_sandbox: bool,
+    /// Where no sandbox works, run programs that a model wrote as plain processes: they can do all that you can
+    #[arg(long)]
+    unsafe_local_exec: bool,
     /// End when standard input ends: the launcher holds its other end
     #[arg(long, hide = true)]
     exit_with_parent: bool,
@@ -114,6 +120,11 @@ impl AgentArgs {
             threads: self.threads.get(),
             master_lost_timeout: self.master_lost_timeout,
             exit_with_parent: self.exit_with_parent,
+            programs: match (self.no_sandbox, self.unsafe_local_exec) {
+                (true, _) => ProgramPolicy::Never,
+                (false, true) => ProgramPolicy::Unsafe,
+                (false, false) => ProgramPolicy::Contained,
+            },
         }
     }
 }

@@ -92,6 +92,7 @@ impl EchoEngine {
                 let text = read(render(text));
                 Outcome::Rolling(RollingScore { sum: -nll(&text), tokens: token_count(&text) })
             }
+            Body::Execute { .. } => Outcome::Failed { reason: "an engine runs no programs".into() },
             Body::Chat { turns } => {
                 let asked = |at: &usize| turns.get(*at).is_some_and(|turn| turn.role == ASSISTANT);
                 let mut asked: Vec<usize> = (0..turns.len()).filter(asked).collect();

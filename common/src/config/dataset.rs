@@ -2,7 +2,7 @@
 
 use super::abbr;
 use super::check::Check;
-use super::evaluation;
+use super::evaluation::{self, several_k};
 use super::fields::{Fields, text};
 use super::infer_cfg;
 use super::resolved::DatasetConfig;
@@ -33,6 +33,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         .and_then(|fields| infer_cfg::read(check, fields, same_rows));
     let eval = section(check, &mut fields, "eval_cfg", "{ evaluator = \"acc\" }")
         .and_then(|fields| evaluation::read(check, fields));
+    let repeats = repeats(check, &mut fields);
     fields.finish(check);
 
     let mut infer = infer?;
@@ -56,6 +57,16 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         // OpenCompass compares the inputs of rows: their input columns.
         columns.clone_from(&reader.input_columns);
     }
+    let mut eval = eval?;
+    if let Some((answers, k)) = repeats? {
+        let InferSpec::Gen(generation) = &mut infer.infer else {
+            let help = "remove it: only what is generated can be asked for several times";
+            check.error(span, "`n` needs `inferencer = \"gen\"`".into(), Some(help.into()));
+            return None;
+        };
+        generation.decoding.num_return_sequences = Some(answers);
+        eval.k = k;
+    }
     Some(DatasetConfig {
         abbr: abbr?,
         input_columns: reader.input_columns,
@@ -68,8 +79,26 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         retriever: infer.retriever,
         prompt: infer.prompt,
         infer: infer.infer,
-        eval: eval?,
+        eval,
     })
+}
+
+/// OpenCompass's `n` and `k` of a data set: answers to each question, and of how many of them pass@k and G-Pass@k are.
+/// `Some(None)` without either, `None` when something is wrong.
+fn repeats(check: &mut Check, fields: &mut Fields<'_>) -> Option<Option<(u32, Vec<u32>)>> {
+    let given = fields.get("n").is_some();
+    let answers = fields.u32(check, "n", 1);
+    let Some(node) = fields.get("k") else {
+        return if given { answers.map(|answers| Some((answers, vec![1]))) } else { Some(None) };
+    };
+    let k = several_k(check, node)?;
+    let answers = if given { answers? } else { 1 };
+    if let Some(most) = k.iter().find(|k| **k > answers) {
+        let help = format!("write `n = {most}` beside it, or a smaller `k`");
+        check.error(node.span, format!("`k = {most}` asks for more answers than `n` = {answers} gives"), Some(help));
+        return None;
+    }
+    Some(given.then_some((answers, k)))
 }
 
 fn section<'t>(check: &mut Check, fields: &mut Fields<'t>, key: &'static str, example: &str) -> Option<Fields<'t>> {

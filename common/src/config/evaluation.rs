@@ -6,6 +6,7 @@ use super::fields::{Fields, whole};
 use super::filter;
 use super::postprocessor;
 use super::tree::{Node, Value};
+use crate::evaluator::EvaluatorSpec;
 use crate::plan::EvalSpec;
 
 /// Reads `eval_cfg`; `None` when something is wrong, which is reported.
@@ -16,7 +17,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
         None => Some(Vec::new()),
     };
     let (pred, gold) = (chain("pred_postprocessor"), chain("dataset_postprocessor"));
-    let k = fields.get("k").map_or(Some(Vec::new()), |node| k(check, node));
+    let k = fields.get("k").map_or(Some(Vec::new()), |node| several_k(check, node));
     let filters = fields.get("filters").map_or(Some(Vec::new()), |node| filter::read(check, node));
     // OpenCompass writes the number of answers here; how many there are is the inferencer's to say.
     let votes = fields.get("sc_size").is_some();
@@ -31,18 +32,25 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
     }
     fields.not_yet(check, "num_gpus", "remove it: evaluation runs in the master");
     fields.finish(check);
+    let (mut evaluator, mut k) = (evaluator?, k?);
+    // OpenCompass's configurations write it here "only for humaneval", whose evaluator it is meant for.
+    if let EvaluatorSpec::HumanEval { k: own } | EvaluatorSpec::MbppPassK { k: own } = &mut evaluator
+        && !k.is_empty()
+    {
+        *own = std::mem::take(&mut k);
+    }
     Some(EvalSpec {
-        evaluator: evaluator?,
+        evaluator,
         pred_postprocessors: pred?,
         dataset_postprocessors: gold?,
         filters: filters?,
         majority_vote: votes,
-        k: k?,
+        k,
     })
 }
 
 /// The k of pass@k: a number or several.
-fn k(check: &mut Check, node: &Node) -> Option<Vec<u32>> {
+pub(super) fn several_k(check: &mut Check, node: &Node) -> Option<Vec<u32>> {
     let one = |node| whole(check, "k", node, 1..=i64::from(u32::MAX)).and_then(|k| u32::try_from(k).ok());
     let read: Vec<Option<u32>> = one_or_several(node).iter().map(one).collect();
     read.into_iter().collect()

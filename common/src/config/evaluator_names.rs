@@ -4,7 +4,7 @@ use super::check::Check;
 use super::choice::Choices;
 use super::evaluator_parameters as parameters;
 use super::fields::Fields;
-use crate::evaluator::{EvaluatorSpec, TextCheck, TextScore};
+use crate::evaluator::{EvaluatorSpec, MbppAnswer, TextCheck, TextScore};
 use crate::metric::option::GaokaoQuestion;
 
 /// Reads what an evaluator takes beside its name.
@@ -79,6 +79,10 @@ pub(super) const EVALUATORS: Choices<'_, Read> = Choices {
         ("gaokao", parameters::gaokao),
         ("crowspairs", |_, _| Some(EvaluatorSpec::CrowsPairs)),
         ("sentence_pair", |_, _| Some(EvaluatorSpec::SentencePair)),
+        ("human_eval", parameters::human_eval),
+        ("mbpp", parameters::mbpp),
+        ("mbpp_v2", |_, _| Some(EvaluatorSpec::Mbpp { answer: MbppAnswer::Block })),
+        ("mbpp_pass_k", parameters::mbpp_pass_k),
     ],
     aliases: &[
         ("accwith_details", |_, _| Some(EvaluatorSpec::AccWithDetails)),
@@ -92,6 +96,9 @@ pub(super) const EVALUATORS: Choices<'_, Read> = Choices {
         ("AGIEvalEvaluator_mcq", check!(AgiEvalMcq)),
         ("MGSM_Evaluator", check!(Mgsm)),
         ("TheoremQAEvaluatorV3", check!(TheoremQa)),
+        ("humaneval", parameters::human_eval),
+        ("MBPPEvaluator2", |_, _| Some(EvaluatorSpec::Mbpp { answer: MbppAnswer::Block })),
+        ("MBPPPassKEvaluator", parameters::mbpp_pass_k),
         ("GaokaoBenchEvaluator_single_choice", gaokao!(SingleChoice)),
         ("GaokaoBenchEvaluator_multi_choice", gaokao!(MultiChoice)),
         ("GaokaoBenchEvaluator_multi_question_choice", gaokao!(MultiQuestionChoice)),
@@ -106,14 +113,12 @@ pub(super) const EVALUATORS: Choices<'_, Read> = Choices {
         "cascade",
         "code",
         "generic_llm",
-        "human_eval",
         "human_eval_plus",
-        "humaneval",
         "judge",
         "live_code_bench",
         "lm",
         "math_verify",
-        "mbpp",
+        "mbpp_plus",
         "min_k",
         "pass_at_k",
         "t_eval",

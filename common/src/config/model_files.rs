@@ -61,7 +61,7 @@ fn directory_of(path: PathBuf) -> PathBuf {
 /// What every directory of a kind holds, and which files its weights may begin in.
 fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
     match kind {
-        ModelKind::Hf | ModelKind::Echo => (
+        ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => (
             "config.json",
             &["model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"],
         ),

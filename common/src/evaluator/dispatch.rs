@@ -3,8 +3,8 @@
 use super::question::{Judgement, Question};
 use super::share::{Rule, Scale};
 use super::{
-    EvaluatorSpec, Unscored, circular, corpus, equality, exact_match, instruction, labels, likelihood, multiple_choice,
-    truthful,
+    EvaluatorSpec, Unscored, circular, corpus, equality, exact_match, execution, instruction, labels, likelihood,
+    multiple_choice, truthful,
 };
 
 impl EvaluatorSpec {
@@ -39,6 +39,7 @@ impl EvaluatorSpec {
             Self::Perplexity => likelihood::perplexity(question)?,
             Self::AveragePpl => likelihood::average_ppl(question)?,
             Self::Bpc => likelihood::bpc(question)?,
+            Self::HumanEval { .. } | Self::Mbpp { .. } | Self::MbppPassK { .. } => return Err(execution::not_run()),
         })
     }
 }

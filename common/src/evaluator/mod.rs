@@ -10,6 +10,7 @@ mod corpus;
 mod dispatch;
 mod equality;
 mod exact_match;
+mod execution;
 mod finish;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -34,11 +35,12 @@ mod truthful;
 mod verdict;
 
 pub use accumulator::{Accumulator, MergeError};
+pub use execution::{executed, programs};
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
 pub use pipeline::FilterPipeline;
 pub use proportion::{Proportion, Z_95};
 pub use share::{Item, Rule, Scale, Share};
-pub use spec::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average};
+pub use spec::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, MbppAnswer};
 pub use text_check::TextCheck;
 pub use text_score::TextScore;
 pub use verdict::{Unscored, Verdict, judge};

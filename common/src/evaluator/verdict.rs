@@ -2,13 +2,14 @@
 //! documents share it.
 
 use super::FilterPipeline;
+use super::execution;
 use super::pipeline::majority;
 use super::question::{Judgement, Question, processed};
 use super::reading::Reading;
 use super::share::{Item, Rule, Share};
 use crate::plan::{EvalSpec, Sample};
 use crate::result::SampleResult;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What came of a sample that could be scored.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Verdict {
     pub correct: Vec<bool>,
     /// What the sample gives to each metric.
     pub shares: Vec<Share>,
+    /// In place of what [`crate::report`] shows of a sample: the keys of the peer's evaluator that runs programs.
+    pub details: Option<Map<String, Value>>,
 }
 
 /// Why a sample has no verdict, in words for a person.
@@ -46,7 +49,11 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     if sample.gold.is_null() && spec.evaluator.needs_gold() {
         return Err(Unscored("the data set gives no gold answer".into()));
     }
+    if let Reading::Programs(executions) = reading {
+        return execution::verdict(sample, executions, spec);
+    }
     let (predictions, tie) = match &reading {
+        Reading::Programs(_) => (Vec::new(), false),
         Reading::Options(options) => (vec![options.chosen().clone()], options.choice.tie),
         Reading::Texts(texts) => (texts.iter().map(|text| Value::from(*text)).collect(), false),
         Reading::Turns(texts) => (vec![texts.iter().copied().map(Value::from).collect()], false),
@@ -79,12 +86,12 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
         false => filtered(judgements, spec),
     };
     let (prediction, processed) = (one_or_list(predictions), one_or_list(candidates));
-    Ok(Verdict { prediction, processed, answers, tie, correct, shares })
+    Ok(Verdict { prediction, processed, answers, tie, correct, shares, details: None })
 }
 
 /// The shares of every answer to a question, and of how many are right. Replicas count from 1, so that a line of a single
 /// answer is not taken for the first of several.
-fn replicas(judgements: Vec<Judgement>, correct: &[bool], k: &[u32]) -> Vec<Share> {
+pub(super) fn replicas(judgements: Vec<Judgement>, correct: &[bool], k: &[u32]) -> Vec<Share> {
     let of = |(at, judgement): (usize, Judgement)| {
         judgement.shares.into_iter().map(move |share| Share { replica: at as u16 + 1, ..share })
     };
@@ -113,7 +120,7 @@ fn filtered(judgements: Vec<Judgement>, spec: &EvalSpec) -> Vec<Share> {
 /// Lines of one pipeline at most.
 const RANKS: u16 = 64;
 
-fn one_or_list(mut values: Vec<Value>) -> Value {
+pub(super) fn one_or_list(mut values: Vec<Value>) -> Value {
     if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
 }
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! A part is one JSON document. What many samples share (the shots) stands in it once and are named by position.
 
+use super::Program;
 use crate::prompt::{Prompt, Shot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,7 +21,8 @@ pub struct Part {
 pub struct Sample {
     /// Position in the data set after its range was applied.
     pub index: u32,
-    /// The gold answer, with the type that the data gave it.
+    /// The gold answer, with the type that the data gave it; with an evaluator that runs programs, see
+    /// [`crate::evaluator::EvaluatorSpec::reference`].
     pub gold: Value,
     /// Positions in [`Part::shots`], first shown first. Dropped from the end when the prompt is too long.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,6 +53,8 @@ pub enum Body {
     },
     /// A conversation; the answers of the assistant are the data's own.
     Chat { turns: Vec<ChatTurn> },
+    /// Programs to run, one per answer that was given; none where the sample has no answer.
+    Execute { programs: Vec<Program> },
 }
 
 /// One message of a conversation.

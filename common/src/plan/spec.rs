@@ -19,6 +19,8 @@ pub enum ModelKind {
     InternLm,
     /// No model: answers are a hash of the prompt. For tests of everything else.
     Echo,
+    /// No model: programs are run in a sandbox.
+    Sandbox,
 }
 
 /// The number format in which a model computes.
@@ -143,6 +145,8 @@ pub enum InferSpec {
         #[serde(flatten)]
         gen_spec: GenSpec,
     },
+    /// Running the programs that answers are.
+    Execute,
 }
 
 impl InferSpec {
@@ -151,7 +155,7 @@ impl InferSpec {
         match self {
             Self::Ppl | Self::PplNormalized { .. } | Self::PplOnly | Self::Rolling => Mode::Ppl,
             // A context ends where the answer begins, which is where a model would begin to speak.
-            Self::Loglikelihood | Self::Clp | Self::Gen(_) | Self::Chat { .. } => Mode::Gen,
+            Self::Loglikelihood | Self::Clp | Self::Gen(_) | Self::Chat { .. } | Self::Execute => Mode::Gen,
         }
     }
 
@@ -165,6 +169,7 @@ impl InferSpec {
             Self::Rolling => "rolling",
             Self::Gen(_) => "gen",
             Self::Chat { .. } => "chat",
+            Self::Execute => "execute",
         }
     }
 

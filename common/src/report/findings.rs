@@ -78,6 +78,9 @@ impl Findings {
 
 /// One line of the details.
 fn detail(verdict: Verdict) -> Value {
+    if let Some(details) = verdict.details {
+        return Value::Object(details);
+    }
     let Verdict { processed, answers, correct, shares, .. } = verdict;
     let mut line = Map::new();
     if !processed.is_null() {
@@ -118,7 +121,7 @@ fn shown(item: Item) -> Option<Value> {
         Item::Weighted(sum, weight) => Some(json!([sum, weight])),
         Item::Scores(scores) => Some(json!(scores)),
         Item::Ranked(_, score) => Some(score.into()),
-        Item::Counts(_) | Item::Classes(..) | Item::Member { .. } => None,
+        Item::Counts(_) | Item::Classes(..) | Item::Member { .. } | Item::Attempts { .. } => None,
     }
 }
 

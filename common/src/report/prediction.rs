@@ -41,6 +41,7 @@ pub fn prediction_record(
         Body::Gen { prompt } | Body::Rolling { text: prompt, .. } => {
             record.insert("origin_prompt".into(), page.whole(prompt).printed());
         }
+        Body::Execute { .. } => {}
         Body::Chat { turns } => {
             let turns = turns.iter().map(|turn| json!({"role": turn.role, "content": turn.content}));
             record.insert("origin_prompt".into(), turns.collect());
@@ -66,7 +67,7 @@ pub fn prediction_record(
         record.insert("prediction".into(), if let [only] = texts.as_slice() { json!(only) } else { json!(texts) });
     }
     if !sample.gold.is_null() {
-        record.insert("gold".into(), sample.gold.clone());
+        record.insert("gold".into(), dataset.eval.evaluator.reference(&sample.gold).clone());
     }
     if page.shots.len() < sample.shots.len() {
         record.insert("shots_kept".into(), page.shots.len().into());
@@ -77,6 +78,8 @@ pub fn prediction_record(
     match verdict {
         Ok(verdict) if verdict.tie => record.insert("tie".into(), true.into()),
         Ok(_) => None,
+        // Programs are run later: that they were not yet is no fault of the prediction.
+        Err(_) if dataset.eval.evaluator.executes() && matches!(result.outcome, Outcome::Generated(_)) => None,
         Err(unscored) => record.insert("error".into(), unscored.to_string().into()),
     };
     Value::Object(record)

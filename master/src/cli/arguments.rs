@@ -82,6 +82,11 @@ pub struct Cli {
     #[arg(long, value_name = "N")]
     pub retry: Option<u32>,
 
+    /// Where no sandbox works, let local workers run programs that a model wrote as plain processes: they can do all that
+    /// you can
+    #[arg(long)]
+    pub unsafe_local_exec: bool,
+
     /// At most N samples of each data set, the first ones of its range
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,

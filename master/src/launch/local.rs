@@ -84,8 +84,21 @@ pub struct LocalLauncher {
     pub slots: u32,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: String,
+    /// What the agent is told of programs that a model wrote.
+    pub programs: Programs,
     /// Where the agent's and its engines' output goes; `None` leaves it on this terminal.
     pub log: Option<PathBuf>,
+}
+
+/// Whether a stage runs programs that a model wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// It does not: agents need not look for a sandbox.
+    None,
+    /// It does, where an isolation holds them.
+    Contained,
+    /// It does, as plain processes where no isolation works.
+    Unsafe,
 }
 
 /// What the launcher tells the driver.
@@ -110,6 +123,11 @@ impl LocalLauncher {
         let words = ["--master", &self.master, "--device", &self.device, "--slots", &slots, "--name", &name];
         let mut line = vec![self.binary.display().to_string()];
         line.extend(words.iter().map(|word| (*word).to_owned()));
+        match self.programs {
+            Programs::None => line.push("--no-sandbox".into()),
+            Programs::Contained => {}
+            Programs::Unsafe => line.push("--unsafe-local-exec".into()),
+        }
         line
     }
 

@@ -101,11 +101,12 @@ fn read_unit(files: &[PathBuf], unit: Unit<'_>, samples: &[Sample]) -> Result<Ve
                     samples.len()
                 ))
             })?;
-            if let Some(gold) = record.get("gold").filter(|gold| python_str(gold) != python_str(&sample.gold)) {
+            let known = unit.dataset.eval.evaluator.reference(&sample.gold);
+            if let Some(gold) = record.get("gold").filter(|gold| python_str(gold) != python_str(known)) {
                 return Err(fault(format!(
                     "record \"{at}\" has the gold answer {gold}, and sample {index} of {} has {}: they are not of the \
                      same rows",
-                    unit.dataset.abbr, sample.gold
+                    unit.dataset.abbr, known
                 )));
             }
             let outcome = outcome(sample, record).ok_or_else(|| {
@@ -148,6 +149,6 @@ fn outcome(sample: &Sample, record: &Map<String, Value>) -> Option<Outcome> {
             Value::Array(several) => several.iter().map(generation).collect::<Option<_>>().map(Outcome::Generated),
             one => Some(Outcome::Generated(vec![generation(one)?])),
         },
-        Body::Rolling { .. } => None,
+        Body::Rolling { .. } | Body::Execute { .. } => None,
     }
 }

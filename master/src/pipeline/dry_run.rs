@@ -1,31 +1,60 @@
 //! `--dry-run`: the tasks and the commands, and nothing started.
 
-use super::infer::{InferError, launcher, slots, tasks};
+use super::execution::{has_programs, stage_config};
+use super::execution_plan::outline;
+use super::infer::{InferError, LaunchOptions, launcher, slots, tasks};
 use crate::core::Recorded;
+use crate::launch::Programs;
 use compass_common::config::Config;
-use compass_common::plan::Plan;
+use compass_common::plan::{ModelKind, Plan};
 use std::fmt::Write as _;
 
 /// The tasks that a run would grant and the commands that it would launch, as text.
 ///
 /// # Errors
 /// The partitioner's settings make no sense, or there is no worker to launch.
-pub fn dry_run(config: &Config, plan: &Plan, recorded: &Recorded) -> Result<String, InferError> {
+pub fn dry_run(
+    config: &Config,
+    plan: &Plan,
+    recorded: &Recorded,
+    unsafe_local_exec: bool,
+) -> Result<String, InferError> {
+    let mut text = stage(config, plan, recorded, Programs::None, "")?;
+    if has_programs(plan) {
+        let config = stage_config(config);
+        let programs = if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained };
+        text.push_str("then the programs that the answers are:\n");
+        text.push_str(&stage(&config, &outline(plan), &Recorded::default(), programs, "execute ")?);
+    }
+    Ok(text)
+}
+
+fn stage(
+    config: &Config,
+    plan: &Plan,
+    recorded: &Recorded,
+    programs: Programs,
+    kind: &str,
+) -> Result<String, InferError> {
     let tasks = tasks(config, plan, recorded, slots(config, false))?;
     let mut text = String::new();
     for (at, task) in tasks.iter().enumerate() {
         let pieces = task.pieces.iter().filter_map(|(unit, samples)| {
             let unit = plan.unit(*unit)?;
             let ranges = samples.pairs().iter().map(|(first, end)| format!("{first}..{end}"));
-            Some(format!("{}/{}[{}]", unit.model.abbr, unit.dataset.abbr, ranges.collect::<Vec<_>>().join(",")))
+            let name = match unit.model.kind {
+                ModelKind::Sandbox => unit.dataset.abbr.clone(),
+                _ => format!("{}/{}", unit.model.abbr, unit.dataset.abbr),
+            };
+            Some(format!("{name}[{}]", ranges.collect::<Vec<_>>().join(",")))
         });
         let pieces: Vec<String> = pieces.collect();
         let samples: u32 = task.pieces.iter().map(|(_, samples)| samples.len()).sum();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "task {at}: {samples} samples: {}", pieces.join(" "));
+        let _ = writeln!(text, "{kind}task {at}: {samples} samples: {}", pieces.join(" "));
     }
     let _ = writeln!(text, "{} tasks, {} samples", tasks.len(), plan.expected() - recorded.len());
-    match launcher(config, None, config.listen.to_string(), false)? {
+    match launcher(config, None, config.listen.to_string(), launching(programs))? {
         Some(launcher) => {
             let _ = writeln!(text, "would launch: {}", launcher.command_line().join(" "));
         }
@@ -42,5 +71,9 @@ pub fn dry_run(config: &Config, plan: &Plan, recorded: &Recorded) -> Result<Stri
 /// # Errors
 /// They cannot.
 pub fn check_launcher(config: &Config) -> Result<(), InferError> {
-    launcher(config, None, config.listen.to_string(), false).map(|_| ())
+    launcher(config, None, config.listen.to_string(), launching(Programs::None)).map(|_| ())
+}
+
+fn launching(programs: Programs) -> LaunchOptions {
+    LaunchOptions { debug: false, stage: "", programs }
 }

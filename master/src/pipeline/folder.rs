@@ -1,5 +1,6 @@
 //! The run folder `<work_dir>/<YYYYmmdd_HHMMSS>/`, laid out as OpenCompass users expect.
 
+use compass_common::ids::Digest;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ pub enum FolderError {
     #[error("there is no run {name} in {work_dir}; it holds: {known}")]
     UnknownRun { work_dir: PathBuf, name: String, known: String },
 }
+
+/// Below a run folder: what it takes to run the programs that answers are.
+const EXECUTION: &str = "execution";
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -182,6 +186,20 @@ impl RunFolder {
 
     pub fn ledger(&self) -> PathBuf {
         self.root.join("ledger")
+    }
+
+    /// The second stage of this run for the programs that a plan of this digest names: a run of its own, in a folder below.
+    pub fn execution(&self, plan: &Digest) -> Self {
+        Self { root: self.root.join(EXECUTION).join(plan.short()) }
+    }
+
+    /// The second stages that this run has had, in order of their names; those that never had a plan left out.
+    pub fn executions(&self) -> Vec<Self> {
+        let entries = fs::read_dir(self.root.join(EXECUTION)).into_iter().flatten().flatten();
+        let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        found.retain(|root| root.join("plan/job.json").is_file());
+        found.sort();
+        found.into_iter().map(|root| Self { root }).collect()
     }
 
     pub fn configs(&self) -> PathBuf {

@@ -3,22 +3,25 @@
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::lead::{Campaign, Lead, Reign, attempts, campaign, host, lengths};
+use super::former::{former, holdings, released};
+use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::progress::ProgressBoard;
-use crate::core::{Core, Limits, Recorded, TaskView};
-use crate::launch::{LaunchError, LocalLauncher, find_worker, sees_gpu};
+use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
+use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, sees_gpu};
+use crate::leader::Leader;
 use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{Keys, LeaseStore, Op, StoreError};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
-use compass_common::ids::{Attempt, Digest, UnitId};
+use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
-use compass_common::partition::{PartitionError, TaskSpec, UnitSize, partition};
+use compass_common::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_common::plan::{ModelKind, Plan};
 use compass_proto::v1;
 use prost::Message as _;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -43,7 +46,7 @@ pub enum InferError {
     Launch(#[from] crate::launch::LaunchError),
     #[error("cannot listen on {address}; another master may use it: choose another master.listen, or port 0 for any")]
     Listen {
-        address: std::net::SocketAddr,
+        address: SocketAddr,
         #[source]
         source: std::io::Error,
     },
@@ -60,6 +63,14 @@ pub struct InferOptions {
     pub debug: bool,
     /// Turns true when a signal asks to stop.
     pub interrupted: watch::Receiver<bool>,
+    /// What the stage is called on the screen and in the folder of its logs.
+    pub stage: &'static str,
+    /// Whether it runs programs that a model wrote.
+    pub programs: Programs,
+    /// Whether another stage follows, for which workers are to stay.
+    pub workers_stay: bool,
+    /// Whether workers of another stage, which nobody launches, may take part.
+    pub others_may_come: bool,
 }
 
 /// What a run of the stage leaves behind.
@@ -68,14 +79,10 @@ pub struct Inferred {
     pub ending: Ending,
     /// Samples without a result, and why: unit, samples, reason.
     pub failures: Vec<(UnitId, IntervalSet, String)>,
+    /// Where workers found this master.
+    pub address: SocketAddr,
     /// The lead, to be given back when the table is written; `None` for a master that never had it.
     pub reign: Option<Reign>,
-}
-
-impl Inferred {
-    fn without_lead(ending: Ending) -> Self {
-        Self { ending, failures: Vec::new(), reign: None }
-    }
 }
 
 impl InferError {
@@ -109,20 +116,30 @@ pub(super) fn tasks(
     recorded: &Recorded,
     slots: u32,
 ) -> Result<Vec<TaskSpec>, PartitionError> {
-    let units: Vec<UnitSize> = plan
-        .units()
-        .map(|unit| UnitSize {
-            id: unit.id,
-            model: unit.id.0 as usize / plan.datasets.len().max(1),
-            abbr: unit.dataset.abbr.clone(),
-            remaining: IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id)),
-            samples: unit.dataset.samples,
-            factor_labels: unit.dataset.labels,
-            generates: unit.dataset.labels.is_none(),
-            characters: unit.dataset.characters,
-        })
-        .collect();
-    partition(&config.infer.partitioner, &units, slots)
+    partition(&config.infer.partitioner, &sizes(plan, recorded), slots)
+}
+
+/// How large the units of a plan are, and what is left of them.
+fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
+    let size = plan.units().map(|unit| UnitSize {
+        id: unit.id,
+        model: unit.id.0 as usize / plan.datasets.len().max(1),
+        abbr: unit.dataset.abbr.clone(),
+        remaining: IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id)),
+        samples: unit.dataset.samples,
+        factor_labels: unit.dataset.labels,
+        generates: unit.dataset.labels.is_none(),
+        characters: unit.dataset.characters,
+    });
+    size.collect()
+}
+
+/// How the workers of a stage are launched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaunchOptions {
+    pub(super) debug: bool,
+    pub(super) stage: &'static str,
+    pub(super) programs: Programs,
 }
 
 /// The launcher of a configuration; `None` when workers come by themselves.
@@ -133,15 +150,16 @@ pub(super) fn launcher(
     config: &Config,
     folder: Option<&RunFolder>,
     master: String,
-    debug: bool,
+    options: LaunchOptions,
 ) -> Result<Option<LocalLauncher>, InferError> {
+    let LaunchOptions { debug, stage, programs } = options;
     if config.infer.runner.kind == RunnerKind::None {
         return Ok(None);
     }
     let device = device(config)?;
-    let log = folder.filter(|_| !debug).map(|folder| folder.logs().join("infer").join("local.log"));
+    let log = folder.filter(|_| !debug).map(|folder| folder.logs().join(stage).join("local.log"));
     let binary = find_worker()?;
-    Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), log }))
+    Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), programs, log }))
 }
 
 /// The device of the one agent that is launched: what the models ask for, as far as they ask.
@@ -157,11 +175,9 @@ fn device(config: &Config) -> Result<&'static str, LaunchError> {
 }
 
 struct Opened {
-    core: Core,
+    leader: Leader,
     committer: Committer,
     durability: watch::Receiver<Committed>,
-    terms: Terms,
-    keys: Keys,
     facts: RunFacts,
     lead: Lead,
 }
@@ -178,15 +194,16 @@ pub async fn infer(
     files: BTreeMap<Digest, PathBuf>,
     options: InferOptions,
 ) -> Result<Inferred, InferError> {
+    let address = config.listen;
     let ledger = Ledger::new(folder.ledger(), digest);
     let last_epoch = ledger.last_epoch()?;
+    let without_lead = |ending| Inferred { ending, failures: Vec::new(), address, reign: None };
     let reign = match campaign(config, folder, &digest, last_epoch, options.interrupted.clone()).await? {
         Campaign::Won(reign) => reign,
-        Campaign::EndedByAnother => return Ok(Inferred::without_lead(Ending::EndedByAnother)),
-        Campaign::Interrupted => return Ok(Inferred::without_lead(Ending::Interrupted)),
+        Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
+        Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
     };
-    let opened = open(config, *reign, ledger, &plan, digest, options.debug).await?;
-    let address = config.listen;
+    let opened = open(config, *reign, ledger, &plan, digest, &options).await?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
     let address = listener.local_addr().map_err(|source| InferError::Listen { address, source })?;
@@ -197,7 +214,9 @@ pub async fn infer(
     let uploads = Uploads::default();
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
     let server = tokio::spawn(serve(listener, service, stopping.clone()));
-    let launcher = launcher(config, Some(folder), address.to_string(), options.debug)?;
+    let InferOptions { debug, stage, programs, .. } = options;
+    let launching = LaunchOptions { debug, stage, programs };
+    let launcher = launcher(config, Some(folder), address.to_string(), launching)?;
     let agents = match launcher {
         Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping))),
         None => {
@@ -206,11 +225,9 @@ pub async fn infer(
         }
     };
     let board = ProgressBoard::new(plan.clone());
-    let watching = tokio::spawn(board.show("infer", opened.facts.resumed_samples));
+    let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
     let driver = Driver::new(Setup {
-        core: opened.core,
-        terms: opened.terms,
-        keys: opened.keys,
+        leader: opened.leader,
         committer: opened.committer,
         durability: opened.durability,
         inbound: inbound_receiver,
@@ -232,7 +249,7 @@ pub async fn infer(
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
     let reign = store.map(|store| opened.lead.reign(store));
-    Ok(Inferred { ending, failures: core.failures(), reign })
+    Ok(Inferred { ending, failures: core.failures(), address, reign })
 }
 
 /// Begins a reign: ledger, segment, tasks, in this order. What earlier leaders recorded is read under this lead, since
@@ -243,11 +260,11 @@ async fn open(
     ledger: Ledger,
     plan: &Plan,
     digest: Digest,
-    debug: bool,
+    options: &InferOptions,
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
     let (lead, mut store) = reign.part();
-    let attempts: BTreeMap<String, Attempt> = attempts(&store, &keys).await?;
+    let holdings = holdings(&store, &keys).await?;
     let loaded = ledger.load(&lengths(&store, &keys).await?)?;
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
@@ -266,21 +283,36 @@ async fn open(
     let begun = vec![Op::Put { key, value: length.to_le_bytes().to_vec() }, lead.introduction()];
     store.commit(&leadership, begun).await?;
 
-    let slots = slots(config, debug);
+    let slots = slots(config, options.debug);
+    let sizes: BTreeMap<_, _> = sizes(plan, &recorded).into_iter().map(|size| (size.id, size)).collect();
     let mut views = Vec::new();
     for spec in tasks(config, plan, &recorded, slots)? {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
-            let attempt = attempts.get(&Keys::attempt_key(unit, &samples)).copied().unwrap_or_default();
+            let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
-            views.push(TaskView { unit, model, needs_engine: known.model.kind != ModelKind::Echo, samples, attempt });
+            let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
+            let requires = match known.model.kind {
+                ModelKind::Echo => Requires::Echo,
+                ModelKind::Sandbox => Requires::Sandbox,
+                _ => Requires::Engine,
+            };
+            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
         }
     }
     let max_slots = match config.infer.runner.kind {
-        RunnerKind::Local => Some(slots),
+        RunnerKind::Local => (!options.others_may_come).then_some(slots),
         RunnerKind::None => config.infer.runner.max_num_workers,
     };
-    let limits = Limits { retry: config.infer.runner.retry, max_slots, ..Limits::default() };
+    let steal = config.infer.partitioner == PartitionerKind::Balanced;
+    let limits = Limits {
+        retry: config.infer.runner.retry,
+        max_slots,
+        steal,
+        others_may_come: options.others_may_come || config.infer.runner.kind == RunnerKind::None,
+        workers_stay: options.workers_stay,
+        ..Limits::default()
+    };
     let facts = RunFacts {
         plan: digest.to_string(),
         epoch: leadership.epoch.0,
@@ -299,8 +331,15 @@ async fn open(
         lease_ttl_ms: limits.lease_ttl as u32,
         heartbeat_ms: HEARTBEAT_MS,
     };
-    let core = Core::new(leadership.epoch, limits, views, recorded);
+    let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
+    let watch = Watch::new(done.collect::<Vec<_>>());
+    let mut core = Core::new(leadership.epoch, limits, views, recorded);
+    // Agents that a master launches end with it; those that came by themselves may still hold what they were granted.
+    if config.infer.runner.kind == RunnerKind::None {
+        core.recover(0, &former(holdings, &released(&store, &keys).await?));
+    }
+    let leader = Leader::new(core, terms, keys.clone(), watch);
     let (reports, durability) = watch::channel(Committed::default());
-    let committer = Committer::start(store, leadership, keys.clone(), segment, reports).map_err(InferError::Thread)?;
-    Ok(Opened { core, committer, durability, terms, keys, facts, lead })
+    let committer = Committer::start(store, leadership, keys, segment, reports).map_err(InferError::Thread)?;
+    Ok(Opened { leader, committer, durability, facts, lead })
 }

@@ -8,7 +8,7 @@ use crate::store::{
     AnyStore, EmbeddedStore, EtcdStore, Keys, Leadership, LeaseStore, Op, Patience, RunRecord, Standing, StoreError,
 };
 use compass_common::config::{Config, StoreConfig};
-use compass_common::ids::{Attempt, Digest, Epoch};
+use compass_common::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -197,16 +197,6 @@ pub(super) async fn lengths(store: &impl LeaseStore, keys: &Keys) -> Result<BTre
     let prefix = keys.segments();
     let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
         Some((key.strip_prefix(&prefix)?.to_owned(), u64::from_le_bytes(value.try_into().ok()?)))
-    });
-    Ok(entries.collect())
-}
-
-/// The highest attempt of each task.
-pub(super) async fn attempts(store: &impl LeaseStore, keys: &Keys) -> Result<BTreeMap<String, Attempt>, StoreError> {
-    let prefix = keys.attempts();
-    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
-        let attempt = u32::from_le_bytes(value.try_into().ok()?);
-        Some((key.strip_prefix(&prefix)?.to_owned(), Attempt(attempt)))
     });
     Ok(entries.collect())
 }

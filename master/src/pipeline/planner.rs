@@ -7,7 +7,7 @@ use super::rows::{self, Rows};
 use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
 use compass_common::ids::Digest;
 use compass_common::plan::{
-    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Sample,
+    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Program, Sample,
 };
 use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, ShotFormat, render};
 use compass_common::report::{prediction_record, pretty};
@@ -146,6 +146,9 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
     let rendered = render(&dataset.prompt, &dataset.infer, output, &dataset.retriever, &test.rows, &train.rows);
     let rendered = rendered
         .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;
+    let mut rendered = rendered;
+    add_program_columns(dataset, &mut rendered, &test)
+        .map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
     let config = serde_json::to_vec(&(&dataset.prompt, &dataset.infer, &dataset.retriever)).unwrap_or_default();
     let version = Digest::of(&config).to_string().chars().take(6).collect();
     let labels = match rendered.samples.first().map(|sample| &sample.body) {
@@ -165,6 +168,31 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         labels,
         parts: cut(&rendered, parts),
     })
+}
+
+/// Puts what programs are made of into the gold answers, where the evaluator runs programs and needs more than the gold
+/// column. Gold answers that are tables hold it already.
+fn add_program_columns(
+    dataset: &DatasetConfig,
+    rendered: &mut RenderedDataset,
+    test: &Rows,
+) -> Result<(), Vec<String>> {
+    let evaluator = &dataset.eval.evaluator;
+    let columns = evaluator.program_columns();
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let unknown: Vec<String> =
+        columns.iter().filter_map(|column| test.unknown_column("its evaluator", column)).collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    for sample in rendered.samples.iter_mut().filter(|sample| !sample.gold.is_object()) {
+        let Some(row) = test.rows.get(sample.index as usize) else { continue };
+        let values = columns.iter().filter_map(|&column| Some((column, row.get(column)?.clone())));
+        sample.gold = evaluator.gold_with(std::mem::take(&mut sample.gold), values);
+    }
+    Ok(())
 }
 
 /// The first sample of a data set as a person reads it: every prompt, and the gold answer.
@@ -201,6 +229,7 @@ fn characters(sample: &Sample, shots: &[Shot], format: &ShotFormat) -> u64 {
         Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
             prompt.characters(shown)
         }
+        Body::Execute { programs } => programs.iter().map(Program::characters).sum(),
         Body::Chat { turns } => turns.iter().map(|turn| length(&turn.content)).sum(),
         Body::Ppl { options } => options.iter().map(|option| option.prompt.characters(shown)).sum(),
         Body::Loglikelihood { context, options } => {
@@ -211,7 +240,7 @@ fn characters(sample: &Sample, shots: &[Shot], format: &ShotFormat) -> u64 {
 }
 
 /// Cuts the samples into parts; each part carries the shots that its samples name.
-fn cut(rendered: &RenderedDataset, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Vec<PartRef> {
+pub(super) fn cut(rendered: &RenderedDataset, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Vec<PartRef> {
     let mut refs = Vec::new();
     let mut part = Part::default();
     let mut known: BTreeMap<u32, u32> = BTreeMap::new();

@@ -7,7 +7,7 @@ use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
 use crate::ledger::{Entry, Kind, Ledger, LedgerError};
-use compass_common::evaluator::Accumulator;
+use compass_common::evaluator::{Accumulator, executed};
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, Sample, Unit};
@@ -59,10 +59,14 @@ struct Said {
     reasons: Reasons,
 }
 
+/// What became of answers as programs, by the unit that gave the answers. Empty where no data set runs programs.
+#[derive(Debug, Default)]
+pub struct Executions(pub(super) BTreeMap<UnitId, UnitEntries>);
+
 /// What the ledger holds of one unit.
-#[derive(Default)]
-struct UnitEntries {
-    results: BTreeMap<u32, SampleResult>,
+#[derive(Debug, Default)]
+pub(super) struct UnitEntries {
+    pub(super) results: BTreeMap<u32, SampleResult>,
     reports: Vec<ShardCheck>,
     divergent: IntervalSet,
     /// Another evaluator wrote the predictions, and knows more of them than we do.
@@ -70,6 +74,7 @@ struct UnitEntries {
 }
 
 /// A worker's claim and our own fold of the same samples.
+#[derive(Debug)]
 struct ShardCheck {
     worker: String,
     samples: IntervalSet,
@@ -77,9 +82,17 @@ struct ShardCheck {
     folded: Option<Accumulator>,
 }
 
-/// Scores every unit of the plan. `failures` are the samples that failed for good in this run, with the reasons.
-/// `write` also writes `predictions/` and `results/`; `on_unit` hears the samples of every unit that is through.
-/// `recorded` is how much of each ledger segment exists: see [`Ledger::load`].
+/// What is known of a run beside its plan and its ledger.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    /// How much of each ledger segment exists: see [`Ledger::load`].
+    pub recorded: &'a BTreeMap<String, u64>,
+    /// The samples that failed for good in this run, with the reasons.
+    pub failures: &'a [(UnitId, IntervalSet, String)],
+    pub executions: Executions,
+}
+
+/// Scores every unit of the plan. `write` also writes `predictions/` and `results/`; `on_unit` hears the samples of every unit that is through.
 ///
 /// # Errors
 /// The ledger or the plan is damaged, or the disk refuses.
@@ -87,25 +100,18 @@ pub fn score(
     folder: &RunFolder,
     plan: &Plan,
     digest: Digest,
-    recorded: &BTreeMap<String, u64>,
-    failures: &[(UnitId, IntervalSet, String)],
+    evidence: Evidence<'_>,
     write: bool,
     on_unit: &mut dyn FnMut(u64),
 ) -> Result<Scored, ScoreError> {
-    let loaded = Ledger::new(folder.ledger(), digest).load(recorded)?;
-    let mut units = sort_entries(loaded.entries);
-    for (unit, samples, reason) in failures {
-        let results = &mut units.entry(*unit).or_default().results;
-        for index in samples.iter() {
-            let outcome = Outcome::Failed { reason: reason.clone() };
-            results.entry(index).or_insert(SampleResult { index, fit: PromptFit::default(), outcome });
-        }
-    }
+    let Evidence { recorded, failures, mut executions } = evidence;
+    let mut units = load_units(folder, digest, recorded, failures)?;
     let mut cells = Vec::new();
     let mut said = Said::default();
     for unit in plan.units() {
         let entries = units.remove(&unit.id).unwrap_or_default();
-        let cell = score_unit(folder, unit, entries, write, &mut said)?;
+        let execution = executions.0.remove(&unit.id);
+        let cell = score_unit(folder, unit, entries, execution, write, &mut said)?;
         on_unit(u64::from(unit.dataset.samples));
         cells.push((unit.id, cell));
     }
@@ -114,6 +120,27 @@ pub fn score(
     let summary = Summary::new(plan, cells);
     let complete = summary.is_complete() && !notices.iter().any(|notice| notice.starts_with("error"));
     Ok(Scored { summary, notices, complete })
+}
+
+/// What the ledger of `folder` holds of every unit. Samples of `failures` that have no result failed.
+///
+/// # Errors
+/// The ledger is damaged.
+pub(super) fn load_units(
+    folder: &RunFolder,
+    digest: Digest,
+    recorded: &BTreeMap<String, u64>,
+    failures: &[(UnitId, IntervalSet, String)],
+) -> Result<BTreeMap<UnitId, UnitEntries>, LedgerError> {
+    let mut units = sort_entries(Ledger::new(folder.ledger(), digest).load(recorded)?.entries);
+    for (unit, samples, reason) in failures {
+        let results = &mut units.entry(*unit).or_default().results;
+        for index in samples.iter() {
+            let outcome = Outcome::Failed { reason: reason.clone() };
+            results.entry(index).or_insert(SampleResult { index, fit: PromptFit::default(), outcome });
+        }
+    }
+    Ok(units)
 }
 
 /// The first result of a sample counts; entries come in the order in which they became durable.
@@ -154,6 +181,7 @@ fn score_unit(
     folder: &RunFolder,
     unit: Unit<'_>,
     mut entries: UnitEntries,
+    mut execution: Option<UnitEntries>,
     write: bool,
     said: &mut Said,
 ) -> Result<Cell, ScoreError> {
@@ -167,9 +195,15 @@ fn score_unit(
             let mut records = Vec::with_capacity(part.samples.len());
             for sample in &part.samples {
                 let Some(result) = entries.results.get(&sample.index) else { continue };
-                total.observe(sample, result);
-                findings.observe(sample, result, &unit.dataset.eval);
                 fold_into_checks(&mut entries.reports, unit, sample, result);
+                let ran = execution.as_mut().map(|execution| {
+                    let ran = executed(result, execution.results.get(&sample.index));
+                    fold_into_checks(&mut execution.reports, unit, sample, &ran);
+                    ran
+                });
+                let judged = ran.as_ref().unwrap_or(result);
+                total.observe(sample, judged);
+                findings.observe(sample, judged, &unit.dataset.eval);
                 records.push(Ok((sample.index, prediction_record(unit.dataset, meta.as_ref(), &part, sample, result))));
             }
             records
@@ -181,6 +215,7 @@ fn score_unit(
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.notices.extend(too_long(&name, &document));
     said.notices.extend(disagreements(&name, &entries));
+    said.notices.extend(execution.iter().flat_map(|execution| disagreements(&name, execution)));
     said.reasons.observe(&name, &findings);
     if write {
         let mut results = Vec::new();

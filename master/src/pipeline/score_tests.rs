@@ -1,7 +1,7 @@
 //! A worker's shard report is checked against the fold of the ledger, and never makes a number.
 
 use super::planner::{Planned, write_plan};
-use super::{RunFolder, score};
+use super::{Evidence, Executions, RunFolder, score};
 use crate::ledger::{Entry, Kind, Ledger};
 use compass_common::evaluator::{Accumulator, EvaluatorSpec};
 use compass_common::ids::{Digest, Epoch};
@@ -68,7 +68,9 @@ fn score_with_claim(claimed: usize) -> (Vec<String>, bool, serde_json::Value) {
     let mut segment = Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap();
     let recorded = |index| entry(Kind::Sample, v1::SampleResult::from(&result(index, 0)).encode_to_vec());
     segment.append(&[recorded(0), recorded(1), entry(Kind::Report, report.encode_to_vec())]).unwrap();
-    let scored = score(&folder, &planned.plan, digest, &BTreeMap::new(), &[], true, &mut |_| {}).unwrap();
+    let recorded = BTreeMap::new();
+    let evidence = Evidence { recorded: &recorded, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, digest, evidence, true, &mut |_| {}).unwrap();
     let results = std::fs::read(folder.results("m", "d")).unwrap();
     (scored.notices, scored.complete, serde_json::from_slice(&results).unwrap())
 }

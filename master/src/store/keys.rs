@@ -38,6 +38,11 @@ impl Keys {
         format!("{}/attempts/", self.prefix)
     }
 
+    /// The last epoch whose leader sent its workers away at its end: nobody holds anything of it.
+    pub fn released(&self) -> String {
+        format!("{}/released", self.prefix)
+    }
+
     /// The highest attempt of a task.
     pub fn attempt(&self, key: &AttemptKey) -> String {
         format!("{}{key}", self.attempts())

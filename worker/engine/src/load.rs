@@ -26,7 +26,7 @@ const ROPE_POSITIONS: u32 = 4096;
 /// [`EngineFault::Model`] when the files are missing, damaged, or ask for what is not supported: one message that names
 /// the file, and the tensor where there is one. [`EngineFault::Device`] when the device is not there or fails.
 pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
-    if plan.kind == ModelKind::Echo {
+    if matches!(plan.kind, ModelKind::Echo | ModelKind::Sandbox) {
         let what = format!(
             "model `{}` is of kind {:?}, which needs no weights and is not run by libtorch",
             plan.abbr, plan.kind

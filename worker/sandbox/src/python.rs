@@ -8,6 +8,8 @@ use tokio::process::Command;
 #[derive(Clone, Debug)]
 pub(crate) struct Python {
     pub executable: PathBuf,
+    /// Such as `3.11.2`.
+    pub version: String,
     /// Its own directories outside `/usr`.
     pub directories: Vec<PathBuf>,
 }
@@ -16,7 +18,7 @@ pub(crate) struct Python {
 const ASK: &str = "import os, sys\n\
     if sys.version_info < (3, 7): sys.exit('older than Python 3.7')\n\
     paths = [sys.executable, os.path.realpath(sys.executable), sys.prefix, sys.base_prefix, sys.exec_prefix]\n\
-    print('\\n'.join(paths))";
+    print('\\n'.join([sys.version.split()[0]] + paths))";
 
 /// The interpreters to try, those that answer. The second part says why others do not.
 pub(crate) async fn interpreters(policy: &Policy) -> (Vec<Python>, Vec<String>) {
@@ -55,7 +57,9 @@ async fn ask(candidate: &Path) -> Result<Python, String> {
     let answer = tokio::time::timeout(std::time::Duration::from_secs(30), command.output()).await;
     let output = answer.map_err(|_| "does not answer".to_owned())?.map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut lines = text.lines().map(PathBuf::from);
+    let mut lines = text.lines();
+    let version = lines.next().unwrap_or_default().to_owned();
+    let mut lines = lines.map(PathBuf::from);
     let (true, Some(executable)) = (output.status.success(), lines.next()) else {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     };
@@ -69,5 +73,5 @@ async fn ask(candidate: &Path) -> Result<Python, String> {
             directories.push(path);
         }
     }
-    Ok(Python { executable, directories })
+    Ok(Python { executable, version, directories })
 }

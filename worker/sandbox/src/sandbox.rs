@@ -40,6 +40,11 @@ impl Sandbox {
         &self.ground.python.executable
     }
 
+    /// Its version, such as `3.11.2`.
+    pub fn python_version(&self) -> &str {
+        &self.ground.python.version
+    }
+
     /// Runs one program, after others where all slots are taken. When this returns nothing of the program is left; when
     /// the future is dropped, the program is killed.
     pub async fn run(&self, program: &Program) -> Verdict {

@@ -9,11 +9,17 @@ use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
 use compass_common::ids::UnitId;
 use compass_common::plan::{ModelKind, Plan, Unit};
+use compass_proto::v1::FailureClass;
 use std::sync::Arc;
 
 /// Position in the plan of a unit's model.
 fn model_of(plan: &Plan, unit: UnitId) -> u32 {
     unit.0 / plan.datasets.len().max(1) as u32
+}
+
+/// Whether a unit's samples are programs to run.
+fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
+    plan.unit(unit).is_some_and(|unit| unit.model.kind == ModelKind::Sandbox)
 }
 
 impl Agent {
@@ -40,7 +46,7 @@ impl Agent {
         while let Some(grant) = self.choose_grant(slot, active, plan) {
             match self.start_pack(slot, grant, plan, now_ms) {
                 Ok(()) => return,
-                Err(reason) => self.fail(grant, false, reason),
+                Err(reason) => self.fail(grant, FailureClass::Transient, reason),
             }
         }
     }
@@ -52,15 +58,21 @@ impl Agent {
         let own = open().find(|held| held.slot == Some(slot));
         let free = || open().filter(|held| held.slot.is_none_or(|other| other >= active));
         let warm = || free().find(|held| Some(model_of(plan, held.unit)) == resident);
-        own.or_else(warm).or_else(|| free().next()).map(|held| held.key)
+        // Programs of one task are run side by side: they share nothing that a slot would hold.
+        let programs = || open().find(|held| runs_programs(plan, held.unit));
+        own.or_else(warm).or_else(|| free().next()).or_else(programs).map(|held| held.key)
     }
 
     /// Sends the grant's next pack to the slot, or asks for the part that it needs.
     fn start_pack(&mut self, slot: usize, grant: GrantKey, plan: &Plan, now_ms: u64) -> Result<(), String> {
         let Some(held) = self.grants.get(grant) else { return Ok(()) };
         let unit = plan.unit(held.unit).ok_or_else(|| format!("the plan has no unit {}", held.unit))?;
-        let pack = held.next_pack(unit.dataset).ok_or_else(|| missing_sample(held, &unit))?;
-        if unit.model.kind != ModelKind::Echo && !HAS_ENGINE {
+        let mut pack = held.next_pack(unit.dataset).ok_or_else(|| missing_sample(held, &unit))?;
+        let runs_programs = runs_programs(plan, unit.id);
+        if runs_programs {
+            pack.samples.truncate(1);
+        }
+        if !matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) && !HAS_ENGINE {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
         let order = self.unit_order(&unit)?;
@@ -76,15 +88,21 @@ impl Agent {
         self.last_pack += 1;
         let id = self.last_pack;
         let state = &mut self.slots[slot];
-        let submitted = state.slot.submit(PackOrder {
-            id,
-            model: order.model,
-            spec: order.spec,
-            part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
-            samples: pack.samples.clone(),
-        });
-        if !submitted {
-            return Err(format!("slot {slot} takes no packs"));
+        if runs_programs {
+            let first = pack.samples.first().copied().unwrap_or_default();
+            let started = self.programs.start(slot, id, &part.part, first, self.events.clone());
+            state.programs = Some(started.ok_or("this worker runs no programs that a model wrote")?);
+        } else {
+            let submitted = state.slot.submit(PackOrder {
+                id,
+                model: order.model,
+                spec: order.spec,
+                part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
+                samples: pack.samples.clone(),
+            });
+            if !submitted {
+                return Err(format!("slot {slot} takes no packs"));
+            }
         }
         if let Some(held) = self.grants.get_mut(grant) {
             held.begun(&pack.samples);

@@ -19,6 +19,7 @@ mod link;
 mod options;
 mod outbox;
 mod parts;
+mod programs;
 mod run;
 mod send;
 mod session;
@@ -27,5 +28,5 @@ mod slots;
 mod suspects;
 
 pub use ending::Ending;
-pub use options::AgentOptions;
+pub use options::{AgentOptions, ProgramPolicy};
 pub use run::run;

@@ -20,6 +20,19 @@ pub struct AgentOptions {
     pub master_lost_timeout: Duration,
     /// Whether the end of standard input ends the agent.
     pub exit_with_parent: bool,
+    /// Whether programs that a model wrote may be run here.
+    pub programs: ProgramPolicy,
+}
+
+/// What the operator says of programs that a model wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramPolicy {
+    /// None are run, and nobody looks whether they could be.
+    Never,
+    /// Where an isolation holds them.
+    Contained,
+    /// Where none does, as plain processes.
+    Unsafe,
 }
 
 impl AgentOptions {

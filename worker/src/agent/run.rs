@@ -4,6 +4,7 @@ use super::ending::Ending;
 use super::event::Event;
 use super::link::endpoint;
 use super::options::AgentOptions;
+use super::programs::Programs;
 use super::session::Agent;
 use crate::parent::end_with_parent;
 use compass_common::ids::Digest;
@@ -50,12 +51,16 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
         tracing::warn!(host, "the connection to this master is not encrypted; use it in a trusted network only");
     }
     let session = session_name(&options.name);
-    let mut agent = Agent::new(options, endpoint, session, events);
+    let programs = Programs::look(options.programs, options.slots).await;
+    let mut agent = Agent::new(options, endpoint, session, events, programs);
     agent.dial(Duration::ZERO);
     let ending = agent.run(&mut inbox).await;
     drop(inbox);
     let stop_all = async {
         for state in agent.slots {
+            if let Some(programs) = state.programs {
+                programs.stop().await;
+            }
             state.slot.stop().await;
         }
     };

@@ -12,6 +12,7 @@ use super::link::{Dial, LinkEvent, LinkTask};
 use super::options::AgentOptions;
 use super::outbox::Outbox;
 use super::parts::{PART_CACHE_BYTES, PartCache};
+use super::programs::Programs;
 use super::slots::SlotState;
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, Slot};
@@ -97,6 +98,7 @@ pub(super) struct Agent {
     pub(super) fetching: BTreeSet<Digest>,
     pub(super) grants: Grants,
     pub(super) slots: Vec<SlotState>,
+    pub(super) programs: Programs,
     pub(super) last_pack: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<u32, Vec<u8>>,
@@ -110,10 +112,17 @@ fn new_backoff() -> FullJitter {
 
 impl Agent {
     /// An agent that has not dialled yet; `session` names this process.
-    pub(super) fn new(options: AgentOptions, endpoint: Endpoint, session: String, events: mpsc::Sender<Event>) -> Self {
+    pub(super) fn new(
+        options: AgentOptions,
+        endpoint: Endpoint,
+        session: String,
+        events: mpsc::Sender<Event>,
+        programs: Programs,
+    ) -> Self {
         let slot = |n| Slot::start(n, options.threads, events.clone());
-        let slots =
-            (0..options.slots as usize).map(|n| SlotState { slot: slot(n), resident: None, busy: None }).collect();
+        let slots = (0..options.slots as usize)
+            .map(|n| SlotState { slot: slot(n), resident: None, busy: None, programs: None })
+            .collect();
         Self {
             options,
             endpoint,
@@ -138,6 +147,7 @@ impl Agent {
             fetching: BTreeSet::new(),
             grants: Grants::default(),
             slots,
+            programs,
             last_pack: 0,
             facts: BTreeMap::new(),
             drain: None,
@@ -149,6 +159,10 @@ impl Agent {
     pub(super) fn dial(&mut self, pause: Duration) {
         self.stream = None;
         self.control.clear();
+        // The hello lists all that is held, and what is under way to the master is held until it is acknowledged.
+        for grant in self.batches.grants() {
+            self.hand_in_batch(grant);
+        }
         self.link += 1;
         let hello = v1::Hello {
             protocol: PROTOCOL_VERSION,
@@ -157,10 +171,12 @@ impl Agent {
             slots: self.options.slots,
             device: self.options.device_kind().to_owned(),
             has_engine: HAS_ENGINE,
-            held: self.grants.to_wire(),
+            held: self.grants.to_wire(self.outbox.unacknowledged()),
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
+            first_seq: self.outbox.first_seq(),
+            sandbox: self.programs.found.clone(),
         };
         let dial = Dial { number: self.link, endpoint: self.endpoint.clone(), pause, hello, clock: self.clock };
         self._link_task = Some(dial.start(self.events.clone()));
@@ -190,7 +206,8 @@ impl Agent {
         self.backoff = new_backoff();
     }
 
-    fn redial(&mut self, reason: &str) {
+    /// Leaves the master and dials again after a pause.
+    pub(super) fn redial(&mut self, reason: &str) {
         let pause = self.backoff.next().unwrap_or(LONGEST_PAUSE);
         tracing::warn!(
             master = self.options.master,

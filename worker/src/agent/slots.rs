@@ -2,6 +2,7 @@
 
 use super::grants::GrantKey;
 use super::parts::CachedPart;
+use super::programs::ProgramRun;
 use crate::engine_link::Slot;
 
 /// One slot.
@@ -11,6 +12,8 @@ pub(super) struct SlotState {
     /// Position in the plan of the model that its child holds.
     pub(super) resident: Option<u32>,
     pub(super) busy: Option<Busy>,
+    /// Programs of the pack under way, where it is of programs.
+    pub(super) programs: Option<ProgramRun>,
 }
 
 /// A pack under way.

@@ -19,6 +19,8 @@ pub(crate) fn sees_gpu() -> bool {
 pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
     match plan.kind {
         ModelKind::Echo => Ok(Box::new(EchoEngine::from_env(plan))),
+        // The agent runs programs itself.
+        ModelKind::Sandbox => Err(EngineFault::Model("an engine runs no programs".into())),
         ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => load_with_libtorch(plan, device, threads),
     }
 }

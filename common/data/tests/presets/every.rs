@@ -6,7 +6,7 @@ use compass_common::config::presets;
 /// Rows of each data set; enough for its shapes, and all data sets of all presets stay a matter of seconds.
 const ROWS: usize = 50;
 /// The presets' folders of data that the shared folder has; of each at least one data set is rendered.
-const HAVE: [&str; 23] = [
+const HAVE: [&str; 24] = [
     "ARC_e_gen_1e0de5",
     "GaokaoBench_no_subjective_gen_4c31db",
     "IFEval_gen_353ae7",
@@ -19,6 +19,7 @@ const HAVE: [&str; 23] = [
     "crowspairs_ppl_e811e1",
     "gsm8k_gen_1d7fe4",
     "hellaswag_ppl_47bff9",
+    "humaneval_gen_8e312c",
     "lambada_gen_217e11",
     "lm_eval_boolq",
     "lm_eval_hellaswag",

@@ -7,9 +7,6 @@ use compass_common::plan::{Body, Sample};
 use compass_common::prompt::{Prompt, RenderedDataset, Shot, python_str, render_shots};
 use serde_json::{Map, Value};
 
-/// The configurations that no preset can serve yet, with the reason.
-const NOT_SHIPPED: [(&str, &str); 1] = [("humaneval_gen_8e312c", "its evaluator runs code")];
-
 fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {
     sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect()
 }
@@ -61,10 +58,6 @@ fn presets_ask_what_opencompass_asked() {
     let mut prompts = 0;
     for folder in std::fs::read_dir(golden).unwrap().map(|entry| entry.unwrap().path()) {
         let preset = folder.file_name().unwrap().to_str().unwrap().to_owned();
-        if let Some((_, why)) = NOT_SHIPPED.iter().find(|(name, _)| *name == preset) {
-            eprintln!("skipped: {preset}: {why}");
-            continue;
-        }
         let datasets = layout.preset(&preset);
         for file in std::fs::read_dir(folder.join("predictions")).unwrap().map(|entry| entry.unwrap().path()) {
             let abbr = file.file_stem().unwrap().to_str().unwrap();

@@ -59,6 +59,7 @@ impl Layout {
             ("bbq/Religion.jsonl", "bbq/Religion.jsonl"),
             ("gsm8k/test.jsonl", "gsm8k/test.jsonl"),
             ("hellaswag/olmo_sample1000.jsonl", "hellaswag/hellaswag.jsonl"),
+            ("humaneval/HumanEval.jsonl", "humaneval/human-eval-v2-20210705.jsonl"),
             ("lambada/lambada_test.jsonl", "lambada/lambada_test.jsonl"),
             ("piqa/valid.jsonl", "piqa/dev.jsonl"),
             ("piqa/valid-labels.lst", "piqa/dev-labels.lst"),

@@ -53,7 +53,7 @@ fn of_a_data_set() {
         let to = format!("inferencer = \"{inferencer}\"");
         refused(&with("inferencer = \"gen\"", &to), "9:28", &format!("`inferencer = \"{inferencer}\"`"));
     }
-    for evaluator in ["human_eval", "mbpp", "math_verify", "cascade"] {
+    for evaluator in ["human_eval_plus", "math_verify", "cascade"] {
         refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
     }
     refused(&with("\"em\"", "\"NeedleBenchOriginEvaluator\""), "10:26", "evaluator `NeedleBenchOriginEvaluator`");

@@ -24,11 +24,11 @@ fn six_mistakes_are_six_errors() {
 fn included_files_report_at_their_own_places() {
     let fixture = Fixture::new();
     fixture.write("team/base.toml", &format!("{MODEL}colour = \"red\"\nmax_seq_len = -1\n"));
-    let text = format!("include = [\"team/base.toml\"]\n{DATASET}n = 1\n");
+    let text = format!("include = [\"team/base.toml\"]\n{DATASET}size = 1\n");
     assert_eq!(
         fixture.places(&text),
         [
-            "eval.toml:8:1: unknown key `n`",
+            "eval.toml:8:1: unknown key `size`",
             "team/base.toml:4:8: no directory `models/tiny`",
             "team/base.toml:5:1: unknown key `colour`",
             "team/base.toml:6:15: `max_seq_len` is out of range: -1",

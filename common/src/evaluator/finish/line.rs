@@ -1,6 +1,8 @@
 //! The metrics of every line, each by its rule; those of several answers per question averaged over the answers.
 
-use super::{area, average, circular, classes, corpus, crows_pairs, mean, perplexity, replicas, rouge, weighted};
+use super::{
+    area, average, circular, classes, corpus, crows_pairs, mean, pass_rate, perplexity, replicas, rouge, weighted,
+};
 use crate::evaluator::line::{Column, Line, Lines};
 use crate::evaluator::share::Rule;
 use crate::evaluator::{Metric, Proportion};
@@ -38,6 +40,8 @@ fn single(line: &Line, effort: Effort) -> Vec<Metric> {
         (Rule::ShareScaledFirst, &Column::Hits { hits, total }) => {
             one(Metric::share(name, Proportion { hits, total }, |hits, total| 100.0 * hits / total))
         }
+        (Rule::Count, &Column::Hits { hits, .. }) => vec![Metric::estimate(name, hits as f64, None)],
+        (Rule::PassAtK { prefix, k }, column) => pass_rate::metrics(column, prefix, k),
         (Rule::Mean { scale }, column) => one(mean::metric(name, column, *scale)),
         (Rule::Perplexity, column) => one(perplexity::metric(name, column, effort)),
         (Rule::WeightedPerplexity, column) => one(weighted::perplexity(name, column)),
@@ -53,6 +57,6 @@ fn single(line: &Line, effort: Effort) -> Vec<Metric> {
         (Rule::CrowsPairs, column) => crows_pairs::metrics(column),
         (Rule::Circular, column) => circular::metrics(column),
         (Rule::Replicas { k }, column) => replicas::metrics(column, k),
-        (Rule::Share | Rule::ShareScaledFirst, Column::Items(_)) => Vec::new(),
+        (Rule::Share | Rule::ShareScaledFirst | Rule::Count, Column::Items(_)) => Vec::new(),
     }
 }

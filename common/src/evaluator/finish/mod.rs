@@ -9,6 +9,7 @@ mod crows_pairs;
 mod line;
 mod mean;
 mod numpy;
+mod pass_rate;
 mod perplexity;
 mod replicas;
 mod rouge;

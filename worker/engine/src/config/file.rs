@@ -68,7 +68,7 @@ impl ModelConfig {
     /// The file of a directory that says what a model of this kind is.
     pub(crate) fn file_of(layout: ModelKind) -> &'static str {
         match layout {
-            ModelKind::Hf | ModelKind::Echo => "config.json",
+            ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => "config.json",
             ModelKind::Llama => "params.json",
             ModelKind::InternLm => "model_config.pt",
         }
@@ -82,7 +82,7 @@ impl ModelConfig {
     pub(crate) fn read(directory: &Path, layout: ModelKind) -> Result<Self, EngineFault> {
         let path = directory.join(Self::file_of(layout));
         match layout {
-            ModelKind::Hf | ModelKind::Echo => {}
+            ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => {}
             ModelKind::Llama => {
                 let what = "no such file: `path` must name a directory as Meta distributes it";
                 let keys = read_json(&path)?.ok_or_else(|| file_fault(&path, what))?;

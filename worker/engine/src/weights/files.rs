@@ -36,7 +36,7 @@ const INDEX: &str = ".index.json";
 /// [`EngineFault::Model`] when they are not all there, or one is damaged.
 pub(super) fn open(directory: &Path, kind: ModelKind) -> Result<Files, EngineFault> {
     match kind {
-        ModelKind::Hf | ModelKind::Echo => hugging_face(directory),
+        ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => hugging_face(directory),
         ModelKind::Llama => meta(directory),
         ModelKind::InternLm => internlm(directory),
     }

@@ -1,0 +1,96 @@
+//! The plan of the second stage: the programs that the recorded answers are, cut into parts like prompts.
+//!
+//! It follows from the run's plan and its ledger alone, so that every resumed master makes the same one. Its samples stand
+//! at the same positions as those of the first stage; one without an answer has no program, and its result is known.
+
+use super::folder::RunFolder;
+use super::planner::{PlanError, Planned, cut, read_part};
+use super::score::UnitEntries;
+use compass_common::evaluator::programs;
+use compass_common::ids::UnitId;
+use compass_common::plan::{
+    Body, DatasetPlan, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan, Program, Sample, Unit,
+};
+use compass_common::prompt::{RenderedDataset, ShotFormat};
+use compass_common::result::{Outcome, PromptFit, SampleResult};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The units of `plan` whose answers are programs, in order; unit `i` of the second plan is the `i`-th of them.
+pub(super) fn executing(plan: &Plan) -> impl Iterator<Item = Unit<'_>> {
+    plan.units().filter(|unit| unit.dataset.eval.evaluator.executes())
+}
+
+/// The second plan, and the results of samples without a program.
+///
+/// # Errors
+/// A part of the plan cannot be read.
+pub(super) fn plan_execution(
+    folder: &RunFolder,
+    plan: &Plan,
+    units: &BTreeMap<UnitId, UnitEntries>,
+) -> Result<(Planned, Vec<(UnitId, SampleResult)>), PlanError> {
+    let mut parts = BTreeMap::new();
+    let mut known = Vec::new();
+    let mut datasets = Vec::new();
+    for (at, unit) in executing(plan).enumerate() {
+        let results = units.get(&unit.id).map(|entries| &entries.results);
+        let mut samples = Vec::new();
+        for part in &unit.dataset.parts {
+            for sample in &read_part(folder, part)?.samples {
+                let result = results.and_then(|results| results.get(&sample.index));
+                let programs = result.and_then(|result| programs(sample, result, &unit.dataset.eval).ok());
+                let programs = programs.unwrap_or_default();
+                if programs.is_empty() {
+                    let (index, outcome) = (sample.index, Outcome::Executed(Vec::new()));
+                    known.push((UnitId(at as u32), SampleResult { index, fit: PromptFit::default(), outcome }));
+                }
+                let gold = named(unit.dataset.eval.evaluator.reference(&sample.gold));
+                samples.push(Sample { index: sample.index, gold, shots: Vec::new(), body: Body::Execute { programs } });
+            }
+        }
+        datasets.push(dataset(&unit, samples, &mut parts));
+    }
+    // Of no weight and no name of its own: what a program gives depends on the program.
+    let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];
+    let plan = Plan { format: PLAN_FORMAT, config: plan.config, models, datasets };
+    let head = serde_json::to_vec_pretty(&plan).map_err(|error| PlanError::Data(vec![error.to_string()]))?;
+    Ok((Planned { plan, head, parts }, known))
+}
+
+/// A gold answer as far as a worker's fold needs it: the task that answers are grouped by.
+fn named(reference: &Value) -> Value {
+    json!({ "task_id": reference.get("task_id").unwrap_or(reference) })
+}
+
+fn dataset(
+    unit: &Unit<'_>,
+    samples: Vec<Sample>,
+    parts: &mut BTreeMap<compass_common::ids::Digest, Vec<u8>>,
+) -> DatasetPlan {
+    let programs = |sample: &Sample| match &sample.body {
+        Body::Execute { programs } => programs.iter().map(Program::characters).sum(),
+        _ => 0,
+    };
+    let characters = samples.iter().map(programs).sum();
+    let rendered = RenderedDataset { shots: Vec::new(), samples, format: ShotFormat::default() };
+    DatasetPlan {
+        abbr: format!("{}/{}", unit.model.abbr, unit.dataset.abbr),
+        version: unit.dataset.version.clone(),
+        infer: InferSpec::Execute,
+        shot_format: ShotFormat::default(),
+        eval: unit.dataset.eval.clone(),
+        samples: rendered.samples.len() as u32,
+        characters,
+        labels: None,
+        parts: cut(&rendered, parts),
+    }
+}
+
+/// The second plan as far as it is known before there are answers: for `--dry-run`.
+pub(super) fn outline(plan: &Plan) -> Plan {
+    let dataset = |unit: Unit<'_>| DatasetPlan { characters: 0, ..dataset(&unit, Vec::new(), &mut BTreeMap::new()) };
+    let datasets = executing(plan).map(|unit| DatasetPlan { samples: unit.dataset.samples, ..dataset(unit) }).collect();
+    let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];
+    Plan { format: PLAN_FORMAT, config: plan.config, models, datasets }
+}

@@ -1,0 +1,169 @@
+//! Programs that a model wrote: run in the sandbox, beside the engines and without one.
+//!
+//! One sample at a time in a slot, so that none begins past the lease and a worker that dies loses no more than these. A
+//! program that fails is a result; a sandbox that fails is a failure of the task, for another try.
+
+use super::event::Event;
+use super::options::ProgramPolicy;
+use crate::engine_link::{PackEnd, SlotEvent, SlotReport};
+use compass_common::engine::TokenCounters;
+use compass_common::plan::{Body, Part, Program};
+use compass_common::result::{Execution, ExecutionClass, Outcome, PromptFit, SampleResult};
+use compass_proto::v1;
+use compass_sandbox::{Limits, Policy, Sandbox, Stage, Verdict};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// What this worker found out about running programs, once.
+#[derive(Debug)]
+pub(super) struct Programs {
+    sandbox: Option<Sandbox>,
+    /// For the hello; `None` when nobody looked.
+    pub(super) found: Option<v1::Sandbox>,
+}
+
+impl Programs {
+    /// Looks for an isolation that holds, as far as `policy` allows; programs run in up to `slots` slots at once.
+    pub(super) async fn look(policy: ProgramPolicy, slots: u32) -> Self {
+        if policy == ProgramPolicy::Never {
+            return Self { sandbox: None, found: None };
+        }
+        let policy = Policy {
+            unsafe_local_exec: policy == ProgramPolicy::Unsafe,
+            concurrent: NonZeroUsize::new(slots as usize).unwrap_or(NonZeroUsize::MIN),
+            ..Policy::default()
+        };
+        match Sandbox::detect(&policy).await {
+            Ok(sandbox) => {
+                let (isolation, python) = (sandbox.isolation().to_string(), sandbox.python_version().to_owned());
+                tracing::info!(isolation, python, "programs that a model wrote can be run");
+                let found = v1::Sandbox { refusal: String::new(), isolation, python };
+                Self { sandbox: Some(sandbox), found: Some(found) }
+            }
+            Err(refusal) => {
+                let refusal = refusal.to_string();
+                tracing::info!(refusal, "programs that a model wrote cannot be run");
+                Self { sandbox: None, found: Some(v1::Sandbox { refusal, ..v1::Sandbox::default() }) }
+            }
+        }
+    }
+
+    /// Runs the programs of the sample `index` of `part` and reports as the slot `slot`; `None` without a sandbox, or when
+    /// there is no such sample.
+    pub(super) fn start(
+        &self,
+        slot: usize,
+        pack: u64,
+        part: &Part,
+        index: u32,
+        reports: mpsc::Sender<Event>,
+    ) -> Option<ProgramRun> {
+        let sandbox = self.sandbox.clone()?;
+        let Body::Execute { programs } = &part.sample(index)?.body else { return None };
+        let programs = programs.clone();
+        Some(ProgramRun(tokio::spawn(async move {
+            let report = |event| Event::Slot(SlotReport { slot, event });
+            let end = match run_all(&sandbox, &programs).await {
+                Ok(executions) => {
+                    let outcome = Outcome::Executed(executions);
+                    let result = SampleResult { index, fit: PromptFit::default(), outcome };
+                    let _ = reports.send(report(SlotEvent::Result((&result).into()))).await;
+                    PackEnd::Done { tokens: TokenCounters::default(), notes: Vec::new() }
+                }
+                Err(detail) => PackEnd::NeverStarted { message: format!("the sandbox failed: {detail}") },
+            };
+            let _ = reports.send(report(SlotEvent::Ended { pack, end })).await;
+        })))
+    }
+}
+
+/// Programs under way. Dropping it kills them.
+#[derive(Debug)]
+pub(super) struct ProgramRun(JoinHandle<()>);
+
+impl ProgramRun {
+    /// Kills them and waits until they are gone.
+    pub(super) async fn stop(mut self) {
+        self.0.abort();
+        let _ = (&mut self.0).await;
+    }
+}
+
+impl Drop for ProgramRun {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// One after the other; the first failure of the sandbox ends it, with what it said.
+async fn run_all(sandbox: &Sandbox, programs: &[Program]) -> Result<Vec<Execution>, String> {
+    let mut executions = Vec::with_capacity(programs.len());
+    for program in programs {
+        executions.push(execution(&sandbox.run(&contained(program)).await)?);
+    }
+    Ok(executions)
+}
+
+fn contained(program: &Program) -> compass_sandbox::Program {
+    let stages = program.stages.iter();
+    let stages = stages.map(|stage| Stage { source: stage.source.clone(), type_aware: stage.type_aware }).collect();
+    let limits = Limits { wall: Duration::from_millis(program.wall_ms.into()), ..Limits::default() };
+    compass_sandbox::Program { stages, limits }
+}
+
+fn execution(verdict: &Verdict) -> Result<Execution, String> {
+    let class = match verdict {
+        Verdict::Passed => ExecutionClass::Passed,
+        Verdict::Failed { assertion: true, .. } => ExecutionClass::WrongAnswer,
+        Verdict::Failed { .. } => ExecutionClass::Failed,
+        Verdict::Timeout => ExecutionClass::Timeout,
+        Verdict::Memory => ExecutionClass::Memory,
+        Verdict::OutputFlood => ExecutionClass::Output,
+        Verdict::Killed { .. } => ExecutionClass::Killed,
+        Verdict::SandboxError { detail } => return Err(detail.clone()),
+    };
+    Ok(Execution { class, verdict: without_addresses(&verdict.human_eval()), answer: String::new() })
+}
+
+/// Where an object lay in memory differs from run to run, and says nothing: `0x7f3a10` becomes `0x...`.
+fn without_addresses(text: &str) -> String {
+    const SHORTEST: usize = 6;
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("0x") {
+        let (before, after) = rest.split_at(at + 2);
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len();
+        shown.push_str(before);
+        if digits >= SHORTEST {
+            shown.push_str("...");
+            rest = &after[digits..];
+        } else {
+            rest = after;
+        }
+    }
+    shown.push_str(rest);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_do_not_differ_between_runs() {
+        let text = "failed: <object at 0x7f3a1c2b4d90> is not 0xff, 0x";
+        assert_eq!(without_addresses(text), "failed: <object at 0x...> is not 0xff, 0x");
+        assert_eq!(without_addresses("passed"), "passed");
+    }
+
+    #[test]
+    fn a_sandbox_that_fails_is_no_verdict() {
+        let error = execution(&Verdict::SandboxError { detail: "no room".into() });
+        assert_eq!(error, Err("no room".into()));
+        let wrong = Verdict::Failed { exception: "AssertionError".into(), message: "1".into(), assertion: true };
+        let wrong = execution(&wrong).unwrap();
+        assert_eq!((wrong.class, wrong.verdict.as_str()), (ExecutionClass::WrongAnswer, "failed: 1"));
+    }
+}
