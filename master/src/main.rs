@@ -319,7 +319,7 @@ fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
     let code = match error {
         error if error.is_leadership_lost() => exit::LEADERSHIP_LOST,
         InferError::Store(error) if error.is_bad_input() => exit::BAD_INPUT,
-        InferError::Partition(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
+        InferError::Partition(_) | InferError::Access(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
         // Another try would find the same: somebody must put the file right first. Nothing was started.
         InferError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. }) => exit::BAD_INPUT,
         _ => exit::INFRASTRUCTURE,

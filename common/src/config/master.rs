@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
+use super::http::{self, HttpConfig};
 use super::resolved::StoreConfig;
 use super::tree::Node;
 use super::{paths, store};
@@ -11,8 +12,11 @@ use std::path::PathBuf;
 const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 const STATE: &str = ".local/state/compass";
 
+/// Address, state folder, store, HTTP port.
+pub(super) type MasterConfig = (SocketAddr, Option<PathBuf>, StoreConfig, Option<HttpConfig>);
+
 /// Reads the table at `master` of `root`. `None` for the folder when it could not be told, which is reported.
-pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Option<PathBuf>, StoreConfig) {
+pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> MasterConfig {
     let given = root.table(check, "master", "[master]");
     let mut fields = given.unwrap_or_else(|| Fields::none(root.span, "[master]"));
 
@@ -26,22 +30,14 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Opt
             "workers are local and are told the address that is listened on: remove it",
         );
     }
-    if let Some(node) = fields.get("http")
-        && let Some(address) = text(check, "http", node)
-        && address != "off"
-    {
-        match address.parse::<SocketAddr>() {
-            Ok(_) => check.value_not_yet("http", node, "write `http = \"off\"`"),
-            Err(_) => bad(check, "http", node, "write `http = \"off\"`"),
-        }
-    }
+    let http = http::read(check, &mut fields);
     let store = store::read(check, &mut fields);
     let state = match fields.get("state_dir") {
         Some(node) => paths::folder(check, "state_dir", node),
         None => default_state(check),
     };
     fields.finish(check);
-    (address, state, store)
+    (address, state, store, http)
 }
 
 fn listen(check: &mut Check, node: &Node) -> Option<SocketAddr> {

@@ -246,6 +246,11 @@ impl Leader {
         self.sessions.values().filter(|session| session.is_connected()).count()
     }
 
+    /// Whether this worker is.
+    pub fn is_connected(&self, worker: &WorkerId) -> bool {
+        self.sessions.get(worker).is_some_and(Session::is_connected)
+    }
+
     /// Tells every worker to end; the next leader need not wait for them.
     pub fn shut_down(&mut self, reason: &'static str, out: &mut Vec<Submission>) {
         let (key, value) = (self.keys.released(), self.terms.epoch.0.to_le_bytes().to_vec());

@@ -13,6 +13,7 @@ use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{Keys, LeaseStore, Op, StoreError};
+use crate::web::{AccessError, BearerToken, HttpServer, ListenError, RunView};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -52,6 +53,10 @@ pub enum InferError {
     },
     #[error("{holder} leads this job in another run folder: {folder}")]
     Elsewhere { holder: String, folder: PathBuf },
+    #[error(transparent)]
+    Http(#[from] ListenError),
+    #[error(transparent)]
+    Access(#[from] AccessError),
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
 }
@@ -203,6 +208,14 @@ pub async fn infer(
         Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
         Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
     };
+    // Only who leads shows the run: on one host, a master that stands by would else need a port of its own.
+    let port = match &config.http {
+        None => None,
+        Some(http) => {
+            let token = http.token_file.as_deref().map(BearerToken::read).transpose()?;
+            Some(HttpServer::open(http.address, token).await?)
+        }
+    };
     let opened = open(config, *reign, ledger, &plan, digest, &options).await?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
@@ -218,12 +231,17 @@ pub async fn infer(
     let launching = LaunchOptions { debug, stage, programs };
     let launcher = launcher(config, Some(folder), address.to_string(), launching)?;
     let agents = match launcher {
-        Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping))),
+        Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping.clone()))),
         None => {
             say(format!("waiting for workers: compass-worker --master {address}"));
             None
         }
     };
+    let (views, view) = watch::channel(RunView::default());
+    let showing = port.map(|port| {
+        say(format!("the run is shown at http://{}/", port.address()));
+        tokio::spawn(port.serve(view, stopping))
+    });
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
     let driver = Driver::new(Setup {
@@ -236,6 +254,7 @@ pub async fn infer(
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
+        views,
     });
     let driven = Box::pin(driver.run()).await;
     // Agents first: a server that is gone would look like a lost master to them.
@@ -244,6 +263,10 @@ pub async fn infer(
         let _ = agents.await;
     }
     server.abort();
+    // The next stage opens the same port.
+    if let Some(showing) = showing {
+        let _ = showing.await;
+    }
     let _ = watching.await;
     let Driven { ending, core, facts, store } = driven?;
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
@@ -314,6 +337,7 @@ async fn open(
         ..Limits::default()
     };
     let facts = RunFacts {
+        run: lead.run_name(),
         plan: digest.to_string(),
         epoch: leadership.epoch.0,
         started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),

@@ -207,6 +207,11 @@ impl Lead {
         Op::Put { key: self.keys.run(), value: self.record.to_bytes() }
     }
 
+    /// The name of the run.
+    pub(super) fn run_name(&self) -> String {
+        self.record.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// The reign, once the store is back.
     pub(super) fn reign(self, store: AnyStore) -> Reign {
         Reign { lead: self, store }
