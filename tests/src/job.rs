@@ -61,8 +61,13 @@ impl Job {
 
     /// The master's command line, ready to be started.
     pub fn command(&self, arguments: &[&str]) -> Command {
+        self.command_of("eval.toml", arguments)
+    }
+
+    /// The same for another configuration file of the folder.
+    pub fn command_of(&self, config: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program("compass-master"));
-        command.current_dir(self.folder.path()).arg("--config").arg("eval.toml").args(arguments);
+        command.current_dir(self.folder.path()).arg("--config").arg(config).args(arguments);
         command.env("COMPASS_WORKER", program("compass-worker")).env_remove("COMPASS_DATA_CACHE");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -183,3 +183,18 @@ fn a_store_that_is_not_there_is_said_in_one_sentence() {
     assert!(finished.stderr.contains(sentence), "{}", finished.stderr);
     assert!(job.runs().is_empty(), "no run folder is left behind");
 }
+
+#[test]
+fn live_workers_keep_what_they_hold_when_the_leader_dies() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_failover")).args(["--runs", "1"]).output();
+    let output = output.unwrap_or_else(|error| unreachable!("cannot start failover: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout);
+    // Where etcd is missing it says so, and measures nothing.
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    let measured = said.lines().last().unwrap_or_default();
+    assert!(
+        measured.is_empty() || measured.ends_with("lost commits: 0, samples of live workers run again: 0"),
+        "{said}"
+    );
+}
