@@ -8,7 +8,8 @@ use compass_master::core::Recorded;
 use compass_master::launch::Programs;
 use compass_master::ledger::LedgerError;
 use compass_master::pipeline::{
-    self, Ending, ExecuteError, FolderError, InferError, InferOptions, PlanError, Planned, Reign, RunFolder, ScoreError,
+    self, Ending, ExecuteError, FolderError, InferError, InferOptions, LiveWriting, PlanError, Planned, Reign,
+    RunFolder, ScoreError,
 };
 use compass_master::screen::{print, say};
 use compass_master::store::StoreError;
@@ -74,8 +75,10 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: &Cli) -> Result<u8, Failure> {
-    if let Some(Command::Datasets { name, data_dir }) = &cli.command {
-        return list_datasets(name.as_deref(), data_dir.as_deref());
+    match &cli.command {
+        Some(Command::Datasets { name, data_dir }) => return list_datasets(name.as_deref(), data_dir.as_deref()),
+        Some(Command::Models) => return show(pipeline::list_models()),
+        None => {}
     }
     let loaded = config::load(cli.config.as_deref(), &cli.overrides());
     let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
@@ -107,6 +110,10 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     let has_programs = pipeline::has_programs(&plan);
     let options = InferOptions {
         debug: cli.debug,
+        predictions: match cli.mode {
+            Mode::Infer => LiveWriting::UntilTheEnd,
+            _ => LiveWriting::Meanwhile,
+        },
         interrupted: stopped,
         stage: "infer",
         programs: Programs::None,
@@ -140,7 +147,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     }
     if cli.mode == Mode::Infer {
         conclude(reign).await?;
-        say(format!("predictions are recorded in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
+        say(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
     let recorded = pipeline::recorded_lengths(&config, &folder, digest, reign.as_ref()).await;
@@ -160,6 +167,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         executions = executed.executions;
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());
+    let write = write.then(|| cli.details());
     let evidence = pipeline::Evidence { recorded: &recorded, failures: &failures, executions };
     let advance = &mut |samples| bar.advance(samples);
     let scored = pipeline::score(&folder, &plan, digest, evidence, write, advance);
@@ -358,6 +366,11 @@ fn list_datasets(name: Option<&str>, data_dir: Option<&Path>) -> Result<u8, Fail
         None => pipeline::list_presets(),
         Some(name) => pipeline::show_preset(name, data_dir).map_err(Failure::bad_input)?,
     };
+    show(text)
+}
+
+/// A text that was asked for, on standard output.
+fn show(text: String) -> Result<u8, Failure> {
     print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(exit::SCORED)
 }

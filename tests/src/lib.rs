@@ -3,6 +3,8 @@
 //! Tests wait for conditions, never for times. The programs under test are those of this build: `deploy/test.sh` builds
 //! them first.
 
+#[cfg(feature = "engine")]
+pub mod bench;
 mod echo;
 mod etcd;
 mod job;

@@ -57,6 +57,7 @@ impl EchoEngine {
             longest = longest.max(token_count(&text));
             prompts.update(text.as_bytes());
             tokens.submitted += u64::from(token_count(&text));
+            tokens.distinct += u64::from(token_count(&text));
             tokens.computed += u64::from(token_count(&text));
             text
         };
@@ -74,8 +75,8 @@ impl EchoEngine {
                 )
             }
             Body::Loglikelihood { context, options } => {
-                let context = render(context);
                 let scores = options.iter().map(|option| {
+                    let context = render(option.context.as_ref().unwrap_or(context));
                     let text = read(format!("{context}{}", option.continuation));
                     let is_greedy = blake3::hash(text.as_bytes()).as_bytes()[4] & 1 == 1;
                     LoglikelihoodScore { sum: -nll(&text), tokens: token_count(&option.continuation), is_greedy }

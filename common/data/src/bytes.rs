@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 const GZIP: &[u8] = b"\x1f\x8b";
+const UTF_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Opens a file. Gzip is told by its first bytes, not by the name: some files are compressed twice, others not at all.
@@ -16,7 +17,12 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>, DataError> {
     let is_gzip = plain.fill_buf().map_err(fault)?.starts_with(GZIP);
     let mut reader: Box<dyn BufRead> =
         if is_gzip { Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(plain))) } else { Box::new(plain) };
-    let has_mark = reader.fill_buf().map_err(|error| read_fault(path, error))?.starts_with(BYTE_ORDER_MARK);
+    let start = reader.fill_buf().map_err(|error| read_fault(path, error))?;
+    if UTF_16.iter().any(|mark| start.starts_with(mark)) {
+        let reason = "it is UTF-16; save it as UTF-8, as with `iconv -f UTF-16 -t UTF-8`".into();
+        return Err(DataError::Damaged { path: path.into(), reason });
+    }
+    let has_mark = start.starts_with(BYTE_ORDER_MARK);
     if has_mark {
         reader.consume(BYTE_ORDER_MARK.len());
     }

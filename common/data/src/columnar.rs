@@ -3,6 +3,7 @@
 use crate::Row;
 use crate::arrow_value;
 use crate::error::DataError;
+use crate::guarded::guarded;
 use crate::stream::{Placed, RowStream};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -21,21 +22,27 @@ const ARROW_FILE: &[u8] = b"ARROW1";
 /// What a stream that was written to its end ends with.
 const END_OF_STREAM: &[u8] = b"\xff\xff\xff\xff\0\0\0\0";
 
+/// Of a file over which its reader stumbled.
+const NO_SENSE: &str = "its lengths and offsets make no sense";
+
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
 /// Opens a file; columns named in `skip` are not read.
 pub(crate) fn open(path: &Path, format: FileFormat, skip: &[String]) -> Result<RowStream, DataError> {
     let mut file = File::open(path).map_err(|source| DataError::Read { path: path.into(), source })?;
-    let batches = match format {
+    let (what, opened) = match format {
         FileFormat::Parquet => {
-            parquet(file, skip).map_err(|error| damaged(path, "Parquet file", &error.to_string()))?
+            let opened = guarded(|| parquet(file, skip));
+            ("Parquet file", opened.map(|opened| opened.map_err(|error| error.to_string())))
         }
         _ => {
             let is_file = is_file(&mut file).map_err(|source| DataError::Read { path: path.into(), source })?;
-            let opened = if is_file { arrow_file(file, skip) } else { arrow_stream(file, skip) };
-            opened.map_err(|error| damaged(path, "Arrow file or stream", &error.to_string()))?
+            let opened = guarded(|| if is_file { arrow_file(file, skip) } else { arrow_stream(file, skip) });
+            ("Arrow file or stream", opened.map(|opened| opened.map_err(|error| error.to_string())))
         }
     };
+    let opened = opened.unwrap_or_else(|| Err(NO_SENSE.into()));
+    let batches = opened.map_err(|error| damaged(path, what, &error))?;
     Ok(Box::new(Batched { path: path.into(), batches, batch: None, at: 0, row: 0 }))
 }
 
@@ -104,21 +111,28 @@ impl Iterator for Batched {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(batch) = self.batch.as_ref().filter(|batch| self.at < batch.num_rows()) {
-                let row = row(batch, self.at).map(|row| Placed { row, line: None });
+                let at = self.at;
+                let row = guarded(|| row(batch, at)).unwrap_or_else(|| Err(NO_SENSE.into()));
+                let row = row.map(|row| Placed { row, line: None });
                 let row = row.map_err(|message| DataError::at(&self.path, None, self.row, message));
                 self.at += 1;
                 self.row += 1;
                 return Some(row);
             }
             self.at = 0;
-            match self.batches.next()? {
-                Ok(batch) => self.batch = Some(batch),
-                Err(error) => {
-                    self.batch = None;
-                    self.batches = Box::new(std::iter::empty());
-                    return Some(Err(damaged(&self.path, "file", &format!("after row {}: {error}", self.row))));
+            let batches = &mut self.batches;
+            let error = match guarded(|| batches.next()) {
+                Some(None) => return None,
+                Some(Some(Ok(batch))) => {
+                    self.batch = Some(batch);
+                    continue;
                 }
-            }
+                Some(Some(Err(error))) => error.to_string(),
+                None => NO_SENSE.into(),
+            };
+            self.batch = None;
+            self.batches = Box::new(std::iter::empty());
+            return Some(Err(damaged(&self.path, "file", &format!("after row {}: {error}", self.row))));
         }
     }
 }

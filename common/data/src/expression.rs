@@ -52,6 +52,14 @@ impl<'s> Compiled<'s> {
             Expression::LinesOf { .. } => return Ok(Found::Value(beside.cloned().unwrap_or_default())),
             Expression::RowsOf { column, .. } => return Ok(present(beside, column).cloned().into()),
             Expression::TextOf { .. } => return Ok(Found::Value(self.text.clone().into())),
+            Expression::List { of } => {
+                let values: Option<Vec<Value>> = of.iter().map(|path| look_up(row, path).cloned()).collect();
+                let missing = || of.iter().find(|path| look_up(row, path).is_none()).map_or("", String::as_str);
+                return Ok(match values {
+                    Some(values) => Found::Value(Value::Array(values)),
+                    None => Found::Nothing(format!("there is no `{}`", missing())),
+                });
+            }
             Expression::Object { of } => {
                 let values = of.iter().filter_map(|path| Some((path.clone(), look_up(row, path)?.clone())));
                 return Ok(Found::Value(Value::Object(values.collect())));

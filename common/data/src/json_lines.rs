@@ -47,7 +47,10 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 pub(crate) fn bare(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
-    message.strip_suffix(&position).unwrap_or(&message).to_owned()
+    match message.strip_suffix(&position).unwrap_or(&message) {
+        "invalid unicode code point" => "a byte is not UTF-8: save the file as UTF-8".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 /// serde_json counts bytes; a person counts characters.

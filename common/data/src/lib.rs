@@ -11,6 +11,8 @@ mod columnar;
 mod delimited;
 mod error;
 mod expression;
+#[cfg(feature = "columnar")]
+mod guarded;
 mod json_document;
 mod json_lines;
 mod json_spans;

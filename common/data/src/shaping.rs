@@ -38,7 +38,7 @@ impl<'s> Shaping<'s> {
             Ok((condition, regex.transpose().map_err(|error| error.to_string())?, is_early))
         });
         let conditions = conditions.collect::<Result<_, String>>()?;
-        let unseen = source.drop_columns.iter().chain(&source.order).map(String::as_str).collect();
+        let unseen = source.drop_columns.iter().chain(&source.order).chain(&source.only).map(String::as_str).collect();
         Ok(Self { source, columns, conditions, unseen })
     }
 
@@ -77,6 +77,11 @@ impl<'s> Shaping<'s> {
             if let Some(value) = row.shift_remove(column) {
                 row.shift_insert(0, column.clone(), value);
             }
+        }
+        if !self.source.only.is_empty() {
+            let mut all = row;
+            let pairs = self.source.only.iter();
+            row = pairs.filter_map(|column| Some((column.clone(), all.shift_remove(column)?))).collect();
         }
         Ok(Some(row))
     }

@@ -34,6 +34,8 @@ struct Place {
     line: Option<usize>,
     /// Position in the file, from 0.
     row: usize,
+    /// Position among the rows that the conditions left, from 0.
+    kept: usize,
 }
 
 impl SplitRows {
@@ -44,6 +46,16 @@ impl SplitRows {
         match place.line {
             Some(line) => format!("{path}:{line}:1"),
             None => format!("{path}: row {} (from 0)", place.row),
+        }
+    }
+
+    /// Gives every row the columns that OpenCompass gives it, `subdivision` (the data set's name) and `idx` (its position
+    /// before the range), behind its own; a column of its own of that name stays. Its templates can name them, and a text
+    /// that holds `{idx}` is filled too.
+    pub fn number(&mut self, abbr: &str) {
+        for (row, place) in self.rows.iter_mut().zip(&self.places) {
+            row.entry("subdivision").or_insert_with(|| abbr.into());
+            row.entry("idx").or_insert_with(|| place.kept.into());
         }
     }
 
@@ -134,7 +146,7 @@ fn read_pass(
             match shaped {
                 Ok(Some(shaped)) => {
                     if is_wanted(pass.kept) {
-                        pass.held.insert(pass.kept, (Place { file, line, row }, shaped));
+                        pass.held.insert(pass.kept, (Place { file, line, row, kept: pass.kept }, shaped));
                     }
                     pass.kept += 1;
                 }
@@ -163,7 +175,7 @@ impl Pass {
             for column in shaping.unseen() {
                 let place = source.files.first().map(|file| file.path.display().to_string()).unwrap_or_default();
                 faults.add(DataError::Split(format!(
-                    "`drop_columns` or `order` names `{column}`, but no row of {place} has it"
+                    "`drop_columns`, `order` or `only` names `{column}`, but no row of {place} has it"
                 )));
             }
         }

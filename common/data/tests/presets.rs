@@ -9,4 +9,5 @@ mod presets {
     mod golden;
     mod layout;
     mod lm_eval;
+    mod same_prompts;
 }

@@ -4,8 +4,9 @@
 //! the same checks as in a file.
 
 use super::check::Check;
+use super::custom_dataset;
 use super::merge::merge_tables;
-use super::overrides::{CustomDataset, HfModel, ModelFlags, Overrides};
+use super::overrides::{HfModel, ModelFlags, Overrides};
 use super::parse::parse;
 use super::source::Span;
 use super::tree::{Node, Table, Value};
@@ -31,7 +32,7 @@ pub(super) fn apply(check: &mut Check, root: &mut Table, flags: &Overrides) -> F
         names.models = Some(vec![name]);
     }
     if let Some(custom) = &flags.custom_dataset {
-        match custom_dataset(custom) {
+        match custom_dataset::read(custom) {
             Ok((name, table)) => {
                 push(check, root, "dataset", table);
                 names.datasets = Some(vec![name]);
@@ -109,76 +110,14 @@ fn scalar(text: &str) -> Item {
 }
 
 /// A path of the command line is relative to the current directory.
-fn absolute(path: &str) -> Item {
-    let path = match path.starts_with('~') || path.contains("://") {
+pub(super) fn absolute(path: &str) -> Item {
+    let is_elsewhere = path.starts_with('~') || path.contains("://");
+    let is_hub_id = !Path::new(path).exists() && super::model_files::looks_like_hub_id(path);
+    let path = match is_elsewhere || is_hub_id {
         true => PathBuf::from(path),
         false => std::path::absolute(path).unwrap_or_else(|_| path.into()),
     };
     path.display().to_string().into()
-}
-
-/// OpenCompass's `make_custom_dataset_config`: options A, B, ... make a multiple choice question, else it is one question
-/// and one answer.
-fn custom_dataset(custom: &CustomDataset) -> Result<(String, Toml), (String, String)> {
-    let path = Path::new(&custom.path);
-    let columns = custom.columns.as_deref().unwrap_or_default();
-    let options: Vec<&String> =
-        columns.iter().filter(|name| name.len() == 1 && name.chars().all(|c| c.is_ascii_uppercase())).collect();
-    let kind = custom.data_type.as_deref().unwrap_or(if options.is_empty() { "qa" } else { "mcq" });
-    let method = custom.infer_method.as_deref().unwrap_or("gen");
-    if kind == "mcq" && options.is_empty() {
-        let message = format!("`--custom-dataset-path {}` has no options: no column is named A, B, ...", custom.path);
-        return Err((
-            message,
-            "name the columns question, A, B, ... and answer, or say `--custom-dataset-data-type qa`".into(),
-        ));
-    }
-    if kind == "qa" && method == "ppl" {
-        let message = "`--custom-dataset-infer-method ppl` compares options, and `qa` has none".to_owned();
-        return Err((message, "say `gen`, or `--custom-dataset-data-type mcq`".into()));
-    }
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let abbr = format!("{stem}_{kind}_{method}");
-    let output = "answer";
-    let inputs: Vec<Item> = columns.iter().filter(|name| *name != output).map(|name| name.as_str().into()).collect();
-    let mut infer =
-        Toml::from_iter([("retriever".to_owned(), Item::from("zero")), ("inferencer".to_owned(), method.into())]);
-    let listed: String = options.iter().map(|name| format!("\n{name}. {{{name}}}")).collect();
-    let round = |human: String, bot: String| -> Item {
-        let turn = |role: &str, prompt: String| {
-            Item::from(Toml::from_iter([("role".to_owned(), role.into()), ("prompt".to_owned(), Item::from(prompt))]))
-        };
-        Toml::from_iter([("round".to_owned(), vec![turn("HUMAN", human), turn("BOT", bot)].into())]).into()
-    };
-    let template = match (kind, method) {
-        ("mcq", "ppl") => options
-            .iter()
-            .map(|name| ((*name).clone(), round(format!("Question: {{question}}{listed}"), format!("Answer: {name}"))))
-            .collect::<Toml>()
-            .into(),
-        ("mcq", _) => round(format!("Question: {{question}}{listed}\nAnswer: "), format!("{{{output}}}")),
-        _ if columns.iter().any(|name| name == output) => round("{question}".into(), format!("{{{output}}}")),
-        _ => round("{question}".into(), String::new()),
-    };
-    infer.insert("prompt_template".into(), template);
-    let mut eval = Toml::from_iter([("evaluator".to_owned(), Item::from("acc"))]);
-    if (kind, method) == ("mcq", "gen") {
-        // The first half of OpenCompass's `OptionSimAccEvaluator`; that goes on to guess by likeness to the options' texts.
-        let letters: String = options.iter().map(|name| name.as_str()).collect();
-        let first = [("type", Item::from("first_option")), ("options", letters.into()), ("cushion", false.into())];
-        let first = Toml::from_iter(first.map(|(key, value)| (key.to_owned(), value)));
-        eval.insert("pred_postprocessor".into(), first.into());
-    }
-    let reader =
-        Toml::from_iter([("input_columns".to_owned(), inputs.into()), ("output_column".to_owned(), output.into())]);
-    let table = Toml::from_iter([
-        ("abbr".to_owned(), Item::from(abbr.clone())),
-        ("reader_cfg".to_owned(), reader.into()),
-        ("test".to_owned(), Toml::from_iter([("path".to_owned(), absolute(&custom.path))]).into()),
-        ("infer_cfg".to_owned(), infer.into()),
-        ("eval_cfg".to_owned(), eval.into()),
-    ]);
-    Ok((abbr, table))
 }
 
 fn push(check: &mut Check, root: &mut Table, list: &str, table: Toml) {

@@ -61,6 +61,14 @@ pub(super) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwarg
     kwargs
 }
 
+/// The value of an inferencer's `temperature`; 0 is what takes the likeliest token, as is done without it.
+pub(super) fn temperature(check: &mut Check, node: &Node) -> Option<f64> {
+    if matches!(node.value, Value::Integer(0)) || matches!(node.value, Value::Float(0.0)) {
+        return None;
+    }
+    number(check, "temperature", node, f64::INFINITY)
+}
+
 /// A number above 0 and at most `most`.
 fn number(check: &mut Check, key: &str, node: &Node, most: f64) -> Option<f64> {
     let number = match node.value {

@@ -8,6 +8,7 @@ use super::inferencer;
 use super::retriever;
 use super::source::Span;
 use super::template;
+use super::tree::{Node, Table};
 use crate::plan::InferSpec;
 use crate::prompt::{PromptConfig, Template, column_name};
 use crate::retriever::RetrieverKind;
@@ -33,16 +34,22 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
 
     let span = fields.span;
     let mut places = Places { whole: span, template: None, options: None };
+    let mut classes = Vec::new();
     let mut read = |key, check: &mut Check| match fields.get(key) {
         Some(node) => {
             // The later of the two, the prompt's, is the one that the inferencer has to be able to use.
             places.template = Some(node.span);
+            let (node, class) = within_class(node);
+            classes.extend(class);
             template::read(check, key, node).map(Some)
         }
         None => Some(None),
     };
     let ice_template = read("ice_template", check);
-    let prompt_template = read("prompt_template", check);
+    let mut prompt_template = read("prompt_template", check);
+    if let (Some(labels), Some(Some(template))) = (node.and_then(only_labels), &mut prompt_template) {
+        keep_labels(check, labels, template);
+    }
     let options = match fields.get("options") {
         Some(node) => {
             places.options = Some(node.span);
@@ -58,11 +65,13 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
     let gen_prefix = wording("gen_prefix", check);
     let target = wording("target", check);
     let gold = wording("gold", check);
-    let sep_token = fields.text(check, "sep_token").filter(|token| !token.is_empty()).map(str::to_owned);
+    let of_class = |key| classes.iter().find_map(|class: &&Table| class.text(key)).map(str::to_owned);
+    let sep_token = fields.text(check, "sep_token").map(str::to_owned).or_else(|| of_class("sep_token"));
+    let sep_token = sep_token.filter(|token| !token.is_empty());
     let dialogue = fields.text(check, "dialogue").map(|column| column_name(column).to_owned());
     let default = PromptConfig::default();
     let mut or = |key, default: String| fields.text(check, key).map_or(default, str::to_owned);
-    let ice_token = or("ice_token", default.ice_token);
+    let ice_token = or("ice_token", of_class("ice_token").unwrap_or(default.ice_token));
     let ice_separator = or("ice_separator", default.ice_separator);
     let ice_eos_token = or("ice_eos_token", default.ice_eos_token);
     let target_delimiter = or("target_delimiter", default.target_delimiter);
@@ -88,10 +97,51 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         target: target?,
         gold: gold?,
         dialogue,
+        unconditional: false,
     };
     let infer = infer?;
     fit(check, &infer, &prompt, &places)?;
     Some(InferCfg { retriever: retriever?, prompt, infer })
+}
+
+/// The template in OpenCompass's `{ type = "PromptTemplate", template = ..., ice_token = "..." }`, and the table around it.
+fn within_class(node: &Node) -> (&Node, Option<&Table>) {
+    let around = node.table().filter(|table| table.get("type").is_some() && table.get("messages").is_none());
+    match around.and_then(|table| Some((table.get("template")?, table))) {
+        Some((template, table)) => (template, Some(table)),
+        None => (node, None),
+    }
+}
+
+/// OpenCompass's `labels` of an inferencer: the answers that are compared, among those of the template.
+fn only_labels(inferencer: &Node) -> Option<&Node> {
+    inferencer.table()?.get("labels")
+}
+
+fn keep_labels(check: &mut Check, labels: &Node, template: &mut Template) {
+    let Some(wanted) = check.texts("labels", labels) else { return };
+    let known: Vec<String> = match template {
+        Template::Labels(map) => map.iter().map(|(label, _)| label.clone()).collect(),
+        Template::LabelRounds(map) => map.iter().map(|(label, _)| label.clone()).collect(),
+        Template::Text(_) | Template::Rounds(_) | Template::Jinja(_) => return,
+    };
+    if let Some((label, span)) = wanted.iter().find(|(label, _)| !known.contains(label)) {
+        let help = format!("`prompt_template` has {}", known.join(", "));
+        check.error(*span, format!("`labels` names `{label}`, and there is no prompt for it"), Some(help));
+        return;
+    }
+    let at = |label: &String| wanted.iter().position(|(wanted, _)| wanted == label);
+    match template {
+        Template::Labels(map) => {
+            map.retain(|(label, _)| at(label).is_some());
+            map.sort_by_key(|(label, _)| at(label));
+        }
+        Template::LabelRounds(map) => {
+            map.retain(|(label, _)| at(label).is_some());
+            map.sort_by_key(|(label, _)| at(label));
+        }
+        Template::Text(_) | Template::Rounds(_) | Template::Jinja(_) => {}
+    }
 }
 
 /// Where the parts stand that have to fit.
@@ -107,6 +157,7 @@ fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Pla
     let at = places.template.unwrap_or(places.whole);
     let options = places.options.filter(|_| prompt.options.is_some());
     let by_label = matches!(template, Some(Template::Labels(_) | Template::LabelRounds(_)));
+    let asks_first = matches!(infer, InferSpec::Gen(_) | InferSpec::PplOnly);
     let name = match infer {
         InferSpec::Loglikelihood => "loglikelihood",
         infer => infer.mode(),
@@ -121,6 +172,15 @@ fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Pla
             "missing key `prompt_template` in `infer_cfg`".to_owned(),
             "write `prompt_template = \"...\"`, or a table from label to prompt",
         ),
+        (_, None) if by_label && asks_first => {
+            let help = "write the prompt as one string, or compare the labels with `ppl`";
+            check.note(
+                at,
+                format!("`{name}` asks with the prompt of the first label alone, as OpenCompass does"),
+                help,
+            );
+            return Some(());
+        }
         (_, _) if by_label && !chooses => {
             (at, format!("`{name}` has one prompt, and this is one for each label"), "write the prompt as one string")
         }

@@ -51,6 +51,16 @@ const INFERENCERS: Choices<'_, Name> = Choices {
 /// Reads the inferencer in `node`.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
     let (name, mut fields) = INFERENCERS.tagged(check, "inferencer", node)?;
+    // OpenCompass's configurations carry these along; neither changes what is asked. `labels` is for the templates.
+    fields.get("batch_size");
+    if let Some(node) = fields.get("max_seq_len") {
+        let help = "the model's own `max_seq_len` decides which shots are left out";
+        check.note(node.span, "`max_seq_len` of an inferencer has no effect".into(), help);
+    }
+    if matches!(name, Name::Ppl | Name::PplOnly | Name::Clp | Name::Loglikelihood | Name::Rolling) {
+        fields.get("labels");
+        fields.get("max_out_len");
+    }
     let spec = match name {
         Name::Ppl => match fields.text(check, "normalizing_str") {
             Some(text) => InferSpec::PplNormalized { normalizing_str: text.to_owned() },
@@ -93,7 +103,10 @@ fn generation(check: &mut Check, fields: &mut Fields<'_>) -> GenSpec {
     let words = stop.and_then(|(key, node)| check.texts(key, node));
     let stop = stop_strings(check, stop.map_or("stop", |(key, _)| key), words.unwrap_or_default());
     let min_out_len = fields.u32(check, "min_out_len", 0);
-    let generation = decoding::read(check, fields);
+    // OpenCompass's `GenInferencer` hands its own `temperature` on with the model's `generation_kwargs`.
+    let temperature = fields.get("temperature").and_then(|node| decoding::temperature(check, node));
+    let mut generation = decoding::read(check, fields);
+    generation.decoding.temperature = generation.decoding.temperature.or(temperature);
     GenSpec {
         max_out_len: max_out_len.or(generation.max_new_tokens),
         min_out_len: min_out_len.or(generation.min_new_tokens),

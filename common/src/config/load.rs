@@ -4,11 +4,13 @@ use super::check::Check;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
 use super::overrides::Overrides;
-use super::presets::{self, Asked};
+use super::presets;
 use super::resolved::{Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::Table;
-use super::{command_line, dataset, for_each, include, inherit, master, model, paths, stage, summary_group};
+use super::{
+    command_line, dataset, for_each, include, inherit, master, model, model_presets, paths, stage, summary_group,
+};
 use crate::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +54,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     };
     inherit::resolve(check, &mut table);
     for_each::expand(check, &mut table);
+    let asked_models = model_presets::resolve(check, &mut table, overrides.models.as_deref());
     let flagged = command_line::apply(check, &mut table, overrides);
     let wanted_models = flagged.models.as_deref().or(overrides.models.as_deref());
     let wanted_datasets = flagged.datasets.as_deref().or(overrides.datasets.as_deref());
@@ -73,7 +76,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
     let (listen, state_dir, store, http) = master::read(check, &mut root);
 
-    let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &Asked::new());
+    let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
     let models = each(check, &chosen, model::read, "[[model]]");
     let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
     let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());

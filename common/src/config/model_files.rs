@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
+use super::hub;
 use super::paths;
 use super::tree::Node;
 use crate::plan::ModelKind;
@@ -76,7 +77,12 @@ fn resolved(check: &mut Check, key: &str, node: &Node) -> Option<PathBuf> {
         check.value_not_yet(key, node, "copy the model to a directory of this host and name that");
         return None;
     }
-    paths::resolve(check, key, node)
+    let path = paths::resolve(check, key, node)?;
+    let written = node.text().unwrap_or_default();
+    if !path.exists() && looks_like_hub_id(written) {
+        return Some(hub::model(written, &check.hub_caches()).unwrap_or(path));
+    }
+    Some(path)
 }
 
 /// Whether `path` is a directory with `file` in it; if not, that is reported, for a model of this job.
@@ -102,7 +108,13 @@ fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
         };
         (format!("`{written}` holds no {file}"), help)
     } else if looks_like_hub_id(written) {
-        let help = format!("looked for `{}`; a hub id is not yet supported: name a local directory", path.display());
+        let caches: Vec<String> = check.hub_caches().iter().map(|cache| format!("`{}`", cache.display())).collect();
+        let help = format!(
+            "looked for `{}` and for a model of that name in the hub cache {}; with a network, `hf download {written}` \
+             fetches it",
+            path.display(),
+            caches.join(", ")
+        );
         (format!("no directory `{written}`"), help)
     } else {
         (format!("no directory `{written}`"), format!("looked for `{}`", path.display()))
@@ -144,7 +156,8 @@ fn holds_tokenizer(check: &mut Check, node: &Node, path: &Path) -> bool {
 }
 
 /// `organisation/name`: a path to a person, a hub id to transformers.
-fn looks_like_hub_id(written: &str) -> bool {
+/// Whether it may be `owner/name`.
+pub(super) fn looks_like_hub_id(written: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.starts_with('~');
     matches!(written.split_once('/'), Some((owner, name)) if plain(owner) && plain(name) && !name.contains('/'))
 }

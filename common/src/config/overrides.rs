@@ -72,4 +72,6 @@ pub struct CustomDataset {
     pub infer_method: Option<String>,
     /// Columns of the first row, in order; read by the caller, because nothing here opens data.
     pub columns: Option<Vec<String>>,
+    /// The meta file beside the data, if there is one: its path, and its JSON or why it cannot be read.
+    pub meta: Option<(String, Result<serde_json::Value, String>)>,
 }

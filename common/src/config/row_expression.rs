@@ -22,6 +22,7 @@
 //! o = { rows_of = "labels.csv", column = "PATH" }           # likewise from the rows of a second file
 //! p = { text_of = "prompt.txt" }               # a whole file, the same for every row
 //! q = { object = ["PATH", "PATH"] }            # several values under their names; absent ones are left out
+//! r = { list = ["PATH", "PATH"] }              # several values in a list
 //! ```
 //! All take `as = "int" | "float" | "text"`, and `default = ...`: what stands where `PATH` is absent or null, or where
 //! nothing was found. Without `default` such a row is a fault. Then, over all columns:
@@ -31,6 +32,7 @@
 //! keep = [{ column = "PATH", equals = "x" }]   # all must hold: equals | in = [..] | regex | exists = true; not = true
 //! drop_columns = ["..."]
 //! order = ["..."]                              # these first; templates are filled in the order of columns
+//! only = ["..."]                               # these alone, in this order
 //! ```
 //! Rows are dropped before `test_range` counts them, as OpenCompass's loaders do.
 
@@ -130,6 +132,9 @@ pub enum Expression {
     Object {
         of: Vec<String>,
     },
+    List {
+        of: Vec<String>,
+    },
 }
 
 impl Expression {
@@ -141,7 +146,7 @@ impl Expression {
         match self {
             Self::Const { .. } | Self::LinesOf { .. } | Self::RowsOf { .. } | Self::TextOf { .. } => Vec::new(),
             Self::Format { template } => of_template(template).collect(),
-            Self::Join { of, .. } | Self::Object { of } => of.iter().map(String::as_str).collect(),
+            Self::Join { of, .. } | Self::Object { of } | Self::List { of } => of.iter().map(String::as_str).collect(),
             Self::Replace { of, by, .. } => of_template(by).chain([of.as_str()]).collect(),
             Self::IndexOf { of, list, .. } => [Some(of.as_str()), list.as_deref()].into_iter().flatten().collect(),
             Self::From { of }

@@ -2,7 +2,9 @@
 
 use super::check::Check;
 use super::fields::Fields;
+use super::model_presets::model_presets;
 use super::presets::{self, Asked};
+use super::presets_later::preset_later;
 use super::source::Span;
 use super::spelling;
 use super::tree::{Node, Table, Value};
@@ -112,6 +114,12 @@ fn expand((name, span): (String, Option<Span>), asked: &Asked) -> Vec<(String, O
 fn unknown(name: &str, known: &[&str], list: &List) -> String {
     let define = format!("define a [[{}]] table", list.table);
     if list.table != "dataset" {
+        let presets = model_presets();
+        let presets = presets.iter().map(|preset| preset.name.as_str());
+        let near = spelling::nearest(name, known.iter().copied().chain(presets));
+        if let Some(near) = near.filter(|near| !known.contains(near)) {
+            return format!("did you mean `{near}`? `compass-master models` lists those that come by name");
+        }
         return format!("{} Or {define}", spelling::suggest(name, known.iter().copied(), list.names));
     }
     let presets = presets::names();
@@ -132,6 +140,10 @@ fn pick(check: &mut Check, list: &List, defined: &[(&Table, Span)], names: Vec<(
                 check.report(span, message, Some("remove one of the two".into()));
             }
             Some(at) => wanted.push(at),
+            None if list.table == "dataset" && preset_later(&name).is_some() => {
+                let (why, meanwhile) = preset_later(&name).unwrap_or_default();
+                check.report(span, format!("`{name}`{from} is not yet supported: {why}"), Some(meanwhile.into()));
+            }
             None => {
                 let help = unknown(&name, &known, list);
                 check.report(span, format!("nothing defines the {} `{name}`{from}", list.noun), Some(help));

@@ -30,7 +30,7 @@ pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: 
     };
     let keep = fields.get("keep").map_or(Some(Vec::new()), |node| split_keep::read(check, node));
     let mut names = |key| fields.texts(check, key).unwrap_or_default().into_iter().map(|(name, _)| name).collect();
-    let (drop_columns, order) = (names("drop_columns"), names("order"));
+    let (drop_columns, order, only) = (names("drop_columns"), names("order"), names("only"));
     fields.finish(check);
     Some(SourceConfig {
         files: files?,
@@ -41,6 +41,7 @@ pub(super) fn read(check: &mut Check, key: &'static str, node: &Node, data_dir: 
         keep: keep?,
         drop_columns,
         order,
+        only,
         origin: check.sources.origin(path?.span),
     })
 }

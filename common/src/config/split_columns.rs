@@ -12,7 +12,7 @@ use regex::Regex;
 use std::path::Path;
 
 /// Every verb; a column has exactly one.
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "from",
     "const",
     "format",
@@ -30,6 +30,7 @@ const VERBS: [&str; 17] = [
     "rows_of",
     "text_of",
     "object",
+    "list",
 ];
 
 /// All columns in order; `None` when one is wrong, which is reported.
@@ -90,13 +91,13 @@ fn expression(
     if verb == "const" {
         return literal(check, verb, node).map(|value| Expression::Const { value });
     }
-    if verb == "object" {
+    if verb == "object" || verb == "list" {
         let of: Vec<String> = check.texts(verb, node)?.into_iter().map(|(path, _)| path).collect();
         if of.is_empty() {
-            check.error(node.span, "`object` is empty".into(), Some("name the columns that it holds".into()));
+            check.error(node.span, format!("`{verb}` is empty"), Some("name the columns that it holds".into()));
             return None;
         }
-        return Some(Expression::Object { of });
+        return Some(if verb == "list" { Expression::List { of } } else { Expression::Object { of } });
     }
     if verb == "join" {
         return join(check, node, fields);

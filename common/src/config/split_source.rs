@@ -23,6 +23,8 @@ pub struct SourceConfig {
     pub drop_columns: Vec<String>,
     /// Columns that stand first, in this order.
     pub order: Vec<String>,
+    /// With any, the row has these alone, in this order.
+    pub only: Vec<String>,
     /// Where `path` is given, for errors found when the data is read. No number depends on it, so no digest does.
     #[serde(skip)]
     pub origin: Origin,

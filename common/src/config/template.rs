@@ -14,6 +14,9 @@ pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Template
     match &node.value {
         Value::String(text) => Some(Template::Text(text.clone())),
         Value::Table(table) if jinja(table).is_some() => jinja(table).map(|source| Template::Jinja(source.into())),
+        Value::Table(table) if table.get("messages").is_some() => {
+            super::raw_template::read(check, key, node).map(Template::Rounds)
+        }
         Value::Table(table) if is_rounds(table) => rounds(check, key, node).map(Template::Rounds),
         Value::Table(table) if table.entries.iter().any(|entry| matches!(entry.node.value, Value::Table(_))) => {
             label_rounds(check, key, table).map(Template::LabelRounds)
@@ -117,7 +120,7 @@ fn rounds(check: &mut Check, key: &str, node: &Node) -> Option<Rounds> {
     let mut optional = |name| fields.get(name).map_or(Some(Vec::new()), |node| lines(check, name, node));
     let (begin, end) = (optional("begin"), optional("end"));
     fields.finish(check);
-    Some(Rounds { begin: begin?, round: round?, end: end? })
+    Some(Rounds { begin: begin?, round: round?, end: end?, raw: false })
 }
 
 /// A string or a role's line, or an array of them.

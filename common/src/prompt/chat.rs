@@ -11,19 +11,29 @@ use serde_json::Value;
 
 const ASSISTANT: &str = "assistant";
 
-/// The conversation that `column` holds: a list of `{ role, content }`.
+/// The conversation that `column` holds: a list of `{ role, content }` in which the assistant answers.
 ///
 /// # Errors
 /// In words, when the column holds something else.
 pub(super) fn held(row: &Row, column: &str) -> Result<Vec<ChatTurn>, String> {
-    let value = row.get(column).ok_or_else(|| format!("has no column `{column}`, where `dialogue` looks"))?;
+    let turns = messages(row, column)?;
+    let answers = turns.iter().any(|turn| turn.role == ASSISTANT);
+    if answers { Ok(turns) } else { Err(format!("column `{column}` holds no message of the assistant")) }
+}
+
+/// The messages that `column` holds: a list of `{ role, content }`.
+///
+/// # Errors
+/// In words, when the column holds something else.
+pub(super) fn messages(row: &Row, column: &str) -> Result<Vec<ChatTurn>, String> {
+    let value = row.get(column).ok_or_else(|| format!("has no column `{column}`, where messages are looked for"))?;
     let wrong = || format!("column `{column}` holds no list of {{ role, content }}");
     let turn = |entry: &Value| {
         let text = |key| entry.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(ChatTurn { role: chat_role(&text("role")?).to_owned(), content: text("content")? })
     };
     let turns: Option<Vec<ChatTurn>> = value.as_array().ok_or_else(wrong)?.iter().map(turn).collect();
-    turns.filter(|turns| turns.iter().any(|turn| turn.role == ASSISTANT)).ok_or_else(wrong)
+    turns.filter(|turns| !turns.is_empty()).ok_or_else(wrong)
 }
 
 /// The conversation that a template makes of a row. Where every column that it uses holds a list of texts, there is a round

@@ -1,7 +1,9 @@
 //! One template of a prompt, whichever way it is written, and how a row and the place for shots go into it.
 
+use super::chat;
 use super::format::{Row, fill};
 use super::jinja;
+use super::messages;
 use super::rounds::{Line, Rounds};
 use super::shot::Shot;
 use super::structured::{Prompt, Section, Segment, Turn};
@@ -92,6 +94,16 @@ impl<'a> Form<'a> {
         }
     }
 
+    /// Whether it is messages as a service takes them.
+    pub(super) fn is_raw(&self) -> bool {
+        self.rounds().is_some_and(|rounds| rounds.raw)
+    }
+
+    /// Whether it takes messages from a column.
+    pub(super) fn expands(&self) -> bool {
+        self.rounds().is_some_and(|rounds| rounds.lines().any(|line| matches!(line, Line::Expand(_))))
+    }
+
     pub(super) fn holds(&self, token: &str) -> bool {
         !token.is_empty() && self.texts().iter().any(|text| text.contains(token))
     }
@@ -101,6 +113,7 @@ impl<'a> Form<'a> {
     /// # Errors
     /// In words: what a Jinja template does not find or cannot do.
     pub(super) fn prompt(&self, row: &Row, blank: Option<&str>, place: Place<'_>) -> Result<Prompt, String> {
+        let blank = blank.filter(|_| !self.is_raw());
         let mut filler = Filler { row, blank, place, after_shots: !place.in_template };
         let mut segments = Vec::new();
         if place.shows_shots && !place.in_template {
@@ -117,8 +130,12 @@ impl<'a> Form<'a> {
                     [(Section::Begin, &rounds.begin), (Section::Round, &rounds.round), (Section::End, &rounds.end)]
                 {
                     if !lines.is_empty() || section == Section::Round {
+                        let asked = last_of_user(&mut segments, rounds.raw && lines.is_empty());
                         segments.push(Segment::Open(section));
-                        segments.extend(lines.iter().map(|line| filler.line(line)));
+                        segments.extend(asked);
+                        for line in lines {
+                            filler.line(line, &mut segments)?;
+                        }
                         segments.push(Segment::Close(section));
                     }
                 }
@@ -141,7 +158,9 @@ impl<'a> Form<'a> {
             Self::Jinja(source) => jinja::text(source, row).map(Shot::Text),
             Self::Rounds(rounds) => {
                 let mut turns = vec![Segment::Open(Section::Ice)];
-                turns.extend(rounds.round.iter().map(|line| filler.line(line)));
+                for line in &rounds.round {
+                    filler.line(line, &mut turns)?;
+                }
                 turns.push(Segment::Close(Section::Ice));
                 Ok(Shot::Turns(turns))
             }
@@ -165,6 +184,16 @@ impl<'a> Form<'a> {
     }
 }
 
+/// Takes the message that asks from the end of what stands before the dialogue: one that came out of a column is known only
+/// now.
+fn last_of_user(segments: &mut Vec<Segment>, wanted: bool) -> Option<Segment> {
+    let before = segments.len().checked_sub(2)?;
+    match segments.get(before) {
+        Some(Segment::Turn(turn)) if wanted && turn.role == "user" => Some(segments.remove(before)),
+        _ => None,
+    }
+}
+
 struct Filler<'a> {
     row: &'a Row,
     blank: Option<&'a str>,
@@ -174,9 +203,17 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    fn line(&mut self, line: &Line) -> Segment {
-        match line {
+    fn line(&mut self, line: &Line, segments: &mut Vec<Segment>) -> Result<(), String> {
+        let segment = match line {
             Line::Text(text) => Segment::Item(Prompt(self.pieces(text))),
+            Line::Expand(column) => {
+                segments.extend(chat::messages(self.row, column)?.into_iter().map(|turn| {
+                    let fallback_role = Some(messages::api_role(&turn.role).to_owned());
+                    let prompt = Some(Prompt::question(turn.content));
+                    Segment::Turn(Turn { role: turn.role, fallback_role, prompt, ..Turn::default() })
+                }));
+                return Ok(());
+            }
             Line::Role(role) => Segment::Turn(Turn {
                 role: role.role.clone(),
                 fallback_role: role.fallback_role.clone(),
@@ -184,7 +221,9 @@ impl Filler<'_> {
                 end: role.end.clone(),
                 prompt: role.prompt.as_ref().map(|prompt| Prompt(self.pieces(prompt))),
             }),
-        }
+        };
+        segments.push(segment);
+        Ok(())
     }
 
     /// A text filled from the row, cut where its shots go. Empty stretches are left out.

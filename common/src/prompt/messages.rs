@@ -54,6 +54,12 @@ fn walk(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> Vec<Message> {
 }
 
 fn said_outside(turn: &FlatTurn<'_>, meta: &MetaTemplate) -> Option<Message> {
+    let name = turn.turn.role.as_str();
+    let is_raw = api_role(name) != name && turn.turn.fallback_role.as_deref() == Some(api_role(name));
+    if is_raw && meta.role(name).is_none() {
+        // A message as services take it, which OpenCompass hands on untouched.
+        return Some(Message { role: name.into(), content: turn.prompt.clone().unwrap_or_default() });
+    }
     let role = meta.spoken_by(&turn.turn.role, turn.turn.fallback_role.as_deref(), false)?;
     let mut words = Words { begin: &role.begin, prompt: &role.prompt, end: &role.end };
     words.take(turn);

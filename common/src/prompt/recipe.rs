@@ -179,7 +179,7 @@ fn question<'a>(
         }
         (InferSpec::Chat { .. }, Forms::One(form), None) => Ok(Question::Chat(*form)),
         // OpenCompass: generation over a label map asks with the first label's text.
-        (InferSpec::Gen(_), Forms::Labels(map), None) => {
+        (InferSpec::Gen(_) | InferSpec::PplOnly, Forms::Labels(map), None) => {
             Ok(Question::One(map.first().map_or(Form::Text(""), |(_, form)| *form)))
         }
         (_, Forms::Labels(_), Some(_)) => fail(format!(

@@ -119,6 +119,7 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
     messages.extend(jinja_faults(config));
     let elsewhere = matches!(config.options, Some(Options::Column(_) | Options::Jinja(_)))
         || matches!(recipe.question, Question::Held(_))
+        || matches!(&recipe.question, Question::One(form) | Question::Chat(form) if form.expands())
         || matches!(config.prompt_template.as_ref().or(config.ice_template.as_ref()), Some(Template::Jinja(_)));
     if check::used(&asking, columns).is_empty() && !elsewhere {
         messages.push(format!(

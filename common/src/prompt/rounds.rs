@@ -13,6 +13,10 @@ pub struct Rounds {
     /// After the dialogue.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub end: Vec<Line>,
+    /// Messages as a service takes them (`RawPromptTemplate`): OpenCompass neither blanks the gold answer in them nor
+    /// fills its shots a second time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raw: bool,
 }
 
 /// A line of a template in rounds.
@@ -23,6 +27,8 @@ pub enum Line {
     Text(String),
     /// What a role says.
     Role(Role),
+    /// The messages that a column holds, a list of `{ role, content }`, as they are.
+    Expand(String),
 }
 
 /// A role's line.
@@ -56,6 +62,7 @@ impl Line {
         match self {
             Self::Text(text) => Some(text),
             Self::Role(role) => role.prompt.as_deref(),
+            Self::Expand(_) => None,
         }
     }
 }

@@ -50,7 +50,7 @@ impl ShotBook<'_> {
             }
             let shot = self.written.get(&id)?.as_ref()?;
             let shot = match self.shot {
-                ShotRecipe::Template(_) => {
+                ShotRecipe::Template(forms) if !forms.all().iter().any(Form::is_raw) => {
                     shot.map(&|text| if text.contains('{') { fill(text, row, blank) } else { text.to_owned() })
                 }
                 _ => shot.clone(),

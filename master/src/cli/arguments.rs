@@ -3,6 +3,7 @@
 use super::described::{CustomArguments, ModelArguments};
 use clap::{Parser, Subcommand, ValueEnum};
 use compass_common::config::Overrides;
+use compass_common::report::Details;
 use std::path::PathBuf;
 
 /// Which stages run.
@@ -27,10 +28,10 @@ pub struct Cli {
     pub command: Option<Command>,
 
     /// The job: models, data sets, partitioner, runner. Flags override it; without it, flags say everything
-    #[arg(long, short = 'c', value_name = "FILE", required_unless_present = "hf_path")]
+    #[arg(long, short = 'c', value_name = "FILE", required_unless_present_any = ["hf_path", "models"])]
     pub config: Option<PathBuf>,
 
-    /// Only these models, by abbr
+    /// Only these models, by abbr; or models that come by name (`compass-master models` lists them)
     #[arg(long, num_args = 1.., value_name = "ABBR")]
     pub models: Option<Vec<String>>,
 
@@ -82,6 +83,12 @@ pub struct Cli {
     #[arg(long, value_name = "N")]
     pub retry: Option<u32>,
 
+    /// Whether results/ holds a line for every sample: its prediction, its reference, whether it is right. The metrics, the
+    /// counts and the samples that failed stand there in any case
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_value = "true", default_missing_value = "true",
+          value_parser = ["true", "True", "false", "False"])]
+    pub dump_eval_details: String,
+
     /// Where no sandbox works, let local workers run programs that a model wrote as plain processes: they can do all that
     /// you can
     #[arg(long)]
@@ -101,6 +108,8 @@ pub struct Cli {
 /// Commands beside running a job.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// List the models that come by name, with the repositories of the hub that they stand for
+    Models,
     /// List the data sets that ship with the program; with NAME, its files and one rendered sample
     Datasets {
         /// A preset, by any of its names
@@ -129,6 +138,11 @@ Exit codes: 0 all scored; 1 something failed or a metric was withheld; 2 bad inp
 3 infrastructure (resume with -r); 4 leadership lost; 130/143 interrupted (resume with -r).";
 
 impl Cli {
+    /// What results documents hold.
+    pub fn details(&self) -> Details {
+        if self.dump_eval_details.eq_ignore_ascii_case("false") { Details::Omit } else { Details::Include }
+    }
+
     /// What the flags say about the configuration.
     pub fn overrides(&self) -> Overrides {
         Overrides {
@@ -173,7 +187,10 @@ mod tests {
         let cli = Cli::parse_from(words("m --config e.toml -r --models a b --max-num-workers-per-gpu 2"));
         assert_eq!(cli.reuse.as_deref(), Some("latest"));
         assert_eq!(cli.overrides().models, Some(vec!["a".to_owned(), "b".to_owned()]));
-        assert_eq!(cli.max_workers_per_gpu, Some(2));
+        assert_eq!((cli.max_workers_per_gpu, cli.details()), (Some(2), Details::Include));
+        let details = |line: &str| Cli::parse_from(words(line)).details();
+        assert_eq!(details("m --config e.toml --dump-eval-details False"), Details::Omit);
+        assert_eq!(details("m --config e.toml --dump-eval-details --debug"), Details::Include);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use compass_common::config::{CustomDataset, HfModel, ModelFlags};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What kind of model `--hf-path` names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -79,6 +79,11 @@ pub struct CustomArguments {
     #[arg(long, value_name = "FILE")]
     pub custom_dataset_path: Option<PathBuf>,
 
+    /// What the columns do not tell, in JSON: abbr, data_type, infer_method, human_prompt, bot_prompt, options, test_range
+    /// ... [default: FILE.meta.json, if it is there]
+    #[arg(long, value_name = "FILE", requires = "custom_dataset_path")]
+    pub custom_dataset_meta_path: Option<PathBuf>,
+
     /// Multiple choice, or questions and answers [default: by the columns]
     #[arg(long, value_name = "KIND", value_parser = ["mcq", "qa"], requires = "custom_dataset_path")]
     pub custom_dataset_data_type: Option<String>,
@@ -123,7 +128,22 @@ impl CustomArguments {
             data_type: self.custom_dataset_data_type.clone(),
             infer_method: self.custom_dataset_infer_method.clone(),
             columns,
+            meta: self.meta(path),
         })
+    }
+}
+
+impl CustomArguments {
+    fn meta(&self, data: &Path) -> Option<(String, Result<serde_json::Value, String>)> {
+        let beside = || {
+            let mut name = data.as_os_str().to_owned();
+            name.push(".meta.json");
+            Some(PathBuf::from(name)).filter(|path| path.exists())
+        };
+        let path = self.custom_dataset_meta_path.clone().or_else(beside)?;
+        let read = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+        let read = read.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+        Some((path.display().to_string(), read))
     }
 }
 

@@ -11,6 +11,21 @@ const NOT_YET: &[(&str, &str)] = &[
     ("--dlc", "use [infer.runner] type = \"none\" and start compass-worker yourself"),
     ("--aliyun-cfg", "it belongs to --dlc"),
     ("--max-gpus", "bound the replicas with --max-num-workers"),
+    (
+        "--summarizer",
+        "write [[summary_group]] tables; the groups of the presets (mmlu, ceval, bbh ...) are there by themselves",
+    ),
+    (
+        "--dataset-num-runs",
+        "draw several answers: --generation-kwargs do_sample=True num_return_sequences=4, and eval_cfg.k",
+    ),
+    ("--peft-path", "merge the adapter into the model and name that"),
+    ("--peft-kwargs", "it belongs to --peft-path"),
+    ("--lark", "watch the exit code, or logs/run.json"),
+    ("-l", "it is short for --lark"),
+    ("--dump-res-length", "logs/run.json counts tokens"),
+    ("--dump-extract-rate", "results/ list the samples without an answer"),
+    ("--analysis-repeat", "look at predictions/"),
     ("serve", "run one job with --config"),
     ("submit", "run one job with --config"),
     ("status", "the run prints its progress"),
@@ -19,12 +34,36 @@ const NOT_YET: &[(&str, &str)] = &[
     ("token", "masters listen on loopback only"),
 ];
 
+/// OpenCompass's flags for which there is no use here, with the reason.
+const NEVER: &[(&str, &str)] = &[
+    ("-a", "it is short for --accelerator"),
+    ("--accelerator", "remove it: the engine that comes along batches and shares prefixes by itself"),
+    ("--config-dir", "presets come with the program; name further files in `include`"),
+    ("--config-verbose", "the resolved configuration stands in configs/ of the run"),
+    ("--pad-token-id", "remove it: nothing is padded"),
+    ("-sp", "it is short for --station-path"),
+    ("--station-path", "runs are resumed by content with -r; copy the run folder to share it"),
+    ("--station-overwrite", "it belongs to --station-path"),
+    ("--read-from-station", "score the run again: -m eval -r RUN"),
+    ("--dump-only-message-path", "`compass-master datasets NAME` shows a rendered sample; plan/ holds every prompt"),
+];
+
 /// The message for the first argument that a later version will serve, if there is one.
 pub fn not_yet(arguments: &[String]) -> Option<String> {
     for (at, argument) in arguments.iter().enumerate().skip(1) {
         let name = argument.split('=').next().unwrap_or_default();
         // A word without dashes is a command only in first place; elsewhere it is some flag's value.
         let known = NOT_YET.iter().find(|(known, _)| *known == name && (name.starts_with('-') || at == 1));
+        if let Some((name, instead)) = NEVER.iter().find(|(known, _)| *known == name) {
+            return Some(format!("error: there is no `{name}`\n  = help: {instead}"));
+        }
+        if at == 1 && !name.starts_with('-') && name.ends_with(".py") {
+            let help = "write the configuration as TOML (README), or name presets: --datasets NAME ... --hf-path DIR";
+            return Some(format!("error: `{name}` is a configuration in Python, which is not run\n  = help: {help}"));
+        }
+        if at == 1 && !name.starts_with('-') && name.ends_with(".toml") {
+            return Some(format!("error: `{name}` is not a command\n  = help: write --config {name}"));
+        }
         if let Some((name, instead)) = known {
             return Some(format!("error: `{name}` is not yet supported\n  = help: {instead}"));
         }
@@ -45,5 +84,8 @@ mod tests {
         assert!(not_yet(&words("m --config e.toml --slurm -p x")).unwrap().contains("`--slurm` is not yet supported"));
         assert!(not_yet(&words("m serve")).unwrap().contains("`serve`"));
         assert!(not_yet(&words("m --config e.toml --models serve status")).is_none());
+        assert!(not_yet(&words("m --config e.toml -a vllm")).unwrap().contains("there is no `-a`"));
+        assert!(not_yet(&words("m eval.toml")).unwrap().contains("write --config eval.toml"));
+        assert!(not_yet(&words("m eval_demo.py --slurm")).unwrap().contains("in Python"));
     }
 }

@@ -27,6 +27,8 @@ pub struct Submission {
 pub struct Committed {
     /// Everything up to this number is durable.
     pub up_to: Seq,
+    /// Bytes of this leader's segment that are recorded as durable.
+    pub length: u64,
     /// Set once, by the failure after which nothing more becomes durable.
     pub failure: Option<Arc<CommitError>>,
 }
@@ -135,7 +137,10 @@ impl<S: LeaseStore> Work<S> {
                 Ok(_) = lost => Err(StoreError::Fenced(self.leadership.epoch).into()),
             };
             match committed {
-                Ok(up_to) => self.reports.send_modify(|report| report.up_to = up_to),
+                Ok(up_to) => {
+                    let length = self.segment.durable_length();
+                    self.reports.send_modify(|report| (report.up_to, report.length) = (up_to, length));
+                }
                 Err(error) => {
                     self.reports.send_modify(|report| report.failure = Some(Arc::new(error)));
                     break;

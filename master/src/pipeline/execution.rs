@@ -10,6 +10,7 @@ use super::folder::{FolderError, RunFolder};
 use super::import::import;
 use super::infer::{InferError, InferOptions, Inferred, infer};
 use super::lead::recorded_lengths;
+use super::live::LiveWriting;
 use super::planner::{PlanError, Planned, read_plan, write_plan};
 use super::score::{Executions, UnitEntries, load_units};
 use crate::launch::Programs;
@@ -166,6 +167,7 @@ pub(super) fn stage_config(config: &Config) -> Config {
 pub fn execution_options(config: &Config, unsafe_local_exec: bool, options: InferOptions) -> InferOptions {
     InferOptions {
         stage: STAGE,
+        predictions: LiveWriting::Off,
         programs: if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained },
         workers_stay: false,
         others_may_come: config.infer.runner.kind == RunnerKind::None,

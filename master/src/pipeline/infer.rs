@@ -5,6 +5,7 @@ use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::former::{former, holdings, released};
 use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
+use super::live::{LivePredictions, LiveWriting};
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, sees_gpu};
@@ -66,6 +67,8 @@ pub enum InferError {
 pub struct InferOptions {
     /// One slot, the worker's output on this terminal.
     pub debug: bool,
+    /// Whether `predictions/` are written while the stage goes on.
+    pub predictions: LiveWriting,
     /// Turns true when a signal asks to stop.
     pub interrupted: watch::Receiver<bool>,
     /// What the stage is called on the screen and in the folder of its logs.
@@ -185,6 +188,7 @@ struct Opened {
     durability: watch::Receiver<Committed>,
     facts: RunFacts,
     lead: Lead,
+    live: LivePredictions,
 }
 
 /// Runs every sample of the plan that the ledger lacks.
@@ -216,7 +220,7 @@ pub async fn infer(
             Some(HttpServer::open(http.address, token).await?)
         }
     };
-    let opened = open(config, *reign, ledger, &plan, digest, &options).await?;
+    let opened = open(config, folder, *reign, ledger, &plan, digest, &options).await?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
     let address = listener.local_addr().map_err(|source| InferError::Listen { address, source })?;
@@ -244,6 +248,7 @@ pub async fn infer(
     });
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
+    let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop.subscribe()));
     let driver = Driver::new(Setup {
         leader: opened.leader,
         committer: opened.committer,
@@ -268,7 +273,12 @@ pub async fn infer(
         let _ = showing.await;
     }
     let _ = watching.await;
+    // Were it to write on while the run is scored, it could put an older file over the last one.
+    let _ = writing.await;
     let Driven { ending, core, facts, store } = driven?;
+    if let Some(line) = facts.tokens_line() {
+        say(line);
+    }
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
     let reign = store.map(|store| opened.lead.reign(store));
@@ -279,16 +289,18 @@ pub async fn infer(
 /// they could write until then.
 async fn open(
     config: &Config,
+    folder: &RunFolder,
     reign: Reign,
     ledger: Ledger,
-    plan: &Plan,
+    plan: &Arc<Plan>,
     digest: Digest,
     options: &InferOptions,
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
     let (lead, mut store) = reign.part();
     let holdings = holdings(&store, &keys).await?;
-    let loaded = ledger.load(&lengths(&store, &keys).await?)?;
+    let lengths = lengths(&store, &keys).await?;
+    let loaded = ledger.load(&lengths)?;
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
@@ -363,7 +375,14 @@ async fn open(
         core.recover(0, &former(holdings, &released(&store, &keys).await?));
     }
     let leader = Leader::new(core, terms, keys.clone(), watch);
-    let (reports, durability) = watch::channel(Committed::default());
+    let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
+    let live = LivePredictions {
+        folder: folder.clone(),
+        plan: plan.clone(),
+        ledger,
+        recorded: lengths,
+        segment: segment.name().to_owned(),
+    };
     let committer = Committer::start(store, leadership, keys, segment, reports).map_err(InferError::Thread)?;
-    Ok(Opened { leader, committer, durability, facts, lead })
+    Ok(Opened { leader, committer, durability, facts, lead, live })
 }

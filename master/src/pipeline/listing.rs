@@ -1,7 +1,7 @@
 //! `compass-master datasets`: the presets, and one of them in full.
 
 use super::planner::rendered_sample;
-use compass_common::config::{Preset, preset_datasets, presets};
+use compass_common::config::{Preset, model_presets, preset_datasets, preset_later, presets};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -15,6 +15,24 @@ pub fn list_presets() -> String {
         let _ = writeln!(text, "{:width$}  {}", shown_name(preset), preset.about);
     }
     let _ = writeln!(text, "{} presets; `compass-master datasets NAME` shows one", all.len());
+    text
+}
+
+/// One line for each model that comes by name.
+pub fn list_models() -> String {
+    let all = model_presets();
+    let width = all.iter().map(|model| model.name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for model in &all {
+        let chat = if model.chat { "  (chat)" } else { "" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:width$}  {}{chat}", model.name, model.path);
+    }
+    let _ = writeln!(
+        text,
+        "{} models; they are looked for in the local cache of the hub (HF_HOME, HF_HUB_CACHE)",
+        all.len()
+    );
     text
 }
 
@@ -34,6 +52,9 @@ pub fn show_preset(name: &str, data_dir: Option<&Path>) -> Result<String, String
     let all = presets();
     let known = |preset: &&Preset| preset.name == name || preset.aliases.iter().any(|alias| alias == name);
     let (Some(preset), Some(datasets)) = (all.iter().find(known), preset_datasets(name, data_dir)) else {
+        if let Some((why, meanwhile)) = preset_later(name) {
+            return Err(format!("error: `{name}` is not yet supported: {why}\n  = help: {meanwhile}"));
+        }
         let help = "`compass-master datasets` lists them all";
         return Err(format!("error: there is no preset `{name}`\n  = help: {help}"));
     };

@@ -144,6 +144,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
     if !unknown.is_empty() {
         return Err(unknown);
     }
+    let (test, train) = (test.numbered(&dataset.abbr), train.numbered(&dataset.abbr));
     let rendered = render(&dataset.prompt, &dataset.infer, output, &dataset.retriever, &test.rows, &train.rows);
     let rendered = rendered
         .map_err(|faults| faults.iter().map(|fault| named(rows::located(fault, &test, &train))).collect::<Vec<_>>())?;

@@ -24,6 +24,14 @@ impl Rows {
         Ok(Self { rows: std::mem::take(&mut split.rows), split })
     }
 
+    /// Gives every row OpenCompass's columns `subdivision` and `idx`.
+    pub(super) fn numbered(mut self, abbr: &str) -> Self {
+        std::mem::swap(&mut self.rows, &mut self.split.rows);
+        self.split.number(abbr);
+        std::mem::swap(&mut self.rows, &mut self.split.rows);
+        self
+    }
+
     /// Keeps the first `limit` rows.
     pub(super) fn limited(mut self, limit: Option<u32>) -> Self {
         let limit = limit.map_or(usize::MAX, |limit| limit as usize);

@@ -12,7 +12,8 @@ use compass_proto::{intervals_to_wire, v1};
 use std::collections::BTreeMap;
 
 /// Samples of one pack at most.
-pub(super) const PACK_SAMPLES: usize = 16;
+/// Enough to keep an engine's slots full while long answers end, and to share beginnings.
+pub(super) const PACK_SAMPLES: usize = 64;
 
 /// Identity of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,18 +75,14 @@ impl Held {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    /// The next samples in order: neighbours of one part, a suspect alone. `None` when nothing waits, or when the plan
-    /// does not have the next sample.
+    /// The next samples in order: neighbours of one part, suspects among their like. `None` when nothing waits, or when
+    /// the plan does not have the next sample.
     pub(super) fn next_pack(&self, dataset: &DatasetPlan) -> Option<PackChoice> {
         let first = self.waiting.iter().next()?;
         let part = dataset.part_of(first)?;
-        let samples = if self.suspects.contains(first) {
-            vec![first]
-        } else {
-            let end = part.first + part.samples;
-            let fit = self.waiting.iter().take_while(|&index| index < end && !self.suspects.contains(index));
-            fit.take(PACK_SAMPLES).collect()
-        };
+        let (end, together) = (part.first + part.samples, self.suspects.together(first));
+        let alike = |index: &u32| *index < end && self.suspects.together(*index) == together;
+        let samples = self.waiting.iter().take_while(alike).take(together.unwrap_or(PACK_SAMPLES)).collect();
         Some(PackChoice { part: part.digest, samples })
     }
 

@@ -152,11 +152,16 @@ fn arc(entry: &Row) -> Row {
 pub(super) fn rendered(dataset: &DatasetConfig, limit: usize) -> Result<RenderedDataset, Vec<String>> {
     let texts = |faults: Vec<DataError>| faults.iter().map(ToString::to_string).collect::<Vec<_>>();
     let range = RangeSpec::Slices(format!("[:{limit}]"));
-    let test = read_split(&dataset.test, "test_range", &range).map_err(texts)?;
+    let mut test = read_split(&dataset.test, "test_range", &range).map_err(texts)?;
     let train = match &dataset.train {
-        Some(train) => read_split(train, "train_range", &RangeSpec::All).map_err(texts)?.rows,
+        Some(train) => {
+            let mut train = read_split(train, "train_range", &dataset.train_range).map_err(texts)?;
+            train.number(&dataset.abbr);
+            train.rows
+        }
         None => Vec::new(),
     };
+    test.number(&dataset.abbr);
     let gold = dataset.output_column.as_deref();
     let columns = dataset.input_columns.iter().map(String::as_str).chain(gold);
     let unknown: Vec<String> = columns

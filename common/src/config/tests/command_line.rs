@@ -2,6 +2,7 @@
 
 use super::fixture::{DATASET, Fixture, MODEL};
 use crate::config::{CustomDataset, HfModel, Overrides, RunnerKind, digest};
+use crate::evaluator::EvaluatorSpec;
 use crate::partition::{PartitionStrategy, PartitionerKind};
 use std::path::PathBuf;
 
@@ -113,11 +114,13 @@ fn the_digest_is_over_what_can_change_a_number() {
 #[test]
 fn a_model_and_a_data_set_by_flags() {
     let mut fixture = Fixture::new();
+    let data = fixture.path("data/test.jsonl").display().to_string();
     let custom = |data_type: Option<&str>, method: Option<&str>, columns: &[&str]| CustomDataset {
-        path: fixture.path("data/test.jsonl").display().to_string(),
+        path: data.clone(),
         data_type: data_type.map(str::to_owned),
         infer_method: method.map(str::to_owned),
         columns: Some(columns.iter().map(|&name| name.to_owned()).collect()),
+        meta: None,
     };
     let choices = custom(None, None, &["question", "A", "B", "answer"]);
     let by_ppl = custom(None, Some("ppl"), &["question", "A", "B", "answer"]);
@@ -136,12 +139,31 @@ fn a_model_and_a_data_set_by_flags() {
     assert_eq!((model.abbr.as_str(), model.chat, model.max_seq_len), ("tiny_hf", true, Some(77)));
     assert_eq!(model.decoding.temperature, Some(0.5));
     let dataset = &config.datasets[0];
-    assert_eq!((dataset.abbr.as_str(), dataset.infer.mode(), dataset.limit), ("test_mcq_gen", "gen", Some(9)));
-    assert_eq!(dataset.eval.pred_postprocessors.len(), 1);
+    assert_eq!((dataset.abbr.as_str(), dataset.infer.mode(), dataset.limit), ("test", "gen", Some(9)));
+    assert!(matches!(&dataset.eval.evaluator, EvaluatorSpec::OptionSimAcc { options } if options.letters() == "AB"));
+    assert_eq!(dataset.output_column.as_deref(), Some("row"));
+    let written = format!("{:?}", dataset.prompt.prompt_template);
+    assert!(written.contains("Answer: ") && !written.contains("{answer}"), "the answer is hidden: {written}");
     let config = load(by_ppl).unwrap_or_else(|errors| panic!("{errors}")).config;
-    assert_eq!((config.datasets[0].abbr.as_str(), config.datasets[0].infer.mode()), ("test_mcq_ppl", "ppl"));
+    assert_eq!((config.datasets[0].abbr.as_str(), config.datasets[0].infer.mode()), ("test", "ppl"));
     let config = load(qa).unwrap_or_else(|errors| panic!("{errors}")).config;
-    assert_eq!((config.datasets[0].abbr.as_str(), config.datasets[0].infer.mode()), ("test_qa_gen", "gen"));
+    assert_eq!((config.datasets[0].abbr.as_str(), config.datasets[0].infer.mode()), ("test", "gen"));
+    let meta = r#"{"infer_method": "ppl", "abbr": "mine", "bot_prompt": "So {answer}", "options": ["A", "B"]}"#;
+    let told = CustomDataset {
+        meta: Some(("test.jsonl.meta.json".into(), Ok(serde_json::from_str(meta).unwrap()))),
+        ..custom(None, None, &["question", "A", "B", "C", "answer"])
+    };
+    let config = load(told.clone()).unwrap_or_else(|errors| panic!("{errors}")).config;
+    assert_eq!((config.datasets[0].abbr.as_str(), config.datasets[0].infer.mode()), ("mine", "ppl"));
+    let written = format!("{:?}", config.datasets[0].prompt.prompt_template);
+    assert!(written.contains("So B") && !written.contains("So C"), "{written}");
+    for (json, expected) in
+        [("[1]", "holds no object"), ("{\"x\": 1}", "`x` is not read"), ("{\"abbr\": 1}", "not a text")]
+    {
+        let meta = Some(("m.json".to_owned(), Ok(serde_json::from_str(json).unwrap())));
+        let errors = load(CustomDataset { meta, ..told.clone() }).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{errors}");
+    }
     let errors = load(wrong).unwrap_err().to_string();
     assert!(errors.contains("has no options: no column is named A, B"), "{errors}");
 }

@@ -44,3 +44,38 @@ fn a_directory_in_another_layout() {
     let said = fixture.bad(&of_kind("llama").replace("models/other", "models/tiny"));
     assert!(said.contains("holds no params.json") && said.contains("`type = \"hf\"`"), "{said}");
 }
+
+#[test]
+fn models_come_by_name_from_the_cache_of_the_hub() {
+    let mut fixture = Fixture::new();
+    let snapshot = "hub/models--facebook--opt-125m/snapshots/0123";
+    for file in ["config.json", "model.safetensors", "tokenizer.json"] {
+        fixture.write(&format!("{snapshot}/{file}"), "{}");
+    }
+    fixture.write("hub/models--facebook--opt-125m/refs/main", "0123");
+    fixture.flags.hub_cache = Some(fixture.path("hub"));
+    fixture.flags.models = Some(vec!["hf_opt_125m".into()]);
+    let config = fixture.good(DATASET);
+    assert_eq!(config.models.len(), 1);
+    assert_eq!(
+        (config.models[0].abbr.as_str(), config.models[0].path.clone()),
+        ("opt-125m-hf", fixture.path(snapshot))
+    );
+    fixture.flags.models = Some(vec!["hf_llama2_7b".into()]);
+    let shown = fixture.bad(DATASET);
+    assert!(shown.contains("no directory `meta-llama/Llama-2-7b-hf`"), "{shown}");
+    fixture.flags.models = Some(vec!["hf_lama2_7b".into()]);
+    let shown = fixture.bad(DATASET);
+    assert!(shown.contains("did you mean `hf_llama2_7b`? `compass-master models`"), "{shown}");
+}
+
+#[test]
+fn a_hub_id_is_found_in_the_cache_of_the_hub() {
+    let mut fixture = Fixture::new();
+    for file in ["config.json", "model.safetensors", "tokenizer.json"] {
+        fixture.write(&format!("hub/models--org--name/snapshots/9/{file}"), "{}");
+    }
+    fixture.flags.hub_cache = Some(fixture.path("hub"));
+    let config = fixture.good(&(MODEL.replace("models/tiny", "org/name") + DATASET));
+    assert_eq!(config.models[0].path, fixture.path("hub/models--org--name/snapshots/9"));
+}

@@ -37,7 +37,7 @@ fn of_a_model() {
     }
     let shown = Fixture::new().bad(&(MODEL.replace("models/tiny", "org/name-7b") + DATASET));
     assert!(shown.contains("no directory `org/name-7b`"), "{shown}");
-    assert!(shown.contains("a hub id is not yet supported: name a local directory"), "{shown}");
+    assert!(shown.contains("a model of that name in the hub cache"), "{shown}");
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn of_a_data_set() {
     for evaluator in ["human_eval_plus", "math_verify", "cascade"] {
         refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
     }
-    refused(&with("\"em\"", "\"NeedleBenchOriginEvaluator\""), "10:26", "evaluator `NeedleBenchOriginEvaluator`");
-    let to = "\"em\", pred_postprocessor = \"needlebench_postprocess\"";
-    refused(&with("\"em\"", to), "10:53", "postprocessor `needlebench_postprocess`");
+    refused(&with("\"em\"", "\"NeedleBenchParallelEvaluator\""), "10:26", "evaluator `NeedleBenchParallelEvaluator`");
+    let to = "\"em\", pred_postprocessor = \"scibench_postprocess\"";
+    refused(&with("\"em\"", to), "10:53", "postprocessor `scibench_postprocess`");
     refused(&with("output_column", "test_split = \"dev\", output_column"), "7:39", "`test_split`");
 }
 

@@ -31,7 +31,7 @@ fn a_data_set_asks_n_times_and_counts_k() {
     let sequences = dataset.infer.generation().map(|generation| generation.decoding.num_return_sequences);
     assert_eq!((sequences, dataset.eval.k), (Some(Some(5)), vec![3]));
     let places = Fixture::new().places(&text("n = 2\nk = [1, 3]"));
-    assert_eq!(places, ["eval.toml:9:5: `k = 3` asks for more answers than `n` = 2 gives"]);
+    assert_eq!(places, ["eval.toml:12:5: `k = 3` asks for more answers than `n` = 2 gives"]);
     let ppl = text("n = 2").replace("\"gen\"", "\"ppl_only\"");
     let places = Fixture::new().places(&ppl);
     assert!(places.iter().any(|place| place.contains("`n` needs `inferencer = \"gen\"`")), "{places:?}");

@@ -103,7 +103,7 @@ note: `batch_size = 8` has no effect
    |
  5 | \tbatch_size = 8
    | \t             ^
-   = help: the executor runs one sequence at a time; write `batch_size = \"auto\"`";
+   = help: how much runs at once follows from the memory that is free; write `batch_size = \"auto\"`";
     let shown: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
     assert_eq!(shown.len(), 1, "{shown:?}");
     assert_eq!(shown[0].replace(&format!("{}", fixture.path("eval.toml").display()), "eval.toml"), expected);

@@ -193,7 +193,7 @@ fn inferencers_and_templates() {
     for (value, message) in [
         ("inferencer = \"ppl\", prompt_template = \"{q}\"", "`ppl` has nothing to choose between"),
         ("inferencer = \"ll\", prompt_template = \"{q}\"", "`loglikelihood` has nothing to choose between"),
-        ("inferencer = \"gen\", prompt_template = { a = \"x\" }", "`gen` has one prompt"),
+        ("inferencer = \"clp\", prompt_template = { a = \"x\" }", "`clp` has one prompt"),
         ("inferencer = \"gen\", prompt_template = \"x\", options = \"{c}\"", "`gen` takes no `options`"),
         (
             "inferencer = \"ppl\", prompt_template = { a = \"x\" }, options = \"{c}\"",
@@ -294,7 +294,19 @@ fn evaluators_and_postprocessors() {
     );
     assert_eq!((option.evaluator, option.k), (EvaluatorSpec::Acc, vec![1, 4]));
     assert_eq!(option.pred_postprocessors[0].apply("so the answer is C."), "C");
-    let choice = eval("evaluator = { type = \"multiple_choice\", metrics = [\"acc\", \"acc_bytes\"] }").evaluator;
+    let scored = |inferencer: &str, evaluator: &str| {
+        let text = with("evaluator = \"em\"", &format!("evaluator = {evaluator}"));
+        let text = text.replace("\"gen\"", &format!("\"{inferencer}\""));
+        let text = match inferencer {
+            "loglikelihood" => text.replace("\"{q}\"", "{ a = \"{q} a\", b = \"{q} b\" }"),
+            _ => text,
+        };
+        Fixture::new().good(&text).datasets[0].eval.evaluator.clone()
+    };
+    let choice = scored("loglikelihood", "{ type = \"multiple_choice\", metrics = [\"acc\", \"acc_bytes\"] }");
+    assert_eq!(scored("clp", "\"AUCROCEvaluator\""), EvaluatorSpec::AucRoc);
+    assert_eq!(scored("ppl_only", "\"AveragePPLEvaluator\""), EvaluatorSpec::AveragePpl);
+    assert_eq!(scored("rolling", "\"BPCEvaluator\""), EvaluatorSpec::Bpc);
     assert_eq!(choice, EvaluatorSpec::MultipleChoice { metrics: vec![ChoiceMetric::Acc, ChoiceMetric::AccBytes] });
     wrong(&with("\"em\"", "\"em\", pred_postprocessor = { type = \"last_option\" }"), "`last_option` needs `options`");
     let of_model = Fixture::new().good(&format!("{MODEL}pred_postprocessor = \"rm_<think>_before_eval\"\n{DATASET}"));
@@ -314,13 +326,10 @@ fn evaluators_and_postprocessors() {
         "BBHEvaluator_mcq",
         "MGSM_Evaluator",
         "IFEvaluator",
-        "AUCROCEvaluator",
         "JiebaRougeEvaluator",
         "opencompass.datasets.TriviaQAEvaluator",
         "NQEvaluator",
-        "AveragePPLEvaluator",
         "CrowspairsEvaluator",
-        "BPCEvaluator",
         "LambadaEvaluator",
         "EDAccEvaluator",
         "TheoremQAEvaluatorV3",

@@ -1,0 +1,63 @@
+//! `predictions/` while a run goes on: whole JSON of what is durable, whatever dies, and in the end the bytes of scoring.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{Job, SAMPLES, echo_job, wait_until};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+const FILES: [&str; 2] = ["echo/choice_ppl.json", "echo/answer_gen.json"];
+
+/// The predictions files that are there, each of them a whole document.
+fn present(job: &Job) -> BTreeMap<String, Map<String, Value>> {
+    let files = job.tree("predictions").into_iter().filter(|(name, _)| FILES.contains(&name.as_str()));
+    files.map(|(name, bytes)| (name, serde_json::from_slice(&bytes).unwrap())).collect()
+}
+
+fn samples(files: &BTreeMap<String, Map<String, Value>>) -> usize {
+    files.values().map(Map::len).sum()
+}
+
+fn undisturbed() -> Job {
+    let job = echo_job(0, "", "");
+    job.run(&[]).expect(0);
+    job
+}
+
+#[test]
+fn predictions_grow_while_the_run_goes_on() {
+    let whole = undisturbed();
+    let last = present(&whole);
+    let job = echo_job(60, "", "");
+    let mut running = job.start(&["--max-num-workers", "1"]);
+    let early = wait_until("some predictions are written", || {
+        let files = present(&job);
+        (samples(&files) > 0).then_some(files)
+    });
+    assert!(!running.has_ended() && job.tree("results").is_empty(), "the run was over before");
+    wait_until("more predictions are written", || (samples(&present(&job)) > samples(&early)).then_some(()));
+    assert!(!running.has_ended() && job.tree("results").is_empty(), "the run was over before");
+    for (name, records) in &early {
+        for (index, record) in records {
+            assert_eq!(Some(record), last[name].get(index), "{name} {index}");
+        }
+    }
+    running.signal("KILL");
+    running.finish();
+    let after_the_kill = samples(&present(&job));
+    assert!(after_the_kill > 0 && after_the_kill < 2 * SAMPLES as usize, "{after_the_kill}");
+    let mut job = job;
+    job.set_env("COMPASS_ECHO_DELAY_MS", "0");
+    job.run(&["-r"]).expect(0);
+    assert_eq!(job.tree("predictions"), whole.tree("predictions"));
+    assert_eq!(job.tree("results"), whole.tree("results"));
+}
+
+#[test]
+fn inference_alone_leaves_its_predictions() {
+    let whole = undisturbed();
+    let job = echo_job(0, "", "");
+    job.run(&["-m", "infer"]).expect(0);
+    assert_eq!(job.tree("predictions"), whole.tree("predictions"));
+    assert!(job.tree("results").is_empty());
+}
