@@ -35,6 +35,15 @@ pub struct RunFacts {
     pub repeats: u64,
     /// Results that came again and differed.
     pub divergences: u64,
+    /// Grants that workers kept from an older master, or from before they were given up.
+    #[serde(default)]
+    pub adopted: u64,
+    /// Times that samples went over from a busy worker to an idle one.
+    #[serde(default)]
+    pub stolen: u64,
+    /// Invariants of the scheduler that were found broken: always 0, or there is a fault in it.
+    #[serde(default)]
+    pub violations: u64,
     pub tokens: TokenCounters,
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
@@ -162,11 +171,14 @@ impl RunFacts {
     }
 
     /// The scheduler's counters at the end.
-    pub fn progress(&mut self, progress: &Progress, elapsed: Duration) {
+    pub fn progress(&mut self, progress: &Progress, violations: u64, elapsed: Duration) {
         self.seconds = elapsed.as_secs_f64();
         self.recorded_samples = progress.recorded;
         self.retries = progress.retries;
         self.repeats = progress.repeats;
         self.divergences = progress.divergences;
+        self.adopted = progress.adopted;
+        self.stolen = progress.stolen;
+        self.violations = violations;
     }
 }

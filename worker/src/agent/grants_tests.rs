@@ -94,7 +94,7 @@ fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
     assert!(!grants.revoke(key(2, 5, 1)), "another leader's task of the same number");
     assert!(!grants.revoke(key(1, 5, 2)));
     assert!(grants.revoke(key(1, 5, 1)));
-    let wire = grants.to_wire();
+    let wire = grants.to_wire(Vec::new());
     assert_eq!(wire[0].samples, [v1::Interval { first: 0, end: 20 }]);
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
     assert_eq!(held.next_pack(&dataset), None);
@@ -102,6 +102,35 @@ fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
     assert!(held.finished(0));
     assert!(held.engine_died(&pack.samples).is_empty());
     assert!(held.is_over(), "samples of a dead pack are not tried again once revoked");
+}
+
+#[test]
+fn of_samples_that_are_asked_for_those_that_have_not_begun_are_returned() {
+    let (dataset, mut held) = (dataset(), grant(key(1, 5, 1), 0, 40));
+    let pack = held.next_pack(&dataset).unwrap();
+    held.begun(&pack.samples);
+    assert_eq!(held.give_back(&IntervalSet::range(10, 30)), IntervalSet::range(16, 30));
+    assert_eq!((held.samples.pairs(), held.open().pairs()), (&[(0, 16), (30, 40)][..], &[(0, 16), (30, 40)][..]));
+    assert!(held.give_back(&IntervalSet::range(10, 30)).is_empty(), "asked a second time");
+}
+
+#[test]
+fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
+    let (dataset, mut grants) = (dataset(), Grants::default());
+    grants.offer(grant(key(1, 5, 1), 0, 40));
+    grants.offer(grant(key(1, 6, 1), 40, 60));
+    let held = grants.get_mut(key(1, 5, 1)).unwrap();
+    let pack = held.next_pack(&dataset).unwrap();
+    held.begun(&pack.samples);
+    let wire = grants.to_wire(vec![(key(1, 5, 1), UnitId(0), vec![3]), (key(1, 2, 9), UnitId(0), vec![50, 51])]);
+    assert_eq!((wire.len(), wire[0].task, &wire[0].samples[..]), (3, 2, &[v1::Interval { first: 50, end: 52 }][..]));
+    let kept = Kept { held: key(1, 5, 1), now: key(2, 0, 3), samples: IntervalSet::range(0, 20) };
+    assert_eq!(grants.keep(&[kept]), [(key(1, 5, 1), key(2, 0, 3))]);
+    let held = grants.get(key(2, 0, 3)).unwrap();
+    assert_eq!(held.next_pack(&dataset).unwrap().samples, [16, 17, 18, 19]);
+    assert_eq!(held.samples, IntervalSet::range(0, 20));
+    assert!(!grants.offer(grant(key(2, 0, 2), 0, 20)), "an older attempt of what it has by now");
+    assert!(grants.get(key(1, 6, 1)).unwrap().is_over(), "what the welcome does not name is not begun");
 }
 
 #[test]

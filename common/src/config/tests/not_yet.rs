@@ -13,8 +13,6 @@ fn of_the_master() {
     for (line, place, message) in [
         ("listen = \"0.0.0.0:50051\"", "2:10", "`listen = \"0.0.0.0:50051\"`"),
         ("advertise = \"node1\"", "2:13", "`advertise = \"node1\"`"),
-        ("store = \"etcd://h1:2379,h2:2379/compass\"", "2:9", "`store = \"etcd://h1:2379,h2:2379/compass\"`"),
-        ("etcd = { user = \"u\", password_file = \"p\" }", "2:1", "`etcd`"),
     ] {
         refused(&format!("[master]\n{line}\n{MODEL}{DATASET}"), place, message);
     }

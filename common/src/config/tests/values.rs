@@ -1,7 +1,7 @@
 //! What each key takes, and what it refuses.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::config::{DeviceRequest, Expression};
+use crate::config::{DeviceRequest, Expression, StoreConfig};
 use crate::evaluator::{ChoiceMetric, EvaluatorSpec};
 use crate::plan::{BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
@@ -400,4 +400,29 @@ fn names_must_be_tellable_and_folders_possible() {
         places,
         ["eval.toml:4:8: `bare` holds neither model.safetensors nor pytorch_model.bin, whole or in shards"]
     );
+}
+
+#[test]
+fn a_store_in_etcd_and_how_to_get_in() {
+    let fixture = Fixture::new();
+    ["secrets/password", "ca.pem", "me.pem", "me.key"].iter().for_each(|file| fixture.write(file, "x"));
+    let config = fixture.good(&format!(
+        "[master]\nstore = \"etcd://h1:2379,h2/team\"\n[master.etcd]\nuser = \"u\"\npassword_file = \"secrets/password\"\n\
+         ca = \"ca.pem\"\ncert = \"me.pem\"\nkey = \"me.key\"\n{MODEL}{DATASET}"
+    ));
+    let StoreConfig::Etcd(etcd) = config.store else { panic!("{:?}", config.store) };
+    assert_eq!((etcd.endpoints, etcd.prefix.as_str()), (vec!["h1:2379".to_owned(), "h2:2379".to_owned()], "team"));
+    assert_eq!((etcd.user.as_deref(), etcd.password_file), (Some("u"), Some(fixture.path("secrets/password"))));
+    assert_eq!((etcd.ca, etcd.key), (Some(fixture.path("ca.pem")), Some(fixture.path("me.key"))));
+    assert_eq!(fixture.good(&format!("{MODEL}{DATASET}")).store, StoreConfig::Embedded);
+
+    let master = |lines: &str| format!("[master]\n{lines}\n{MODEL}{DATASET}");
+    wrong(&master("store = \"etcd://\""), "`store` names no host and port: ``");
+    wrong(&master("store = \"etcd://h:port\""), "`store` names no host and port: `h:port`");
+    wrong(&master("store = \"etcd://h,h:2379\""), "`store` names h:2379 twice");
+    let access = |line: &str| master(&format!("store = \"etcd://h\"\n[master.etcd]\n{line}"));
+    wrong(&access("user = \"u\""), "`user` in [master.etcd] without `password_file`");
+    wrong(&access("ca = \"gone.pem\""), "gone.pem`");
+    wrong(&master("[master.etcd]\nca = \"eval.toml\""), "[master.etcd] without a store in etcd");
+    wrong(&access("password = \"p\""), "unknown key `password`");
 }
