@@ -1,6 +1,7 @@
-//! How fast each worker gets through each model's samples, learnt from what it hands in.
+//! How fast each worker gets through each model's samples, and how much dearer or cheaper a unit's are than was thought:
+//! both learnt from what workers hand in.
 
-use compass_common::ids::WorkerId;
+use compass_common::ids::{UnitId, WorkerId};
 use std::collections::BTreeMap;
 
 /// Observed time, in milliseconds, after which what was seen counts half: speeds change with the data and the neighbours.
@@ -18,16 +19,36 @@ impl Seen {
     }
 }
 
-/// Cost per millisecond by worker and model.
+/// Milliseconds that a unit's samples took, and those that they should have taken at the speed of who ran them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    ms: f64,
+    expected: f64,
+}
+
+/// A unit's estimate is not moved further than this, nor before so many milliseconds were seen.
+const MOST: f64 = 20.0;
+const LEAST_SEEN_MS: f64 = 1000.0;
+
+/// Cost per millisecond by worker and model, and the correction of each unit's cost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speeds {
     seen: BTreeMap<(WorkerId, u32), Seen>,
     all: BTreeMap<u32, Seen>,
+    units: BTreeMap<UnitId, Taken>,
 }
 
 impl Speeds {
     /// A worker got through `cost` in `ms`; what comes in one frame has no time of its own but for its first sample.
-    pub(super) fn observe(&mut self, worker: &WorkerId, model: u32, cost: u64, ms: u64) {
+    pub(super) fn observe(&mut self, worker: &WorkerId, unit: UnitId, model: u32, cost: u64, ms: u64) {
+        if let Some(rate) = self.rate(worker, model) {
+            let taken = self.units.entry(unit).or_default();
+            taken.ms += ms as f64;
+            taken.expected += cost as f64 / rate;
+            if taken.ms > HORIZON_MS as f64 {
+                (taken.ms, taken.expected) = (taken.ms / 2.0, taken.expected / 2.0);
+            }
+        }
         let entries = [self.seen.entry((worker.clone(), model)).or_default(), self.all.entry(model).or_default()];
         for seen in entries {
             seen.cost = seen.cost.saturating_add(cost);
@@ -36,6 +57,12 @@ impl Speeds {
                 (seen.cost, seen.ms) = (seen.cost / 2, seen.ms / 2);
             }
         }
+    }
+
+    /// How many times as dear a unit's samples are as was thought.
+    pub(super) fn correction(&self, unit: UnitId) -> f64 {
+        let known = self.units.get(&unit).filter(|taken| taken.ms >= LEAST_SEEN_MS && taken.expected > 0.0);
+        known.map_or(1.0, |taken| (taken.ms / taken.expected).clamp(1.0 / MOST, MOST))
     }
 
     /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.

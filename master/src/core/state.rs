@@ -80,6 +80,8 @@ pub struct Core {
     pub(super) ready: BTreeSet<(u32, WorkerId)>,
     pub(super) recorded: Recorded,
     pub(super) speeds: Speeds,
+    /// Before then nothing is worth stealing.
+    pub(super) steal_again: u64,
     pub(super) last_seq: Seq,
     pub(super) counters: Progress,
     pub(super) open: u32,
@@ -105,6 +107,7 @@ impl Core {
             ready: BTreeSet::new(),
             recorded,
             speeds: Speeds::default(),
+            steal_again: 0,
             last_seq: Seq(0),
             counters: Progress::default(),
             open: 0,
