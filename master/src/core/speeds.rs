@@ -5,17 +5,19 @@ use compass_common::ids::{UnitId, WorkerId};
 use std::collections::BTreeMap;
 
 /// Observed time, in milliseconds, after which what was seen counts half: speeds change with the data and the neighbours.
-const HORIZON_MS: u64 = 120_000;
+const HORIZON_MS: u64 = 300_000;
+/// The same of a unit's costs, which do not change.
+const UNIT_HORIZON_MS: f64 = 3_600_000.0;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    cost: u64,
+    cost: f64,
     ms: u64,
 }
 
 impl Seen {
     fn rate(self) -> Option<f64> {
-        (self.ms > 0 && self.cost > 0).then(|| self.cost as f64 / self.ms as f64)
+        (self.ms > 0 && self.cost > 0.0).then(|| self.cost / self.ms as f64)
     }
 }
 
@@ -45,16 +47,18 @@ impl Speeds {
             let taken = self.units.entry(unit).or_default();
             taken.ms += ms as f64;
             taken.expected += cost as f64 / rate;
-            if taken.ms > HORIZON_MS as f64 {
+            if taken.ms > UNIT_HORIZON_MS {
                 (taken.ms, taken.expected) = (taken.ms / 2.0, taken.expected / 2.0);
             }
         }
+        // Speeds are those on corrected costs, so that a worker does not look fast for having had the cheap units.
+        let cost = cost as f64 * self.correction(unit);
         let entries = [self.seen.entry((worker.clone(), model)).or_default(), self.all.entry(model).or_default()];
         for seen in entries {
-            seen.cost = seen.cost.saturating_add(cost);
+            seen.cost += cost;
             seen.ms += ms;
             if seen.ms > HORIZON_MS {
-                (seen.cost, seen.ms) = (seen.cost / 2, seen.ms / 2);
+                (seen.cost, seen.ms) = (seen.cost / 2.0, seen.ms / 2);
             }
         }
     }
@@ -65,9 +69,14 @@ impl Speeds {
         known.map_or(1.0, |taken| (taken.ms / taken.expected).clamp(1.0 / MOST, MOST))
     }
 
+    /// What workers get through in a millisecond on average.
+    pub(super) fn average(&self, model: u32) -> Option<f64> {
+        self.all.get(&model).and_then(|seen| seen.rate())
+    }
+
     /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.
     pub(super) fn rate(&self, worker: &WorkerId, model: u32) -> Option<f64> {
         let own = self.seen.get(&(worker.clone(), model)).and_then(|seen| seen.rate());
-        own.or_else(|| self.all.get(&model).and_then(|seen| seen.rate()))
+        own.or_else(|| self.average(model))
     }
 }

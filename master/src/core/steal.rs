@@ -58,7 +58,7 @@ impl Core {
 
     /// How long a worker will be busy with what it holds, in milliseconds, beside what it was asked to return. Where no
     /// speed is known yet, a millisecond a unit of cost: only comparisons count then.
-    fn load_ms(&self, id: &WorkerId) -> f64 {
+    pub(super) fn load_ms(&self, id: &WorkerId) -> f64 {
         let Some(worker) = self.workers.get(id) else { return 0.0 };
         let each = worker.held.iter().filter_map(|&task| self.task(task)).map(|task| {
             let left = task.remaining.len().saturating_sub(task.asked.len());
@@ -67,11 +67,12 @@ impl Core {
         each.sum()
     }
 
-    fn sample_cost(&self, task: &Task) -> f64 {
+    /// What one of the task's samples costs, as far as is known by now.
+    pub(super) fn sample_cost(&self, task: &Task) -> f64 {
         task.sample_cost as f64 * self.speeds.correction(task.unit)
     }
 
-    fn rate(&self, id: &WorkerId, model: u32) -> f64 {
+    pub(super) fn rate(&self, id: &WorkerId, model: u32) -> f64 {
         self.speeds.rate(id, model).unwrap_or(1.0)
     }
 

@@ -18,6 +18,8 @@ const LATENCY_MS: u64 = 25;
 /// How long a worker takes to load a model.
 const LOAD_MS: u64 = 5_000;
 
+const TICK_MS: u64 = 1_000;
+
 struct Held {
     grant: GrantRef,
     unit: UnitId,
@@ -37,6 +39,8 @@ enum Next {
     Told(usize, Message),
     /// The scheduler hears something.
     Heard(Event),
+    /// Time passes, at the master.
+    Tick,
     /// A pack is done.
     Packed(usize, GrantRef, UnitId, Vec<u32>),
 }
@@ -90,11 +94,19 @@ impl Play<'_> {
             self.apply(Event::Attached { worker: name(at), connection, capabilities, held: Vec::new() });
             self.after(1, Next::Heard(Event::Credit { worker: name(at), grants: 2 }));
         }
+        self.after(TICK_MS, Next::Tick);
         while !self.core.is_finished() {
             let Reverse((at, order)) = self.queue.pop()?;
             self.now = at;
             match self.events.remove(&order)? {
                 Next::Heard(event) => self.apply(event),
+                Next::Tick => {
+                    for at in 0..self.workers.len() {
+                        self.apply(Event::Heartbeat { worker: name(at) });
+                    }
+                    self.apply(Event::Tick);
+                    self.after(TICK_MS, Next::Tick);
+                }
                 Next::Told(worker, message) => self.told(worker, message),
                 Next::Packed(worker, grant, unit, samples) => self.packed(worker, grant, unit, samples),
             }
