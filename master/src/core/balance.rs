@@ -87,11 +87,12 @@ impl Core {
         self.load_ms(id) + own <= fair * SLACK + SLACK_MS
     }
 
-    /// The task, or its beginning, as much as the worker will be through with in time.
+    /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,
+    /// as estimates are what they are, and the rest is there for whoever is first.
     pub(super) fn in_time(&mut self, id: &WorkerId, at: TaskId) -> TaskId {
         let Some(fair) = self.fair_ms else { return at };
         let Some(task) = self.task(at) else { return at };
-        let count = ((fair / self.sample_ms(id, task)) as usize).max(1);
+        let count = ((fair / 2.0 / self.sample_ms(id, task)) as usize).max(1);
         if self.is_last_worker() || count as f64 * SLACK >= f64::from(task.remaining.len()) {
             return at;
         }
