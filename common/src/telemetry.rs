@@ -6,12 +6,18 @@ use tracing_subscriber::EnvFilter;
 /// The variable that overrides the level, in `tracing`'s directive syntax: `debug`, `info,compass_master=trace`.
 pub const LOG_VARIABLE: &str = "COMPASS_LOG";
 
+/// The variable that chooses how lines look: `text`, or `json` for one object per line.
+pub const FORMAT_VARIABLE: &str = "COMPASS_LOG_FORMAT";
+
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// The level, or the variable, is not a filter.
     #[error("`{0}` is not a log filter: write a level (error, warn, info, debug, trace) or `target=level,...`")]
     Filter(String, #[source] tracing_subscriber::filter::ParseError),
+    /// The format's variable names none.
+    #[error("`{0}` is not a log format: COMPASS_LOG_FORMAT is `text` or `json`")]
+    Format(String),
     /// Another subscriber is already in place.
     #[error("logging is already set up in this process")]
     Installed(#[source] tracing_subscriber::util::TryInitError),
@@ -21,21 +27,25 @@ pub enum TelemetryError {
 /// error is no terminal or `NO_COLOR` is set.
 ///
 /// # Errors
-/// [`TelemetryError::Filter`] for a malformed filter, [`TelemetryError::Installed`] at a second call.
+/// [`TelemetryError::Filter`] for a malformed filter, [`TelemetryError::Format`] for an unknown format, [`TelemetryError::Installed`] at a second call.
 pub fn init(level: &str) -> Result<(), TelemetryError> {
     use tracing_subscriber::util::SubscriberInitExt;
     let text = std::env::var(LOG_VARIABLE).ok().filter(|text| !text.is_empty()).unwrap_or_else(|| level.into());
     // https://no-color.org
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    tracing_subscriber::fmt()
+    let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(&text)?)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal() && !no_color)
         // It would complain on standard error, and panic where that is closed: a log that nobody reads ends no run.
-        .log_internal_errors(false)
-        .finish()
-        .try_init()
-        .map_err(TelemetryError::Installed)
+        .log_internal_errors(false);
+    let json = match std::env::var(FORMAT_VARIABLE).as_deref() {
+        Ok("json") => true,
+        Err(_) | Ok("" | "text") => false,
+        Ok(other) => return Err(TelemetryError::Format(other.into())),
+    };
+    let installed = if json { builder.json().finish().try_init() } else { builder.finish().try_init() };
+    installed.map_err(TelemetryError::Installed)
 }
 
 fn filter(text: &str) -> Result<EnvFilter, TelemetryError> {

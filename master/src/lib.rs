@@ -1,7 +1,8 @@
 //! The master: plans a job, leases its tasks, records every sample once, and scores.
 //!
-//! `core` decides and does nothing else; `store` and `ledger` make decisions durable; `leader` holds back what is not; `rpc` and `launch` reach workers;
-//! `pipeline` walks the data from the configuration to the table.
+//! `core` decides and does nothing else; `store` and `ledger` make decisions durable; `leader` lets nothing out before;
+//! `rpc` and `launch` reach workers; `pipeline` walks the data from the configuration to the table; `web` shows it to people
+//! and to Prometheus.
 
 pub mod cli;
 pub mod core;
@@ -15,3 +16,4 @@ pub mod screen;
 pub mod simulation;
 pub mod stop;
 pub mod store;
+pub mod web;

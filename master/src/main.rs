@@ -267,7 +267,7 @@ fn score_failure(error: &ScoreError, cli: &Cli) -> Failure {
 fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
     let code = match error {
         InferError::Store(StoreError::Fenced(_)) => exit::LEADERSHIP_LOST,
-        InferError::Partition(_) => exit::BAD_INPUT,
+        InferError::Partition(_) | InferError::Access(_) => exit::BAD_INPUT,
         // Another try would find the same: somebody must put the file right first. Nothing was started.
         InferError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. }) => exit::BAD_INPUT,
         _ => exit::INFRASTRUCTURE,

@@ -13,6 +13,9 @@ pub mod delimited;
 
 pub use convert::{ParseError, digest_from_wire, intervals_from_wire, intervals_to_wire};
 
+/// The encoded `FileDescriptorSet` of `compass/v1/*.proto`, for gRPC reflection.
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/compass.v1.bin"));
+
 /// Bumped with every change that an older peer would misunderstand; a peer of another version is refused by name.
 pub const PROTOCOL_VERSION: u32 = 2;
 

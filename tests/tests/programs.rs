@@ -200,6 +200,30 @@ fn where_nothing_contains_programs_the_reason_stands_on_the_screen_and_in_the_ta
 }
 
 #[test]
+fn a_worker_that_may_run_no_programs_refuses_them_clearly() {
+    let mut job = adopted(CONFIG, &["    return 1\n", "    return 2\n"]);
+    let worker = job.path("worker.sh");
+    job.write("worker.sh", &format!("#!/bin/sh\nexec {} \"$@\" --no-sandbox\n", program("compass-worker").display()));
+    std::fs::set_permissions(&worker, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    job.set_env("COMPASS_WORKER", &worker.display().to_string());
+    let finished = eval(&job, &[]).expect(1);
+    let reason = "refused: it was told not to look for a sandbox (--no-sandbox)";
+    assert!(finished.stdout.contains(reason), "{}", finished.stdout);
+    assert!(finished.stderr.contains(reason), "{}", finished.stderr);
+    let result = job.result("m", "code");
+    assert!(result.get("humaneval_pass@1").is_none(), "a number was made up: {result}");
+    assert_eq!(result["failed_samples"]["1"], reason);
+    assert_eq!(job.predictions("m", "code")["0"]["prediction"], "    return 1\n");
+    if !can_run() {
+        return;
+    }
+    // What was refused is no verdict: a worker that can takes it up.
+    job.set_env("COMPASS_WORKER", &program("compass-worker").display().to_string());
+    eval(&job, &[]).expect(0);
+    assert_eq!(job.result("m", "code")["humaneval_pass@1"], json!(50.0));
+}
+
+#[test]
 fn generated_answers_are_run_after_they_are_there() {
     if !can_run() {
         return;
@@ -268,4 +292,112 @@ fn start_worker(address: &str, log: &Path) -> std::process::Child {
     let mut command = Command::new(program("compass-worker"));
     command.args(["--master", address, "--device", "cpu", "--slots", "2", "--name", "by-hand"]);
     command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+}
+
+/// What OpenCompass's own evaluators say; made by `goldens/make_programs.py`.
+fn golden(name: &str) -> Value {
+    let all: Value = serde_json::from_str(include_str!("goldens/programs.json")).unwrap();
+    all[name].clone()
+}
+
+/// A job that adopts `answers` to `rows`, judged by `eval_cfg`.
+fn judged(rows: &[Value], output: &str, eval_cfg: &str, answers: &Value) -> Job {
+    let config = CONFIG
+        .replace("evaluator = \"HumanEvalEvaluator\"", eval_cfg)
+        .replace("output_column = \"task_id\"", &format!("output_column = \"{output}\""));
+    let job = Job::new(&config);
+    let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+    job.write("code.jsonl", &lines.join("\n"));
+    let answers = answers.as_array().unwrap().iter().enumerate();
+    let predictions: Map<String, Value> =
+        answers.map(|(at, answer)| (at.to_string(), json!({ "prediction": answer }))).collect();
+    job.write("out/00000000_theirs/predictions/m/code.json", &Value::Object(predictions).to_string());
+    eval(&job, &[]).expect(0);
+    job
+}
+
+/// Every number of the peer's results is ours, to the last digit.
+fn assert_numbers(job: &Job, theirs: &Value) {
+    let result = job.result("m", "code");
+    for (name, value) in theirs.as_object().unwrap().iter().filter(|(_, value)| value.is_number()) {
+        assert_eq!(result[name].as_f64(), value.as_f64(), "{name} in {result}");
+    }
+}
+
+#[test]
+fn human_evals_verdicts_are_opencompasss() {
+    if !can_run() {
+        return;
+    }
+    let golden = golden("human_eval");
+    let eval_cfg = "evaluator = { type = \"human_eval\", k = [1, 3, 5, 10] }\npred_postprocessor = \"humaneval_v2\"";
+    let job = judged(golden["problems"].as_array().unwrap(), "task_id", eval_cfg, &golden["answers"]);
+    assert_numbers(&job, &golden["results"]);
+    let ours: Vec<Value> = details(&job).iter().flat_map(|line| line["result"].as_array().unwrap().clone()).collect();
+    let theirs: Vec<Value> =
+        golden["results"]["details"].as_object().unwrap().values().map(|line| line["result"].clone()).collect();
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn mbpps_verdicts_are_opencompasss() {
+    if !can_run() {
+        return;
+    }
+    let golden = golden("mbpp");
+    let tests = golden["tests"].as_array().unwrap();
+    let rows: Vec<Value> =
+        tests.iter().enumerate().map(|(at, tests)| json!({ "prompt": at, "tests": tests })).collect();
+    let job = judged(&rows, "tests", "evaluator = \"MBPPEvaluator\"", &golden["answers"]);
+    assert_numbers(&job, &golden["results"]);
+    for (at, ours) in details(&job).iter().enumerate() {
+        let theirs = &golden["results"]["details"][at.to_string()];
+        for key in ["origin", "result", "is_correct"] {
+            assert_eq!(ours[key], theirs[key], "{at} {key}: {ours}");
+        }
+        assert_eq!(ours["programs"][0], theirs["programs"][0], "{at}");
+    }
+}
+
+#[test]
+fn mbpps_pass_at_k_is_opencompasss() {
+    if !can_run() {
+        return;
+    }
+    let golden = golden("mbpp_pass_k");
+    let tests = golden["tests"].as_array().unwrap();
+    let column = |(at, tests): (usize, &Value)| json!({ "test_list_2": tests, "task_id": at });
+    let columns = tests.iter().enumerate().map(column);
+    let rows: Vec<Value> =
+        columns.enumerate().map(|(at, column)| json!({ "prompt": at, "test_column": column })).collect();
+    let eval_cfg = "evaluator = { type = \"MBPPPassKEvaluator\", k = [1, 2, 5, 10] }";
+    let job = judged(&rows, "test_column", eval_cfg, &golden["answers"]);
+    assert_numbers(&job, &golden["results"]);
+}
+
+#[test]
+fn mbpp_asks_for_code_that_passes_its_tests() {
+    let row = |at: usize| {
+        let text = format!("Write a function to return {at}.");
+        json!({ "text": text, "test_list": [format!("assert f() == {at}"), "assert f() < 99"], "task_id": at + 1 })
+    };
+    let rows: Vec<String> = (0..12).map(|at| row(at).to_string()).collect();
+    let job = Job::new("\ndatasets = [\"mbpp_gen\"]\n[[model]]\nabbr = \"m\"\ntype = \"echo\"\n");
+    job.write("data/mbpp/mbpp.jsonl", &rows.join("\n"));
+    job.run(&["--data-dir", "data", "-m", "infer"]).expect(0);
+    let name = job.latest().file_name().unwrap().to_str().unwrap().to_owned();
+    job.run(&["--data-dir", "data", "-m", "viz", "-r", &name]).expect(1);
+    if !can_run() {
+        return;
+    }
+    job.run(&["--data-dir", "data", "-m", "eval", "-r", &name]).expect(0);
+    let predictions = job.predictions("m", "mbpp");
+    assert_eq!(predictions.as_object().unwrap().len(), 2, "the first ten rows are shots'");
+    let prompt = predictions["1"]["origin_prompt"].as_str().unwrap();
+    let asked = "here is your task: Write a function to return 11. Your code should pass these tests:\n\n \
+                 assert f() == 11\nassert f() < 99  \n\n[BEGIN]\n";
+    assert!(prompt.ends_with(asked), "{prompt}");
+    assert_eq!(predictions["1"]["gold"], "assert f() == 11\nassert f() < 99");
+    let result = job.result("m", "mbpp");
+    assert_eq!((&result["score"], &result["failed"], &result["unscored"]), (&json!(0.0), &json!(2.0), &json!(0)));
 }

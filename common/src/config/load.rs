@@ -71,7 +71,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
     };
     check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
-    let (listen, state_dir) = master::read(check, &mut root);
+    let (listen, state_dir, http) = master::read(check, &mut root);
 
     let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &Asked::new());
     let models = each(check, &chosen, model::read, "[[model]]");
@@ -93,6 +93,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         data_dir,
         state_dir: state_dir?,
         listen,
+        http,
         models: models?,
         datasets: datasets?,
         infer,

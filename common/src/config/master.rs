@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::fields::{Fields, text};
+use super::http::{self, HttpConfig};
 use super::paths;
 use super::tree::Node;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,7 +12,7 @@ const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)
 const STATE: &str = ".local/state/compass";
 
 /// Reads the table at `master` of `root`. `None` for the folder when it could not be told, which is reported.
-pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Option<PathBuf>) {
+pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Option<PathBuf>, Option<HttpConfig>) {
     let given = root.table(check, "master", "[master]");
     let mut fields = given.unwrap_or_else(|| Fields::none(root.span, "[master]"));
 
@@ -25,15 +26,7 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Opt
             "workers are local and are told the address that is listened on: remove it",
         );
     }
-    if let Some(node) = fields.get("http")
-        && let Some(address) = text(check, "http", node)
-        && address != "off"
-    {
-        match address.parse::<SocketAddr>() {
-            Ok(_) => check.value_not_yet("http", node, "write `http = \"off\"`"),
-            Err(_) => bad(check, "http", node, "write `http = \"off\"`"),
-        }
-    }
+    let http = http::read(check, &mut fields);
     if let Some(node) = fields.get("store")
         && let Some(store) = text(check, "store", node)
         && store != "embedded"
@@ -50,7 +43,7 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Opt
         None => default_state(check),
     };
     fields.finish(check);
-    (address, state)
+    (address, state, http)
 }
 
 fn listen(check: &mut Check, node: &Node) -> Option<SocketAddr> {

@@ -8,6 +8,7 @@ use super::fields::{Fields, whole};
 use super::kwargs;
 use super::meta_template;
 use super::model_files;
+use super::postprocessor;
 use super::resolved::{DeviceRequest, ModelConfig};
 use super::tree::{Node, Value};
 use crate::plan::{BosPolicy, Dtype, ModelKind, NumericProfile};
@@ -81,8 +82,9 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let tokenizer_kwargs = kwargs::read(check, &mut fields);
     let generation = decoding::read(check, &mut fields);
     let stop_words = stop_words(check, &mut fields);
+    let key = "pred_postprocessor";
+    let pred_postprocessors = fields.get(key).map_or(Some(Vec::new()), |node| postprocessor::read(check, key, node));
     let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
-    fields.not_yet(check, "pred_postprocessor", "give it to the data set's `eval_cfg`");
     fields.not_yet(check, "peft_path", "merge the adapter into the model's weights");
     fields.not_yet(check, "pools", "remove it: workers of this host run every model");
     fields.finish(check);
@@ -116,6 +118,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
         meta_template,
         stop_words,
         num_gpus,
+        pred_postprocessors: pred_postprocessors?,
     })
 }
 

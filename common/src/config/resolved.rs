@@ -1,8 +1,10 @@
 //! The configuration once checked: plain data that the rest of the master trusts.
 
+use super::http::HttpConfig;
 use super::split_source::SourceConfig;
 use crate::partition::PartitionerKind;
 use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
+use crate::postprocess::Postprocessor;
 use crate::prompt::{MetaTemplate, PromptConfig};
 use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
@@ -23,6 +25,8 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// A loopback address; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Where the run is shown; `None` for nowhere.
+    pub http: Option<HttpConfig>,
     /// The models of this job, in order; never empty.
     pub models: Vec<ModelConfig>,
     /// The data sets of this job, in order; never empty.
@@ -68,6 +72,8 @@ pub struct ModelConfig {
     pub stop_words: Vec<String>,
     /// GPUs of one replica, 0 or 1.
     pub num_gpus: u32,
+    /// Applied to every prediction before the data set's own.
+    pub pred_postprocessors: Vec<Postprocessor>,
 }
 
 /// Where a model is asked to run.

@@ -71,6 +71,15 @@ pub struct Unit<'a> {
     pub dataset: &'a DatasetPlan,
 }
 
+impl Unit<'_> {
+    /// How the outputs become metrics: the data set's way, after the model's own postprocessors.
+    pub fn eval(&self) -> EvalSpec {
+        let mut eval = self.dataset.eval.clone();
+        eval.pred_postprocessors.splice(..0, self.model.pred_postprocessors.iter().cloned());
+        eval
+    }
+}
+
 impl Plan {
     /// Every (model, dataset) pair, models outermost.
     pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
@@ -103,5 +112,35 @@ impl DatasetPlan {
     pub fn part_of(&self, index: u32) -> Option<&PartRef> {
         let after = self.parts.partition_point(|part| part.first <= index);
         self.parts.get(after.checked_sub(1)?).filter(|part| index < part.first + part.samples)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluator::EvaluatorSpec;
+    use crate::plan::ModelKind;
+    use crate::postprocess::Postprocessor;
+
+    #[test]
+    fn the_models_postprocessors_come_before_the_data_sets() {
+        let mut model = ModelPlan::new("m", ModelKind::Echo, "");
+        model.pred_postprocessors = vec![Postprocessor::General];
+        let mut eval = EvalSpec::new(EvaluatorSpec::Acc);
+        eval.pred_postprocessors = vec![Postprocessor::Gsm8k];
+        let dataset = DatasetPlan {
+            abbr: "d".into(),
+            version: "000000".into(),
+            infer: InferSpec::Ppl,
+            shot_format: ShotFormat::default(),
+            eval,
+            samples: 0,
+            characters: 0,
+            labels: None,
+            parts: Vec::new(),
+        };
+        let unit = Unit { id: UnitId(0), model: &model, dataset: &dataset };
+        assert_eq!(unit.eval().pred_postprocessors, [Postprocessor::General, Postprocessor::Gsm8k]);
+        assert_eq!(dataset.eval.pred_postprocessors, [Postprocessor::Gsm8k]);
     }
 }

@@ -87,6 +87,9 @@ pub struct ModelPlan {
     pub stop_words: Vec<String>,
     /// GPUs of one replica; 0 lets it run on the CPU.
     pub num_gpus: u32,
+    /// Applied to every prediction of this model before the data set's own: part of the evaluation, not of the inference.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pred_postprocessors: Vec<Postprocessor>,
 }
 
 impl ModelPlan {
@@ -110,6 +113,7 @@ impl ModelPlan {
             decoding: Decoding::default(),
             stop_words: Vec::new(),
             num_gpus: 0,
+            pred_postprocessors: Vec::new(),
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 /// The results of one model on a data set: metric to number first, as in OpenCompass, so that its tools read it; then
 /// expected, scored, failed, ties; stderr and ci95 by metric; and what [`Findings`] found.
 ///
+/// - `failed`: samples without a score; `unscored` where a metric is called `failed`.
 /// - `missing`: samples without any result, only when there are some.
 /// - `coverage`: the share of the expected samples that the metrics stand on, in percent, only when that is not all.
 /// - `withheld`: why there is no metric, only when there is none.
@@ -21,7 +22,9 @@ pub fn results_document(dataset: &DatasetPlan, metrics: &Metrics, findings: &Fin
     }
     document.insert("expected".into(), expected.into());
     document.insert("scored".into(), counts.scored.into());
-    document.insert("failed".into(), counts.failed.into());
+    // MBPP's evaluator counts programs that failed under this name.
+    let failed = if metrics.get("failed").is_some() { "unscored" } else { "failed" };
+    document.insert(failed.into(), counts.failed.into());
     let missing = counts.missing(expected);
     if missing > 0 {
         document.insert("missing".into(), missing.into());

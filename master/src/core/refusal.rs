@@ -13,7 +13,7 @@ impl Core {
     pub(super) fn refuse_programs(&mut self, id: &WorkerId, effects: &mut Vec<Effect>) {
         let reason = match self.workers.get(id).map(|worker| &worker.sandbox) {
             None | Some(SandboxState::Works) => return,
-            Some(SandboxState::Unknown) => "it did not look for a sandbox".to_owned(),
+            Some(SandboxState::Unknown) => "it was told not to look for a sandbox (--no-sandbox)".to_owned(),
             Some(SandboxState::Refused { reason }) => reason.clone(),
         };
         let waiting: Vec<TaskId> = self.queue.iter().filter(|&id| self.needs_sandbox(id)).collect();

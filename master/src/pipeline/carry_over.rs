@@ -72,6 +72,7 @@ pub fn carry_over(
 fn content(unit: Unit<'_>, part: &Part, sample: &Sample) -> Digest {
     let mut model = unit.model.clone();
     model.abbr.clear();
+    model.pred_postprocessors.clear();
     let shots: Vec<_> = sample.shots.iter().map(|&at| part.shots.get(at as usize)).collect();
     let all = (&model, &unit.dataset.infer, &unit.dataset.shot_format, shots, &sample.body);
     // Plain data always serialises.

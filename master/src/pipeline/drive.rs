@@ -11,6 +11,7 @@ use crate::leader::{Heard, Leader};
 use crate::ledger::{CommitError, Committed, Committer, Submission};
 use crate::rpc::{Inbound, Uploads};
 use crate::stop::raised;
+use crate::web::RunView;
 use compass_common::ids::WorkerId;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -51,6 +52,8 @@ pub struct Setup {
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
+    /// What the HTTP port shows.
+    pub views: watch::Sender<RunView>,
 }
 
 /// See the module.
@@ -110,6 +113,7 @@ impl Driver {
                 },
                 _ = tick.tick() => {
                     self.apply(Event::Tick).await?;
+                    self.show();
                     if let Some(reason) = self.gave_up.clone().filter(|_| !self.setup.leader.core().has_workers()) {
                         return Err(DriveError::NoWorkers { reason });
                     }
@@ -198,6 +202,17 @@ impl Driver {
             workers: progress.workers,
             slots: progress.slots,
         });
+    }
+
+    /// Renews the view; also when nothing changed, since its age tells whether the driver lives.
+    fn show(&self) {
+        let leader = &self.setup.leader;
+        let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
+        let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
+        let failed_tasks = leader.core().failures().len() as u32;
+        let job = (self.setup.board.expected(), self.setup.board.live());
+        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, ..view };
+        self.setup.views.send_replace(view);
     }
 
     /// Tells every worker that the run is over and gives the frames a moment to leave.

@@ -35,17 +35,18 @@ pub(super) fn plan_execution(
     let mut datasets = Vec::new();
     for (at, unit) in executing(plan).enumerate() {
         let results = units.get(&unit.id).map(|entries| &entries.results);
+        let eval = unit.eval();
         let mut samples = Vec::new();
         for part in &unit.dataset.parts {
             for sample in &read_part(folder, part)?.samples {
                 let result = results.and_then(|results| results.get(&sample.index));
-                let programs = result.and_then(|result| programs(sample, result, &unit.dataset.eval).ok());
+                let programs = result.and_then(|result| programs(sample, result, &eval).ok());
                 let programs = programs.unwrap_or_default();
                 if programs.is_empty() {
                     let (index, outcome) = (sample.index, Outcome::Executed(Vec::new()));
                     known.push((UnitId(at as u32), SampleResult { index, fit: PromptFit::default(), outcome }));
                 }
-                let gold = named(unit.dataset.eval.evaluator.reference(&sample.gold));
+                let gold = named(eval.evaluator.reference(&sample.gold));
                 samples.push(Sample { index: sample.index, gold, shots: Vec::new(), body: Body::Execute { programs } });
             }
         }
@@ -79,7 +80,7 @@ fn dataset(
         version: unit.dataset.version.clone(),
         infer: InferSpec::Execute,
         shot_format: ShotFormat::default(),
-        eval: unit.dataset.eval.clone(),
+        eval: unit.eval(),
         samples: rendered.samples.len() as u32,
         characters,
         labels: None,

@@ -1,6 +1,7 @@
 //! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
 
 use crate::core::Progress;
+use crate::web::{RunView, WorkerView};
 use compass_common::engine::TokenCounters;
 use compass_common::ids::WorkerId;
 use compass_proto::v1;
@@ -13,6 +14,8 @@ use std::time::Duration;
 /// One master's reign over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunFacts {
+    /// Name of the run folder.
+    pub run: String,
     pub plan: String,
     pub epoch: u64,
     pub started: String,
@@ -109,6 +112,35 @@ impl RunFacts {
                 }
             }
             self.models.insert(model, facts);
+        }
+    }
+
+    /// What the HTTP port shows of them, with the scheduler's counters; `connected` tells of a worker by its name.
+    pub fn view(&self, progress: &Progress, elapsed: Duration, connected: impl Fn(&str) -> bool) -> RunView {
+        let workers = self.workers.iter().map(|(name, worker)| WorkerView {
+            name: name.clone(),
+            connected: connected(name),
+            slots: worker.slots,
+            device: worker.device.clone(),
+            results: worker.results,
+            busy_seconds: worker.busy_seconds,
+            deaths: worker.deaths,
+        });
+        RunView {
+            run: self.run.clone(),
+            job: self.plan.clone(),
+            epoch: self.epoch,
+            seconds: elapsed.as_secs_f64(),
+            recorded_samples: progress.recorded,
+            open_tasks: progress.open_tasks,
+            granted_tasks: progress.granted,
+            slots: progress.slots,
+            retries: progress.retries,
+            repeats: progress.repeats,
+            divergences: progress.divergences,
+            tokens: self.tokens,
+            workers: workers.collect(),
+            ..RunView::default()
         }
     }
 

@@ -12,6 +12,7 @@ use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{EmbeddedStore, Keys, LeaseStore, Op, StoreError};
+use crate::web::{AccessError, BearerToken, HttpServer, ListenError, RunView};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -49,6 +50,10 @@ pub enum InferError {
         #[source]
         source: std::io::Error,
     },
+    #[error(transparent)]
+    Http(#[from] ListenError),
+    #[error(transparent)]
+    Access(#[from] AccessError),
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
 }
@@ -183,6 +188,14 @@ pub async fn infer(
     files: BTreeMap<Digest, PathBuf>,
     options: InferOptions,
 ) -> Result<Inferred, InferError> {
+    // Before the lead is taken: a port that somebody has is no reason to open an epoch.
+    let port = match &config.http {
+        None => None,
+        Some(http) => {
+            let token = http.token_file.as_deref().map(BearerToken::read).transpose()?;
+            Some(HttpServer::open(http.address, token).await?)
+        }
+    };
     let opened = open(config, folder, &plan, digest, &options).await?;
     let address = config.listen;
     let listener = TcpListener::bind(address).await;
@@ -199,12 +212,17 @@ pub async fn infer(
     let launching = LaunchOptions { debug, stage, programs };
     let launcher = launcher(config, Some(folder), address.to_string(), launching)?;
     let agents = match launcher {
-        Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping))),
+        Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping.clone()))),
         None => {
             say(format!("waiting for workers: compass-worker --master {address}"));
             None
         }
     };
+    let (views, view) = watch::channel(RunView::default());
+    let showing = port.map(|port| {
+        say(format!("the run is shown at http://{}/", port.address()));
+        tokio::spawn(port.serve(view, stopping))
+    });
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
     let driver = Driver::new(Setup {
@@ -217,6 +235,7 @@ pub async fn infer(
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
+        views,
     });
     let driven = Box::pin(driver.run()).await;
     // Agents first: a server that is gone would look like a lost master to them.
@@ -225,6 +244,10 @@ pub async fn infer(
         let _ = agents.await;
     }
     server.abort();
+    // The next stage opens the same port.
+    if let Some(showing) = showing {
+        let _ = showing.await;
+    }
     let _ = watching.await;
     let (ending, core, facts) = driven?;
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
@@ -297,6 +320,7 @@ async fn open(
         ..Limits::default()
     };
     let facts = RunFacts {
+        run: folder.name(),
         plan: digest.to_string(),
         epoch: leadership.epoch.0,
         started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),

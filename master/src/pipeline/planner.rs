@@ -104,6 +104,7 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         decoding: model.decoding.clone(),
         stop_words: model.stop_words.clone(),
         num_gpus: model.num_gpus,
+        pred_postprocessors: model.pred_postprocessors.clone(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Progress for people: a bar per stage on a terminal, plain lines otherwise; on standard error.
 
 use crate::screen::say;
+use crate::web::LiveMetric;
 use compass_common::evaluator::Accumulator;
 use compass_common::ids::UnitId;
 use compass_common::plan::Plan;
@@ -59,15 +60,34 @@ impl ProgressBoard {
         }
     }
 
-    /// `sums_gen 93.2, stories_ppl 95.0`: the first metric of each unit that has reports.
-    fn live_metrics(&self) -> String {
+    /// Samples of the job.
+    pub fn expected(&self) -> u64 {
+        self.plan.expected()
+    }
+
+    /// The first metric of each unit that has reports.
+    pub fn live(&self) -> Vec<LiveMetric> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let cells = live.iter().filter_map(|(unit, accumulator)| {
+        let metrics = live.iter().filter_map(|(unit, accumulator)| {
             let unit = self.plan.unit(*unit)?;
             let metrics = accumulator.running();
             let first = metrics.values.first()?;
-            let model = if self.plan.models.len() > 1 { format!("{}/", unit.model.abbr) } else { String::new() };
-            Some(format!("{model}{} {:.1}", unit.dataset.abbr, first.value))
+            Some(LiveMetric {
+                model: unit.model.abbr.clone(),
+                dataset: unit.dataset.abbr.clone(),
+                metric: first.name.clone(),
+                value: first.value,
+            })
+        });
+        metrics.collect()
+    }
+
+    /// `sums_gen 93.2, stories_ppl 95.0`.
+    fn live_metrics(&self) -> String {
+        let several = self.plan.models.len() > 1;
+        let cells = self.live().into_iter().map(|metric| {
+            let model = if several { format!("{}/", metric.model) } else { String::new() };
+            format!("{model}{} {:.1}", metric.dataset, metric.value)
         });
         cells.collect::<Vec<_>>().join(", ")
     }

@@ -185,7 +185,8 @@ fn score_unit(
     write: bool,
     said: &mut Said,
 ) -> Result<Cell, ScoreError> {
-    let mut total = Accumulator::new(&unit.dataset.eval);
+    let eval = unit.eval();
+    let mut total = Accumulator::new(&eval);
     let mut findings = Findings::default();
     let mut predictions = Vec::new();
     let meta = unit.model.meta();
@@ -203,7 +204,7 @@ fn score_unit(
                 });
                 let judged = ran.as_ref().unwrap_or(result);
                 total.observe(sample, judged);
-                findings.observe(sample, judged, &unit.dataset.eval);
+                findings.observe(sample, judged, &eval);
                 records.push(Ok((sample.index, prediction_record(unit.dataset, meta.as_ref(), &part, sample, result))));
             }
             records
@@ -230,7 +231,7 @@ fn score_unit(
 
 fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, result: &SampleResult) {
     for check in checks.iter_mut().filter(|check| check.samples.contains(sample.index)) {
-        check.folded.get_or_insert_with(|| Accumulator::new(&unit.dataset.eval)).observe(sample, result);
+        check.folded.get_or_insert_with(|| Accumulator::new(&unit.eval())).observe(sample, result);
     }
 }
 

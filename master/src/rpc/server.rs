@@ -127,22 +127,80 @@ impl Workers for WorkerService {
     }
 }
 
+/// Why the service ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("the transport failed")]
+    Transport(#[from] tonic::transport::Error),
+    #[error("the services cannot be described")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
 /// Serves until `stop` turns true.
 ///
 /// # Errors
-/// Those of the transport.
+/// See [`ServeError`].
 pub async fn serve(
     listener: TcpListener,
     service: WorkerService,
     mut stop: watch::Receiver<bool>,
-) -> Result<(), tonic::transport::Error> {
+) -> Result<(), ServeError> {
     let workers = WorkersServer::new(service).max_decoding_message_size(MAX_FRAME_BYTES);
+    // What `grpc_health_probe` and `grpcurl` ask; neither tells anything of a run.
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_serving::<WorkersServer<WorkerService>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(compass_proto::FILE_DESCRIPTOR_SET)
+        .build_v1()?;
     tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         .add_service(workers)
+        .add_service(health_service)
+        .add_service(reflection)
         .serve_with_incoming_shutdown(TcpListenerStream::new(listener), async move {
             raised(&mut stop).await;
         })
-        .await
+        .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use tonic_health::pb::HealthCheckRequest;
+    use tonic_health::pb::health_client::HealthClient;
+    use tonic_reflection::pb::v1::ServerReflectionRequest;
+    use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+
+    #[tokio::test]
+    async fn health_and_reflection_answer() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (inbound, _held) = mpsc::channel(1);
+        let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), Uploads::default());
+        let (stop, stopping) = watch::channel(false);
+        let serving = tokio::spawn(serve(listener, service, stopping));
+        {
+            let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
+            let request = HealthCheckRequest { service: "compass.v1.Workers".into() };
+            let health = HealthClient::new(channel.clone()).check(request).await.unwrap();
+            assert_eq!(health.into_inner().status, 1, "SERVING");
+            let question = MessageRequest::ListServices(String::new());
+            let request = ServerReflectionRequest { host: String::new(), message_request: Some(question) };
+            let stream = tokio_stream::iter([request]);
+            let mut answers =
+                ServerReflectionClient::new(channel).server_reflection_info(stream).await.unwrap().into_inner();
+            let answer = answers.message().await.unwrap().unwrap().message_response;
+            let Some(MessageResponse::ListServicesResponse(list)) = answer else {
+                unreachable!("asked for services, was told {answer:?}")
+            };
+            assert!(list.service.iter().any(|service| service.name == "compass.v1.Workers"), "{list:?}");
+        }
+        stop.send(true).unwrap();
+        serving.await.unwrap().unwrap();
+    }
 }

@@ -79,7 +79,7 @@ impl Agent {
         let part = self.parts.get(&pack.part);
         if let Some(held) = self.grants.get_mut(grant) {
             held.slot = Some(slot);
-            held.shard.get_or_insert_with(|| Shard::new(&unit.dataset.eval));
+            held.shard.get_or_insert_with(|| Shard::new(&unit.eval()));
         }
         let Some(part) = part else {
             self.fetch(pack.part);

@@ -144,13 +144,3 @@ proptest::proptest! {
         }
     }
 }
-
-/// What the contract shows as possible but this version does not serve is refused by name.
-#[test]
-fn the_dashboard_of_the_example_is_refused_as_not_yet() {
-    let fixture = Fixture::new();
-    let places =
-        fixture.places(&EXAMPLE.replace("\"off\"", "\"127.0.0.1:8080\"").replace("include = [\"base.toml\"]", ""));
-    let expected = "eval.toml:11:8: `http = \"127.0.0.1:8080\"` is not yet supported";
-    assert!(places.iter().any(|place| place == expected), "{places:?}");
-}

@@ -8,6 +8,7 @@ mod model_files;
 mod not_yet;
 mod positions;
 mod presets;
+mod programs;
 mod rendered;
 mod rounds;
 mod splits;

@@ -13,7 +13,6 @@ fn of_the_master() {
     for (line, place, message) in [
         ("listen = \"0.0.0.0:50051\"", "2:10", "`listen = \"0.0.0.0:50051\"`"),
         ("advertise = \"node1\"", "2:13", "`advertise = \"node1\"`"),
-        ("http = \"127.0.0.1:8080\"", "2:8", "`http = \"127.0.0.1:8080\"`"),
         ("store = \"etcd://h1:2379,h2:2379/compass\"", "2:9", "`store = \"etcd://h1:2379,h2:2379/compass\"`"),
         ("etcd = { user = \"u\", password_file = \"p\" }", "2:1", "`etcd`"),
     ] {
@@ -26,7 +25,6 @@ fn of_a_model() {
     for (line, place, message) in [
         ("run_cfg = { num_gpus = 2 }", "5:24", "`num_gpus = 2`"),
         ("run_cfg = { num_procs = 4 }", "5:25", "`num_procs = 4`"),
-        ("pred_postprocessor = { type = \"general\" }", "5:1", "`pred_postprocessor`"),
         ("peft_path = \"adapter\"", "5:1", "`peft_path`"),
         ("pools = [\"a\"]", "5:1", "`pools`"),
         ("model_kwargs = { load_in_8bit = true }", "5:18", "`model_kwargs.load_in_8bit`"),

@@ -297,6 +297,9 @@ fn evaluators_and_postprocessors() {
     let choice = eval("evaluator = { type = \"multiple_choice\", metrics = [\"acc\", \"acc_bytes\"] }").evaluator;
     assert_eq!(choice, EvaluatorSpec::MultipleChoice { metrics: vec![ChoiceMetric::Acc, ChoiceMetric::AccBytes] });
     wrong(&with("\"em\"", "\"em\", pred_postprocessor = { type = \"last_option\" }"), "`last_option` needs `options`");
+    let of_model = Fixture::new().good(&format!("{MODEL}pred_postprocessor = \"rm_<think>_before_eval\"\n{DATASET}"));
+    assert_eq!(of_model.models[0].pred_postprocessors.len(), 1);
+    wrong(&format!("{MODEL}pred_postprocessor = \"thinking\"\n{DATASET}"), "unknown pred_postprocessor `thinking`");
     let filtered = eval(
         "evaluator = { type = \"exact_match\", ignore_case = true }, sc_size = 3, filters = [\
                      { name = \"strict\", steps = [{ type = \"regex\", group_select = -1 }, \"take_first\"] },\
@@ -346,6 +349,12 @@ fn addresses_and_state() {
     let master = |line: &str| fixture.good(&format!("[master]\n{line}\n{MODEL}{DATASET}"));
     assert_eq!(master("listen = \"localhost:50051\"").listen.to_string(), "127.0.0.1:50051");
     assert_eq!(master("listen = \"[::1]:0\"\nadvertise = \"\"\nhttp = \"off\"\nstore = \"embedded\"").listen.port(), 0);
+    assert_eq!(master("http = \"off\"").http, None);
+    assert_eq!(master("http = \"localhost:8080\"").http.unwrap().address.to_string(), "127.0.0.1:8080");
+    let open = master("http = \"0.0.0.0:8080\"\nhttp_token_file = \"word\"").http.unwrap();
+    assert_eq!(open.token_file, Some(fixture.path("word")));
+    wrong(&format!("[master]\nhttp = \"0.0.0.0:80\"\n{MODEL}{DATASET}"), "is open to other hosts");
+    wrong(&format!("[master]\nhttp = \"yes\"\n{MODEL}{DATASET}"), "`http` cannot be `yes`");
     assert_eq!(master("state_dir = \"~/s\"").state_dir, fixture.path("home/s"));
     assert_eq!(master("state_dir = \"s\"").state_dir, fixture.path("s"));
     wrong(&format!("[master]\nlisten = \"50051\"\n{MODEL}{DATASET}"), "`listen` cannot be `50051`");

@@ -1,0 +1,37 @@
+//! `[master] http` and `http_token_file`: the read-only port of a run.
+
+use super::check::Check;
+use super::fields::{Fields, text};
+use super::paths;
+use serde::Serialize;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// The port of a run for people and Prometheus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HttpConfig {
+    pub address: SocketAddr,
+    /// The file with the word that readers must bear; always there when the address is not loopback.
+    pub token_file: Option<PathBuf>,
+}
+
+const HELP: &str = "write an address and a port, as in `http = \"127.0.0.1:8080\"`, or \"off\"";
+
+/// Takes both keys; `None` for no port, which is also the default: two runs on one host would want the same one.
+pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> Option<HttpConfig> {
+    let token_file = fields.get("http_token_file").filter(|node| !node.is_empty());
+    let token = token_file.and_then(|node| paths::resolve(check, "http_token_file", node));
+    let node = fields.get("http")?;
+    let written = text(check, "http", node).filter(|written| *written != "off")?;
+    let numeric = written.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let Ok(address) = numeric.as_deref().unwrap_or(written).parse::<SocketAddr>() else {
+        check.error(node.span, format!("`http` cannot be `{written}`"), Some(HELP.into()));
+        return None;
+    };
+    if !address.ip().is_loopback() && token_file.is_none() {
+        let help = "name a file with a long random word in `http_token_file`, or write a loopback address";
+        check.error(node.span, format!("`http = \"{written}\"` is open to other hosts"), Some(help.into()));
+        return None;
+    }
+    Some(HttpConfig { address, token_file: token })
+}

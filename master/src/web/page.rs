@@ -1,0 +1,90 @@
+//! The page for people: one table of the run, one of workers, one of live metrics. No script; it reloads itself.
+
+use super::view::RunView;
+use std::fmt::Write;
+
+/// The whole page, as HTML.
+pub(super) fn render(view: &RunView) -> String {
+    let mut page = String::from(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=2><title>Compass</title>\
+         <style>body{font:15px system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}\
+         table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ccc}\
+         td.n{text-align:right;font-variant-numeric:tabular-nums}progress{width:100%}\
+         @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}</style>",
+    );
+    let (done, all) = (view.recorded_samples, view.expected_samples);
+    let _ = write!(
+        page,
+        "<h1>{}</h1><p>{done} of {all} samples, {} of {} open tasks granted, {:.0} s</p><progress max={all} value={done}></progress>",
+        escaped(&view.run),
+        view.granted_tasks,
+        view.open_tasks,
+        view.seconds,
+    );
+    let facts = [
+        ("job", view.job.clone()),
+        ("epoch", view.epoch.to_string()),
+        ("tasks failed", view.failed_tasks.to_string()),
+        ("retries", view.retries.to_string()),
+        ("results repeated", view.repeats.to_string()),
+        ("divergences", view.divergences.to_string()),
+        ("tokens submitted", view.tokens.submitted.to_string()),
+        ("tokens computed", view.tokens.computed.to_string()),
+        ("tokens generated", view.tokens.generated.to_string()),
+    ];
+    table(&mut page, &["run", ""], facts.map(|(name, value)| vec![name.into(), value]));
+    let workers = view.workers.iter().map(|worker| {
+        let state = if worker.connected { "connected" } else { "away" };
+        vec![
+            worker.name.clone(),
+            state.into(),
+            worker.device.clone(),
+            worker.slots.to_string(),
+            worker.results.to_string(),
+            format!("{:.1}", worker.busy_seconds),
+            worker.deaths.to_string(),
+        ]
+    });
+    table(&mut page, &["worker", "state", "device", "slots", "results", "busy s", "deaths"], workers);
+    let live = view.live.iter().map(|metric| {
+        let value = format!("{:.2}", metric.value);
+        vec![metric.model.clone(), metric.dataset.clone(), metric.metric.clone(), value]
+    });
+    table(&mut page, &["model", "dataset", "metric", "so far"], live);
+    page
+}
+
+fn table(page: &mut String, heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+    page.push_str("<table><tr>");
+    for head in heads {
+        let _ = write!(page, "<th>{}", escaped(head));
+    }
+    for row in rows {
+        page.push_str("<tr>");
+        for cell in row {
+            let numeric = if cell.parse::<f64>().is_ok() { " class=n" } else { "" };
+            let _ = write!(page, "<td{numeric}>{}", escaped(&cell));
+        }
+    }
+    page.push_str("</table>");
+}
+
+/// Names come from configurations and workers: none of them is markup.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::web::WorkerView;
+
+    #[test]
+    fn names_are_shown_and_never_run() {
+        let worker = WorkerView { name: "<script>alert(1)</script>".into(), slots: 3, ..WorkerView::default() };
+        let view = RunView { expected_samples: 10, recorded_samples: 4, workers: vec![worker], ..RunView::default() };
+        let page = render(&view);
+        assert!(page.contains("4 of 10 samples") && page.contains("<td class=n>3"));
+        assert!(page.contains("&lt;script&gt;") && !page.contains("<script>"));
+    }
+}

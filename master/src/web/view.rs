@@ -1,0 +1,57 @@
+//! What the run looks like from outside, as a whole and at one moment: everything that the port shows is made from it.
+
+use compass_common::engine::TokenCounters;
+use serde::Serialize;
+
+/// One moment of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunView {
+    /// Name of the run folder.
+    pub run: String,
+    /// Digest of the plan.
+    pub job: String,
+    pub epoch: u64,
+    /// Seconds since this master took the run.
+    pub seconds: f64,
+    pub expected_samples: u64,
+    pub recorded_samples: u64,
+    /// Tasks that are neither done nor failed, those granted among them.
+    pub open_tasks: u32,
+    pub granted_tasks: u32,
+    pub failed_tasks: u32,
+    pub slots: u32,
+    /// Grants that followed a failed or lost one.
+    pub retries: u64,
+    /// Results that came again, equal.
+    pub repeats: u64,
+    /// Results that came again and differed.
+    pub divergences: u64,
+    /// Rules of the scheduler found broken: above 0 something is wrong with Compass itself.
+    pub violations: u64,
+    pub tokens: TokenCounters,
+    pub workers: Vec<WorkerView>,
+    /// From shard reports; the table is made from the ledger alone.
+    pub live: Vec<LiveMetric>,
+}
+
+/// One worker that has been seen in this reign.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WorkerView {
+    pub name: String,
+    pub connected: bool,
+    pub slots: u32,
+    pub device: String,
+    /// Results received, repeats counted.
+    pub results: u64,
+    pub busy_seconds: f64,
+    pub deaths: u32,
+}
+
+/// A metric as far as it is known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LiveMetric {
+    pub model: String,
+    pub dataset: String,
+    pub metric: String,
+    pub value: f64,
+}
