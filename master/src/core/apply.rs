@@ -94,6 +94,7 @@ impl Core {
             self.refresh(&id);
         }
         self.name_the_stalled(effects);
+        self.rebalance(effects);
         for worker in lost {
             self.lose(&worker, FailureClass::Lost, "its lease ran out", effects);
         }

@@ -16,7 +16,10 @@ impl Core {
             let next = self.ready.iter().map(|(_, id)| id).find(|id| !unsuited.contains(*id));
             let Some(worker) = next.cloned() else { return };
             match self.choose(&worker) {
-                Some(task) => self.grant(&worker, task, effects),
+                Some(task) => {
+                    let task = self.in_time(&worker, task);
+                    self.grant(&worker, task, effects);
+                }
                 None => {
                     unsuited.insert(worker);
                 }
@@ -29,7 +32,8 @@ impl Core {
         if self.is_last_choice(id) {
             return None;
         }
-        let suits = |task: &TaskId| self.task(*task).is_some_and(|task| self.suits(id, worker, task));
+        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, worker, task);
+        let suits = |task: &TaskId| self.task(*task).is_some_and(now);
         let resident = worker.resident.and_then(|model| self.queue.of_model(model).find(&suits));
         let Some(first) = resident else { return self.choose_model(worker, &suits) };
         // Neighbours share prefixes, but not at the price of small tasks before large ones.

@@ -5,6 +5,7 @@
 
 mod apply;
 mod attach;
+mod balance;
 mod dispatch;
 mod effect;
 mod event;

@@ -29,6 +29,10 @@ impl Queue {
         self.all.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     pub(super) fn contains(&self, id: TaskId) -> bool {
         self.all.contains(&id)
     }

@@ -64,8 +64,8 @@ impl Core {
     fn learn(&mut self, id: &WorkerId, home: TaskId) {
         let (Some(worker), Some(task)) = (self.workers.get(id), self.task(home)) else { return };
         let elapsed = self.now.saturating_sub(worker.last_progress);
-        let (model, cost) = (task.model, task.sample_cost);
-        self.speeds.observe(id, model, cost, elapsed);
+        let (unit, model, cost) = (task.unit, task.model, task.sample_cost);
+        self.speeds.observe(id, unit, model, cost, elapsed);
     }
 
     fn settle(&mut self, id: TaskId, index: u32) {

@@ -80,6 +80,10 @@ pub struct Core {
     pub(super) ready: BTreeSet<(u32, WorkerId)>,
     pub(super) recorded: Recorded,
     pub(super) speeds: Speeds,
+    /// Before then nothing is worth stealing.
+    pub(super) steal_again: u64,
+    /// How long the job will still take, in milliseconds, if everybody is busy to the end; known only towards it.
+    pub(super) fair_ms: Option<f64>,
     pub(super) last_seq: Seq,
     pub(super) counters: Progress,
     pub(super) open: u32,
@@ -105,6 +109,8 @@ impl Core {
             ready: BTreeSet::new(),
             recorded,
             speeds: Speeds::default(),
+            steal_again: 0,
+            fair_ms: None,
             last_seq: Seq(0),
             counters: Progress::default(),
             open: 0,

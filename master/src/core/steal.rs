@@ -12,18 +12,25 @@ use compass_common::intervals::IntervalSet;
 
 /// Work of less time than this, in milliseconds, is not worth a round trip.
 const WORTH_MS: f64 = 100.0;
+/// Where nothing was to be had, nobody looks again for so long.
+const PAUSE_MS: u64 = 100;
 /// Workers that are seen to in one step; the others' turn comes with the next event.
 const AT_ONCE: usize = 4;
 
 impl Core {
     /// Asks the busiest workers for samples on behalf of idle ones.
     pub(super) fn steal(&mut self, effects: &mut Vec<Effect>) {
-        if !self.limits.steal || self.granted == 0 || self.ready.is_empty() {
+        if !self.limits.steal || self.granted == 0 || self.now < self.steal_again {
             return;
         }
-        let idle = self.ready.iter().map(|(_, id)| id).filter(|id| self.is_idle(id)).take(AT_ONCE);
+        // The least loaded come first; beyond a full slot each nobody is idle.
+        let free = self.ready.iter().take_while(|(load, _)| *load < 1000).map(|(_, id)| id);
+        let idle = free.filter(|id| self.is_idle(id)).take(AT_ONCE);
         for thief in idle.cloned().collect::<Vec<_>>() {
-            let Some((id, samples)) = self.spoils(&thief) else { continue };
+            let Some((id, samples)) = self.spoils(&thief) else {
+                self.steal_again = self.now + PAUSE_MS;
+                continue;
+            };
             let Some((holder, grant)) = self.holder(id) else { continue };
             if let Some(task) = self.task_mut(id) {
                 task.asked = samples.clone();
@@ -51,16 +58,21 @@ impl Core {
 
     /// How long a worker will be busy with what it holds, in milliseconds, beside what it was asked to return. Where no
     /// speed is known yet, a millisecond a unit of cost: only comparisons count then.
-    fn load_ms(&self, id: &WorkerId) -> f64 {
+    pub(super) fn load_ms(&self, id: &WorkerId) -> f64 {
         let Some(worker) = self.workers.get(id) else { return 0.0 };
         let each = worker.held.iter().filter_map(|&task| self.task(task)).map(|task| {
             let left = task.remaining.len().saturating_sub(task.asked.len());
-            task.sample_cost as f64 * f64::from(left) / self.rate(id, task.model)
+            self.sample_cost(task) * f64::from(left) / self.rate(id, task.model)
         });
         each.sum()
     }
 
-    fn rate(&self, id: &WorkerId, model: u32) -> f64 {
+    /// What one of the task's samples costs, as far as is known by now.
+    pub(super) fn sample_cost(&self, task: &Task) -> f64 {
+        task.sample_cost as f64 * self.speeds.correction(task.unit)
+    }
+
+    pub(super) fn rate(&self, id: &WorkerId, model: u32) -> f64 {
         self.speeds.rate(id, model).unwrap_or(1.0)
     }
 
@@ -85,7 +97,7 @@ impl Core {
         // x samples' worth of cost such that (load * slow - x) / slow = own + x / fast.
         let share = (load - own) * slow * fast / (slow + fast);
         let most = if self.workers.get(&holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
-        let count = (share / task.sample_cost as f64) as u32;
+        let count = (share / self.sample_cost(task)) as u32;
         let count = count.max(1).min(task.remaining.len().saturating_sub(most));
         let indices = task.remaining.iter().skip((task.remaining.len() - count) as usize);
         (count > 0).then(|| (id, IntervalSet::from_indices(indices)))

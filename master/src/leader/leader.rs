@@ -241,14 +241,14 @@ impl Leader {
         self.core.is_finished() && self.gate.is_settled(self.core.last_seq())
     }
 
+    /// Whether a worker's stream is up.
+    pub fn is_connected(&self, worker: &WorkerId) -> bool {
+        self.sessions.get(worker).is_some_and(Session::is_connected)
+    }
+
     /// How many workers are connected.
     pub fn connected(&self) -> usize {
         self.sessions.values().filter(|session| session.is_connected()).count()
-    }
-
-    /// Whether this worker is.
-    pub fn is_connected(&self, worker: &WorkerId) -> bool {
-        self.sessions.get(worker).is_some_and(Session::is_connected)
     }
 
     /// Tells every worker to end; the next leader need not wait for them.

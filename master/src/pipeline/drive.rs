@@ -241,7 +241,8 @@ impl Driver {
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
         let failed_tasks = leader.core().failures().len() as u32;
         let job = (self.setup.board.expected(), self.setup.board.live());
-        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, ..view };
+        let violations = leader.violations();
+        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, ..view };
         self.setup.views.send_replace(view);
     }
 

@@ -111,7 +111,17 @@ impl InferError {
 /// Replica slots of the job: what is configured, else what the cores allow.
 pub(super) fn slots(config: &Config, debug: bool) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    if debug { 1 } else { config.infer.runner.max_num_workers.unwrap_or(cores).max(1) }
+    if debug { 1 } else { config.infer.runner.max_num_workers.unwrap_or(cores).min(gpu_slots(config)).max(1) }
+}
+
+/// Replica slots that `max_gpus` allows, when a model takes a GPU.
+fn gpu_slots(config: &Config) -> u32 {
+    let runner = &config.infer.runner;
+    let takes = config.models.iter().map(|model| model.num_gpus).max().unwrap_or(0);
+    if runner.max_gpus == 0 || takes == 0 {
+        return u32::MAX;
+    }
+    (runner.max_gpus / takes).saturating_mul(runner.max_workers_per_gpu.max(1))
 }
 
 /// The tasks of a job, given what is recorded.
@@ -337,7 +347,10 @@ async fn open(
     }
     let max_slots = match config.infer.runner.kind {
         RunnerKind::Local => (!options.others_may_come).then_some(slots),
-        RunnerKind::None => config.infer.runner.max_num_workers,
+        RunnerKind::None => match gpu_slots(config) {
+            u32::MAX => config.infer.runner.max_num_workers,
+            most => Some(most.min(config.infer.runner.max_num_workers.unwrap_or(most))),
+        },
     };
     let steal = config.infer.partitioner == PartitionerKind::Balanced;
     let limits = Limits {
