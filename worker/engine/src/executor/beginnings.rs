@@ -22,7 +22,9 @@ pub(super) enum Manner {
 
 /// Beginnings with their tokens.
 #[derive(Debug, Default)]
-pub(super) struct Beginnings(RefCell<HashMap<(String, Manner), Rc<[u32]>>>);
+pub(super) struct Beginnings(RefCell<Known>);
+
+type Known = HashMap<(String, Manner), Rc<[u32]>>;
 
 impl Manner {
     /// Ids of a text by itself.
@@ -77,6 +79,6 @@ impl Beginnings {
         manner: Manner,
     ) -> Result<Vec<usize>, RunError> {
         let beginnings = text.borders.iter().filter_map(|&border| text.text.get(..border));
-        beginnings.map(|beginning| Ok(cut_after(&*self.ids(texts, beginning, manner)?, ids))).collect()
+        beginnings.map(|beginning| Ok(cut_after(&self.ids(texts, beginning, manner)?, ids))).collect()
     }
 }

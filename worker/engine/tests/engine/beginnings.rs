@@ -47,7 +47,7 @@ fn body(infer: &InferSpec, index: usize) -> Body {
             Body::Loglikelihood { context: prompt(&question), options }
         }
         InferSpec::Clp => Body::Clp { prompt: prompt(&question), choices: ["A", "B", "C"].map(String::from).to_vec() },
-        InferSpec::PplOnly if index % 2 == 0 => Body::Gen { prompt: prompt(&question) },
+        InferSpec::PplOnly if index.is_multiple_of(2) => Body::Gen { prompt: prompt(&question) },
         _ => {
             let option = |(label, text): (usize, &&str)| OptionPrompt {
                 label: json!(label),
