@@ -108,7 +108,7 @@ fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
 fn of_samples_that_are_asked_for_those_that_have_not_begun_are_returned() {
     let (dataset, mut held) = (dataset(), grant(key(1, 5, 1), 0, 40));
     let pack = held.next_pack(&dataset).unwrap();
-    held.begun(&pack.samples);
+    held.begun(&pack.samples[..16]);
     assert_eq!(held.give_back(&IntervalSet::range(10, 30)), IntervalSet::range(16, 30));
     assert_eq!((held.samples.pairs(), held.open().pairs()), (&[(0, 16), (30, 40)][..], &[(0, 16), (30, 40)][..]));
     assert!(held.give_back(&IntervalSet::range(10, 30)).is_empty(), "asked a second time");
@@ -121,7 +121,7 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
     grants.offer(grant(key(1, 6, 1), 40, 60));
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
     let pack = held.next_pack(&dataset).unwrap();
-    held.begun(&pack.samples);
+    held.begun(&pack.samples[..16]);
     let wire = grants.to_wire(vec![(key(1, 5, 1), UnitId(0), vec![3]), (key(1, 2, 9), UnitId(0), vec![50, 51])]);
     assert_eq!((wire.len(), wire[0].task, &wire[0].samples[..]), (3, 2, &[v1::Interval { first: 50, end: 52 }][..]));
     let kept = Kept { held: key(1, 5, 1), now: key(2, 0, 3), samples: IntervalSet::range(0, 20) };

@@ -20,12 +20,11 @@ pub(super) enum Manner {
     UnlessPrefixed,
 }
 
-/// Tokens by text and manner.
-type Known = HashMap<(String, Manner), Rc<[u32]>>;
-
 /// Beginnings with their tokens.
 #[derive(Debug, Default)]
 pub(super) struct Beginnings(RefCell<Known>);
+
+type Known = HashMap<(String, Manner), Rc<[u32]>>;
 
 impl Manner {
     /// Ids of a text by itself.

@@ -271,11 +271,12 @@ for m in sorted({d["name"] for d in load("ceval_ppl_578f8d")}):
             + (["answer"] if sp != "test" else [])
             + (["explanation"] if sp == "dev" else [])
         )
-        cs(
-            f"ceval/formal_ceval/{sp}/{m}_{sp}.csv",
-            rows(lambda i: [i, s(), s(), s(), s(), s(), R.choice("ABCD"), s()][: len(h)]),
-            h,
-        )
+        for root in ("ceval", "ceval_internal"):
+            cs(
+                f"{root}/formal_ceval/{sp}/{m}_{sp}.csv",
+                rows(lambda i: [i, s(), s(), s(), s(), s(), R.choice("ABCD"), s()][: len(h)]),
+                h,
+            )
 
 
 def qa(path, n=N):
