@@ -70,7 +70,7 @@ fn tasks_are_those_of_opencompass() {
                 let unit = |id: UnitId| &units[id.0 as usize];
                 let model = &case["models"][unit(task.pieces[0].0).model];
                 let pieces = task.pieces.iter().flat_map(|(id, set)| {
-                    set.pairs().into_iter().map(|(first, end)| json!([unit(*id).abbr, first, end])).collect::<Vec<_>>()
+                    set.pairs().iter().map(|(first, end)| json!([unit(*id).abbr, first, end])).collect::<Vec<_>>()
                 });
                 json!([model, pieces.collect::<Vec<_>>()])
             })

@@ -181,7 +181,8 @@ fn differences(made: &Made, case: &Value) -> Vec<String> {
             }
             let alone = json!([{"role": "HUMAN", "prompt": expected}]);
             let is_text_of_service = name == "api" && expected.is_string() && found == alone;
-            if found.to_string() != expected.to_string() && !is_text_of_service {
+            let (shown, wanted) = (found.to_string(), expected.to_string());
+            if shown != wanted && !is_text_of_service {
                 faults.push(format!("{at} `{name}` {}:\n  found    {found}\n  expected {expected}", sample.index));
                 break;
             }
