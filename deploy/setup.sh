@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what a bare Debian 12 with Rust lacks: a C++ compiler, Python's pip, and libtorch from PyPI at a pinned
+# Installs what a bare Debian 12 with Rust lacks: a C++ compiler, protoc (etcd's client is generated when it is built),
+# Python's pip, and libtorch from PyPI at a pinned
 # version into third_party/libtorch (ignored by git). Does nothing when all is there. No Python is needed at run time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +18,13 @@ command -v cargo >/dev/null || { say "cargo is missing: install Rust 1.95 or new
 packages=()
 command -v g++ >/dev/null || packages+=(g++)
 command -v cc >/dev/null || packages+=(gcc libc6-dev)
+if [ -z "${PROTOC:-}" ]; then
+  command -v protoc >/dev/null || packages+=(protobuf-compiler)
+  # Debian keeps the .proto files that belong to its protoc in a package of their own.
+  case "$(command -v protoc || echo /usr/bin/protoc)" in
+    /usr/bin/protoc) [ -e /usr/include/google/protobuf/descriptor.proto ] || packages+=(libprotobuf-dev) ;;
+  esac
+fi
 if [ ! -e "$mark" ] && [ -z "${LIBTORCH:-}" ]; then
   python3 -m pip --version >/dev/null 2>&1 || packages+=(python3 python3-pip)
 fi

@@ -19,13 +19,17 @@ stage() {
   printf '== %s: %d s\n' "$name" "$((SECONDS - begin))"
 }
 
-# What the sandbox's tests want; without it they are skipped and say so.
-bubblewrap() {
-  command -v bwrap >/dev/null && return
+# Programs that tests want; without them these are skipped and say so.
+programs() {
+  local missing=()
+  command -v bwrap >/dev/null || missing+=(bubblewrap)
+  command -v etcd >/dev/null || missing+=(etcd-server)
+  command -v openssl >/dev/null || missing+=(openssl)
+  [ ${#missing[@]} -eq 0 ] && return
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends bubblewrap >/dev/null && return
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && return
   fi
-  echo "skipped: bubblewrap is not installed (apt-get install bubblewrap)"
+  echo "skipped: what needs ${missing[*]} (apt-get install ${missing[*]})"
 }
 
 formatting() {
@@ -56,7 +60,7 @@ policy() {
 }
 
 stage "set-up" ./deploy/setup.sh
-stage "bubblewrap" bubblewrap
+stage "programs of the tests" programs
 stage "build" cargo build --workspace --features compass-tests/engine
 stage "formatting" formatting
 stage "lints" lints

@@ -38,16 +38,26 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// A prompt of the sample as the pack's model reads it, with the first `kept` shots in place.
     pub fn render(&self, prompt: &Prompt, kept: usize, pack: &PackSpec) -> RenderedPrompt {
+        self.render_with_borders(prompt, kept, pack).0
+    }
+
+    /// As [`Request::render`], with the byte offsets at which the rendered text has structural borders, see
+    /// [`Prompt::render_with_borders`].
+    pub fn render_with_borders(&self, prompt: &Prompt, kept: usize, pack: &PackSpec) -> (RenderedPrompt, Vec<usize>) {
         let shots = self.shots.get(..kept).unwrap_or(&self.shots);
-        prompt.render_for(shots, &pack.shot_format, pack.meta_template.as_ref(), pack.infer.prompt_mode())
+        prompt.render_with_borders(shots, &pack.shot_format, pack.meta_template.as_ref(), pack.infer.prompt_mode())
     }
 }
 
-/// Tokens of a pack. `computed / distinct` is the promise of the trie; the plain executor computes what is submitted.
+/// Tokens of a pack. `computed / distinct` is the promise of the trie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenCounters {
     /// Tokens of all texts, as a loop over prompts would compute them.
     pub submitted: u64,
+    /// Of these, tokens that no text before had in the same place after the same beginning, as far as beginnings are cut at
+    /// the plan's borders. Counted by each engine for itself: a beginning that two workers hold is distinct twice.
+    #[serde(default)]
+    pub distinct: u64,
     /// Rows that went through the model.
     pub computed: u64,
     /// Rows added to reach the least number of rows; not in `computed`.
@@ -60,6 +70,7 @@ impl TokenCounters {
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
         self.submitted += other.submitted;
+        self.distinct += other.distinct;
         self.computed += other.computed;
         self.padded += other.padded;
         self.generated += other.generated;

@@ -136,6 +136,13 @@ mod kinds {
         };
         assert_eq!(option(&options[0]), (json!("1"), "The dog".into(), " barks".into(), 7));
         assert_eq!(option(&options[1]), (json!("2"), "The é".into(), " barks".into(), 5));
+        // What lm-eval scores for mutual information is the choice alone, which here is the context.
+        let gaining = PromptConfig { unconditional: true, ..config.clone() };
+        let asked = rendered(&gaining, &infer, Some("gold"), &data);
+        let Body::Loglikelihood { options, .. } = &asked.samples[0].body else { panic!() };
+        let alone: Vec<_> = options.iter().filter(|option| option.unconditional).map(option).collect();
+        assert_eq!(alone[0], (json!("1"), String::new(), " The dog".into(), 7));
+        assert_eq!((alone.len(), options.len(), options[2].unconditional), (2, 4, true));
         // A shot shows the context of the right answer.
         let retriever = RetrieverKind::FirstN { k: 1, exclude_question: true };
         let dataset = render(&config, &infer, Some("gold"), &retriever, &data, &data).unwrap();
@@ -160,6 +167,12 @@ mod kinds {
         let Body::Loglikelihood { context, options } = &dataset.samples[1].body else { panic!() };
         assert_eq!(plain(context), "About t.\ntwo\nAnswer:");
         assert_eq!(options[0].continuation, " u");
+        let gaining = PromptConfig { unconditional: true, ..config.clone() };
+        let asked = render(&gaining, &InferSpec::Loglikelihood, Some("gold"), &retriever, &data, &data).unwrap();
+        let Body::Loglikelihood { options, .. } = &asked.samples[1].body else { panic!() };
+        let alone = |option: &OptionText| (option.context.as_ref().map(plain), option.continuation.clone());
+        assert_eq!(alone(&options[0]), (None, " u".into()));
+        assert_eq!(alone(&options[3]), (Some(String::new()), " v".into()));
         let Body::Loglikelihood { context, .. } = &dataset.samples[0].body else { panic!() };
         assert_eq!(plain(context), "About t.\none? Answer:");
     }

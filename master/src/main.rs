@@ -8,8 +8,8 @@ use compass_master::core::Recorded;
 use compass_master::launch::Programs;
 use compass_master::ledger::LedgerError;
 use compass_master::pipeline::{
-    self, Ending, ExecuteError, FolderError, InferError, InferOptions, LiveWriting, PlanError, Planned, RunFolder,
-    ScoreError,
+    self, Ending, ExecuteError, FolderError, InferError, InferOptions, LiveWriting, PlanError, Planned, Reign,
+    RunFolder, ScoreError,
 };
 use compass_master::screen::{print, say};
 use compass_master::store::StoreError;
@@ -124,7 +124,8 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         code: (*interrupted.borrow()).unwrap_or(exit::INTERRUPTED),
         text: format!("stopped; every sample received is kept. {}", resume_hint(folder, cli)),
     };
-    let (mut config, mut failures) = (config, Vec::new());
+    let (mut config, mut failures, mut reign) = (config, Vec::new(), None);
+    let mut write = cli.mode != Mode::Viz;
     if matches!(cli.mode, Mode::All | Mode::Infer) {
         say(format!("run {}: {} samples, job {}", folder.shown(), plan.expected(), digest.short()));
         if cli.debug {
@@ -132,33 +133,41 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         let inferred = Box::pin(pipeline::infer(&config, &folder, plan.clone(), digest, files, options.clone())).await;
         let inferred = inferred.map_err(|error| infer_failure(&error, &folder, cli))?;
+        if inferred.ending == Ending::EndedByAnother {
+            say("the run was brought to its end by the master that led it");
+            write = false;
+        }
         if inferred.ending == Ending::Interrupted {
+            hand_over(inferred.reign).await;
             return Err(interruption(&folder));
         }
         // Workers that came by themselves look for the next stage where they found this one.
         config.listen = inferred.address;
-        failures = inferred.failures;
+        (failures, reign) = (inferred.failures, inferred.reign);
     }
     if cli.mode == Mode::Infer {
+        conclude(reign).await?;
         say(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         return Ok(if failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
     }
-    let recorded = pipeline::recorded_lengths(&config, &folder, digest).await;
+    let recorded = pipeline::recorded_lengths(&config, &folder, digest, reign.as_ref()).await;
+    let recorded = recorded.map_err(|error| store_failure(&error))?;
     let mut executions = pipeline::Executions::default();
     if has_programs {
         let source =
             pipeline::Source { folder: &folder, earlier: earlier.as_ref(), plan: &plan, digest, recorded: &recorded };
         let options = pipeline::execution_options(&config, cli.unsafe_local_exec, options);
-        let options = (cli.mode != Mode::Viz).then_some(options);
+        let options = write.then_some(options);
         let executed = Box::pin(pipeline::execute(&config, source, options)).await;
         let executed = executed.map_err(|error| execute_failure(&error, &folder, cli))?;
         if executed.ending == Ending::Interrupted {
+            hand_over(reign).await;
             return Err(interruption(&folder));
         }
         executions = executed.executions;
     }
     let mut bar = pipeline::StageBar::new("eval", plan.expected());
-    let write = cli.mode != Mode::Viz;
+    let write = write.then(|| cli.details());
     let evidence = pipeline::Evidence { recorded: &recorded, failures: &failures, executions };
     let advance = &mut |samples| bar.advance(samples);
     let scored = pipeline::score(&folder, &plan, digest, evidence, write, advance);
@@ -171,6 +180,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         say(notice);
     }
     say(format!("results, predictions and logs: {}", folder.shown()));
+    conclude(reign).await?;
     // Last, so that everything else is written and said by now.
     printed.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
     Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
@@ -181,7 +191,10 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
 async fn open_run(cli: &Cli, config: &Config) -> Result<(RunFolder, Option<RunFolder>), Failure> {
     let Some(name) = &cli.reuse else {
         let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
-        return new_run(cli, config, &planned).map(|folder| (folder, None));
+        return match running(config, &planned).await? {
+            Some(folder) => Ok((folder, None)),
+            None => new_run(cli, config, &planned).map(|folder| (folder, None)),
+        };
     };
     if let Some(folder) = RunFolder::foreign(&config.work_dir, name) {
         return adopt(&folder, config).map(|()| (folder, None));
@@ -194,7 +207,8 @@ async fn open_run(cli: &Cli, config: &Config) -> Result<(RunFolder, Option<RunFo
     }
     // Another configuration: what it asks for again is kept, the rest is run.
     let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
-    let recorded = pipeline::recorded_lengths(config, &folder, digest).await;
+    let recorded = pipeline::recorded_lengths(config, &folder, digest, None).await;
+    let recorded = recorded.map_err(|error| store_failure(&error))?;
     let kept = pipeline::carry_over(&folder, &plan, digest, &recorded, &planned);
     let kept = kept.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     let new = new_run(cli, config, &planned)?;
@@ -207,6 +221,35 @@ async fn open_run(cli: &Cli, config: &Config) -> Result<(RunFolder, Option<RunFo
         new.shown()
     ));
     Ok((new, Some(folder)))
+}
+
+/// The folder of a run of this very job that another master leads.
+async fn running(config: &Config, planned: &Planned) -> Result<Option<RunFolder>, Failure> {
+    let found = pipeline::running_elsewhere(config, &Digest::of(&planned.head)).await;
+    let Some((holder, path)) = found.map_err(|error| store_failure(&error))? else { return Ok(None) };
+    match RunFolder::at(&path) {
+        Some(folder) => Ok(Some(folder)),
+        None => Err(Failure::bad_input(format!(
+            "error: {holder} works on this very job in {}, which this host does not see; masters of one job share its \
+             work_dir",
+            path.display()
+        ))),
+    }
+}
+
+/// Gives the lead back at the end of a run.
+async fn conclude(reign: Option<Reign>) -> Result<(), Failure> {
+    match reign {
+        Some(reign) => reign.conclude().await.map_err(|error| store_failure(&error)),
+        None => Ok(()),
+    }
+}
+
+/// Gives the lead back in the middle of a run.
+async fn hand_over(reign: Option<Reign>) {
+    if let Some(reign) = reign {
+        reign.hand_over().await;
+    }
 }
 
 /// Takes over the predictions of another evaluator, in the folder where they lie.
@@ -271,10 +314,20 @@ fn score_failure(error: &ScoreError, cli: &Cli) -> Failure {
     Failure::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
 }
 
+fn store_failure(error: &StoreError) -> Failure {
+    let code = match error {
+        StoreError::Fenced(_) => exit::LEADERSHIP_LOST,
+        error if error.is_bad_input() => exit::BAD_INPUT,
+        _ => exit::INFRASTRUCTURE,
+    };
+    Failure::of(code, error)
+}
+
 fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
     let code = match error {
-        InferError::Store(StoreError::Fenced(_)) => exit::LEADERSHIP_LOST,
-        InferError::Partition(_) | InferError::Access(_) => exit::BAD_INPUT,
+        error if error.is_leadership_lost() => exit::LEADERSHIP_LOST,
+        InferError::Store(error) if error.is_bad_input() => exit::BAD_INPUT,
+        InferError::Partition(_) | InferError::Access(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
         // Another try would find the same: somebody must put the file right first. Nothing was started.
         InferError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. }) => exit::BAD_INPUT,
         _ => exit::INFRASTRUCTURE,
@@ -287,6 +340,7 @@ fn infer_failure(error: &InferError, folder: &RunFolder, cli: &Cli) -> Failure {
 fn execute_failure(error: &ExecuteError, folder: &RunFolder, cli: &Cli) -> Failure {
     match error {
         ExecuteError::Infer(error) => infer_failure(error, folder, cli),
+        ExecuteError::Store(error) => store_failure(error),
         ExecuteError::Plan(error) => plan_failure(error),
         ExecuteError::Folder(error) => folder_failure(error),
         ExecuteError::Ledger(_) | ExecuteError::CarryOver(_) => Failure::of(exit::INFRASTRUCTURE, error),

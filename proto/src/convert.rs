@@ -46,6 +46,7 @@ impl From<TokenCounters> for v1::TokenCounters {
             computed: tokens.computed,
             padded: tokens.padded,
             generated: tokens.generated,
+            distinct: tokens.distinct,
         }
     }
 }
@@ -57,6 +58,7 @@ impl From<v1::TokenCounters> for TokenCounters {
             computed: tokens.computed,
             padded: tokens.padded,
             generated: tokens.generated,
+            distinct: tokens.distinct,
         }
     }
 }

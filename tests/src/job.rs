@@ -61,8 +61,13 @@ impl Job {
 
     /// The master's command line, ready to be started.
     pub fn command(&self, arguments: &[&str]) -> Command {
+        self.command_of("eval.toml", arguments)
+    }
+
+    /// The same for another configuration file of the folder.
+    pub fn command_of(&self, config: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program("compass-master"));
-        command.current_dir(self.folder.path()).arg("--config").arg("eval.toml").args(arguments);
+        command.current_dir(self.folder.path()).arg("--config").arg(config).args(arguments);
         command.env("COMPASS_WORKER", program("compass-worker")).env_remove("COMPASS_DATA_CACHE");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -73,6 +78,19 @@ impl Job {
     pub fn start(&self, arguments: &[&str]) -> Running {
         let child = self.command(arguments).spawn();
         Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }
+    }
+
+    /// Starts a master whose standard error goes to the file `log` of the job's folder.
+    pub fn start_logged(&self, arguments: &[&str], log: &str) -> Running {
+        let file = fs::File::create(self.path(log));
+        let file = file.unwrap_or_else(|error| unreachable!("cannot write {log}: {error}"));
+        let child = self.command(arguments).stderr(Stdio::from(file)).spawn();
+        Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }
+    }
+
+    /// What such a file holds by now.
+    pub fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
     /// Runs a master to its end.

@@ -3,12 +3,18 @@
 //! Tests wait for conditions, never for times. The programs under test are those of this build: `deploy/test.sh` builds
 //! them first.
 
+#[cfg(feature = "engine")]
+pub mod bench;
 mod echo;
+mod etcd;
 mod job;
 mod processes;
+mod proxy;
 mod shared;
 
 pub use echo::{SAMPLES, configuration, echo_job};
+pub use etcd::{Etcd, EtcdOptions};
 pub use job::{Finished, Job, Running};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
+pub use proxy::{Mood, Proxy};
 pub use shared::shared;

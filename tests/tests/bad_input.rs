@@ -138,7 +138,7 @@ fn names_folders_and_addresses() {
         ("work_dir = \"out\"", "work_dir = \"out\"\nmodels = []", "`models` names no model"),
         ("work_dir = \"out\"", "work_dir = \"out\"\ndatasets = [\"e\"]", "nothing defines the data set `e`"),
         ("state_dir = \"state\"", "listen = \"0.0.0.0:50051\"", "is not yet supported"),
-        ("state_dir = \"state\"", "store = \"etcd://h:2379/x\"", "write `store = \"embedded\"`"),
+        ("state_dir = \"state\"", "store = \"etcd://h:port/x\"", "names no host and port: `h:port`"),
         ("state_dir = \"state\"", "state_dir = \"/proc/nowhere\"", "`state_dir` cannot be written: /proc/nowhere"),
         ("type = \"echo\"\n", "type = \"hf\"\npath = \"gone\"\n", "no directory `gone`\n  --> eval.toml:7:8"),
         ("\"rows.jsonl\"", "\"gone.jsonl\"", "no file `gone.jsonl`"),

@@ -18,6 +18,8 @@ Examples:
     compass-worker --master 127.0.0.1:50051 --device cpu --slots 4 --threads 2
   One worker on each of eight nodes:
     srun -N 8 compass-worker --master head:50051
+  Whichever of two masters leads:
+    compass-worker --master head1:50051,head2:50051
   Can this machine run programs that a model wrote?
     compass-worker sandbox --check
 
@@ -57,9 +59,9 @@ enum ChildCommand {
 
 #[derive(Debug, Args)]
 struct AgentArgs {
-    /// Where the master listens
-    #[arg(long, value_name = "HOST:PORT", required = true)]
-    master: MasterAddress,
+    /// Where the master listens; of several masters, all of them: whoever leads is found
+    #[arg(long, value_name = "HOST:PORT,...", required = true, value_delimiter = ',')]
+    master: Vec<MasterAddress>,
     /// Where models run: auto takes the first GPU when there is one
     #[arg(long, value_name = "auto|cpu|cuda:N", default_value = "auto")]
     device: Device,
@@ -113,7 +115,7 @@ impl AgentArgs {
     fn options(self) -> AgentOptions {
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         AgentOptions {
-            master: self.master.0,
+            masters: self.master.into_iter().map(|address| address.0).collect(),
             device: self.device.0,
             slots: self.slots,
             name: self.name.unwrap_or_else(|| format!("{node}-{}", std::process::id())),
@@ -136,9 +138,6 @@ impl FromStr for MasterAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.contains(',') {
-            return Err("several masters are not supported yet: name the one that leads".into());
-        }
         let (host, port) = text.rsplit_once(':').ok_or("write host:port, such as head:50051")?;
         if host.is_empty() || host.contains('/') {
             return Err("write host:port without a scheme, such as head:50051".into());
@@ -209,7 +208,8 @@ mod tests {
     #[test]
     fn a_bare_command_line_gets_the_defaults() {
         let options = agent("compass-worker --master head:50051").unwrap();
-        assert_eq!(options.master, "head:50051");
+        assert_eq!(options.masters, ["head:50051"]);
+        assert_eq!(agent("compass-worker --master a:1,[::1]:2").unwrap().masters, ["a:1", "[::1]:2"]);
         assert_eq!((options.slots, options.threads, options.device.as_str()), (1, 1, "auto"));
         assert_eq!(options.master_lost_timeout, Duration::from_secs(600));
         assert!(options.name.ends_with(&std::process::id().to_string()));
@@ -219,7 +219,8 @@ mod tests {
     fn wrong_values_are_refused_with_what_to_write() {
         for (line, hint) in [
             ("compass-worker", "--master"),
-            ("compass-worker --master a:1,b:2", "not supported yet"),
+            ("compass-worker --master a:1,b", "such as head:50051"),
+            ("compass-worker --master a:1,,b:2", "such as head:50051"),
             ("compass-worker --master http://head:50051", "without a scheme"),
             ("compass-worker --master head", "head:50051"),
             ("compass-worker --master head:1 --device gpu", "cuda:0"),

@@ -1,7 +1,8 @@
 //! The echo engine: answers that are a hash of the prompt. No model, no libtorch; for tests of everything else.
 //!
 //! Two environment variables make it misbehave on purpose: `COMPASS_ECHO_DELAY_MS` sleeps before every sample, and
-//! `COMPASS_ECHO_DIE_ON` aborts the process at a prompt that holds the given text.
+//! `COMPASS_ECHO_DIE_ON` aborts the process at a prompt that holds the given text. `COMPASS_ECHO_TRACE` names a file that
+//! gets a line for every sample that is run, the digest of its prompts: who runs a sample twice is found out.
 
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
 use compass_common::plan::{Body, ChatMode, InferSpec, ModelPlan};
@@ -9,6 +10,8 @@ use compass_common::prompt::{Message, Prompt, RenderedPrompt};
 use compass_common::result::{
     Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
 };
+use std::fs::File;
+use std::io::Write;
 use std::time::Duration;
 
 /// Longest input when the plan names none, in tokens.
@@ -23,6 +26,7 @@ pub struct EchoEngine {
     facts: ModelFacts,
     delay: Duration,
     die_on: Option<String>,
+    trace: Option<File>,
 }
 
 impl EchoEngine {
@@ -37,18 +41,23 @@ impl EchoEngine {
             notes: Vec::new(),
         };
         let die_on = std::env::var("COMPASS_ECHO_DIE_ON").ok().filter(|text| !text.is_empty());
-        Self { facts, delay: Duration::from_millis(delay), die_on }
+        let trace = std::env::var_os("COMPASS_ECHO_TRACE");
+        let trace = trace.and_then(|path| File::options().create(true).append(true).open(path).ok());
+        Self { facts, delay: Duration::from_millis(delay), die_on, trace }
     }
 
     fn answer(&self, pack: &PackSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
         let mut longest = 0;
+        let mut prompts = blake3::Hasher::new();
         let mut read = |text: String| {
             if self.die_on.as_ref().is_some_and(|poison| text.contains(poison)) {
                 eprintln!("echo engine: told to die at this prompt");
                 std::process::abort();
             }
             longest = longest.max(token_count(&text));
+            prompts.update(text.as_bytes());
             tokens.submitted += u64::from(token_count(&text));
+            tokens.distinct += u64::from(token_count(&text));
             tokens.computed += u64::from(token_count(&text));
             text
         };
@@ -66,8 +75,8 @@ impl EchoEngine {
                 )
             }
             Body::Loglikelihood { context, options } => {
-                let context = render(context);
                 let scores = options.iter().map(|option| {
+                    let context = render(option.context.as_ref().unwrap_or(context));
                     let text = read(format!("{context}{}", option.continuation));
                     let is_greedy = blake3::hash(text.as_bytes()).as_bytes()[4] & 1 == 1;
                     LoglikelihoodScore { sum: -nll(&text), tokens: token_count(&option.continuation), is_greedy }
@@ -105,6 +114,10 @@ impl EchoEngine {
         };
         if let Outcome::Generated(answers) = &outcome {
             tokens.generated += answers.iter().map(|answer| u64::from(answer.tokens)).sum::<u64>();
+        }
+        if let Some(mut trace) = self.trace.as_ref() {
+            // One write, so that lines of several engines do not mix. A trace that fails is found to be short.
+            let _ = trace.write_all(format!("{}\n", prompts.finalize().to_hex()).as_bytes());
         }
         let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens: longest, truncated_from: 0 };
         SampleResult { index: request.sample.index, fit, outcome }
@@ -173,7 +186,7 @@ mod tests {
             eos_token: None,
             notes: Vec::new(),
         };
-        let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None };
+        let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None, trace: None };
         let infer = InferSpec::Gen(GenSpec::default());
         let pack = PackSpec {
             infer,

@@ -23,6 +23,8 @@ const META: [&str; 11] = [
     "path",
 ];
 const ANSWER: &str = "answer";
+/// The column of a row that an evaluator reads whole.
+const ROW: &str = "row";
 
 /// What is wrong, and what to do.
 type Fault = (String, String);
@@ -59,17 +61,27 @@ pub(super) fn read(custom: &CustomDataset) -> Result<(String, Toml), Fault> {
         ("inferencer".to_owned(), method.clone().into()),
         ("prompt_template".to_owned(), template),
     ]);
-    let mut eval = Toml::from_iter([("evaluator".to_owned(), Item::from("acc"))]);
-    if kind == "mcq" && method == "gen" {
-        // The first half of OpenCompass's `OptionSimAccEvaluator`; that goes on to guess by likeness to the options' texts.
-        let first =
-            [("type", Item::from("first_option")), ("options", options.concat().into()), ("cushion", false.into())];
-        let first = Toml::from_iter(first.map(|(key, value)| (key.to_owned(), value)));
-        eval.insert("pred_postprocessor".into(), first.into());
+    let mut test = Toml::from_iter([("path".to_owned(), absolute(&custom.path))]);
+    let mut evaluator = Item::from("acc");
+    let mut gold = output;
+    let mut infer = infer;
+    if let ("mcq", "gen", Some(answer)) = (kind.as_str(), method.as_str(), gold.clone()) {
+        // The evaluator reads the options' texts beside the answer, so that the gold column is another, and OpenCompass's
+        // rule that the gold column is blank in the prompt no longer hides the answer.
+        let columns: Vec<Item> = options.iter().chain([&answer]).map(|name| Item::from(name.as_str())).collect();
+        let row = Toml::from_iter([("object".to_owned(), Item::from(columns))]);
+        test.insert("columns".into(), Toml::from_iter([(ROW.to_owned(), Item::from(row))]).into());
+        let like = [("type", Item::from("option_sim_acc")), ("options", options.concat().into())];
+        evaluator = Toml::from_iter(like.map(|(key, value)| (key.to_owned(), value))).into();
+        if let Some(template) = infer.get_mut("prompt_template") {
+            hide(template, &format!("{{{answer}}}"));
+        }
+        gold = Some(ROW.into());
     }
+    let eval = Toml::from_iter([("evaluator".to_owned(), evaluator)]);
     let inputs: Vec<Item> = inputs.into_iter().map(Item::from).collect();
     let mut reader = Toml::from_iter([("input_columns".to_owned(), Item::from(inputs))]);
-    reader.extend(output.map(|output| ("output_column".to_owned(), Item::from(output))));
+    reader.extend(gold.map(|gold| ("output_column".to_owned(), Item::from(gold))));
     if let Some(range) = meta.value("test_range") {
         let range = item(range).ok_or_else(|| meta.wrong("test_range", "a range, as \"[:100]\""))?;
         reader.insert("test_range".into(), range);
@@ -77,7 +89,7 @@ pub(super) fn read(custom: &CustomDataset) -> Result<(String, Toml), Fault> {
     let table = Toml::from_iter([
         ("abbr".to_owned(), Item::from(abbr.clone())),
         ("reader_cfg".to_owned(), reader.into()),
-        ("test".to_owned(), Toml::from_iter([("path".to_owned(), absolute(&custom.path))]).into()),
+        ("test".to_owned(), test.into()),
         ("infer_cfg".to_owned(), infer.into()),
         ("eval_cfg".to_owned(), eval.into()),
     ]);
@@ -185,6 +197,16 @@ impl<'a> Meta<'a> {
         let texts = value.as_array().map(|items| items.iter().map(|item| item.as_str().map(str::to_owned)));
         let texts = texts.and_then(|items| items.collect::<Option<Vec<_>>>());
         texts.map(Some).ok_or_else(|| self.wrong(key, "a list of texts"))
+    }
+}
+
+/// Takes `token` out of every text of a template.
+fn hide(template: &mut Item, token: &str) {
+    match template {
+        Item::String(text) => *text = text.replace(token, ""),
+        Item::Array(items) => items.iter_mut().for_each(|item| hide(item, token)),
+        Item::Table(table) => table.iter_mut().for_each(|(_, item)| hide(item, token)),
+        _ => {}
     }
 }
 

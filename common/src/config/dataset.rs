@@ -3,6 +3,7 @@
 use super::abbr;
 use super::check::Check;
 use super::evaluation::{self, several_k};
+use super::evaluator_fit;
 use super::fields::{Fields, text};
 use super::infer_cfg;
 use super::resolved::DatasetConfig;
@@ -31,6 +32,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     };
     let infer = section(check, &mut fields, "infer_cfg", "{ retriever = \"zero\", inferencer = \"ppl\", ... }")
         .and_then(|fields| infer_cfg::read(check, fields, same_rows));
+    let eval_node = fields.table.get("eval_cfg");
     let eval = section(check, &mut fields, "eval_cfg", "{ evaluator = \"acc\" }")
         .and_then(|fields| evaluation::read(check, fields));
     let repeats = repeats(check, &mut fields);
@@ -67,6 +69,10 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         generation.decoding.num_return_sequences = Some(answers);
         eval.k = k;
     }
+    if let Some(node) = eval_node {
+        evaluator_fit::check(check, node, &infer.infer, &infer.prompt, &eval);
+    }
+    infer.prompt.unconditional = eval.evaluator.needs_unconditional();
     Some(DatasetConfig {
         abbr: abbr?,
         input_columns: reader.input_columns,

@@ -10,6 +10,7 @@ use crate::metric::Language;
 use crate::metric::option::GaokaoQuestion;
 use crate::metric::rouge::Stemming;
 use crate::metric::translation::BleuTokenizer;
+use crate::postprocess::{FirstOption, Letters};
 use regex::Regex;
 
 const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {
@@ -21,10 +22,11 @@ const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {
         ("brier_score", ChoiceMetric::BrierScore),
         ("mc2", ChoiceMetric::Mc2),
         ("mcc", ChoiceMetric::Mcc),
+        ("acc_mutual_info", ChoiceMetric::AccMutualInfo),
     ],
     aliases: &[],
-    later: &["acc_mutual_info"],
-    meanwhile: "use `acc` or `acc_norm`: a mutual information needs the answers' unconditional scores",
+    later: &[],
+    meanwhile: "",
     suffix: None,
 };
 const LANGUAGES: Choices<'_, Language> = plain(&[("en", Language::En), ("zh", Language::Zh)]);
@@ -166,6 +168,22 @@ fn pass_at(check: &mut Check, fields: &mut Fields<'_>) -> Option<Vec<u32>> {
 pub(super) fn gaokao(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
     let node = fields.require(check, "question", "\"single_choice\"")?;
     QUESTIONS.pick(check, "question", node).map(|question| EvaluatorSpec::Gaokao { question })
+}
+
+/// `options`: the letters, as a list like OpenCompass's or as one text.
+pub(super) fn option_sim_acc(check: &mut Check, fields: &mut Fields<'_>) -> Option<EvaluatorSpec> {
+    let node = fields.require(check, "options", "[\"A\", \"B\", \"C\", \"D\"]")?;
+    let letters = match node.text() {
+        Some(letters) => letters.to_owned(),
+        None => check.texts("options", node)?.into_iter().map(|(letter, _)| letter).collect(),
+    };
+    match Letters::new(letters) {
+        Ok(letters) => Some(EvaluatorSpec::OptionSimAcc { options: FirstOption::new(letters, false) }),
+        Err(error) => {
+            check.error(node.span, error.to_string(), None);
+            None
+        }
+    }
 }
 
 fn in_language(check: &mut Check, fields: &mut Fields<'_>, score: fn(Language) -> TextScore) -> Option<EvaluatorSpec> {

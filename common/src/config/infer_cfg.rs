@@ -97,6 +97,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         target: target?,
         gold: gold?,
         dialogue,
+        unconditional: false,
     };
     let infer = infer?;
     fit(check, &infer, &prompt, &places)?;

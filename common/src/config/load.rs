@@ -74,7 +74,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
     };
     check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
-    let (listen, state_dir, http) = master::read(check, &mut root);
+    let (listen, state_dir, store, http) = master::read(check, &mut root);
 
     let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
     let models = each(check, &chosen, model::read, "[[model]]");
@@ -95,6 +95,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         work_dir: work_dir?,
         data_dir,
         state_dir: state_dir?,
+        store,
         listen,
         http,
         models: models?,

@@ -1,18 +1,22 @@
-//! `[master]`: addresses, store, state. Only what a master on one host needs is served yet.
+//! `[master]`: addresses, store, state. Only what masters on one host need is served yet.
 
 use super::check::Check;
 use super::fields::{Fields, text};
 use super::http::{self, HttpConfig};
-use super::paths;
+use super::resolved::StoreConfig;
 use super::tree::Node;
+use super::{paths, store};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 const STATE: &str = ".local/state/compass";
 
+/// Address, state folder, store, HTTP port.
+pub(super) type MasterConfig = (SocketAddr, Option<PathBuf>, StoreConfig, Option<HttpConfig>);
+
 /// Reads the table at `master` of `root`. `None` for the folder when it could not be told, which is reported.
-pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Option<PathBuf>, Option<HttpConfig>) {
+pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> MasterConfig {
     let given = root.table(check, "master", "[master]");
     let mut fields = given.unwrap_or_else(|| Fields::none(root.span, "[master]"));
 
@@ -27,23 +31,13 @@ pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> (SocketAddr, Opt
         );
     }
     let http = http::read(check, &mut fields);
-    if let Some(node) = fields.get("store")
-        && let Some(store) = text(check, "store", node)
-        && store != "embedded"
-    {
-        if store.starts_with("etcd://") {
-            check.value_not_yet("store", node, "write `store = \"embedded\"`, which needs no service");
-        } else {
-            bad(check, "store", node, "write `store = \"embedded\"`");
-        }
-    }
-    fields.not_yet(check, "etcd", "it belongs to `store = \"etcd://...\"`; remove it and use `store = \"embedded\"`");
+    let store = store::read(check, &mut fields);
     let state = match fields.get("state_dir") {
         Some(node) => paths::folder(check, "state_dir", node),
         None => default_state(check),
     };
     fields.finish(check);
-    (address, state, http)
+    (address, state, store, http)
 }
 
 fn listen(check: &mut Check, node: &Node) -> Option<SocketAddr> {

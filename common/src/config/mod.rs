@@ -11,6 +11,7 @@ mod diagnostic;
 mod digest;
 mod evaluation;
 mod evaluator;
+mod evaluator_fit;
 mod evaluator_names;
 mod evaluator_parameters;
 mod fields;
@@ -54,6 +55,7 @@ mod split_keep;
 mod split_source;
 mod split_template;
 mod stage;
+mod store;
 mod summary_group;
 mod template;
 #[cfg(test)]
@@ -69,6 +71,8 @@ pub use model_presets::{ModelPreset, model_presets};
 pub use overrides::{CustomDataset, HfModel, ModelFlags, Overrides};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
-pub use resolved::{Config, DatasetConfig, DeviceRequest, ModelConfig, RunnerConfig, RunnerKind, StageConfig};
+pub use resolved::{
+    Config, DatasetConfig, DeviceRequest, EtcdConfig, ModelConfig, RunnerConfig, RunnerKind, StageConfig, StoreConfig,
+};
 pub use row_expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Test};
 pub use split_source::{ReadOptions, SourceConfig, SourceFile};

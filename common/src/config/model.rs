@@ -127,7 +127,7 @@ fn batch_size(check: &mut Check, node: &Node) {
         Value::String(text) if text == "auto" => {}
         Value::Integer(_) => {
             if whole(check, "batch_size", node, 1..=i64::from(u32::MAX)).is_some() {
-                let help = "the executor runs one sequence at a time; write `batch_size = \"auto\"`";
+                let help = "how much runs at once follows from the memory that is free; write `batch_size = \"auto\"`";
                 let message = check.quoted("batch_size", node) + " has no effect";
                 check.note(node.span, message, help);
             }

@@ -23,6 +23,8 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// The embedded store and keys.
     pub state_dir: PathBuf,
+    /// Where leases live.
+    pub store: StoreConfig,
     /// A loopback address; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Where the run is shown; `None` for nowhere.
@@ -36,6 +38,33 @@ pub struct Config {
     /// Groups that the table shows beside those that come with the program. They change no number of a data set, and are
     /// no part of the job's identity.
     pub summary_groups: Vec<SummaryGroup>,
+}
+
+/// Where the leases of a job live.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreConfig {
+    /// A file in [`Config::state_dir`].
+    #[default]
+    Embedded,
+    Etcd(EtcdConfig),
+}
+
+/// An etcd cluster and how to get in. Secrets stand in files, so that the configuration can be kept with the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EtcdConfig {
+    /// `host:port` of each member; never empty.
+    pub endpoints: Vec<String>,
+    /// What every key begins with, without slashes around it.
+    pub prefix: String,
+    /// Given with a password file, or not at all.
+    pub user: Option<String>,
+    pub password_file: Option<PathBuf>,
+    /// The authority that signed the members' certificates, PEM. With it connections are encrypted.
+    pub ca: Option<PathBuf>,
+    /// This client's certificate, given with its key.
+    pub cert: Option<PathBuf>,
+    pub key: Option<PathBuf>,
 }
 
 /// A model of the job.

@@ -3,8 +3,8 @@
 use super::question::{Judgement, Question};
 use super::share::{Rule, Scale};
 use super::{
-    EvaluatorSpec, Unscored, circular, corpus, equality, exact_match, execution, instruction, labels, likelihood,
-    multiple_choice, truthful,
+    EvaluatorSpec, Unscored, bbq, circular, corpus, equality, exact_match, execution, instruction, labels, likelihood,
+    multiple_choice, option_similarity, truthful,
 };
 
 impl EvaluatorSpec {
@@ -26,7 +26,9 @@ impl EvaluatorSpec {
             Self::F1 { average } => labels::classes(question, "f1", Rule::F1 { average: *average }),
             Self::AucRoc => labels::auc_roc(question)?,
             Self::CrowsPairs => labels::classes(question, "accuracy", Rule::CrowsPairs),
+            Self::Bbq => bbq::judge(question)?,
             Self::SentencePair => labels::sentence_pair(question)?,
+            Self::OptionSimAcc { options } => option_similarity::judge(question, options)?,
             Self::Gaokao { question: kind } => labels::gaokao(question, *kind),
             Self::Rouge { stemming } => corpus::rouge(question, *stemming)?,
             Self::Bleu { tokenizer } => corpus::bleu(question, *tokenizer),

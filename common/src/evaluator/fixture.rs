@@ -49,6 +49,7 @@ pub(crate) fn ppl(index: u32, gold: Value, labels: &[Value]) -> Sample {
 pub(crate) fn loglikelihood(index: u32, gold: Value, answers: &[&str]) -> Sample {
     let option = |(at, answer): (usize, &&str)| OptionText {
         context: None,
+        unconditional: false,
         label: at.into(),
         continuation: format!(" {answer}"),
         length: answer.chars().count() as u32,

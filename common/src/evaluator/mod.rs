@@ -4,6 +4,7 @@
 //! of the results ([`share`]); lines merge ([`line`]) and finish into metrics ([`finish`]).
 
 mod accumulator;
+mod bbq;
 mod choice;
 mod circular;
 mod corpus;
@@ -20,6 +21,7 @@ mod likelihood;
 mod line;
 mod metrics;
 mod multiple_choice;
+mod option_similarity;
 mod pipeline;
 #[cfg(test)]
 mod properties;

@@ -49,6 +49,12 @@ pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result
                 let item = |gold| Item::Classes(gold, options.choice.at.to_string());
                 (Rule::Matthews { scale: Scale::One }, gold.map(item))
             }
+            ChoiceMetric::AccMutualInfo => {
+                if texts()?.unconditional.is_none() {
+                    return Err(Unscored("the answers were not scored with nothing before them".into()));
+                }
+                (Rule::Share, Some(Item::Hit(right(options.chosen_by_gain()))))
+            }
         };
         if let Some(item) = item {
             judgement = judgement.line_at(rank as u16, metric.name(), rule, item);
@@ -75,7 +81,7 @@ mod tests {
     use super::super::fixture::*;
     use super::super::{EvaluatorSpec, judge};
     use super::*;
-    use crate::plan::EvalSpec;
+    use crate::plan::{Body, EvalSpec, OptionText};
     use serde_json::json;
 
     const ALL: [ChoiceMetric; 5] = [
@@ -103,6 +109,22 @@ mod tests {
         // numpy: softmax([-2, -3]) = [0.7310585786300049, 0.2689414213699951]; sum of squared distances from [0, 1]
         let Item::Score(brier) = items[4].1 else { panic!("{items:?}") };
         assert!((brier - 1.068893290777046).abs() < 1e-12, "{brier}");
+    }
+
+    #[test]
+    fn mutual_information_takes_off_what_an_answer_is_alone() {
+        let mut sample = loglikelihood(0, json!(1), &["frequent", "rare"]);
+        let Body::Loglikelihood { options, .. } = &mut sample.body else { panic!("{sample:?}") };
+        options.extend(options.iter().map(OptionText::alone).collect::<Vec<_>>());
+        let metrics = vec![ChoiceMetric::Acc, ChoiceMetric::AccMutualInfo];
+        let spec = EvalSpec::new(EvaluatorSpec::MultipleChoice { metrics });
+        // gains 3 and 7: the second, which by sum is far behind
+        let verdict = judge(&sample, &loglikelihood_result(0, &[-2.0, -5.0, -5.0, -12.0]), &spec).unwrap();
+        let items: Vec<Item> = verdict.shares.into_iter().map(|share| share.item).collect();
+        assert_eq!(items, [Item::Hit(false), Item::Hit(true)]);
+        assert_eq!(verdict.prediction, json!(0));
+        let unasked = judge(&loglikelihood(0, json!(1), &["a", "b"]), &loglikelihood_result(0, &[-2.0, -5.0]), &spec);
+        assert!(unasked.is_err());
     }
 
     #[test]

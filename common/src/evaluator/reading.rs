@@ -47,6 +47,8 @@ pub(super) enum Likelihood {
 pub(super) struct OptionTexts<'a> {
     pub(super) answers: Vec<Answer<'a>>,
     pub(super) greedy: Vec<bool>,
+    /// The sum of each answer with nothing before it, where that was asked.
+    pub(super) unconditional: Option<Vec<f64>>,
 }
 
 /// An answer without the delimiter before it.
@@ -78,10 +80,16 @@ impl<'a> Reading<'a> {
             }
             (Body::Loglikelihood { options, .. }, Outcome::Loglikelihood(scores)) => {
                 same_number(options.len(), scores.len())?;
+                let asked = options.iter().position(|option| option.unconditional).unwrap_or(options.len());
+                let (options, alone) = options.split_at(asked);
                 let labels = options.iter().map(|option| option.label.clone()).collect();
-                let greedy = scores.iter().map(|score| score.is_greedy).collect();
-                let texts = OptionTexts { answers: options.iter().map(Answer::new).collect(), greedy };
-                let sums = scores.iter().map(|score| score.sum).collect();
+                let mut sums: Vec<f64> = scores.iter().map(|score| score.sum).collect();
+                let sums_alone = sums.split_off(asked);
+                let texts = OptionTexts {
+                    answers: options.iter().map(Answer::new).collect(),
+                    greedy: scores.iter().take(asked).map(|score| score.is_greedy).collect(),
+                    unconditional: (alone.len() == options.len()).then_some(sums_alone),
+                };
                 Ok(Self::Options(Options::new(labels, sums, Some(texts))?))
             }
             (Body::Clp { choices, .. }, Outcome::Clp(scores)) => {
@@ -140,6 +148,14 @@ impl<'a> Options<'a> {
         let answers = &self.texts.as_ref()?.answers;
         let quotients = self.scores.iter().zip(answers).map(|(score, answer)| score / length(*answer));
         highest(quotients).map(|choice| &self.labels[choice.at])
+    }
+
+    /// The label of the answer that gains most over what it is with nothing before it; `None` where that was not asked, or
+    /// no gain is finite.
+    pub(super) fn chosen_by_gain(&self) -> Option<&Value> {
+        let alone = self.texts.as_ref()?.unconditional.as_ref()?;
+        let gains = self.scores.iter().zip(alone).map(|(sum, alone)| sum - alone);
+        highest(gains).map(|choice| &self.labels[choice.at])
     }
 
     /// The softmax of the scores: probabilities of the options among themselves. Not finite where a score is not.

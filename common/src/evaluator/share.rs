@@ -80,6 +80,8 @@ pub enum Rule {
     Ter,
     /// OpenCompass's `CrowspairsEvaluator`: several metrics of one line, in percent.
     CrowsPairs,
+    /// BBQ's bias score of one kind of context, between -1 and 1.
+    BbqBias { ambiguous: bool },
     /// OpenCompass's `CircularEvaluator`: several metrics of one line.
     Circular,
     /// Right answers of the n to each question: G-Pass@k for each of `k`, and pass@k.

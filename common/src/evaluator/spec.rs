@@ -4,6 +4,7 @@ use super::{TextCheck, TextScore};
 use crate::metric::option::GaokaoQuestion;
 use crate::metric::rouge::Stemming;
 use crate::metric::translation::BleuTokenizer;
+use crate::postprocess::FirstOption;
 use serde::{Deserialize, Serialize};
 
 /// The evaluators, by OpenCompass's names; lm-eval's where it has none.
@@ -46,8 +47,12 @@ pub enum EvaluatorSpec {
     TruthfulGeneration,
     /// `GaokaoBenchEvaluator`: points of the possible points, in percent.
     Gaokao { question: GaokaoQuestion },
+    /// `OptionSimAccEvaluator`: the option that the output is most like; golds are rows with `answer` and the options.
+    OptionSimAcc { options: FirstOption },
     /// `CrowspairsEvaluator`: choices named in generated text.
     CrowsPairs,
+    /// lm-eval's BBQ, generated: golds are rows of BBQ.
+    Bbq,
     /// lm-eval's CrowS-Pairs: how much, and how often, the first sentence of a pair is the likelier one.
     SentencePair,
     /// `CircularEvaluator`: golds are `index--letter--pattern`.
@@ -125,6 +130,8 @@ pub enum ChoiceMetric {
     Mc2,
     /// Matthews correlation of gold and chosen options, between -1 and 1.
     Mcc,
+    /// The option whose sum the context raises most over what it is with nothing before it is the gold one.
+    AccMutualInfo,
 }
 
 impl ChoiceMetric {
@@ -138,6 +145,7 @@ impl ChoiceMetric {
             Self::BrierScore => "brier_score",
             Self::Mc2 => "mc2",
             Self::Mcc => "mcc",
+            Self::AccMutualInfo => "acc_mutual_info",
         }
     }
 }
@@ -147,6 +155,7 @@ impl EvaluatorSpec {
     pub fn metric(&self) -> &'static str {
         match self {
             Self::Acc | Self::AccWithDetails | Self::Gsm8k | Self::EdAcc | Self::CrowsPairs => "accuracy",
+            Self::OptionSimAcc { .. } => "accuracy",
             Self::Em | Self::Bleu { .. } | Self::Gaokao { .. } => "score",
             Self::Check { check } => check.metric(),
             Self::Score { score } => score.metric(),
@@ -160,6 +169,7 @@ impl EvaluatorSpec {
             Self::Ter => "ter",
             Self::Ifeval => "Prompt-level-strict-accuracy",
             Self::TruthfulGeneration => "bleu_max",
+            Self::Bbq => "acc",
             Self::SentencePair => "likelihood_diff",
             Self::Circular => "acc_4",
             Self::MultipleChoice { metrics } => metrics.first().map_or("acc", |metric| metric.name()),
@@ -170,6 +180,11 @@ impl EvaluatorSpec {
             Self::Mbpp { .. } => "score",
             Self::MbppPassK { .. } => "pass@1",
         }
+    }
+
+    /// Whether options are scored once more with nothing before them.
+    pub fn needs_unconditional(&self) -> bool {
+        matches!(self, Self::MultipleChoice { metrics } if metrics.contains(&ChoiceMetric::AccMutualInfo))
     }
 
     /// Whether it compares with a gold answer; without one such a sample cannot be scored.

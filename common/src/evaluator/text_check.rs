@@ -9,8 +9,10 @@ use crate::metric::math::{
     MathVersion, MinervaVerdict, TheoremVerdict, agieval_equivalent, hendrycks_math, math_equivalent, mgsm_equal,
     minerva_math, parse_math_answer,
 };
-use crate::metric::option::{bbh_freeform_equal, lambada_equal};
-use crate::metric::overlap::{drop_fuzzy, natural_questions, squad20, trivia_qa};
+use crate::metric::option::{
+    bbeh_choice_equal, bbeh_freeform_equal, bbh_freeform_equal, lambada_equal, mmlu_pro_equal,
+};
+use crate::metric::overlap::{drop_fuzzy, natural_questions, needle_found, squad20, trivia_qa};
 use crate::prompt::python_str;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,16 @@ pub enum TextCheck {
     Lambada,
     /// `DropOpenAIEvaluator`: an answer and the output are part of one another; golds are joined by `|`.
     Drop,
+    /// `GPQAEvaluator`: equal.
+    Gpqa,
+    /// `BBEHEvaluator`: equal once postprocessed, brackets and spaces in lists aside.
+    Bbeh,
+    /// `BBEHEvaluator_mcq`: the letter is equal.
+    BbehMcq,
+    /// `MMLUProBaseEvaluator`: the letter or the text of the answer; golds are `B. the text`.
+    MmluPro,
+    /// `NeedleBenchOriginEvaluator`: the keyword is part of the output; golds are `text*keyword`.
+    NeedleBench,
 }
 
 impl TextCheck {
@@ -56,6 +68,7 @@ impl TextCheck {
         match self {
             Self::HendrycksMath | Self::MinervaMath => "exact_match",
             Self::Mgsm | Self::MathV1 | Self::MathV2 | Self::Lambada | Self::Drop => "accuracy",
+            Self::Gpqa | Self::MmluPro => "accuracy",
             _ => "score",
         }
     }
@@ -63,7 +76,9 @@ impl TextCheck {
     /// In which order the peer multiplies.
     fn rule(self) -> Rule {
         match self {
-            Self::MathV1 | Self::MathV2 | Self::Lambada | Self::Drop => Rule::ShareScaledFirst,
+            Self::MathV1 | Self::MathV2 | Self::Lambada | Self::Drop | Self::Gpqa | Self::MmluPro => {
+                Rule::ShareScaledFirst
+            }
             _ => Rule::Share,
         }
     }
@@ -84,7 +99,7 @@ impl TextCheck {
             Self::Nq => natural_questions(&output, &texts),
             Self::Squad20 => squad20(&output, &texts),
             Self::Bbh => bbh_freeform_equal(&output, &gold),
-            Self::BbhMcq | Self::AgiEvalMcq => python_eq(&question.prediction, question.gold),
+            Self::BbhMcq | Self::AgiEvalMcq | Self::Gpqa => python_eq(&question.prediction, question.gold),
             Self::AgiEval => agieval_equivalent(parse_math_answer(&output).as_deref(), &gold),
             Self::Mgsm => mgsm_equal(&output, &gold),
             Self::MathV1 => math_equivalent(&output, &gold, MathVersion::V1),
@@ -101,6 +116,13 @@ impl TextCheck {
                 verdict == TheoremVerdict::Correct
             }
             Self::Lambada => any(&|answer| lambada_equal(&output, answer)),
+            Self::Bbeh => bbeh_freeform_equal(&output, &gold),
+            Self::BbehMcq => bbeh_choice_equal(&output, &gold),
+            Self::MmluPro => mmlu_pro_equal(&output, &gold),
+            Self::NeedleBench => {
+                let malformed = || Unscored(format!("the gold answer `{gold}` is not of the form text*keyword"));
+                needle_found(&output, &gold).ok_or_else(malformed)?
+            }
             Self::Drop => drop_fuzzy(&output, &texts.join("|")),
         };
         let judgement = Judgement::share(self.metric(), self.rule(), correct, answers);

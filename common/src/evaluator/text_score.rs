@@ -6,7 +6,7 @@ use super::share::{Item, Rule, Scale};
 use crate::metric::Language;
 use crate::metric::overlap::{
     DropScore, drop_bags, longbench_classification, longbench_code_similarity, longbench_count, longbench_f1,
-    longbench_retrieval, squad_exact_match, squad_f1,
+    longbench_retrieval, ruler_any, ruler_share, squad_exact_match, squad_f1, tydi_qa,
 };
 use crate::metric::rouge::{ChineseRouge, jieba_rouge, longbench_rouge};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,12 @@ pub enum TextScore {
     LongbenchCodeSim,
     /// `LongBenchClassificationEvaluator`; golds are `{ answers, all_classes }`.
     LongbenchClassification,
+    /// OpenCompass's evaluators of RULER but for question answering: the share of the answers that are in the output.
+    Ruler,
+    /// `RulerQaEvaluator`: whether any answer is in the output.
+    RulerQa,
+    /// `TydiQAEvaluator`.
+    TydiQa,
 }
 
 impl TextScore {
@@ -42,6 +48,7 @@ impl TextScore {
         match self {
             Self::Squad => "f1",
             Self::DropBags => "em",
+            Self::TydiQa => "exact_match",
             Self::JiebaRouge => "rouge1",
             _ => "score",
         }
@@ -75,6 +82,12 @@ impl TextScore {
             Self::LongbenchRetrieval(language) => longbench_retrieval(&output, &texts, language),
             Self::LongbenchCount => longbench_count(&output, &texts),
             Self::LongbenchCodeSim => longbench_code_similarity(&output, &texts),
+            Self::Ruler => ruler_share(&output, &texts).ok_or_else(no_answers)?,
+            Self::RulerQa => ruler_any(&output, &texts).ok_or_else(no_answers)?,
+            Self::TydiQa => {
+                let (exact, f1) = tydi_qa(&output, &texts);
+                return Ok(scored(answers.clone(), Scale::PercentFirst, [("exact_match", exact), ("f1", f1)]));
+            }
             Self::LongbenchClassification => {
                 let (answers, classes) = (texts_of(question.gold, "answers")?, texts_of(question.gold, "all_classes")?);
                 let score = longbench_classification(&output, &answers, &classes);
@@ -84,6 +97,10 @@ impl TextScore {
         };
         Ok(scored(answers, Scale::Percent, [("score", score)]))
     }
+}
+
+fn no_answers() -> Unscored {
+    Unscored("the gold answer is an empty list".into())
 }
 
 fn scored<const N: usize>(answers: Vec<String>, scale: Scale, scores: [(&str, f64); N]) -> Judgement {

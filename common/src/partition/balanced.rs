@@ -9,11 +9,6 @@ use super::pieces::Cursor;
 use super::{TaskSpec, UnitSize};
 use std::cmp::Reverse;
 
-/// How much dearer a character is where the model goes on writing after it: a prior until workers have reported.
-const GENERATION_WEIGHT: u64 = 8;
-/// Characters that every sample costs beside its text.
-const SAMPLE_OVERHEAD: u64 = 64;
-
 /// Tasks of all models, model after model; `groups` holds one model's units each.
 pub(super) fn cut(groups: &[Vec<&UnitSize>], workers: u32) -> Vec<TaskSpec> {
     let total: u64 = groups.iter().flatten().map(|unit| cost(unit)).fold(0, u64::saturating_add);
@@ -38,14 +33,8 @@ pub(super) fn cut(groups: &[Vec<&UnitSize>], workers: u32) -> Vec<TaskSpec> {
     tasks
 }
 
-/// Estimated cost of one sample, in characters to prefill.
-fn sample_cost(unit: &UnitSize) -> u64 {
-    let weight = if unit.generates { GENERATION_WEIGHT } else { 1 };
-    (unit.characters / u64::from(unit.samples.max(1))).saturating_add(SAMPLE_OVERHEAD).saturating_mul(weight)
-}
-
 fn cost(unit: &UnitSize) -> u64 {
-    sample_cost(unit).saturating_mul(u64::from(unit.remaining.len()))
+    unit.sample_cost().saturating_mul(u64::from(unit.remaining.len()))
 }
 
 /// Fills one task after the other.
@@ -81,7 +70,7 @@ impl Cutter {
     }
 
     fn walk(&mut self, unit: &UnitSize) {
-        let each = sample_cost(unit);
+        let each = unit.sample_cost();
         let mut cursor = Cursor::new(&unit.remaining);
         // A scrap is what is not worth cutting off.
         let scrap = self.least / 2;

@@ -23,6 +23,19 @@ pub struct UnitSize {
     pub characters: u64,
 }
 
+/// How much dearer a character is where the model goes on writing after it: a prior until workers have reported.
+const GENERATION_WEIGHT: u64 = 8;
+/// Characters that every sample costs beside its text.
+const SAMPLE_OVERHEAD: u64 = 64;
+
+impl UnitSize {
+    /// Estimated cost of one sample, in characters to prefill.
+    pub fn sample_cost(&self) -> u64 {
+        let weight = if self.generates { GENERATION_WEIGHT } else { 1 };
+        (self.characters / u64::from(self.samples.max(1))).saturating_add(SAMPLE_OVERHEAD).saturating_mul(weight)
+    }
+}
+
 /// Work to be leased as one: pieces of one or more units of one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskSpec {

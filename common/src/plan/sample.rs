@@ -88,6 +88,17 @@ pub struct OptionText {
     pub context: Option<Prompt>,
     /// Unicode code points of the answer itself, without the delimiter: what `acc_norm` divides by.
     pub length: u32,
+    /// Whether this asks how likely an answer is with nothing before it. Such options follow all others, in their order, and
+    /// are never chosen: `acc_mutual_info` takes their scores off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unconditional: bool,
+}
+
+impl OptionText {
+    /// The same continuation after nothing (lm-eval's auxiliary request for `acc_mutual_info`).
+    pub fn alone(&self) -> Self {
+        Self { context: Some(Prompt::default()), unconditional: true, ..self.clone() }
+    }
 }
 
 impl Part {

@@ -77,6 +77,12 @@ pub enum Postprocessor {
     BbhMcq,
     /// [`super::bbh_freeform`].
     BbhFreeform,
+    /// [`super::bbeh_mcq`].
+    BbehMcq,
+    /// [`super::bbeh_freeform`].
+    BbehFreeform,
+    /// The text as it is.
+    Needlebench,
     /// [`super::strategyqa`].
     Strategyqa,
     /// [`super::strategyqa_dataset`].

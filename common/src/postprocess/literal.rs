@@ -4,6 +4,11 @@
 ///
 /// Prefixes `r`, `u` and, without braces, `f`; single and triple quotes; all escapes but `\N{...}`.
 pub(super) fn string_literal(text: &str) -> Option<String> {
+    // CPython takes white space at the start of an unfinished last line for an indented block.
+    let last_line = text.rsplit_once('\n').map_or("", |(_, line)| line);
+    if last_line.trim_start_matches('\x0c').starts_with([' ', '\t']) && last_line.trim().is_empty() {
+        return None;
+    }
     let mut rest =
         text.trim_start_matches([' ', '\t', '\n', '\r', '\x0c']).trim_end_matches(['\n', '\r', ' ', '\t', '\x0c']);
     let mut value = String::new();

@@ -3,6 +3,7 @@
 mod agieval;
 mod apply;
 mod arguments;
+mod bbeh;
 mod boxed;
 mod capital;
 mod chinese;
@@ -28,6 +29,7 @@ mod tags;
 
 pub use agieval::agieval_math;
 pub use apply::apply_all;
+pub use bbeh::{bbeh_freeform, bbeh_mcq};
 pub use boxed::{boxed_answer, last_boxed, unwrapped_boxed_answer};
 pub use capital::{crows_pairs, first_capital, first_capital_multi, last_capital, multiple_select};
 pub use chinese::{flores_chinese, general_cn, words};

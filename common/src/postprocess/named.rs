@@ -30,7 +30,7 @@ pub enum NameError {
 }
 
 /// Those without parameters, by their short names; the first name of each is the one shown.
-const PLAIN: [(&str, Postprocessor); 48] = [
+const PLAIN: [(&str, Postprocessor); 52] = [
     ("general", Postprocessor::General),
     ("general_cn", Postprocessor::GeneralCn),
     ("first_capital", Postprocessor::FirstCapital),
@@ -58,6 +58,10 @@ const PLAIN: [(&str, Postprocessor); 48] = [
     ("bbh_mcq", Postprocessor::BbhMcq),
     ("charm_reason", Postprocessor::BbhMcq),
     ("bbh_freeform", Postprocessor::BbhFreeform),
+    ("bbeh_mcq", Postprocessor::BbehMcq),
+    ("bbeh_freeform", Postprocessor::BbehFreeform),
+    ("needlebench", Postprocessor::Needlebench),
+    ("needlebench_dataset", Postprocessor::Needlebench),
     ("strategyqa", Postprocessor::Strategyqa),
     ("strategyqa_pred", Postprocessor::Strategyqa),
     ("strategyqa_dataset", Postprocessor::StrategyqaDataset),

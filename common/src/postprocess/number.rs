@@ -8,7 +8,12 @@ use std::sync::LazyLock;
 /// OpenCompass's `first_number_postprocess`: the first number as Python prints a float; `None` without one.
 pub fn first_number(text: &str) -> Option<String> {
     static NUMBER: LazyLock<regex::Regex> = LazyLock::new(|| constant(r"-?\d*\.?\d+"));
-    Some(python_str(&python::float(NUMBER.find(text)?.as_str())?.into()))
+    let number = python::float(NUMBER.find(text)?.as_str())?;
+    Some(match number {
+        f64::INFINITY => "inf".into(),
+        f64::NEG_INFINITY => "-inf".into(),
+        number => python_str(&number.into()),
+    })
 }
 
 /// OpenCompass's `mgsm_postprocess`: the last number after the last of the language's word for answer, commas removed;

@@ -51,6 +51,11 @@ impl FirstOption {
         Parameters { options, cushion }.into()
     }
 
+    /// The letters of the options.
+    pub fn letters(&self) -> &str {
+        self.parameters.options.as_str()
+    }
+
     /// The option that the first pattern finds in the stripped text. Where a pattern's group holds none of the options,
     /// the next pattern is tried; empty when all fail.
     pub fn apply(&self, text: &str) -> String {

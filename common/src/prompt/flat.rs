@@ -28,6 +28,26 @@ pub(super) fn flatten<'a>(prompt: &'a Prompt, shots: &[&'a Shot], format: &ShotF
     list
 }
 
+/// The list, and how many of its elements stand before the first that holds words of the sample's own.
+pub(super) fn flatten_counting<'a>(
+    prompt: &'a Prompt,
+    shots: &[&'a Shot],
+    format: &ShotFormat,
+) -> (Vec<Flat<'a>>, usize) {
+    let mut list = Vec::new();
+    let mut shared = None;
+    for segment in &prompt.0 {
+        let before = list.len();
+        add(segment, shots, format, &mut list);
+        if shared.is_none() && Prompt(vec![segment.clone()]).has_own_words() {
+            // Words around shots are elements after them.
+            shared = Some(list.len().saturating_sub(1).max(before));
+        }
+    }
+    let shared = shared.unwrap_or(list.len());
+    (list, shared)
+}
+
 /// The shots alone, with what joins and ends them.
 pub(super) fn flatten_shots<'a>(shots: &[&'a Shot], format: &ShotFormat) -> Vec<Flat<'a>> {
     let mut list = Vec::new();
@@ -51,14 +71,25 @@ pub(super) fn flatten_shots<'a>(shots: &[&'a Shot], format: &ShotFormat) -> Vec<
 
 /// Shots as text, for a place inside a text. Turns have no business there; their words are joined by newlines.
 pub(super) fn inline_shots(shots: &[&Shot], format: &ShotFormat) -> String {
-    let texts: Vec<String> = shots
-        .iter()
-        .map(|shot| match shot {
-            Shot::Text(text) => text.clone(),
-            Shot::Turns(_) => joined(&flatten_shots(&[shot], &ShotFormat::default())),
-        })
-        .collect();
-    texts.join(&format.separator) + &format.end
+    inline_shots_with_ends(shots, format).0
+}
+
+/// As [`inline_shots`], with where each shot ends, what joins it to the next included.
+pub(super) fn inline_shots_with_ends(shots: &[&Shot], format: &ShotFormat) -> (String, Vec<usize>) {
+    let mut text = String::new();
+    let mut ends = Vec::with_capacity(shots.len());
+    for (number, shot) in shots.iter().enumerate() {
+        match shot {
+            Shot::Text(words) => text.push_str(words),
+            Shot::Turns(_) => text.push_str(&joined(&flatten_shots(&[shot], &ShotFormat::default()))),
+        }
+        text.push_str(if number + 1 < shots.len() { &format.separator } else { &format.end });
+        ends.push(text.len());
+    }
+    if shots.is_empty() {
+        text.push_str(&format.end);
+    }
+    (text, ends)
 }
 
 fn add<'a>(segment: &'a Segment, shots: &[&'a Shot], format: &ShotFormat, list: &mut Vec<Flat<'a>>) {
@@ -95,19 +126,28 @@ fn add<'a>(segment: &'a Segment, shots: &[&'a Shot], format: &ShotFormat, list: 
 /// What a model without a meta template reads: elements joined by newlines, empty ones left out. A newline follows an
 /// empty first element all the same, as in OpenCompass.
 pub(super) fn joined(list: &[Flat<'_>]) -> String {
+    joined_with_ends(list).0
+}
+
+/// As [`joined`], with where each element ends.
+pub(super) fn joined_with_ends(list: &[Flat<'_>]) -> (String, Vec<usize>) {
     let mut text = String::new();
+    let mut ends = Vec::with_capacity(list.len());
     let mut separator = "";
     for element in list {
         let words = match element {
-            Flat::Open(_) | Flat::Close(_) => continue,
-            Flat::Text(text) => text.as_str(),
-            Flat::Turn(turn) => turn.prompt.as_deref().unwrap_or_default(),
+            Flat::Open(_) | Flat::Close(_) => None,
+            Flat::Text(text) => Some(text.as_str()),
+            Flat::Turn(turn) => Some(turn.prompt.as_deref().unwrap_or_default()),
         };
-        if !words.is_empty() {
-            text.push_str(separator);
-            text.push_str(words);
+        if let Some(words) = words {
+            if !words.is_empty() {
+                text.push_str(separator);
+                text.push_str(words);
+            }
+            separator = "\n";
         }
-        separator = "\n";
+        ends.push(text.len());
     }
-    text
+    (text, ends)
 }

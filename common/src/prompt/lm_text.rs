@@ -10,7 +10,13 @@ use super::structured::Section;
 
 /// The whole text.
 pub(super) fn parse(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> String {
+    parse_with_ends(list, meta, mode).0
+}
+
+/// As [`parse`], with how far the text is after each element.
+pub(super) fn parse_with_ends(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> (String, Vec<usize>) {
     let mut text = meta.begin.clone();
+    let mut ends = Vec::with_capacity(list.len());
     let mut open: Vec<(Section, usize)> = Vec::new();
     for (at, element) in list.iter().enumerate() {
         match element {
@@ -22,21 +28,30 @@ pub(super) fn parse(list: &[Flat<'_>], meta: &MetaTemplate, mode: Mode) -> Strin
                 }
             }
             Flat::Close(_) => {
-                let Some((section @ (Section::Round | Section::Ice), start)) = open.pop() else { continue };
-                let dialogue = turns(list.get(start..at).unwrap_or_default());
-                let rounds = rounds(&dialogue, meta);
-                for (number, round) in rounds.iter().enumerate() {
-                    let last = number + 1 == rounds.len();
-                    let generates = mode == Mode::Gen && section == Section::Round && last;
-                    if !say_round(round, meta, generates, &mut text) {
-                        return text;
-                    }
+                if let Some((section @ (Section::Round | Section::Ice), start)) = open.pop()
+                    && !say_section(list.get(start..at).unwrap_or_default(), section, meta, mode, &mut text)
+                {
+                    return (text, ends);
                 }
             }
         }
+        ends.push(text.len());
     }
     text.push_str(&meta.end);
-    text
+    (text, ends)
+}
+
+/// Writes a dialogue; `false` when it ended where the model is to speak.
+fn say_section(list: &[Flat<'_>], section: Section, meta: &MetaTemplate, mode: Mode, text: &mut String) -> bool {
+    let dialogue = turns(list);
+    let rounds = rounds(&dialogue, meta);
+    for (number, round) in rounds.iter().enumerate() {
+        let generates = mode == Mode::Gen && section == Section::Round && number + 1 == rounds.len();
+        if !say_round(round, meta, generates, text) {
+            return false;
+        }
+    }
+    true
 }
 
 /// The turns of a section, without those of the sections inside it.

@@ -79,7 +79,7 @@ impl Writer<'_> {
                     return Err(format!("the gold answer {gold} is not among the labels {}", labels.join(", ")));
                 }
                 let options = endings.iter().map(|(label, ending)| self.ending(label, ending, row));
-                let options: Vec<OptionText> = options.collect::<Result<_, _>>()?;
+                let options = self.with_unconditional(options.collect::<Result<_, _>>()?);
                 Ok((None, Body::Loglikelihood { context: self.prompt(&Form::Text(context), row)?, options }))
             }
             Question::Answers { context, options } => {
@@ -94,10 +94,11 @@ impl Writer<'_> {
                 // lm-eval puts no delimiter before the one thing to be said.
                 let continuation = target_of(target, row)?;
                 let length = continuation.chars().count() as u32;
-                let option = OptionText { label: 0.into(), continuation, context: None, length };
+                let option = OptionText { label: 0.into(), continuation, context: None, length, unconditional: false };
                 // What is said is right by definition: whether the model would say it is what is asked.
                 let gold = if self.gold.is_given() { None } else { Some(0.into()) };
-                Ok((gold, Body::Loglikelihood { context: self.prompt(context, row)?, options: vec![option] }))
+                let options = self.with_unconditional(vec![option]);
+                Ok((gold, Body::Loglikelihood { context: self.prompt(context, row)?, options }))
             }
             Question::Inputs { contexts, target } => {
                 labels::find(contexts, gold)?;
@@ -107,9 +108,18 @@ impl Writer<'_> {
                     let length = form.question(row, &self.config.ice_token)?.chars().count() as u32;
                     let context = Some(self.prompt(form, row)?);
                     let label = self.kind.typed(label);
-                    Ok(OptionText { label, continuation: continuation.clone(), context, length })
+                    let continuation = continuation.clone();
+                    Ok(OptionText { label, continuation, context, length, unconditional: false })
                 });
-                let options = options.collect::<Result<_, String>>()?;
+                let mut options = options.collect::<Result<Vec<_>, String>>()?;
+                if self.config.unconditional {
+                    // lm-eval scores the choice alone, which here is the context.
+                    for (at, (_, form)) in contexts.iter().enumerate() {
+                        let choice = form.question(row, &self.config.ice_token)?;
+                        let continuation = format!("{}{choice}", self.config.target_delimiter);
+                        options.push(OptionText { continuation, ..options[at].alone() });
+                    }
+                }
                 Ok((None, Body::Loglikelihood { context: Prompt::default(), options }))
             }
             Question::Chat(form) => {
@@ -166,7 +176,15 @@ impl Writer<'_> {
         }
         // Leading white space is the delimiter of a label map.
         let length = continuation.trim_start().chars().count() as u32;
-        Ok(OptionText { label: self.kind.typed(label), continuation, context: None, length })
+        Ok(OptionText { label: self.kind.typed(label), continuation, context: None, length, unconditional: false })
+    }
+
+    /// The options, and where a metric wants it each once more with nothing before it.
+    fn with_unconditional(&self, mut options: Vec<OptionText>) -> Vec<OptionText> {
+        if self.config.unconditional {
+            options.extend(options.iter().map(OptionText::alone).collect::<Vec<_>>());
+        }
+        options
     }
 
     fn answered(&self, context: Prompt, answers: Answers) -> Body {
@@ -178,8 +196,9 @@ impl Writer<'_> {
                 length: continuation.chars().count().saturating_sub(delimiter.chars().count()) as u32,
                 continuation,
                 context: None,
+                unconditional: false,
             });
-            return Body::Loglikelihood { options: options.collect(), context };
+            return Body::Loglikelihood { options: self.with_unconditional(options.collect()), context };
         }
         let normalized = matches!(self.infer, InferSpec::PplNormalized { .. });
         let options = texts.map(|(label, text)| {

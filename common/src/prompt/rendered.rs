@@ -46,19 +46,56 @@ impl Prompt {
         meta: Option<&MetaTemplate>,
         mode: Mode,
     ) -> RenderedPrompt {
-        let Some(meta) = meta else { return RenderedPrompt::Text(self.render(shots, format)) };
+        self.render_with_borders(shots, format, meta, mode).0
+    }
+
+    /// As [`Prompt::render_for`], with the borders of a text: byte offsets, in order, at which a header or a shot ends and
+    /// up to which other samples may be the same. What only this sample says begins after the last one. Messages have none:
+    /// a chat template is yet to come around them.
+    pub fn render_with_borders(
+        &self,
+        shots: &[&Shot],
+        format: &ShotFormat,
+        meta: Option<&MetaTemplate>,
+        mode: Mode,
+    ) -> (RenderedPrompt, Vec<usize>) {
+        let plain = |(text, borders)| (RenderedPrompt::Text(text), borders);
+        let Some(meta) = meta else { return plain(self.text_with_borders(shots, format)) };
         let in_rounds = self.is_rounds();
         match meta.style {
             MetaStyle::Text if in_rounds => {
-                RenderedPrompt::Text(lm_text::parse(&flat::flatten(self, shots, format), meta, mode))
+                let (list, shared) = flat::flatten_counting(self, shots, format);
+                let (text, ends) = lm_text::parse_with_ends(&list, meta, mode);
+                plain(borders(text, std::iter::once(meta.begin.len()).chain(ends.into_iter().take(shared))))
             }
-            MetaStyle::Text => RenderedPrompt::Text(self.render(shots, format)),
+            MetaStyle::Text => plain(self.text_with_borders(shots, format)),
             MetaStyle::Messages if in_rounds => {
-                RenderedPrompt::Messages(messages::parse(&flat::flatten(self, shots, format), meta, mode))
+                (RenderedPrompt::Messages(messages::parse(&flat::flatten(self, shots, format), meta, mode)), Vec::new())
             }
-            MetaStyle::Messages => RenderedPrompt::Messages(messages::of_text(self.render(shots, format))),
+            MetaStyle::Messages => {
+                (RenderedPrompt::Messages(messages::of_text(self.render(shots, format))), Vec::new())
+            }
         }
     }
+
+    /// What a model without a meta template reads, see [`Prompt::render`].
+    fn text_with_borders(&self, shots: &[&Shot], format: &ShotFormat) -> (String, Vec<usize>) {
+        if self.is_rounds() || shots.iter().any(|shot| matches!(shot, Shot::Turns(_))) {
+            let (list, shared) = flat::flatten_counting(self, shots, format);
+            let (text, ends) = flat::joined_with_ends(&list);
+            return borders(text, ends.into_iter().take(shared));
+        }
+        let mut ends = Vec::new();
+        let text = self.inline_with_ends(shots, format, &mut ends);
+        borders(text, ends.into_iter())
+    }
+}
+
+/// Borders that cut something off, each once.
+fn borders(text: String, ends: impl Iterator<Item = usize>) -> (String, Vec<usize>) {
+    let mut borders: Vec<usize> = ends.filter(|&end| end > 0 && end < text.len()).collect();
+    borders.dedup();
+    (text, borders)
 }
 
 /// The shots alone, as OpenCompass shows "in-context examples": what ends them stays, and a meta template wraps them.
@@ -114,5 +151,81 @@ impl RenderedPrompt {
             Self::Text(text) => text.chars().count() as u64,
             Self::Messages(messages) => messages.iter().map(|message| message.content.chars().count() as u64).sum(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MetaItem, MetaRole, Section, Segment, Turn};
+    use super::*;
+
+    fn pieces(rendered: (RenderedPrompt, Vec<usize>)) -> Vec<String> {
+        let (RenderedPrompt::Text(text), borders) = rendered else { panic!("a text") };
+        let (mut pieces, mut start) = (Vec::new(), 0);
+        for end in borders.into_iter().chain([text.len()]) {
+            pieces.push(text[start..end].to_owned());
+            start = end;
+        }
+        pieces
+    }
+
+    fn format() -> ShotFormat {
+        ShotFormat { separator: "|".into(), end: "!".into() }
+    }
+
+    #[test]
+    fn texts_have_borders_after_headers_and_shots() {
+        let prompt = Prompt(vec![
+            Segment::Header("h ".into()),
+            Segment::Shots,
+            Segment::Question("q".into()),
+            Segment::Option("o".into()),
+        ]);
+        let (one, two) = (Shot::Text("s1".into()), Shot::Text("s2".into()));
+        let of = |shots: &[&Shot]| pieces(prompt.render_with_borders(shots, &format(), None, Mode::Ppl));
+        assert_eq!(of(&[&one, &two]), ["h ", "s1|", "s2!", "qo"]);
+        assert_eq!(of(&[]), ["h ", "!", "qo"]);
+        assert_eq!(pieces(Prompt::question("q").render_with_borders(&[], &format(), None, Mode::Ppl)), ["q"]);
+    }
+
+    #[test]
+    fn rounds_have_borders_after_shots() {
+        let say = |role: &str, words: &str| {
+            Segment::Turn(Turn {
+                role: role.into(),
+                prompt: Some(Prompt(vec![Segment::Question(words.into())])),
+                ..Turn::default()
+            })
+        };
+        let shot = |words: &str| {
+            Shot::Turns(vec![
+                Segment::Open(Section::Ice),
+                say("HUMAN", words),
+                say("BOT", "a"),
+                Segment::Close(Section::Ice),
+            ])
+        };
+        let prompt = Prompt(vec![
+            Segment::Open(Section::Begin),
+            Segment::Item(Prompt(vec![Segment::Header("h".into()), Segment::Shots])),
+            Segment::Close(Section::Begin),
+            Segment::Open(Section::Round),
+            say("HUMAN", "q"),
+            say("BOT", "o"),
+            Segment::Close(Section::Round),
+        ]);
+        let role = |name: &str, begin: &str| {
+            MetaItem::Role(MetaRole { role: name.into(), begin: begin.into(), end: "\n".into(), ..MetaRole::default() })
+        };
+        let meta = MetaTemplate {
+            begin: "<s>".into(),
+            round: vec![role("HUMAN", "H:"), role("BOT", "B:")],
+            ..MetaTemplate::default()
+        };
+        let (one, two) = (shot("1"), shot("2"));
+        let shots = [&one, &two];
+        let of = |meta| pieces(prompt.render_with_borders(&shots, &ShotFormat::default(), meta, Mode::Ppl));
+        assert_eq!(of(Some(&meta)), ["<s>", "h", "H:1\nB:a\n", "H:2\nB:a\n", "H:q\nB:o\n"]);
+        assert_eq!(of(None), ["h", "\n1", "\na", "\n2", "\na", "\nq\no"]);
     }
 }

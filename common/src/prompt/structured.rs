@@ -110,18 +110,49 @@ impl Prompt {
 
     /// Plain segments one after the other, shots joined as texts.
     pub(super) fn inline(&self, shots: &[&Shot], format: &ShotFormat) -> String {
+        self.inline_with_ends(shots, format, &mut Vec::new())
+    }
+
+    /// As [`Prompt::inline`]. `ends` receives where headers and shots end, as far as no word of the sample's own comes
+    /// before.
+    pub(super) fn inline_with_ends(&self, shots: &[&Shot], format: &ShotFormat, ends: &mut Vec<usize>) -> String {
         let mut text = String::new();
+        let mut own = false;
         for segment in &self.0 {
             match segment {
-                Segment::Header(part) | Segment::Question(part) | Segment::Option(part) => text.push_str(part),
-                Segment::Shots => text.push_str(&flat::inline_shots(shots, format)),
+                Segment::Header(part) => text.push_str(part),
+                Segment::Question(part) | Segment::Option(part) => {
+                    text.push_str(part);
+                    own |= !part.is_empty();
+                }
+                Segment::Shots => {
+                    let start = text.len();
+                    let (shown, shot_ends) = flat::inline_shots_with_ends(shots, format);
+                    text.push_str(&shown);
+                    if !own {
+                        ends.extend(shot_ends.into_iter().map(|end| start + end));
+                    }
+                }
                 Segment::Item(prompt) | Segment::Turn(Turn { prompt: Some(prompt), .. }) => {
                     text.push_str(&prompt.inline(shots, format));
+                    own |= prompt.has_own_words();
                 }
                 Segment::Open(_) | Segment::Close(_) | Segment::Turn(_) => {}
             }
+            if !own {
+                ends.push(text.len());
+            }
         }
         text
+    }
+
+    /// Whether anything in it is the sample's own, rather than the data set's.
+    pub(super) fn has_own_words(&self) -> bool {
+        self.0.iter().any(|segment| match segment {
+            Segment::Question(text) | Segment::Option(text) => !text.is_empty(),
+            Segment::Item(prompt) | Segment::Turn(Turn { prompt: Some(prompt), .. }) => prompt.has_own_words(),
+            _ => false,
+        })
     }
 
     /// Unicode code points of its own words, with `shots` for each place where shots stand.

@@ -69,6 +69,9 @@ pub struct PromptConfig {
     /// The column that holds a conversation, a list of `{ role, content }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<String>,
+    /// Whether each answer is scored once more with nothing before it, which a metric of mutual information needs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unconditional: bool,
 }
 
 impl Default for PromptConfig {
@@ -88,6 +91,7 @@ impl Default for PromptConfig {
             target: None,
             gold: None,
             dialogue: None,
+            unconditional: false,
         }
     }
 }

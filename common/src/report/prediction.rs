@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 ///
 /// - `ppl`: "in-context examples", origin_prompt, per label "testing input", prompt, PPL, BPB; prediction, gold. BPB is
 ///   PPL times tokens by the UTF-8 bytes of the prompt without shots, as OpenCompass defines it (no ln 2).
-/// - `loglikelihood`: "in-context examples", per label "testing input", prompt, Loglikelihood, is_greedy, tokens;
-///   prediction, gold.
+/// - `loglikelihood`: "in-context examples", per label "testing input", prompt, Loglikelihood, is_greedy, tokens,
+///   and where `acc_mutual_info` is asked Unconditional Loglikelihood; prediction, gold.
 /// - `clp`: "in-context examples", "testing input", prompt, choices, prediction (the choices' probabilities among
 ///   themselves), pred_label (the position of the greatest), gold.
 /// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `rolling`: origin_prompt, Loglikelihood, tokens.
@@ -180,7 +180,8 @@ impl<'a> Page<'a> {
     ) {
         record.insert("in-context examples".into(), self.examples(Some(context)).printed());
         let scores: &[LoglikelihoodScore] = if let Outcome::Loglikelihood(scores) = outcome { scores } else { &[] };
-        for (at, option) in options.iter().enumerate() {
+        let asked = options.iter().position(|option| option.unconditional).unwrap_or(options.len());
+        for (at, option) in options.iter().enumerate().take(asked) {
             let continued = |prompt: RenderedPrompt| prompt.continued(&option.continuation).printed();
             let context = option.context.as_ref().unwrap_or(context);
             let mut entry = Map::new();
@@ -190,6 +191,9 @@ impl<'a> Page<'a> {
                 entry.insert("Loglikelihood".into(), score.sum.into());
                 entry.insert("is_greedy".into(), score.is_greedy.into());
                 entry.insert("tokens".into(), score.tokens.into());
+            }
+            if let Some(alone) = scores.get(asked + at) {
+                entry.insert("Unconditional Loglikelihood".into(), alone.sum.into());
             }
             record.insert(label_key(&option.label), entry.into());
         }

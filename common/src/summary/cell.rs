@@ -1,6 +1,6 @@
 //! What is known of one model on one data set, and what the table says of it.
 
-use super::figure::Figure;
+use super::figure::{Figure, Lack};
 use crate::evaluator::{Counts, Metrics};
 
 /// One model on one data set.
@@ -27,15 +27,15 @@ impl Cell {
     /// The number of that name over `expected` samples, or in words why there is none.
     pub(super) fn figure(&self, metric: &str, expected: u64) -> Figure {
         let value = match self {
-            Self::Missing(reason) => Err(format!("missing: {reason}")),
+            Self::Missing(reason) => Err(Lack::missing(reason.clone())),
             Self::Failed { counts, reason } => {
-                Err(format!("withheld: {} of {expected} failed: {reason}", counts.failed))
+                Err(Lack::withheld(format!("{} of {expected} failed: {reason}", counts.failed)))
             }
             Self::Evaluated(metrics) => match metrics.get(metric) {
                 Some(metric) => Ok(metric.value),
                 None => Err(match metrics.withheld(expected) {
-                    Some(reason) => format!("withheld: {reason}"),
-                    None => format!("{metric} is not a metric of this model's results"),
+                    Some(reason) => Lack::withheld(reason),
+                    None => Lack::none(format!("{metric} is not a metric of this model's results")),
                 }),
             },
         };

@@ -1,12 +1,46 @@
 //! One number of the table or why there is none, with the samples that it stands on.
 
+use super::notes::Notes;
 use crate::evaluator::Counts;
+use std::fmt;
+
+/// Why there is no number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Lack {
+    /// One word for a cell.
+    pub(super) kind: &'static str,
+    /// The rest of the sentence.
+    pub(super) reason: String,
+}
+
+impl Lack {
+    /// The samples were to be scored, and no number can stand on what came of them.
+    pub(super) fn withheld(reason: String) -> Self {
+        Self { kind: "withheld", reason }
+    }
+
+    /// There is nothing yet.
+    pub(super) fn missing(reason: String) -> Self {
+        Self { kind: "missing", reason }
+    }
+
+    /// There are numbers, and this is not one of them.
+    pub(super) fn none(reason: String) -> Self {
+        Self { kind: "none", reason }
+    }
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.reason)
+    }
+}
 
 /// A number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figure {
-    /// The number, or in words why there is none.
-    pub(super) value: Result<f64, String>,
+    /// The number, or why there is none.
+    pub(super) value: Result<f64, Lack>,
     /// Samples that it should stand on.
     pub(super) expected: u64,
     /// What became of them.
@@ -18,16 +52,17 @@ impl Figure {
     pub(super) fn text(&self) -> String {
         match &self.value {
             Ok(value) => format!("{value:.2}"),
-            Err(reason) => reason.clone(),
+            Err(lack) => lack.to_string(),
         }
     }
 
-    /// The number with its counts for a person: `93.50 (198/200, 2 failed)`.
-    pub(super) fn with_counts(&self) -> String {
-        let text = self.text();
-        if self.value.is_err() {
-            return text;
+    /// The number with its counts for a person: `93.50 (198/200, 2 failed)`. Of what has none one word, and where in
+    /// `notes` the reason stands: `withheld [1]`.
+    pub(super) fn with_counts(&self, notes: &mut Notes) -> String {
+        if let Err(lack) = &self.value {
+            return format!("{} [{}]", lack.kind, notes.number(lack));
         }
+        let text = self.text();
         let Counts { scored, failed, .. } = self.counts;
         let mut shares = format!("{scored}/{}", self.expected);
         for (count, what) in [(failed, "failed"), (self.counts.missing(self.expected), "missing")] {

@@ -1,6 +1,6 @@
 //! Rows of groups out of the rows of their subsets.
 
-use super::figure::Figure;
+use super::figure::{Figure, Lack};
 use super::shipped;
 use super::table::Row;
 use super::{Subset, Summary, SummaryGroup};
@@ -104,8 +104,8 @@ fn figure(group: &SummaryGroup, rows: &[(&Subset, Option<&Row>)], model: usize) 
         }
     }
     let value = match lacking.is_empty() {
-        true => group.average.of(&scores).ok_or_else(|| "withheld: the weights do not fit the subsets".to_owned()),
-        false => Err(reason(&lacking, rows.len())),
+        true => group.average.of(&scores).ok_or_else(|| Lack::withheld("the weights do not fit the subsets".into())),
+        false => Err(Lack::withheld(reason(&lacking, rows.len()))),
     };
     Figure { value, expected, counts }
 }
@@ -115,7 +115,7 @@ fn reason(lacking: &[String], subsets: usize) -> String {
     if lacking.len() > NAMED {
         names += &format!(" and {} more", lacking.len() - NAMED);
     }
-    format!("withheld: {} of {subsets} subsets have no number: {names}", lacking.len())
+    format!("{} of {subsets} subsets have no number: {names}", lacking.len())
 }
 
 #[cfg(test)]

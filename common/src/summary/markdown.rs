@@ -3,16 +3,20 @@
 use super::Summary;
 
 impl Summary {
-    /// A Markdown table as OpenCompass lays it out, with the counts beside the numbers; ends with a newline.
+    /// A Markdown table as OpenCompass lays it out, with the counts beside the numbers and the reasons for
+    /// lacking ones below; ends with a newline.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
-        for (at, row) in self.grid().iter().enumerate() {
+        let (grid, notes) = self.grid();
+        for (at, row) in grid.iter().enumerate() {
             let cells: Vec<_> = row.iter().map(|cell| escaped(cell)).collect();
             out += &format!("| {} |\n", cells.join(" | "));
             if at == 0 {
                 out += &format!("|{}|\n", vec!["-----"; row.len()].join(" | "));
             }
         }
+        // A blank line ends the table, and each note is a paragraph of its own.
+        out.extend(notes.lines().map(|line| format!("\n{line}\n")));
         out
     }
 }
@@ -34,8 +38,14 @@ mod tests {
     const EXPECTED: &str = r#"| dataset | version | metric | mode | tiny | tiny, "big" \| brother |
 |----- | ----- | ----- | ----- | ----- | -----|
 | piqa | 1cf9f0 | accuracy | ppl | 55.00 (200/200) | 93.50 (198/200, 2 failed) |
-| arc_easy | 1cf9f0 | accuracy | ll | 20.00 (30/40, 1 failed, 9 missing) | withheld: no sample was scored: 40 of 40 failed |
-| arc_easy | 1cf9f0 | acc_norm | ll | 33.33 (30/40, 1 failed, 9 missing) | withheld: no sample was scored: 40 of 40 failed |
-| gsm8k | 1cf9f0 | accuracy | gen | missing: not evaluated | withheld: 6 of 6 failed: no weights |
+| arc_easy | 1cf9f0 | accuracy | ll | 20.00 (30/40, 1 failed, 9 missing) | withheld [1] |
+| arc_easy | 1cf9f0 | acc_norm | ll | 33.33 (30/40, 1 failed, 9 missing) | withheld [1] |
+| gsm8k | 1cf9f0 | accuracy | gen | missing [2] | withheld [3] |
+
+[1] withheld: no sample was scored: 40 of 40 failed
+
+[2] missing: not evaluated
+
+[3] withheld: 6 of 6 failed: no weights
 "#;
 }

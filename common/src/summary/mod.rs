@@ -13,6 +13,7 @@ mod group;
 mod grouped;
 mod markdown;
 mod metric_order;
+mod notes;
 mod shipped;
 mod table;
 mod text;

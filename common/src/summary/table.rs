@@ -1,6 +1,7 @@
 //! The rows of the table: one per data set and metric, then one per group and metric; one figure per model.
 
 use super::figure::Figure;
+use super::notes::Notes;
 use super::{Cell, metric_order};
 use crate::evaluator::Metrics;
 use crate::ids::UnitId;
@@ -62,11 +63,16 @@ impl Summary {
         self.rows.iter().filter(|row| !row.partial).all(|row| row.figures.iter().all(Figure::is_complete))
     }
 
-    /// The header and the rows, each cell with its counts.
-    pub(super) fn grid(&self) -> Vec<Vec<String>> {
+    /// The header and the rows, each cell with its counts, and the reasons of those without a number.
+    pub(super) fn grid(&self) -> (Vec<Vec<String>>, Notes) {
+        let mut notes = Notes::default();
         let header = COLUMNS.iter().map(|column| column.to_string()).chain(self.models.iter().cloned());
-        let row = |row: &Row| row.head.iter().cloned().chain(row.figures.iter().map(Figure::with_counts)).collect();
-        std::iter::once(header.collect()).chain(self.rows.iter().map(row)).collect()
+        let mut grid = vec![header.collect()];
+        for row in &self.rows {
+            let figures = row.figures.iter().map(|figure| figure.with_counts(&mut notes));
+            grid.push(row.head.iter().cloned().chain(figures).collect());
+        }
+        (grid, notes)
     }
 }
 

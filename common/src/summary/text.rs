@@ -8,9 +8,11 @@ use comfy_table::{CellAlignment, Row, Table};
 const STYLE: &str = "     --            ";
 
 impl Summary {
-    /// Plain text, one line per data set and metric, as wide as its content; ends with a newline.
+    /// Plain text, one line per data set and metric, as wide as its content, and below them why numbers are
+    /// lacking; ends with a newline.
     pub fn text(&self) -> String {
-        let mut grid = self.grid().into_iter();
+        let (grid, notes) = self.grid();
+        let mut grid = grid.into_iter();
         let mut table = Table::new();
         table.load_preset(STYLE).set_header(grid.next().unwrap_or_default()).add_rows(grid.map(Row::from));
         for (at, column) in table.column_iter_mut().enumerate() {
@@ -19,7 +21,9 @@ impl Summary {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        table.lines().map(|line| line.trim_end().to_string() + "\n").collect()
+        let lines = table.lines().map(|line| line.trim_end().to_string());
+        let notes = notes.lines().enumerate().map(|(at, line)| if at == 0 { format!("\n{line}") } else { line });
+        lines.chain(notes).map(|line| line + "\n").collect()
     }
 }
 
@@ -32,11 +36,15 @@ mod tests {
         assert_eq!(summary().text(), EXPECTED);
     }
 
-    const EXPECTED: &str = r#"dataset    version   metric     mode                                 tiny                             tiny, "big" | brother
------------------------------------------------------------------------------------------------------------------------------
-piqa       1cf9f0    accuracy   ppl                       55.00 (200/200)                         93.50 (198/200, 2 failed)
-arc_easy   1cf9f0    accuracy   ll     20.00 (30/40, 1 failed, 9 missing)   withheld: no sample was scored: 40 of 40 failed
-arc_easy   1cf9f0    acc_norm   ll     33.33 (30/40, 1 failed, 9 missing)   withheld: no sample was scored: 40 of 40 failed
-gsm8k      1cf9f0    accuracy   gen                missing: not evaluated               withheld: 6 of 6 failed: no weights
+    const EXPECTED: &str = r#"dataset    version   metric     mode                                 tiny       tiny, "big" | brother
+-------------------------------------------------------------------------------------------------------
+piqa       1cf9f0    accuracy   ppl                       55.00 (200/200)   93.50 (198/200, 2 failed)
+arc_easy   1cf9f0    accuracy   ll     20.00 (30/40, 1 failed, 9 missing)                withheld [1]
+arc_easy   1cf9f0    acc_norm   ll     33.33 (30/40, 1 failed, 9 missing)                withheld [1]
+gsm8k      1cf9f0    accuracy   gen                           missing [2]                withheld [3]
+
+[1] withheld: no sample was scored: 40 of 40 failed
+[2] missing: not evaluated
+[3] withheld: 6 of 6 failed: no weights
 "#;
 }

@@ -22,33 +22,39 @@ pub(crate) fn texts(value: &Value) -> Vec<&str> {
 }
 
 /// Equal to 1e-12 of the greater of 1 and the expected number; NaN equals NaN.
-#[track_caller]
-pub(crate) fn close(actual: f64, expected: &Value, context: &dyn std::fmt::Debug) {
+pub(crate) fn is_close(actual: f64, expected: &Value) -> bool {
     let expected = expected.as_f64().unwrap_or(f64::NAN);
-    let near = (actual - expected).abs() <= 1e-12 * expected.abs().max(1.0);
-    assert!(near || (actual.is_nan() && expected.is_nan()), "{actual} instead of {expected} for {context:?}");
+    (actual - expected).abs() <= 1e-12 * expected.abs().max(1.0) || (actual.is_nan() && expected.is_nan())
 }
 
-/// Runs every case of `name` through `metric`, whose result must be the expected one exactly.
+/// Runs every case of `name` through `metric`, whose result must be the expected one exactly; says all that differ.
 #[track_caller]
 pub(crate) fn exactly<T: Into<Value>>(name: &str, least: usize, metric: impl Fn(&[Value]) -> T) {
+    let mut differ = Vec::new();
     for (args, expected) in cases(name, least) {
-        assert_eq!(metric(&args).into(), expected, "{name}: {args:?}");
+        let actual = metric(&args).into();
+        if actual != expected {
+            differ.push(format!("{name} {args:?}\n  expected {expected}\n  found    {actual}"));
+        }
     }
+    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
 }
 
-/// Runs every case of `name` through `metric`, whose numbers must be [`close`] to the expected ones.
+/// Runs every case of `name` through `metric`, whose numbers must be [`is_close`] to the expected ones; says all that are not.
 #[track_caller]
 pub(crate) fn closely(name: &str, least: usize, metric: impl Fn(&[Value]) -> Vec<f64>) {
+    let mut differ = Vec::new();
     for (args, expected) in cases(name, least) {
         let mut flat = Vec::new();
         flatten(&expected, &mut flat);
         let actual = metric(&args);
-        assert_eq!(actual.len(), flat.len(), "{name}: {args:?}");
-        for (actual, expected) in actual.into_iter().zip(flat) {
-            close(actual, expected, &(name, &args));
+        let equal =
+            actual.len() == flat.len() && actual.iter().zip(flat).all(|(actual, expected)| is_close(*actual, expected));
+        if !equal {
+            differ.push(format!("{name} {args:?}\n  expected {expected}\n  found    {actual:?}"));
         }
     }
+    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
 }
 
 fn flatten<'a>(value: &'a Value, out: &mut Vec<&'a Value>) {

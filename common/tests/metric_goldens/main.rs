@@ -1,6 +1,8 @@
 //! Every metric against what the peers' own packages printed: `tests/goldens/metric/*.json`, made by `make/make.py`.
 
 #[cfg(test)]
+mod choice;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod instruction;

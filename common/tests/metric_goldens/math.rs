@@ -50,6 +50,24 @@ fn minerva_verdicts() {
     assert!(undecided > 0);
 }
 
+/// What is decided is decided as sympy does; most formulas are.
+#[test]
+fn minerva_formulas() {
+    let (mut differ, mut undecided) = (Vec::new(), 0);
+    let cases = crate::golden::cases("minerva_algebra", 400);
+    for (args, expected) in &cases {
+        let completion = format!("Final Answer: The final answer is {}. I hope it is correct.", text(&args[0]));
+        let verdict = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
+        match verdict {
+            MinervaVerdict::Undecided => undecided += 1,
+            decided if (decided == MinervaVerdict::Equal) != *expected => differ.push(format!("{args:?} {verdict:?}")),
+            _ => {}
+        }
+    }
+    assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.join("\n"));
+    assert!(undecided * 3 < cases.len(), "{undecided} of {} are undecided", cases.len());
+}
+
 #[test]
 fn agieval() {
     exactly("agieval_answer", 200, |args| Value::from(parse_math_answer(text(&args[0]))));
@@ -59,7 +77,7 @@ fn agieval() {
 #[test]
 fn numbers() {
     exactly("gsm8k_equal", 100, |args| gsm8k_equal(text(&args[0]), text(&args[1])));
-    exactly("theorem_qa", 200, |args| {
+    let theorem = |args: &[Value]| {
         let gold = match (text(&args[3]), &args[2]) {
             ("int", number) => TheoremAnswer::Integer(number.as_i64().unwrap()),
             ("bool", truth) => TheoremAnswer::Integer(i64::from(truth.as_bool().unwrap())),
@@ -67,5 +85,7 @@ fn numbers() {
             _ => TheoremAnswer::Text,
         };
         theorem_qa(text(&args[0]), text(&args[1]), &gold) == TheoremVerdict::Correct
-    });
+    };
+    exactly("theorem_qa", 200, theorem);
+    exactly("theorem_formulas", 300, theorem);
 }

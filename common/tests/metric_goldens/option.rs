@@ -1,7 +1,11 @@
 //! Gaokao, BBH, LAMBADA, CrowS-Pairs, BBQ, TruthfulQA.
 
-use crate::golden::{closely, exactly, text, texts};
+use crate::golden::{closely, exactly, is_close, text, texts};
+use compass_common::evaluator::{Accumulator, EvaluatorSpec};
 use compass_common::metric::option::*;
+use compass_common::plan::{Body, EvalSpec, Sample};
+use compass_common::prompt::Prompt;
+use compass_common::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use serde_json::{Value, json};
 
 fn flags(value: &Value) -> Vec<bool> {
@@ -92,6 +96,29 @@ fn bbq_samples() {
         let known = chosen.is_some_and(|at| at < 2);
         json!([choices, groups, f64::from(correct), f64::from(biased), f64::from(known)])
     });
+}
+
+/// Rows of the data to the figures of the table.
+#[test]
+fn bbq_tables() {
+    let spec = EvalSpec::new(EvaluatorSpec::Bbq);
+    for (args, expected) in crate::golden::cases("bbq_tables", 5) {
+        let mut accumulator = Accumulator::new(&spec);
+        for (index, (row, response)) in args[0].as_array().unwrap().iter().zip(texts(&args[1])).enumerate() {
+            let index = index as u32;
+            let body = Body::Gen { prompt: Prompt::question("question") };
+            let answer = Generation { text: response.into(), tokens: 1, finish: Finish::Eos };
+            let fit = PromptFit { tokens: 1, ..PromptFit::default() };
+            let result = SampleResult { index, fit, outcome: Outcome::Generated(vec![answer]) };
+            accumulator.observe(&Sample { index, gold: row.clone(), shots: Vec::new(), body }, &result);
+        }
+        let metrics = accumulator.finish();
+        assert_eq!(metrics.counts.failed, 0);
+        for (name, figure) in expected.as_object().unwrap() {
+            let found = metrics.get(name).map_or(f64::NAN, |metric| metric.value);
+            assert!(is_close(found, figure), "{name}: {found} instead of {figure}");
+        }
+    }
 }
 
 #[test]

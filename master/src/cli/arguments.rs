@@ -3,6 +3,7 @@
 use super::described::{CustomArguments, ModelArguments};
 use clap::{Parser, Subcommand, ValueEnum};
 use compass_common::config::Overrides;
+use compass_common::report::Details;
 use std::path::PathBuf;
 
 /// Which stages run.
@@ -82,9 +83,11 @@ pub struct Cli {
     #[arg(long, value_name = "N")]
     pub retry: Option<u32>,
 
-    /// Accepted; results always list their details
-    #[arg(long, num_args = 0..=1, value_name = "BOOL", hide = true)]
-    pub dump_eval_details: Option<Option<String>>,
+    /// Whether results/ holds a line for every sample: its prediction, its reference, whether it is right. The metrics, the
+    /// counts and the samples that failed stand there in any case
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_value = "true", default_missing_value = "true",
+          value_parser = ["true", "True", "false", "False"])]
+    pub dump_eval_details: String,
 
     /// Where no sandbox works, let local workers run programs that a model wrote as plain processes: they can do all that
     /// you can
@@ -135,6 +138,11 @@ Exit codes: 0 all scored; 1 something failed or a metric was withheld; 2 bad inp
 3 infrastructure (resume with -r); 4 leadership lost; 130/143 interrupted (resume with -r).";
 
 impl Cli {
+    /// What results documents hold.
+    pub fn details(&self) -> Details {
+        if self.dump_eval_details.eq_ignore_ascii_case("false") { Details::Omit } else { Details::Include }
+    }
+
     /// What the flags say about the configuration.
     pub fn overrides(&self) -> Overrides {
         Overrides {
@@ -179,7 +187,10 @@ mod tests {
         let cli = Cli::parse_from(words("m --config e.toml -r --models a b --max-num-workers-per-gpu 2"));
         assert_eq!(cli.reuse.as_deref(), Some("latest"));
         assert_eq!(cli.overrides().models, Some(vec!["a".to_owned(), "b".to_owned()]));
-        assert_eq!(cli.max_workers_per_gpu, Some(2));
+        assert_eq!((cli.max_workers_per_gpu, cli.details()), (Some(2), Details::Include));
+        let details = |line: &str| Cli::parse_from(words(line)).details();
+        assert_eq!(details("m --config e.toml --dump-eval-details False"), Details::Omit);
+        assert_eq!(details("m --config e.toml --dump-eval-details --debug"), Details::Include);
     }
 
     #[test]

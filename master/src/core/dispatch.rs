@@ -1,66 +1,77 @@
-//! Who gets what: pending tasks in order, to workers with credit, resident models first.
+//! Who gets what: pending tasks in order, to the least loaded worker with credit, resident models first, then the
+//! neighbours of what the worker has just computed.
 
-use super::effect::{Effect, Message, Record};
-use super::event::GrantRef;
-use super::state::{Core, TaskState};
+use super::effect::{Effect, Message};
+use super::state::{Core, Worker};
+use super::task::Task;
 use compass_common::ids::{TaskId, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Core {
-    /// Grants while a connected worker has credit and a pending task suits it. Turns go round, one grant each, so that
-    /// no worker is filled to its credit while another idles.
+    /// Grants while a connected worker has credit and a pending task suits it: one grant to the least loaded at a time,
+    /// so that no worker is filled to its credit while another idles.
     pub(super) fn dispatch(&mut self, effects: &mut Vec<Effect>) {
-        loop {
-            let mut granted = false;
-            let ready: Vec<WorkerId> = self.ready_workers();
-            for worker in ready {
-                if let Some(task) = self.choose(&worker) {
+        let mut unsuited = BTreeSet::new();
+        while !self.queue.is_empty() {
+            let next = self.ready.iter().map(|(_, id)| id).find(|id| !unsuited.contains(*id));
+            let Some(worker) = next.cloned() else { return };
+            match self.choose(&worker) {
+                Some(task) => {
+                    let task = self.in_time(&worker, task);
                     self.grant(&worker, task, effects);
-                    granted = true;
                 }
-            }
-            if !granted {
-                return;
+                None => {
+                    unsuited.insert(worker);
+                }
             }
         }
     }
 
-    /// Workers that can take a grant, the least loaded (held per slot) first.
-    fn ready_workers(&self) -> Vec<WorkerId> {
-        let ready = self.workers.iter().filter(|(_, worker)| {
-            worker.connection.is_some() && !worker.draining && (worker.held.len() as u32) < worker.credit
-        });
-        let mut ready: Vec<_> =
-            ready.map(|(id, worker)| (worker.held.len() as u32 * 1000 / worker.slots, id)).collect();
-        ready.sort();
-        ready.into_iter().map(|(_, id)| id.clone()).collect()
+    fn choose(&self, id: &WorkerId) -> Option<TaskId> {
+        let worker = self.workers.get(id)?;
+        if self.is_last_choice(id) {
+            return None;
+        }
+        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, worker, task);
+        let suits = |task: &TaskId| self.task(*task).is_some_and(now);
+        let resident = worker.resident.and_then(|model| self.queue.of_model(model).find(&suits));
+        let Some(first) = resident else { return self.choose_model(worker, &suits) };
+        // Neighbours share prefixes, but not at the price of small tasks before large ones.
+        let neighbour = worker.unit.and_then(|unit| self.queue.of_unit(unit).find(&suits));
+        let cost = |task: TaskId| self.task(task).map_or(0, Task::cost);
+        neighbour.filter(|&near| cost(near).saturating_mul(2) >= cost(first)).or(Some(first))
     }
 
-    fn choose(&self, worker: &WorkerId) -> Option<TaskId> {
-        let worker = self.workers.get(worker)?;
-        let suits = |id: &&TaskId| self.task(**id).is_some_and(|task| worker.suits(task.requires));
-        let resident = |id: &&TaskId| self.task(**id).map(|task| task.model) == worker.resident;
-        let mut suitable = self.pending.iter().filter(suits);
-        suitable.clone().find(resident).or_else(|| suitable.next()).copied()
+    /// The first task of the model that has the most tasks waiting for each worker that is at it already.
+    fn choose_model(&self, worker: &Worker, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
+        let mut at_it: BTreeMap<u32, u32> = BTreeMap::new();
+        for model in self.workers.values().filter_map(|other| other.resident) {
+            *at_it.entry(model).or_default() += 1;
+        }
+        let mut best: Option<(u32, TaskId)> = None;
+        for (model, waiting) in self.queue.models() {
+            let others = at_it.get(&model).copied().unwrap_or(0) - u32::from(worker.resident == Some(model));
+            let each = waiting.saturating_mul(1000) / (1 + others);
+            if best.is_none_or(|(most, _)| each > most)
+                && let Some(task) = self.queue.of_model(model).find(suits)
+            {
+                best = Some((each, task));
+            }
+        }
+        best.map(|(_, task)| task)
+    }
+
+    /// Whether the worker may run the task.
+    pub(super) fn suits(&self, id: &WorkerId, worker: &Worker, task: &Task) -> bool {
+        worker.suits(task.requires) && !self.is_for_another(id, task)
     }
 
     /// The attempt is durable before the grant is sent.
     fn grant(&mut self, worker: &WorkerId, id: TaskId, effects: &mut Vec<Effect>) {
-        let epoch = self.epoch;
-        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
-        if task.transient_failures + task.losses > 0 {
-            self.retries += 1;
+        let failures = self.task(id).map(|task| task.failures.clone()).unwrap_or_default();
+        self.counters.retries += u64::from(failures.transient + failures.infrastructure + failures.losses > 0);
+        if let Some((grant, unit, samples)) = self.assign(worker, id, effects) {
+            self.send(worker, Message::Grant { grant, unit, samples }, self.last_seq, effects);
         }
-        task.attempt.0 += 1;
-        task.state = TaskState::Granted { worker: worker.clone() };
-        let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
-        self.pending.remove(&id);
-        if let Some(worker) = self.workers.get_mut(worker) {
-            worker.held.insert(id);
-            worker.resident = Some(model);
-        }
-        let record = Record::Attempt { task: id, attempt, unit, samples: samples.clone(), worker: worker.clone() };
-        let after = self.persist(record, effects);
-        let grant = GrantRef { epoch, task: id, attempt };
-        self.send(worker, Message::Grant { grant, unit, samples }, after, effects);
     }
 }

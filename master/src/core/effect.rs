@@ -1,6 +1,6 @@
 //! What the scheduler wants done.
 
-use super::event::{ConnectionId, GrantRef};
+use super::event::{ConnectionId, GrantRef, HeldGrant};
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
@@ -11,27 +11,38 @@ pub struct Seq(pub u64);
 /// Something to make durable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// Into the store: the attempt that is about to be granted.
+    /// Into the store: the attempt that is about to be granted, and to whom, for the next leader.
     Attempt { task: TaskId, attempt: Attempt, unit: UnitId, samples: IntervalSet, worker: WorkerId },
     /// Into the ledger: the first result of a sample.
-    Sample { unit: UnitId, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
+    Sample { unit: UnitId, index: u32, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
     /// Into the ledger: a later result that differs from the recorded one.
     Divergence { unit: UnitId, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
     /// Into the ledger: what a worker made of its own results.
     Report { worker: WorkerId, report: Vec<u8> },
 }
 
+/// What a worker keeps of a grant that it held: under which name from now on, and which samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The name under which it held them.
+    pub held: GrantRef,
+    /// The name and the samples from now on.
+    pub now: HeldGrant,
+}
+
 /// Something to tell a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// First answer; `max_slots` is what capacity leaves to this worker.
-    Welcome { max_slots: u32 },
+    /// First answer to the hello on `connection`, void on any other; `max_slots` is what capacity leaves to this worker.
+    /// Of what it holds it keeps `kept`; what is not in it, it must not begin.
+    Welcome { connection: ConnectionId, max_slots: u32, kept: Vec<Kept> },
     /// Run these samples.
     Grant { grant: GrantRef, unit: UnitId, samples: IntervalSet },
     /// These samples are durable.
     Commit { unit: UnitId, samples: IntervalSet },
-    /// Begin no further sample of this grant.
-    Revoke { grant: GrantRef, reason: &'static str },
+    /// Begin no further sample of this grant, or of `samples` of it where they are named: those that have not begun are to
+    /// be returned.
+    Revoke { grant: GrantRef, samples: Option<IntervalSet>, reason: &'static str },
     /// The session cannot be.
     Refused { reason: String },
     /// Nothing is left to do.

@@ -40,7 +40,8 @@ pub struct GrantRef {
     pub attempt: Attempt,
 }
 
-/// A grant that a worker brings along when it attaches.
+/// A grant that a worker brings along when it attaches: `samples` are those of it whose results nobody made durable yet,
+/// whether they wait, run or are on their way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldGrant {
     pub grant: GrantRef,
@@ -53,8 +54,13 @@ pub struct HeldGrant {
 pub enum FailureClass {
     /// The model or its configuration: never tried again.
     User,
+    /// Two distinct workers failed with the same words: tried no more.
+    Deterministic,
     /// Tried again, `retry` times.
     Transient,
+    /// The node or its device: tried again elsewhere, within a budget of its own; a worker that goes on so gets nothing
+    /// more while others are there.
+    Infrastructure,
     /// The worker is gone; tried again while anything gets done between losses.
     Lost,
     /// The worker said that it would go, or got things done before it went: never counted.
@@ -76,12 +82,18 @@ pub enum Event {
     Credit { worker: WorkerId, grants: u32 },
     /// Results of samples, each the encoded `SampleResult`.
     Results { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: Vec<(u32, Vec<u8>)> },
-    /// A shard report, encoded, of a grant that the worker has finished.
-    Report { worker: WorkerId, grant: GrantRef, unit: UnitId, report: Vec<u8> },
+    /// A shard report, encoded, of a grant that the worker has finished. It covers `samples` samples, on which engines
+    /// spent `busy_ms`.
+    Report { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: u32, busy_ms: u64, report: Vec<u8> },
+    /// Samples of a grant that the worker was asked for and has not begun; it will not begin them. `held` says whether it
+    /// holds any others of that grant.
+    Returned { worker: WorkerId, grant: GrantRef, samples: IntervalSet, held: bool },
     /// A grant is handed back.
     Failed { worker: WorkerId, grant: GrantRef, class: FailureClass, message: String },
     /// The worker will take no more.
     Draining { worker: WorkerId },
+    /// Nothing more of the job is wanted: grants are taken back, what is recorded stays.
+    Cancel { reason: String },
     /// Time has passed.
     Tick,
 }

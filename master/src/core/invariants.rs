@@ -1,8 +1,37 @@
-//! The invariants by id, defined once. Checked after every step in tests; cheap enough to be asked at any time.
+//! The invariants by id, defined once.
+//!
+//! Those of the state are asked of the state, by [`check`]. Those of a history (G2, C1, C2) are kept by
+//! [`super::Watch`], which is fed with effects and is cheap enough to run in production. Those that span processes (L1,
+//! C3, C4, W1) are asserted by the simulation, under the same ids.
 
-use super::state::{Core, TaskState};
+use super::state::Core;
+use super::task::TaskState;
+use compass_common::ids::TaskId;
 
-/// A rule that the state breaks.
+/// One leader can commit per epoch, and none once a later epoch has begun.
+pub const L1: &str = "L1";
+/// One live grant per attempt: a task that is out is held by exactly the worker that its state names.
+pub const G1: &str = "G1";
+/// An attempt is durable before anybody hears of its grant.
+pub const G2: &str = "G2";
+/// What is committed stays so.
+pub const C1: &str = "C1";
+/// One committed result per sample, the first.
+pub const C2: &str = "C2";
+/// Nothing beyond the recorded length of a segment is believed, and nobody is told that such a thing is committed.
+pub const C3: &str = "C3";
+/// The report is the fold of the committed.
+pub const C4: &str = "C4";
+/// A worker begins no sample past its own deadline: never one that was granted to another since.
+pub const W1: &str = "W1";
+/// Slots stay within the job's bound, and nobody is granted more than it announced.
+pub const R1: &str = "R1";
+/// What is neither done, failed nor out waits in the queue, and ends while fair workers are there.
+pub const P1: &str = "P1";
+/// After a cancellation nothing is granted, and what is out is taken back.
+pub const X1: &str = "X1";
+
+/// A rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The id under which ARCHITECTURE.md lists the rule.
@@ -10,38 +39,50 @@ pub struct Violation {
     pub detail: String,
 }
 
-/// Every rule that the state breaks; none, if all is well.
-///
-/// - G1: a task out on a grant is held by exactly the worker that its state names.
-/// - C2: no sample is both recorded and still to do.
-/// - R1: the slots of all workers stay within the job's bound.
-/// - P1: a task that is neither done, failed nor granted waits in the queue.
+/// Every rule of the state that it breaks; none, if all is well. G1, C2, R1, P1; time grows with tasks and workers.
 pub fn check(core: &Core) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut fail = |id, detail: String| found.push(Violation { id, detail });
+    let (mut open, mut granted, mut held) = (0, 0, 0);
     for (at, task) in core.tasks.iter().enumerate() {
-        let id = compass_common::ids::TaskId(at as u32);
-        let holders: Vec<_> =
-            core.workers.iter().filter(|(_, worker)| worker.held.contains(&id)).map(|(id, _)| id).collect();
-        match &task.state {
-            TaskState::Granted { worker } if holders != [worker] => {
-                fail("G1", format!("task {id} is granted to {worker} but held by {holders:?}"));
+        let id = TaskId(at as u32);
+        open += u32::from(task.is_open());
+        if let TaskState::Granted { worker } = &task.state {
+            granted += 1;
+            if !core.workers.get(worker).is_some_and(|worker| worker.held.contains(&id)) {
+                fail(G1, format!("task {id} is granted to {worker}, which does not hold it"));
             }
-            TaskState::Granted { .. } => {}
-            _ if !holders.is_empty() => fail("G1", format!("task {id} is {:?} but held by {holders:?}", task.state)),
-            _ => {}
         }
-        if (task.state == TaskState::Pending) != core.pending.contains(&id) {
-            fail("P1", format!("task {id} is {:?} and in the queue: {}", task.state, core.pending.contains(&id)));
+        if (task.state == TaskState::Pending) != core.queue.contains(id) {
+            fail(P1, format!("task {id} is {:?} and in the queue: {}", task.state, core.queue.contains(id)));
         }
-        let done = core.recorded.done(task.unit);
-        if let Some(index) = task.remaining.iter().find(|&index| done.contains(index)) {
-            fail("C2", format!("sample {index} of unit {} is recorded and still to do", task.unit));
+        if matches!(task.state, TaskState::Recovering { .. }) != core.recovering.contains(&id) {
+            fail(P1, format!("task {id} is {:?} and not where such tasks are", task.state));
         }
+        if task.is_open() && task.remaining.is_empty() {
+            fail(P1, format!("task {id} is {:?} with nothing left to do", task.state));
+        }
+        for &(first, end) in task.remaining.pairs() {
+            if let Some(index) = (first..end).find(|&index| core.recorded.contains(task.unit, index)) {
+                fail(C2, format!("sample {index} of unit {} is recorded and still to do", task.unit));
+            }
+            if let Some(index) = (first..end).find(|&index| core.homes.of(task.unit, index) != Some(id)) {
+                fail(G1, format!("sample {index} of unit {} is in task {id}, which is not its home", task.unit));
+            }
+        }
+    }
+    for (id, worker) in &core.workers {
+        held += worker.held.len() as u32;
+        if worker.load.is_some_and(|load| !core.ready.contains(&(load, id.clone()))) {
+            fail(P1, format!("worker {id} is ready and not where such workers are"));
+        }
+    }
+    if held != granted || (open, granted) != (core.open, core.granted) {
+        fail(G1, format!("{held} held, {granted} granted, {open} open; counted {} and {}", core.granted, core.open));
     }
     let slots: u32 = core.workers.values().map(|worker| worker.slots).sum();
     if core.limits.max_slots.is_some_and(|most| slots > most) {
-        fail("R1", format!("{slots} slots, {:?} allowed", core.limits.max_slots));
+        fail(R1, format!("{slots} slots, {:?} allowed", core.limits.max_slots));
     }
     found
 }

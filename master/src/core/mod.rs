@@ -4,17 +4,36 @@
 //! carries the number of the record that justifies it and waits until that record is durable.
 
 mod apply;
+mod attach;
+mod balance;
 mod dispatch;
 mod effect;
 mod event;
+mod explain;
+mod failure;
+#[cfg(test)]
+mod holding_tests;
+mod homes;
 pub mod invariants;
+mod limits;
+mod progress;
+mod queue;
 mod recorded;
 mod refusal;
+mod results;
+mod speeds;
 mod state;
+mod steal;
+mod task;
 #[cfg(test)]
 mod tests;
+mod watch;
 
-pub use effect::{Effect, Message, Record, Seq};
+pub use effect::{Effect, Kept, Message, Record, Seq};
 pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant, SandboxState};
+pub use limits::Limits;
+pub use progress::Progress;
 pub use recorded::{Arrival, Recorded};
-pub use state::{Core, Limits, Progress, Requires, TaskState, TaskView};
+pub use state::Core;
+pub use task::{Former, Requires, TaskState, TaskView};
+pub use watch::Watch;

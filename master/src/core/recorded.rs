@@ -53,6 +53,11 @@ impl Recorded {
         self.units.get(&unit).map(|unit| unit.done.clone()).unwrap_or_default()
     }
 
+    /// Whether a sample is recorded.
+    pub fn contains(&self, unit: UnitId, index: u32) -> bool {
+        self.units.get(&unit).is_some_and(|unit| unit.done.contains(index))
+    }
+
     /// How many samples are recorded.
     pub fn len(&self) -> u64 {
         self.units.values().map(|unit| unit.fingerprints.len() as u64).sum()

@@ -3,7 +3,8 @@
 
 use super::effect::Effect;
 use super::event::{FailureClass, SandboxState};
-use super::state::{Core, Requires, TaskState};
+use super::state::Core;
+use super::task::{Requires, TaskState};
 use compass_common::ids::{TaskId, WorkerId};
 
 impl Core {
@@ -15,7 +16,7 @@ impl Core {
             Some(SandboxState::Unknown) => "it was told not to look for a sandbox (--no-sandbox)".to_owned(),
             Some(SandboxState::Refused { reason }) => reason.clone(),
         };
-        let waiting: Vec<TaskId> = self.pending.iter().copied().filter(|&id| self.needs_sandbox(id)).collect();
+        let waiting: Vec<TaskId> = self.queue.iter().filter(|&id| self.needs_sandbox(id)).collect();
         if waiting.is_empty() {
             return;
         }
@@ -26,10 +27,8 @@ impl Core {
             return;
         }
         for task in waiting {
-            self.pending.remove(&task);
-            if let Some(task) = self.task_mut(task) {
-                task.state = TaskState::Failed { class: FailureClass::User, message: format!("refused: {reason}") };
-            }
+            let message = format!("refused: {reason}");
+            self.set_state(task, TaskState::Failed { class: FailureClass::User, message });
         }
     }
 

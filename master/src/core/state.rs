@@ -1,93 +1,17 @@
 //! The scheduler's state: tasks, workers, what is recorded.
 
 use super::effect::{Effect, Message, Record, Seq};
-use super::event::{ConnectionId, FailureClass, GrantRef, SandboxState};
+use super::event::{ConnectionId, GrantRef, SandboxState};
+use super::homes::Homes;
+use super::limits::Limits;
+use super::progress::Progress;
+use super::queue::Queue;
 use super::recorded::Recorded;
-use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
+use super::speeds::Speeds;
+use super::task::{Failures, Requires, Task, TaskState, TaskView};
+use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The bounds that a job runs within. Times in milliseconds.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// A worker that was silent for so long is no longer counted on: its grants go to others.
-    pub lease_ttl: u64,
-    /// A connection that was silent for so long is cut.
-    pub silence: u64,
-    /// Transient failures of a task that are followed by another try.
-    pub retry: u32,
-    /// Losses of a task's worker, with nothing recorded in between, that are followed by another try.
-    pub losses: u32,
-    /// A worker that holds tasks and has handed in nothing for so long is named on the screen, then at twice the time.
-    pub stall: u64,
-    /// Replica slots of all workers together; `None` takes whatever comes.
-    pub max_slots: Option<u32>,
-    /// Whether workers may come that nobody has launched: what no worker can do now then waits for one that can.
-    pub others_may_come: bool,
-    /// Whether another stage follows, for which workers are to stay.
-    pub workers_stay: bool,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            lease_ttl: 30_000,
-            silence: 15_000,
-            retry: 2,
-            losses: 4,
-            stall: 60_000,
-            max_slots: None,
-            others_may_come: true,
-            workers_stay: false,
-        }
-    }
-}
-
-/// Where a task stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TaskState {
-    Pending,
-    Granted { worker: WorkerId },
-    Done,
-    Failed { class: FailureClass, message: String },
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Task {
-    pub(super) unit: UnitId,
-    pub(super) model: u32,
-    pub(super) requires: Requires,
-    pub(super) remaining: IntervalSet,
-    pub(super) attempt: Attempt,
-    pub(super) state: TaskState,
-    pub(super) transient_failures: u32,
-    pub(super) losses: u32,
-}
-
-/// What a worker must have to run a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Requires {
-    /// Nothing: every worker has the echo engine.
-    Echo,
-    /// libtorch.
-    Engine,
-    /// An isolation that holds programs which a model wrote.
-    Sandbox,
-}
-
-/// A task to schedule: part of one unit.
-#[derive(Clone, Debug)]
-pub struct TaskView {
-    pub unit: UnitId,
-    /// Position of the unit's model: what a worker keeps resident.
-    pub model: u32,
-    /// What a worker must have to run it.
-    pub requires: Requires,
-    /// Samples to run.
-    pub samples: IntervalSet,
-    /// The highest attempt that was ever durable for this task.
-    pub attempt: Attempt,
-}
 
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
@@ -99,6 +23,8 @@ pub(super) struct Worker {
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
     pub(super) resident: Option<u32>,
+    /// The unit of its latest grant: its neighbours share prefixes with what the worker has computed.
+    pub(super) unit: Option<UnitId>,
     pub(super) last_heard: u64,
     pub(super) draining: bool,
     /// When it last handed anything in, or had nothing to hand in.
@@ -107,87 +33,188 @@ pub(super) struct Worker {
     pub(super) stall: u64,
     /// Whether a sample was recorded from it since it attached.
     pub(super) recorded_any: bool,
+    /// Failures of its node in a row.
+    pub(super) infrastructure: u32,
+    /// The task of which it is to have what the holder has not begun.
+    pub(super) awaits: Option<TaskId>,
+    /// Its key in [`Core::ready`], while it is there.
+    pub(super) load: Option<u32>,
 }
 
-/// How far the job is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Samples recorded, of all epochs.
-    pub recorded: u64,
-    /// Tasks that are neither done nor failed.
-    pub open_tasks: u32,
-    /// Tasks granted now.
-    pub granted: u32,
-    /// Workers whose stream is up.
-    pub workers: u32,
-    /// Their slots.
-    pub slots: u32,
-    /// Grants that followed an earlier attempt of the same task.
-    pub retries: u64,
-    /// Results that came a second time.
-    pub repeats: u64,
-    /// Results that came a second time and differed.
-    pub divergences: u64,
+impl Worker {
+    /// Whether it has what a task requires.
+    pub(super) fn suits(&self, requires: Requires) -> bool {
+        match requires {
+            Requires::Echo => true,
+            Requires::Engine => self.has_engine,
+            Requires::Sandbox => self.sandbox == SandboxState::Works,
+        }
+    }
+
+    /// What it holds per slot, in thousandths, while it can take another grant.
+    fn free_load(&self) -> Option<u32> {
+        let held = self.held.len() as u32;
+        let ready = self.connection.is_some() && !self.draining && held < self.credit;
+        ready.then(|| held.saturating_mul(1000) / self.slots.max(1))
+    }
 }
 
 /// The scheduler of one job. See [`Core::apply`].
+///
+/// One job per core: several jobs are several cores, and who of them is asked first when a worker has credit is for their
+/// owner to say; nothing here knows of others.
 #[derive(Clone, Debug)]
 pub struct Core {
     pub(super) epoch: Epoch,
     pub(super) limits: Limits,
+    /// Of the event under way.
+    pub(super) now: u64,
     pub(super) tasks: Vec<Task>,
-    pub(super) pending: BTreeSet<TaskId>,
-    /// unit -> first index -> (end, task): which task a sample belongs to.
-    pub(super) homes: BTreeMap<UnitId, BTreeMap<u32, (u32, TaskId)>>,
+    pub(super) queue: Queue,
+    /// Tasks that wait for workers of an older leader, and until when.
+    pub(super) recovering: BTreeSet<TaskId>,
+    pub(super) recovering_until: u64,
+    pub(super) homes: Homes,
     pub(super) workers: BTreeMap<WorkerId, Worker>,
+    /// Workers that can take a grant, the least loaded first.
+    pub(super) ready: BTreeSet<(u32, WorkerId)>,
     pub(super) recorded: Recorded,
+    pub(super) speeds: Speeds,
+    /// Before then nothing is worth stealing.
+    pub(super) steal_again: u64,
+    /// How long the job will still take, in milliseconds, if everybody is busy to the end; known only towards it.
+    pub(super) fair_ms: Option<f64>,
     pub(super) last_seq: Seq,
-    pub(super) retries: u64,
-    pub(super) repeats: u64,
-    pub(super) divergences: u64,
+    pub(super) counters: Progress,
+    pub(super) open: u32,
+    pub(super) granted: u32,
     pub(super) finished: bool,
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) splits_without_ack: bool,
 }
 
 impl Core {
     /// A scheduler for `tasks`, whose samples are not in `recorded`. Tasks are granted in the order given.
     pub fn new(epoch: Epoch, limits: Limits, tasks: Vec<TaskView>, recorded: Recorded) -> Self {
-        let mut homes: BTreeMap<UnitId, BTreeMap<u32, (u32, TaskId)>> = BTreeMap::new();
-        let mut pending = BTreeSet::new();
-        let mut inner = Vec::with_capacity(tasks.len());
-        for (at, task) in tasks.into_iter().enumerate() {
-            let id = TaskId(at as u32);
-            for &(first, end) in task.samples.pairs() {
-                homes.entry(task.unit).or_default().insert(first, (end, id));
-            }
-            let done = task.samples.is_empty();
-            if !done {
-                pending.insert(id);
-            }
-            inner.push(Task {
-                unit: task.unit,
-                model: task.model,
-                requires: task.requires,
-                remaining: task.samples,
-                attempt: task.attempt,
-                state: if done { TaskState::Done } else { TaskState::Pending },
-                transient_failures: 0,
-                losses: 0,
-            });
-        }
-        Self {
+        let mut core = Self {
             epoch,
             limits,
-            tasks: inner,
-            pending,
-            homes,
+            now: 0,
+            tasks: Vec::with_capacity(tasks.len()),
+            queue: Queue::default(),
+            recovering: BTreeSet::new(),
+            recovering_until: 0,
+            homes: Homes::default(),
             workers: BTreeMap::new(),
+            ready: BTreeSet::new(),
             recorded,
+            speeds: Speeds::default(),
+            steal_again: 0,
+            fair_ms: None,
             last_seq: Seq(0),
-            retries: 0,
-            repeats: 0,
-            divergences: 0,
+            counters: Progress::default(),
+            open: 0,
+            granted: 0,
             finished: false,
+            #[cfg(any(test, feature = "simulation"))]
+            splits_without_ack: false,
+        };
+        for view in tasks {
+            core.add(Task {
+                unit: view.unit,
+                model: view.model,
+                requires: view.requires,
+                sample_cost: view.sample_cost.max(1),
+                remaining: view.samples,
+                attempt: view.attempt,
+                state: TaskState::Done,
+                failures: Failures::default(),
+                asked: IntervalSet::new(),
+                unyielding: false,
+            });
         }
+        core
+    }
+
+    /// Adds a task; it waits, unless it is empty.
+    pub(super) fn add(&mut self, mut task: Task) -> TaskId {
+        let id = TaskId(self.tasks.len() as u32);
+        self.homes.assign(task.unit, &task.remaining, id);
+        let empty = task.remaining.is_empty();
+        task.state = TaskState::Done;
+        self.tasks.push(task);
+        if !empty {
+            self.set_state(id, TaskState::Pending);
+        }
+        id
+    }
+
+    /// The one way from state to state: queue, holders and counters follow.
+    pub(super) fn set_state(&mut self, id: TaskId, state: TaskState) {
+        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
+        let was_open = task.is_open();
+        let before = std::mem::replace(&mut task.state, state);
+        task.asked = IntervalSet::new();
+        match before {
+            TaskState::Pending => self.queue.remove(id, task),
+            TaskState::Recovering { .. } => {
+                self.recovering.remove(&id);
+            }
+            TaskState::Granted { worker } => {
+                self.granted -= 1;
+                if let Some(holder) = self.workers.get_mut(&worker) {
+                    holder.held.remove(&id);
+                    self.refresh(&worker);
+                }
+            }
+            _ => {}
+        }
+        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
+        match &task.state {
+            TaskState::Pending => self.queue.insert(id, task),
+            TaskState::Recovering { .. } => {
+                self.recovering.insert(id);
+            }
+            TaskState::Granted { worker } => {
+                self.granted += 1;
+                task.unyielding = false;
+                let worker = worker.clone();
+                if let Some(holder) = self.workers.get_mut(&worker) {
+                    holder.held.insert(id);
+                    self.refresh(&worker);
+                }
+            }
+            _ => {}
+        }
+        let is_open = self.task(id).is_some_and(Task::is_open);
+        self.open = self.open + u32::from(is_open) - u32::from(was_open);
+    }
+
+    /// Puts a worker where it belongs among those that can take a grant.
+    pub(super) fn refresh(&mut self, id: &WorkerId) {
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        let load = worker.free_load();
+        if worker.load != load {
+            if let Some(old) = std::mem::replace(&mut worker.load, load) {
+                self.ready.remove(&(old, id.clone()));
+            }
+            self.ready.extend(load.map(|load| (load, id.clone())));
+        }
+    }
+
+    /// Forgets a worker; what it held is for the caller to see to.
+    pub(super) fn remove_worker(&mut self, id: &WorkerId) -> Option<Worker> {
+        let worker = self.workers.remove(id)?;
+        if let Some(load) = worker.load {
+            self.ready.remove(&(load, id.clone()));
+        }
+        Some(worker)
+    }
+
+    /// Samples go to a thief before their holder has let go of them, from here on: for the simulation, which must find out.
+    #[cfg(any(test, feature = "simulation"))]
+    pub fn split_without_ack(&mut self) {
+        self.splits_without_ack = true;
     }
 
     /// Whether a worker is counted on: attached, and within its lease.
@@ -195,31 +222,19 @@ impl Core {
         !self.workers.is_empty()
     }
 
-    /// Whether every task is done or failed.
+    /// Whether nothing is left to do: every task is done, failed or in quarantine.
     pub fn is_finished(&self) -> bool {
-        self.tasks.iter().all(|task| matches!(task.state, TaskState::Done | TaskState::Failed { .. }))
+        self.open == 0
     }
 
-    /// Counters for the screen and `logs/run.json`.
-    pub fn progress(&self) -> Progress {
-        let up = || self.workers.values().filter(|worker| worker.connection.is_some());
-        let granted = |task: &&Task| matches!(task.state, TaskState::Granted { .. });
-        Progress {
-            recorded: self.recorded.len(),
-            open_tasks: (self.tasks.iter().filter(|task| task.is_open())).count() as u32,
-            granted: self.tasks.iter().filter(granted).count() as u32,
-            workers: up().count() as u32,
-            slots: up().map(|worker| worker.slots).sum(),
-            retries: self.retries,
-            repeats: self.repeats,
-            divergences: self.divergences,
-        }
-    }
-
-    /// Failed tasks: unit, the samples that stay without a result, and why.
+    /// Tasks that will not be done: unit, the samples that stay without a result, and why.
     pub fn failures(&self) -> Vec<(UnitId, IntervalSet, String)> {
         let failed = self.tasks.iter().filter_map(|task| match &task.state {
             TaskState::Failed { message, .. } => Some((task.unit, task.remaining.clone(), message.clone())),
+            TaskState::Quarantined { message, workers } => {
+                let text = format!("{message} (the same on {} workers)", workers.len());
+                Some((task.unit, task.remaining.clone(), text))
+            }
             _ => None,
         });
         failed.collect()
@@ -240,11 +255,6 @@ impl Core {
         effects.push(Effect::Send { worker: worker.clone(), message, after });
     }
 
-    pub(super) fn home_of(&self, unit: UnitId, index: u32) -> Option<TaskId> {
-        let (_, &(end, task)) = self.homes.get(&unit)?.range(..=index).next_back()?;
-        (index < end).then_some(task)
-    }
-
     pub(super) fn task(&self, id: TaskId) -> Option<&Task> {
         self.tasks.get(id.0 as usize)
     }
@@ -257,24 +267,8 @@ impl Core {
     pub fn is_live(&self, worker: &WorkerId, grant: &GrantRef) -> bool {
         grant.epoch == self.epoch
             && self.task(grant.task).is_some_and(|task| {
-                task.attempt == grant.attempt && task.state == TaskState::Granted { worker: worker.clone() }
+                task.attempt == grant.attempt
+                    && matches!(&task.state, TaskState::Granted { worker: holder } if holder == worker)
             })
-    }
-}
-
-impl Worker {
-    /// Whether it has what a task requires.
-    pub(super) fn suits(&self, requires: Requires) -> bool {
-        match requires {
-            Requires::Echo => true,
-            Requires::Engine => self.has_engine,
-            Requires::Sandbox => self.sandbox == SandboxState::Works,
-        }
-    }
-}
-
-impl Task {
-    pub(super) fn is_open(&self) -> bool {
-        matches!(self.state, TaskState::Pending | TaskState::Granted { .. })
     }
 }

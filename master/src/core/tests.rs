@@ -6,13 +6,13 @@ use compass_common::intervals::IntervalSet;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn worker(at: u8) -> WorkerId {
+pub(super) fn worker(at: u8) -> WorkerId {
     WorkerId(format!("w{at}"))
 }
 
-fn view(unit: u32, first: u32, end: u32) -> TaskView {
+pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
     let samples = IntervalSet::range(first, end);
-    TaskView { unit: UnitId(unit), model: unit, requires: Requires::Echo, samples, attempt: Attempt(0) }
+    TaskView { unit: UnitId(unit), model: unit, requires: Requires::Echo, samples, attempt: Attempt(0), sample_cost: 1 }
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
@@ -22,21 +22,24 @@ fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
 }
 
 /// A scheduler with the outside world that its effects make: who holds which grant, what was recorded.
-struct Bench {
-    core: Core,
-    now: u64,
+pub(super) struct Bench {
+    pub(super) core: Core,
+    pub(super) now: u64,
     connections: u64,
     /// Live connection of each worker.
     up: BTreeMap<u8, u64>,
     /// Grants as the workers know them, with what they still have to do.
-    grants: Vec<(u8, GrantRef, UnitId, IntervalSet)>,
+    pub(super) grants: Vec<(u8, GrantRef, UnitId, IntervalSet)>,
     recorded: BTreeMap<(UnitId, u32), Vec<u8>>,
     last_seq: u64,
     attempts: BTreeMap<TaskId, Attempt>,
+    /// Samples that holders were asked to return.
+    pub(super) asked: Vec<(GrantRef, IntervalSet)>,
+    watch: Watch,
 }
 
 impl Bench {
-    fn new(limits: Limits, tasks: Vec<TaskView>) -> Self {
+    pub(super) fn new(limits: Limits, tasks: Vec<TaskView>) -> Self {
         Self {
             core: Core::new(Epoch(1), limits, tasks, Recorded::default()),
             now: 0,
@@ -46,10 +49,12 @@ impl Bench {
             recorded: BTreeMap::new(),
             last_seq: 0,
             attempts: BTreeMap::new(),
+            asked: Vec::new(),
+            watch: Watch::default(),
         }
     }
 
-    fn apply(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn apply(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.core.apply(self.now, event, &mut effects);
         for effect in &effects {
@@ -58,8 +63,8 @@ impl Bench {
                     assert_eq!(seq.0, self.last_seq + 1, "numbers ascend without gaps");
                     self.last_seq = seq.0;
                     match record {
-                        Record::Sample { unit, result, .. } => {
-                            let before = self.recorded.insert((*unit, u32::from(result[0])), result.clone());
+                        Record::Sample { unit, index, result, .. } => {
+                            let before = self.recorded.insert((*unit, *index), result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
                         Record::Attempt { task, attempt, .. } => {
@@ -82,15 +87,19 @@ impl Bench {
                 Effect::Send { message: Message::Commit { .. }, after, .. } => {
                     assert!(after.0 == self.last_seq, "a commit waits for everything before it");
                 }
+                Effect::Send { message: Message::Revoke { grant, samples: Some(samples), .. }, .. } => {
+                    self.asked.push((*grant, samples.clone()));
+                }
                 _ => {}
             }
+            assert_eq!(self.watch.observe(effect), None);
         }
         let broken = invariants::check(&self.core);
         assert!(broken.is_empty(), "{broken:?}");
         effects
     }
 
-    fn attach(&mut self, at: u8, session: u8, slots: u32) {
+    pub(super) fn attach(&mut self, at: u8, session: u8, slots: u32) {
         self.connections += 1;
         self.up.insert(at, self.connections);
         self.apply(attached(at, self.connections, session, slots));
@@ -98,7 +107,7 @@ impl Bench {
     }
 
     /// The holder of grant number `at` hands in one more result of it.
-    fn work(&mut self, at: usize) {
+    pub(super) fn work(&mut self, at: usize) {
         let Some((who, grant, unit, left)) = self.grants.get_mut(at) else { return };
         let Some(index) = left.iter().next() else { return };
         left.remove(index);
@@ -152,10 +161,10 @@ proptest! {
                 Step::Fail(at, user) => if let Some((who, grant, ..)) = bench.grants.get(at).cloned() {
                     let class = if user { FailureClass::User } else { FailureClass::Transient };
                     user_failures |= user;
-                    bench.apply(Event::Failed { worker: worker(who), grant, class, message: "broken".into() });
+                    bench.apply(Event::Failed { worker: worker(who), grant, class, message: format!("broken on {who}") });
                 },
                 Step::Report(at) => if let Some((who, grant, unit, _)) = bench.grants.get(at).cloned() {
-                    bench.apply(Event::Report { worker: worker(who), grant, unit, report: vec![1] });
+                    bench.apply(Event::Report { worker: worker(who), grant, unit, samples: 0, busy_ms: 0, report: vec![1] });
                 },
                 Step::Wait(ms) => { bench.now += ms; bench.apply(Event::Tick); }
             }

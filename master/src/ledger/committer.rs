@@ -6,7 +6,8 @@
 use super::record::Entry;
 use super::segment::{LedgerError, SegmentWriter};
 use crate::core::Seq;
-use crate::store::{Keys, Leadership, LeaseStore, Op, StoreError};
+use crate::store::{AnyStore, Keys, Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
@@ -41,24 +42,24 @@ pub enum CommitError {
     Store(#[from] StoreError),
 }
 
-/// Most submissions of one transaction, below etcd's 128 operations with room for the segment's length.
-const MAX_BATCH: usize = 120;
+/// Most submissions that are made durable at once. Their writes may take several transactions, in order.
+const MAX_BATCH: usize = 4096;
 /// Most submissions that wait; beyond it the driver waits, and with it every worker.
 const QUEUE: usize = 8192;
 
 /// Handle to the thread.
 #[derive(Debug)]
-pub struct Committer {
+pub struct Committer<S = AnyStore> {
     submissions: mpsc::Sender<Submission>,
-    thread: std::thread::JoinHandle<()>,
+    thread: std::thread::JoinHandle<S>,
 }
 
-impl Committer {
+impl<S: LeaseStore + 'static> Committer<S> {
     /// Starts the thread; its reports go to `reports`.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start<S: LeaseStore + 'static>(
+    pub fn start(
         store: S,
         leadership: Leadership,
         keys: Keys,
@@ -69,7 +70,7 @@ impl Committer {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let thread = std::thread::Builder::new().name("committer".into()).spawn(move || {
             let work = Work { store, leadership, keys, segment, reports };
-            runtime.block_on(work.run(receiver));
+            runtime.block_on(work.run(receiver))
         })?;
         Ok(Self { submissions, thread })
     }
@@ -82,11 +83,31 @@ impl Committer {
         self.submissions.send(submission).await
     }
 
-    /// Lets the thread finish what was submitted, and waits for it.
-    pub async fn finish(self) {
+    /// Waits until the queue has a place, or the thread has ended.
+    pub async fn ready(&self) {
+        let _ = self.submissions.reserve().await;
+    }
+
+    /// Hands over from the front of `waiting` as much as the queue has places for.
+    ///
+    /// # Errors
+    /// The thread has ended.
+    pub fn submit_from(&self, waiting: &mut VecDeque<Submission>) -> Result<(), mpsc::error::SendError<()>> {
+        while !waiting.is_empty() {
+            match self.submissions.try_reserve() {
+                Ok(place) => waiting.pop_front().map_or((), |submission| place.send(submission)),
+                Err(mpsc::error::TrySendError::Full(())) => return Ok(()),
+                Err(mpsc::error::TrySendError::Closed(())) => return Err(mpsc::error::SendError(())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the thread finish what was submitted, waits for it, and takes the store back.
+    pub async fn finish(self) -> Option<S> {
         drop(self.submissions);
         let thread = self.thread;
-        let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        tokio::task::spawn_blocking(move || thread.join()).await.ok()?.ok()
     }
 }
 
@@ -99,10 +120,23 @@ struct Work<S> {
 }
 
 impl<S: LeaseStore> Work<S> {
-    async fn run(mut self, mut receiver: mpsc::Receiver<Submission>) {
+    async fn run(mut self, mut receiver: mpsc::Receiver<Submission>) -> S {
+        let mut standing = self.store.standing();
         let mut batch = Vec::new();
-        while receiver.recv_many(&mut batch, MAX_BATCH).await > 0 {
-            match self.commit(&mut batch).await {
+        loop {
+            let lost = standing.wait_for(|standing| *standing == Standing::Lost);
+            let committed = tokio::select! {
+                count = receiver.recv_many(&mut batch, MAX_BATCH) => match count {
+                    0 => break,
+                    _ => {
+                        self.gather(&mut receiver, &mut batch).await;
+                        self.commit(&mut batch).await
+                    }
+                },
+                // A leader that has nothing to write must hear it too.
+                Ok(_) = lost => Err(StoreError::Fenced(self.leadership.epoch).into()),
+            };
+            match committed {
                 Ok(up_to) => {
                     let length = self.segment.durable_length();
                     self.reports.send_modify(|report| (report.up_to, report.length) = (up_to, length));
@@ -112,6 +146,21 @@ impl<S: LeaseStore> Work<S> {
                     break;
                 }
             }
+        }
+        self.store
+    }
+
+    /// Lets a group grow where a transaction is dear.
+    async fn gather(&self, receiver: &mut mpsc::Receiver<Submission>, batch: &mut Vec<Submission>) {
+        let pause = self.store.gathering();
+        if pause.is_zero() {
+            return;
+        }
+        tokio::time::sleep(pause).await;
+        while batch.len() < MAX_BATCH
+            && let Ok(submission) = receiver.try_recv()
+        {
+            batch.push(submission);
         }
     }
 
@@ -128,8 +177,8 @@ impl<S: LeaseStore> Work<S> {
             let key = self.keys.segment(self.segment.name());
             ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });
         }
-        if !ops.is_empty() {
-            self.store.commit(&self.leadership, ops).await?;
+        for part in ops.chunks(MAX_OPS) {
+            self.store.commit(&self.leadership, part.to_vec()).await?;
         }
         Ok(last)
     }

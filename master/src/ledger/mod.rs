@@ -7,5 +7,9 @@ mod record;
 mod segment;
 
 pub use committer::{CommitError, Committed, Committer, Submission};
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) use record::encode;
 pub use record::{Entry, Kind};
 pub use segment::{Ledger, LedgerError, Loaded, SegmentWriter};
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) use segment::{header, read_segment};

@@ -65,7 +65,7 @@ impl Ledger {
                 fs::read(&path).map_err(|source| LedgerError::Io { action: "read", path: path.clone(), source })?;
             loaded.last_epoch = loaded.last_epoch.max(epoch);
             let limit = recorded.get(&name).copied();
-            let end = self.read_segment(&path, &bytes, limit, &mut loaded.entries)?;
+            let end = read_segment(&self.plan, &path, &bytes, limit, &mut loaded.entries)?;
             // A header alone is a leader that recorded nothing: nothing is lost with it.
             if end < bytes.len() && bytes.len() > HEADER {
                 loaded.torn.push((name, (bytes.len() - end) as u64));
@@ -74,43 +74,12 @@ impl Ledger {
         Ok(loaded)
     }
 
-    fn read_segment(
-        &self,
-        path: &Path,
-        bytes: &[u8],
-        limit: Option<u64>,
-        out: &mut Vec<Entry>,
-    ) -> Result<usize, LedgerError> {
-        let corrupt = |offset: usize| LedgerError::Corrupt {
-            path: path.to_owned(),
-            offset: offset as u64,
-            recorded: limit.unwrap_or_default(),
-        };
-        // Asked before the limit: a plan that was changed has another digest, and the store knows nothing of its segments.
-        if bytes.starts_with(MAGIC) && bytes.len() >= HEADER && bytes[MAGIC.len()..HEADER] != self.plan.0 {
-            return Err(LedgerError::ForeignPlan { path: path.to_owned() });
-        }
-        let bytes_that_exist = match limit {
-            Some(limit) if limit > bytes.len() as u64 => return Err(corrupt(bytes.len())),
-            Some(limit) => &bytes[..limit as usize],
-            None => bytes,
-        };
-        if bytes_that_exist.len() < HEADER || &bytes_that_exist[..8] != MAGIC {
-            // A leader that died before its first record; with a recorded length it is damage.
-            return if limit.is_some_and(|limit| limit > 0) { Err(corrupt(0)) } else { Ok(0) };
-        }
-        let mut at = HEADER;
-        while at < bytes_that_exist.len() {
-            match record::decode(&bytes_that_exist[at..]) {
-                Some((entry, length)) => {
-                    out.push(entry);
-                    at += length;
-                }
-                None if limit.is_some() => return Err(corrupt(at)),
-                None => break,
-            }
-        }
-        Ok(at)
+    /// The highest epoch that has a segment.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn last_epoch(&self) -> Result<Epoch, LedgerError> {
+        Ok(self.segments()?.last().map_or(Epoch(0), |(_, epoch)| *epoch))
     }
 
     /// Segment names with their epochs, in order of epoch.
@@ -136,14 +105,62 @@ impl Ledger {
         let path = self.folder.join(&name);
         let failed = |action, source| LedgerError::Io { action, path: path.clone(), source };
         let mut file = File::options().create_new(true).write(true).open(&path).map_err(|e| failed("create", e))?;
-        let mut header = MAGIC.to_vec();
-        header.extend_from_slice(&self.plan.0);
-        file.write_all(&header).map_err(|e| failed("write", e))?;
+        file.write_all(&header(&self.plan)).map_err(|e| failed("write", e))?;
         file.sync_all().map_err(|e| failed("sync", e))?;
         // The name must survive a power cut as well.
         File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("sync", e))?;
         Ok(SegmentWriter { name, path, file, length: HEADER as u64 })
     }
+}
+
+/// What a segment of this plan begins with.
+pub(crate) fn header(plan: &Digest) -> Vec<u8> {
+    let mut header = MAGIC.to_vec();
+    header.extend_from_slice(&plan.0);
+    header
+}
+
+/// Takes the entries of a segment's bytes, of which those beyond `limit` do not exist; returns where they end.
+///
+/// # Errors
+/// See [`Ledger::load`]; `path` is what they name.
+pub(crate) fn read_segment(
+    plan: &Digest,
+    path: &Path,
+    bytes: &[u8],
+    limit: Option<u64>,
+    out: &mut Vec<Entry>,
+) -> Result<usize, LedgerError> {
+    let corrupt = |offset: usize| LedgerError::Corrupt {
+        path: path.to_owned(),
+        offset: offset as u64,
+        recorded: limit.unwrap_or_default(),
+    };
+    // Asked before the limit: a plan that was changed has another digest, and the store knows nothing of its segments.
+    if bytes.starts_with(MAGIC) && bytes.len() >= HEADER && bytes[MAGIC.len()..HEADER] != plan.0 {
+        return Err(LedgerError::ForeignPlan { path: path.to_owned() });
+    }
+    let bytes_that_exist = match limit {
+        Some(limit) if limit > bytes.len() as u64 => return Err(corrupt(bytes.len())),
+        Some(limit) => &bytes[..limit as usize],
+        None => bytes,
+    };
+    if bytes_that_exist.len() < HEADER || &bytes_that_exist[..8] != MAGIC {
+        // A leader that died before its first record; with a recorded length it is damage.
+        return if limit.is_some_and(|limit| limit > 0) { Err(corrupt(0)) } else { Ok(0) };
+    }
+    let mut at = HEADER;
+    while at < bytes_that_exist.len() {
+        match record::decode(&bytes_that_exist[at..]) {
+            Some((entry, length)) => {
+                out.push(entry);
+                at += length;
+            }
+            None if limit.is_some() => return Err(corrupt(at)),
+            None => break,
+        }
+    }
+    Ok(at)
 }
 
 /// The open segment of a leader.

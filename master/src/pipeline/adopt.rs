@@ -6,7 +6,7 @@
 use super::folder::RunFolder;
 use super::planner::Planned;
 use compass_common::ids::{Digest, UnitId};
-use compass_common::plan::{Body, Part, Sample, Unit};
+use compass_common::plan::{Body, OptionText, Part, Sample, Unit};
 use compass_common::prompt::python_str;
 use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::{Map, Value};
@@ -136,9 +136,11 @@ fn outcome(sample: &Sample, record: &Map<String, Value>) -> Option<Outcome> {
             options.iter().map(|option| score(&option.label)).collect::<Option<_>>().map(Outcome::Ppl)
         }
         Body::Loglikelihood { options, .. } => {
-            let score =
-                |label| Some(LoglikelihoodScore { sum: number(label, "Loglikelihood")?, tokens: 0, is_greedy: false });
-            options.iter().map(|option| score(&option.label)).collect::<Option<_>>().map(Outcome::Loglikelihood)
+            let score = |option: &OptionText| {
+                let key = if option.unconditional { "Unconditional Loglikelihood" } else { "Loglikelihood" };
+                Some(LoglikelihoodScore { sum: number(&option.label, key)?, tokens: 0, is_greedy: false })
+            };
+            options.iter().map(score).collect::<Option<_>>().map(Outcome::Loglikelihood)
         }
         Body::Clp { choices, .. } => {
             let probabilities: Option<Vec<f64>> = prediction?.as_array()?.iter().map(Value::as_f64).collect();

@@ -8,13 +8,15 @@ use super::drive::Ending;
 use super::execution_plan::{executing, plan_execution};
 use super::folder::{FolderError, RunFolder};
 use super::import::import;
-use super::infer::{InferError, InferOptions, Inferred, infer, recorded_lengths};
+use super::infer::{InferError, InferOptions, Inferred, infer};
+use super::lead::recorded_lengths;
 use super::live::LiveWriting;
 use super::planner::{PlanError, Planned, read_plan, write_plan};
 use super::score::{Executions, UnitEntries, load_units};
 use crate::launch::Programs;
 use crate::ledger::LedgerError;
 use crate::screen::say;
+use crate::store::StoreError;
 use compass_common::config::{Config, RunnerKind};
 use compass_common::ids::{Digest, UnitId};
 use compass_common::plan::Plan;
@@ -27,6 +29,8 @@ use std::sync::Arc;
 pub enum ExecuteError {
     #[error(transparent)]
     Infer(#[from] InferError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error(transparent)]
@@ -82,7 +86,7 @@ pub async fn execute(
             executions: Executions(of_units(source.plan, BTreeMap::new())),
         });
     }
-    let recorded = recorded_lengths(config, &folder, digest).await;
+    let recorded = recorded_lengths(config, &folder, digest, None).await?;
     let entries = load_units(&folder, digest, &recorded, &ran.failures)?;
     Ok(Executed { ending: ran.ending, executions: Executions(of_units(source.plan, entries)) })
 }
@@ -113,7 +117,7 @@ async fn begin(
         source.folder.executions().into_iter().chain(source.earlier.into_iter().flat_map(RunFolder::executions));
     for earlier in before {
         let (plan, digest, _) = read_plan(&earlier)?;
-        let recorded = recorded_lengths(config, &earlier, digest).await;
+        let recorded = recorded_lengths(config, &earlier, digest, None).await?;
         for (unit, result) in carry_over(&earlier, &plan, digest, &recorded, planned)? {
             kept.entry((unit, result.index)).or_insert(result);
         }
@@ -134,15 +138,18 @@ struct Ran {
 
 async fn run(config: &Config, folder: &RunFolder, digest: Digest, options: InferOptions) -> Result<Ran, ExecuteError> {
     let (plan, _, files) = read_plan(folder)?;
-    let recorded = recorded_lengths(config, folder, digest).await;
+    let recorded = recorded_lengths(config, folder, digest, None).await?;
     let done: u64 = load_units(folder, digest, &recorded, &[])?.values().map(|unit| unit.results.len() as u64).sum();
     if done >= plan.expected() {
         return Ok(Ran { ending: Ending::Finished, failures: Vec::new() });
     }
     say(format!("running {} programs of {} data sets", plan.expected() - done, plan.datasets.len()));
     let config = stage_config(config);
-    let Inferred { ending, failures, .. } =
+    let Inferred { ending, failures, reign, .. } =
         Box::pin(infer(&config, folder, Arc::new(plan), digest, files, options)).await?;
+    if let Some(reign) = reign {
+        reign.hand_over().await;
+    }
     Ok(Ran { ending, failures })
 }
 

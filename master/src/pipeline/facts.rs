@@ -35,9 +35,21 @@ pub struct RunFacts {
     pub repeats: u64,
     /// Results that came again and differed.
     pub divergences: u64,
+    /// Grants that workers kept from an older master, or from before they were given up.
+    #[serde(default)]
+    pub adopted: u64,
+    /// Times that samples went over from a busy worker to an idle one.
+    #[serde(default)]
+    pub stolen: u64,
+    /// Invariants of the scheduler that were found broken: always 0, or there is a fault in it.
+    #[serde(default)]
+    pub violations: u64,
     pub tokens: TokenCounters,
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
+    /// `computed / distinct` tokens of the whole job: 1 where every engine computed what it held once.
+    #[serde(default)]
+    pub computed_per_distinct: f64,
     pub workers: BTreeMap<String, WorkerFacts>,
     /// What engines noticed while running, each once.
     pub notes: Vec<String>,
@@ -91,7 +103,30 @@ impl RunFacts {
                 self.notes.push(note);
             }
         }
-        self.computed_per_submitted = self.tokens.computed as f64 / (self.tokens.submitted.max(1)) as f64;
+        let per = |tokens: u64| self.tokens.computed as f64 / tokens.max(1) as f64;
+        (self.computed_per_submitted, self.computed_per_distinct) =
+            (per(self.tokens.submitted), per(self.tokens.distinct));
+    }
+
+    /// What a person is told of the tokens at the end; nothing when no engine reported any.
+    pub fn tokens_line(&self) -> Option<String> {
+        let TokenCounters { submitted, distinct, computed, padded, generated } = self.tokens;
+        if computed == 0 {
+            return None;
+        }
+        let mut line = format!(
+            "tokens: submitted {submitted}, computed {computed}, distinct {distinct} (computed/distinct = {:.2}, \
+             submitted/computed = {:.1})",
+            self.computed_per_distinct,
+            submitted as f64 / computed as f64
+        );
+        if padded > 0 {
+            line += &format!(", rows of padding {padded}");
+        }
+        if generated > 0 {
+            line += &format!(", generated {generated}");
+        }
+        Some(line)
     }
 
     /// An engine loaded a model.
@@ -136,11 +171,14 @@ impl RunFacts {
     }
 
     /// The scheduler's counters at the end.
-    pub fn progress(&mut self, progress: &Progress, elapsed: Duration) {
+    pub fn progress(&mut self, progress: &Progress, violations: u64, elapsed: Duration) {
         self.seconds = elapsed.as_secs_f64();
         self.recorded_samples = progress.recorded;
         self.retries = progress.retries;
         self.repeats = progress.repeats;
         self.divergences = progress.divergences;
+        self.adopted = progress.adopted;
+        self.stolen = progress.stolen;
+        self.violations = violations;
     }
 }

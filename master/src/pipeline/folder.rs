@@ -158,6 +158,11 @@ impl RunFolder {
         Ok(Self { root: work_dir.join(name) })
     }
 
+    /// The run in this very folder; `None` when there is no plan in it.
+    pub fn at(root: &Path) -> Option<Self> {
+        root.join("plan/job.json").is_file().then(|| Self { root: root.to_owned() })
+    }
+
     /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root

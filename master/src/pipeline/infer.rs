@@ -1,21 +1,24 @@
 //! The inference stage: from a plan on disk to a ledger that holds every sample.
 
-use super::drive::{DriveError, Driver, Ending, Setup};
+use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::former::{former, holdings, released};
+use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::progress::ProgressBoard;
-use crate::core::{Core, Limits, Recorded, Requires, TaskView};
+use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, sees_gpu};
-use crate::ledger::{Committed, Committer, Kind, Ledger, LedgerError};
+use crate::leader::Leader;
+use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
-use crate::store::{EmbeddedStore, Keys, LeaseStore, Op, StoreError};
+use crate::store::{Keys, LeaseStore, Op, StoreError};
 use crate::web::{AccessError, BearerToken, HttpServer, ListenError, RunView};
 use compass_common::config::{Config, DeviceRequest, RunnerKind};
-use compass_common::ids::{Attempt, Digest, UnitId};
+use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
-use compass_common::partition::{PartitionError, TaskSpec, UnitSize, partition};
+use compass_common::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_common::plan::{ModelKind, Plan};
 use compass_proto::v1;
 use prost::Message as _;
@@ -49,6 +52,8 @@ pub enum InferError {
         #[source]
         source: std::io::Error,
     },
+    #[error("{holder} leads this job in another run folder: {folder}")]
+    Elsewhere { holder: String, folder: PathBuf },
     #[error(transparent)]
     Http(#[from] ListenError),
     #[error(transparent)]
@@ -84,12 +89,39 @@ pub struct Inferred {
     pub failures: Vec<(UnitId, IntervalSet, String)>,
     /// Where workers found this master.
     pub address: SocketAddr,
+    /// The lead, to be given back when the table is written; `None` for a master that never had it.
+    pub reign: Option<Reign>,
+}
+
+impl InferError {
+    /// Whether another master leads now, and this one may do nothing more.
+    pub fn is_leadership_lost(&self) -> bool {
+        let store = match self {
+            Self::Store(error) => error,
+            Self::Drive(DriveError::Commit(error)) => match &**error {
+                CommitError::Store(error) => error,
+                CommitError::Ledger(_) => return false,
+            },
+            _ => return false,
+        };
+        matches!(store, StoreError::Fenced(_))
+    }
 }
 
 /// Replica slots of the job: what is configured, else what the cores allow.
 pub(super) fn slots(config: &Config, debug: bool) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    if debug { 1 } else { config.infer.runner.max_num_workers.unwrap_or(cores).max(1) }
+    if debug { 1 } else { config.infer.runner.max_num_workers.unwrap_or(cores).min(gpu_slots(config)).max(1) }
+}
+
+/// Replica slots that `max_gpus` allows, when a model takes a GPU.
+fn gpu_slots(config: &Config) -> u32 {
+    let runner = &config.infer.runner;
+    let takes = config.models.iter().map(|model| model.num_gpus).max().unwrap_or(0);
+    if runner.max_gpus == 0 || takes == 0 {
+        return u32::MAX;
+    }
+    (runner.max_gpus / takes).saturating_mul(runner.max_workers_per_gpu.max(1))
 }
 
 /// The tasks of a job, given what is recorded.
@@ -102,20 +134,22 @@ pub(super) fn tasks(
     recorded: &Recorded,
     slots: u32,
 ) -> Result<Vec<TaskSpec>, PartitionError> {
-    let units: Vec<UnitSize> = plan
-        .units()
-        .map(|unit| UnitSize {
-            id: unit.id,
-            model: unit.id.0 as usize / plan.datasets.len().max(1),
-            abbr: unit.dataset.abbr.clone(),
-            remaining: IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id)),
-            samples: unit.dataset.samples,
-            factor_labels: unit.dataset.labels,
-            generates: unit.dataset.labels.is_none(),
-            characters: unit.dataset.characters,
-        })
-        .collect();
-    partition(&config.infer.partitioner, &units, slots)
+    partition(&config.infer.partitioner, &sizes(plan, recorded), slots)
+}
+
+/// How large the units of a plan are, and what is left of them.
+fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
+    let size = plan.units().map(|unit| UnitSize {
+        id: unit.id,
+        model: unit.id.0 as usize / plan.datasets.len().max(1),
+        abbr: unit.dataset.abbr.clone(),
+        remaining: IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id)),
+        samples: unit.dataset.samples,
+        factor_labels: unit.dataset.labels,
+        generates: unit.dataset.labels.is_none(),
+        characters: unit.dataset.characters,
+    });
+    size.collect()
 }
 
 /// How the workers of a stage are launched.
@@ -159,12 +193,11 @@ fn device(config: &Config) -> Result<&'static str, LaunchError> {
 }
 
 struct Opened {
-    core: Core,
+    leader: Leader,
     committer: Committer,
     durability: watch::Receiver<Committed>,
-    terms: Terms,
-    keys: Keys,
     facts: RunFacts,
+    lead: Lead,
     live: LivePredictions,
 }
 
@@ -180,7 +213,16 @@ pub async fn infer(
     files: BTreeMap<Digest, PathBuf>,
     options: InferOptions,
 ) -> Result<Inferred, InferError> {
-    // Before the lead is taken: a port that somebody has is no reason to open an epoch.
+    let address = config.listen;
+    let ledger = Ledger::new(folder.ledger(), digest);
+    let last_epoch = ledger.last_epoch()?;
+    let without_lead = |ending| Inferred { ending, failures: Vec::new(), address, reign: None };
+    let reign = match campaign(config, folder, &digest, last_epoch, options.interrupted.clone()).await? {
+        Campaign::Won(reign) => reign,
+        Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
+        Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
+    };
+    // Only who leads shows the run: on one host, a master that stands by would else need a port of its own.
     let port = match &config.http {
         None => None,
         Some(http) => {
@@ -188,8 +230,7 @@ pub async fn infer(
             Some(HttpServer::open(http.address, token).await?)
         }
     };
-    let opened = open(config, folder, &plan, digest, &options).await?;
-    let address = config.listen;
+    let opened = open(config, folder, *reign, ledger, &plan, digest, &options).await?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
     let address = listener.local_addr().map_err(|source| InferError::Listen { address, source })?;
@@ -219,9 +260,7 @@ pub async fn infer(
     let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
     let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop.subscribe()));
     let driver = Driver::new(Setup {
-        core: opened.core,
-        terms: opened.terms,
-        keys: opened.keys,
+        leader: opened.leader,
         committer: opened.committer,
         durability: opened.durability,
         inbound: inbound_receiver,
@@ -246,24 +285,30 @@ pub async fn infer(
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
-    let (ending, core, facts) = driven?;
+    let Driven { ending, core, facts, store } = driven?;
+    if let Some(line) = facts.tokens_line() {
+        say(line);
+    }
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
-    Ok(Inferred { ending, failures: core.failures(), address })
+    let reign = store.map(|store| opened.lead.reign(store));
+    Ok(Inferred { ending, failures: core.failures(), address, reign })
 }
 
-/// Takes the lead: store, epoch, ledger, segment, tasks, in this order.
+/// Begins a reign: ledger, segment, tasks, in this order. What earlier leaders recorded is read under this lead, since
+/// they could write until then.
 async fn open(
     config: &Config,
     folder: &RunFolder,
+    reign: Reign,
+    ledger: Ledger,
     plan: &Arc<Plan>,
     digest: Digest,
     options: &InferOptions,
 ) -> Result<Opened, InferError> {
-    let mut store = EmbeddedStore::open(&config.state_dir, &store_name(folder))?;
     let keys = Keys::new(&digest);
-    let attempts: BTreeMap<String, Attempt> = attempts(&store, &keys).await?;
-    let ledger = Ledger::new(folder.ledger(), digest);
+    let (lead, mut store) = reign.part();
+    let holdings = holdings(&store, &keys).await?;
     let lengths = lengths(&store, &keys).await?;
     let loaded = ledger.load(&lengths)?;
     for (segment, bytes) in &loaded.torn {
@@ -275,43 +320,49 @@ async fn open(
             recorded.arrive(UnitId(entry.unit), result.index, &entry.payload);
         }
     }
-    let pid = std::process::id();
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let candidate = format!("process {pid} on {host}");
-    let leadership = store.campaign(&candidate, loaded.last_epoch).await?;
-    let segment = ledger.create_segment(leadership.epoch, &format!("{}-{pid}", host.replace(['/', ' '], "_")))?;
+    let leadership = lead.leadership.clone();
+    let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
+    let segment = ledger.create_segment(leadership.epoch, &master)?;
     // Known before anything is appended: from here on, only what this store records of it exists.
     let (key, length) = (keys.segment(segment.name()), segment.durable_length());
-    store.commit(&leadership, vec![Op::Put { key, value: length.to_le_bytes().to_vec() }]).await?;
+    let begun = vec![Op::Put { key, value: length.to_le_bytes().to_vec() }, lead.introduction()];
+    store.commit(&leadership, begun).await?;
 
     let slots = slots(config, options.debug);
+    let sizes: BTreeMap<_, _> = sizes(plan, &recorded).into_iter().map(|size| (size.id, size)).collect();
     let mut views = Vec::new();
     for spec in tasks(config, plan, &recorded, slots)? {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
-            let attempt = attempts.get(&Keys::attempt_key(unit, &samples)).copied().unwrap_or_default();
+            let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
+            let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
             let requires = match known.model.kind {
                 ModelKind::Echo => Requires::Echo,
                 ModelKind::Sandbox => Requires::Sandbox,
                 _ => Requires::Engine,
             };
-            views.push(TaskView { unit, model, requires, samples, attempt });
+            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
         }
     }
     let max_slots = match config.infer.runner.kind {
         RunnerKind::Local => (!options.others_may_come).then_some(slots),
-        RunnerKind::None => config.infer.runner.max_num_workers,
+        RunnerKind::None => match gpu_slots(config) {
+            u32::MAX => config.infer.runner.max_num_workers,
+            most => Some(most.min(config.infer.runner.max_num_workers.unwrap_or(most))),
+        },
     };
+    let steal = config.infer.partitioner == PartitionerKind::Balanced;
     let limits = Limits {
         retry: config.infer.runner.retry,
         max_slots,
+        steal,
         others_may_come: options.others_may_come || config.infer.runner.kind == RunnerKind::None,
         workers_stay: options.workers_stay,
         ..Limits::default()
     };
     let facts = RunFacts {
-        run: folder.name(),
+        run: lead.run_name(),
         plan: digest.to_string(),
         epoch: leadership.epoch.0,
         started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
@@ -329,7 +380,14 @@ async fn open(
         lease_ttl_ms: limits.lease_ttl as u32,
         heartbeat_ms: HEARTBEAT_MS,
     };
-    let core = Core::new(leadership.epoch, limits, views, recorded);
+    let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
+    let watch = Watch::new(done.collect::<Vec<_>>());
+    let mut core = Core::new(leadership.epoch, limits, views, recorded);
+    // Agents that a master launches end with it; those that came by themselves may still hold what they were granted.
+    if config.infer.runner.kind == RunnerKind::None {
+        core.recover(0, &former(holdings, &released(&store, &keys).await?));
+    }
+    let leader = Leader::new(core, terms, keys.clone(), watch);
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {
         folder: folder.clone(),
@@ -338,38 +396,6 @@ async fn open(
         recorded: lengths,
         segment: segment.name().to_owned(),
     };
-    let committer = Committer::start(store, leadership, keys.clone(), segment, reports).map_err(InferError::Thread)?;
-    Ok(Opened { core, committer, durability, terms, keys, facts, live })
-}
-
-/// One store per run folder, wherever it lies.
-fn store_name(folder: &RunFolder) -> String {
-    let canonical = std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().to_owned());
-    format!("{}-{}", folder.name(), Digest::of(canonical.as_os_str().as_encoded_bytes()).short())
-}
-
-/// How much of each ledger segment exists, as far as this host's store knows; empty when it was lost, lies on another
-/// host, or is in use. Scoring then believes what checksums prove.
-pub async fn recorded_lengths(config: &Config, folder: &RunFolder, digest: Digest) -> BTreeMap<String, u64> {
-    match EmbeddedStore::open_idle(&config.state_dir, &store_name(folder)) {
-        Some(store) => lengths(&store, &Keys::new(&digest)).await.unwrap_or_default(),
-        None => BTreeMap::new(),
-    }
-}
-
-async fn lengths(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, u64>, StoreError> {
-    let prefix = keys.segments();
-    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
-        Some((key.strip_prefix(&prefix)?.to_owned(), u64::from_le_bytes(value.try_into().ok()?)))
-    });
-    Ok(entries.collect())
-}
-
-async fn attempts(store: &EmbeddedStore, keys: &Keys) -> Result<BTreeMap<String, Attempt>, StoreError> {
-    let prefix = keys.attempts();
-    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
-        let attempt = u32::from_le_bytes(value.try_into().ok()?);
-        Some((key.strip_prefix(&prefix)?.to_owned(), Attempt(attempt)))
-    });
-    Ok(entries.collect())
+    let committer = Committer::start(store, leadership, keys, segment, reports).map_err(InferError::Thread)?;
+    Ok(Opened { leader, committer, durability, facts, lead, live })
 }

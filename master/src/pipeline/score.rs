@@ -92,7 +92,8 @@ pub struct Evidence<'a> {
     pub executions: Executions,
 }
 
-/// Scores every unit of the plan. `write` also writes `predictions/` and `results/`; `on_unit` hears the samples of every unit that is through.
+/// Scores every unit of the plan. `write` also writes `predictions/` and `results/`, the latter with
+/// or without a line for every sample; `on_unit` hears the samples of every unit that is through.
 ///
 /// # Errors
 /// The ledger or the plan is damaged, or the disk refuses.
@@ -101,7 +102,7 @@ pub fn score(
     plan: &Plan,
     digest: Digest,
     evidence: Evidence<'_>,
-    write: bool,
+    write: Option<Details>,
     on_unit: &mut dyn FnMut(u64),
 ) -> Result<Scored, ScoreError> {
     let Evidence { recorded, failures, mut executions } = evidence;
@@ -182,7 +183,7 @@ fn score_unit(
     unit: Unit<'_>,
     mut entries: UnitEntries,
     mut execution: Option<UnitEntries>,
-    write: bool,
+    write: Option<Details>,
     said: &mut Said,
 ) -> Result<Cell, ScoreError> {
     let eval = unit.eval();
@@ -212,13 +213,13 @@ fn score_unit(
     });
     write_records(&mut predictions, records)?;
     let metrics = total.finish();
-    let document = results_document(unit.dataset, &metrics, &findings, Details::Include);
+    let document = results_document(unit.dataset, &metrics, &findings, write.unwrap_or_default());
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.notices.extend(too_long(&name, &document));
     said.notices.extend(disagreements(&name, &entries));
     said.notices.extend(execution.iter().flat_map(|execution| disagreements(&name, execution)));
     said.reasons.observe(&name, &findings);
-    if write {
+    if write.is_some() {
         let mut results = Vec::new();
         pretty(&mut results, &document)?;
         if !entries.adopted {

@@ -7,6 +7,7 @@ use compass_common::evaluator::{Accumulator, EvaluatorSpec};
 use compass_common::ids::{Digest, Epoch};
 use compass_common::plan::*;
 use compass_common::prompt::{Prompt, ShotFormat};
+use compass_common::report::Details;
 use compass_common::result::{Outcome, PplScore, PromptFit, SampleResult};
 use compass_proto::v1;
 use prost::Message as _;
@@ -70,7 +71,7 @@ fn score_with_claim(claimed: usize) -> (Vec<String>, bool, serde_json::Value) {
     segment.append(&[recorded(0), recorded(1), entry(Kind::Report, report.encode_to_vec())]).unwrap();
     let recorded = BTreeMap::new();
     let evidence = Evidence { recorded: &recorded, failures: &[], executions: Executions::default() };
-    let scored = score(&folder, &planned.plan, digest, evidence, true, &mut |_| {}).unwrap();
+    let scored = score(&folder, &planned.plan, digest, evidence, Some(Details::Include), &mut |_| {}).unwrap();
     let results = std::fs::read(folder.results("m", "d")).unwrap();
     (scored.notices, scored.complete, serde_json::from_slice(&results).unwrap())
 }

@@ -4,7 +4,7 @@ use super::bulk::Uploads;
 use crate::core::{Event, FailureClass, GrantRef};
 use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId, WorkerId};
 use compass_common::result::SampleResult;
-use compass_proto::{ParseError, digest_from_wire, v1};
+use compass_proto::{ParseError, digest_from_wire, intervals_from_wire, v1};
 use prost::Message as _;
 use v1::worker_frame::Body;
 
@@ -42,11 +42,10 @@ pub fn parse_frame(
     let worker = worker.clone();
     Ok(match body {
         None | Some(Body::Accepted(_)) => Parsed::Nothing,
-        // Of a live grant only when the two have lost step: the task must not wait for ever for a worker that lacks it.
         Some(Body::RevokeAck(ack)) => {
             let grant = grant(ack.epoch, ack.task, ack.attempt);
-            let message = format!("worker {worker} does not hold task {}", ack.task);
-            Parsed::Event(Event::Failed { worker, grant, class: FailureClass::Transient, message })
+            let samples = intervals_from_wire(&ack.returned);
+            Parsed::Event(Event::Returned { worker, grant, samples, held: ack.held })
         }
         Some(Body::Hello(_)) => return Err(malformed("hello", "a second one on the same stream")),
         Some(Body::Heartbeat(heartbeat)) => Parsed::Heartbeat { sent_ms: heartbeat.sent_ms },
@@ -60,12 +59,15 @@ pub fn parse_frame(
         Some(Body::Report(report)) => {
             let unit = UnitId(report.unit);
             let grant = grant(report.epoch, report.task, report.attempt);
-            Parsed::Event(Event::Report { worker, grant, unit, report: report.encode_to_vec() })
+            let samples = intervals_from_wire(&report.samples).len();
+            let busy_ms = (report.seconds * 1000.0) as u64;
+            Parsed::Event(Event::Report { worker, grant, unit, samples, busy_ms, report: report.encode_to_vec() })
         }
         Some(Body::Failed(failed)) => {
             let class = match failed.class() {
                 v1::FailureClass::User => FailureClass::User,
                 v1::FailureClass::Transient => FailureClass::Transient,
+                v1::FailureClass::Infrastructure => FailureClass::Infrastructure,
                 v1::FailureClass::Unspecified => return Err(ParseError::Missing("failed.class")),
             };
             let grant = grant(failed.epoch, failed.task, failed.attempt);

@@ -1,6 +1,6 @@
 //! One worker's session: sequence numbers, acknowledgements, replay. Survives its connections.
 
-use crate::core::{ConnectionId, GrantRef, Message};
+use crate::core::{ConnectionId, GrantRef, Kept, Message};
 use compass_common::ids::{Attempt, Digest, Epoch, TaskId};
 use compass_proto::{intervals_to_wire, v1};
 use std::collections::VecDeque;
@@ -37,6 +37,8 @@ pub struct Session {
     unacknowledged: VecDeque<v1::MasterFrame>,
     /// Highest frame of the worker's that was applied.
     handled: u64,
+    /// With which frame the worker said that it would go on.
+    first_seq: u64,
     /// Highest frame of the worker's whose consequences are durable: what it is told.
     durable: u64,
 }
@@ -51,19 +53,22 @@ impl Session {
             last_seq: 0,
             unacknowledged: VecDeque::new(),
             handled: 0,
+            first_seq: 1,
             durable: 0,
         }
     }
 
-    /// A connection takes over; frames up to `last_ack` need no replay.
+    /// A connection takes over; frames up to `last_ack` need no replay, and the worker goes on with `first_seq`.
     pub fn connect(
         &mut self,
         id: ConnectionId,
         outbound: mpsc::Sender<Result<v1::MasterFrame, Status>>,
         last_ack: u64,
+        first_seq: u64,
     ) {
         self.connection = Some((id, outbound));
         self.welcomed = false;
+        self.first_seq = first_seq;
         self.acknowledged(last_ack);
     }
 
@@ -105,6 +110,12 @@ impl Session {
         seq == 0 || seq > self.handled
     }
 
+    /// Whether a new frame comes in its place: one that left others out would make them look handled. Where nothing was
+    /// handled yet, the worker may have spoken to another master before.
+    pub fn follows(&self, seq: u64) -> bool {
+        seq == 0 || seq == self.handled + 1 || (self.handled == 0 && seq == self.first_seq)
+    }
+
     /// The frame was applied.
     pub fn handled(&mut self, seq: u64) {
         self.handled = self.handled.max(seq);
@@ -134,7 +145,7 @@ impl Session {
     /// Sends a message; kept for replay until acknowledged, but for those that open or refuse a session.
     pub fn send(&mut self, message: &Message, terms: &Terms) {
         match message {
-            Message::Welcome { max_slots } => {
+            Message::Welcome { max_slots, kept, .. } => {
                 let welcome = v1::Welcome {
                     epoch: terms.epoch.0,
                     plan: terms.plan.0.to_vec(),
@@ -142,6 +153,7 @@ impl Session {
                     heartbeat_ms: terms.heartbeat_ms,
                     last_ack: self.durable,
                     max_slots: *max_slots,
+                    kept: kept.iter().map(kept_to_wire).collect(),
                 };
                 self.welcomed = true;
                 self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: Some(Body::Welcome(welcome)) });
@@ -179,6 +191,18 @@ impl Session {
     }
 }
 
+fn kept_to_wire(kept: &Kept) -> v1::KeptGrant {
+    let now = v1::HeldGrant {
+        task: kept.now.grant.task.0,
+        attempt: kept.now.grant.attempt.0,
+        epoch: kept.now.grant.epoch.0,
+        unit: kept.now.unit.0,
+        samples: intervals_to_wire(&kept.now.samples),
+    };
+    let GrantRef { epoch, task, attempt } = kept.held;
+    v1::KeptGrant { held_epoch: epoch.0, held_task: task.0, held_attempt: attempt.0, now: Some(now) }
+}
+
 fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
     Some(match message {
         Message::Grant { grant, unit, samples } => Body::Grant(v1::Grant {
@@ -192,11 +216,12 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
         Message::Commit { unit, samples } => {
             Body::Commit(v1::Commit { unit: unit.0, samples: intervals_to_wire(samples) })
         }
-        Message::Revoke { grant, reason } => Body::Revoke(v1::Revoke {
+        Message::Revoke { grant, samples, reason } => Body::Revoke(v1::Revoke {
             epoch: grant.epoch.0,
             task: grant.task.0,
             attempt: grant.attempt.0,
             reason: (*reason).to_owned(),
+            samples: samples.as_ref().map(intervals_to_wire).unwrap_or_default(),
         }),
         Message::Shutdown { reason } => Body::Shutdown(v1::Shutdown { reason: (*reason).to_owned() }),
         Message::Welcome { .. } | Message::Refused { .. } => return None,
@@ -216,6 +241,10 @@ mod tests {
         Message::Grant { grant, unit: UnitId(0), samples: IntervalSet::range(0, 2) }
     }
 
+    fn welcome() -> Message {
+        Message::Welcome { connection: ConnectionId(1), max_slots: 1, kept: vec![] }
+    }
+
     /// What a connection was told: tasks granted, with "welcome" where it came.
     fn told(receiver: &mut mpsc::Receiver<Result<v1::MasterFrame, Status>>) -> Vec<String> {
         let frames = std::iter::from_fn(|| receiver.try_recv().ok());
@@ -231,17 +260,17 @@ mod tests {
     fn nothing_overtakes_the_welcome_and_the_replay_after_it() {
         let mut session = Session::new("s".into());
         let (first, lost) = mpsc::channel(8);
-        session.connect(ConnectionId(1), first, 0);
-        session.send(&Message::Welcome { max_slots: 1 }, &TERMS);
+        session.connect(ConnectionId(1), first, 0, 1);
+        session.send(&welcome(), &TERMS);
         session.send(&grant(5), &TERMS);
         drop(lost);
         let (second, mut receiver) = mpsc::channel(8);
-        session.connect(ConnectionId(2), second, 0);
+        session.connect(ConnectionId(2), second, 0, 1);
         // A grant whose record became durable only now, before the answer to the new hello.
         session.send(&grant(6), &TERMS);
         session.acknowledge(9);
         assert!(told(&mut receiver).is_empty());
-        session.send(&Message::Welcome { max_slots: 1 }, &TERMS);
+        session.send(&welcome(), &TERMS);
         assert_eq!(told(&mut receiver), ["welcome", "1: grant 5", "2: grant 6"]);
     }
 
@@ -252,8 +281,8 @@ mod tests {
         session.send(&grant(6), &TERMS);
         let (outbound, mut receiver) = mpsc::channel(8);
         session.keep_grants(|grant| grant.task == TaskId(6));
-        session.connect(ConnectionId(1), outbound, 0);
-        session.send(&Message::Welcome { max_slots: 1 }, &TERMS);
+        session.connect(ConnectionId(1), outbound, 0, 1);
+        session.send(&welcome(), &TERMS);
         assert_eq!(told(&mut receiver), ["welcome", "2: grant 6"]);
     }
 

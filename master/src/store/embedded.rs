@@ -3,12 +3,15 @@
 //! The held lock is the fence: while this process lives, nobody else can open the store; when it dies, however it dies,
 //! the kernel lets go of the lock.
 
-use super::lease_store::{Leadership, LeaseStore, Op, StoreError};
+use super::error::StoreError;
+use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
+use super::reign::MAX_OPS;
 use compass_common::ids::Epoch;
 use redb::{Database, ReadableDatabase, TableDefinition};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use tokio::sync::watch;
 
 const ENTRIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("entries");
 const EPOCH: &str = "epoch";
@@ -21,6 +24,8 @@ pub struct EmbeddedStore {
     database: Database,
     lock: File,
     epoch: Epoch,
+    candidate: Option<String>,
+    standing: watch::Sender<Standing>,
 }
 
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> StoreError {
@@ -77,7 +82,8 @@ impl EmbeddedStore {
             }
             other => StoreError::Damaged { path: path.clone(), source: other.into() },
         })?;
-        Ok(Self { path, database, lock, epoch: Epoch(0) })
+        let standing = watch::Sender::new(Standing::Sure);
+        Ok(Self { path, database, lock, epoch: Epoch(0), candidate: None, standing })
     }
 
     /// Opens the store `name` in `directory` if it exists and nobody has it.
@@ -127,7 +133,7 @@ impl LeaseStore for EmbeddedStore {
         let known = self.read(EPOCH)?.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
         let epoch = Epoch(known.max(at_least.0) + 1);
         self.write(&[Op::Put { key: EPOCH.into(), value: epoch.0.to_le_bytes().to_vec() }])?;
-        self.epoch = epoch;
+        (self.epoch, self.candidate) = (epoch, Some(candidate.to_owned()));
         // For whoever finds the lock held; the lock itself, not this text, is what counts.
         let _ = self
             .lock
@@ -137,9 +143,32 @@ impl LeaseStore for EmbeddedStore {
         Ok(Leadership { epoch })
     }
 
+    async fn resign(&mut self, leadership: &Leadership) -> Result<(), StoreError> {
+        // The lock stays: only the end of this store lets another one in.
+        if leadership.epoch == self.epoch {
+            (self.epoch, self.candidate) = (Epoch(0), None);
+        }
+        Ok(())
+    }
+
+    fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.subscribe()
+    }
+
+    async fn leader(&self) -> Result<Option<Leader>, StoreError> {
+        Ok(self.candidate.clone().map(|holder| Leader { epoch: self.epoch, holder }))
+    }
+
+    async fn vacancy(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn commit(&mut self, leadership: &Leadership, ops: Vec<Op>) -> Result<(), StoreError> {
         if leadership.epoch != self.epoch {
             return Err(StoreError::Fenced(leadership.epoch));
+        }
+        if ops.len() > MAX_OPS {
+            return Err(StoreError::TooLarge(ops.len()));
         }
         self.write(&ops)
     }
@@ -227,7 +256,9 @@ mod tests {
         let mut store = EmbeddedStore::open(dir.path(), "run").unwrap();
         let lead = store.campaign("a", Epoch(0)).await.unwrap();
         let ops = (0..1201).map(|i| put(&format!("p/{i:05}"), &[1])).chain([put("q/0", &[2]), put("o/9", &[3])]);
-        store.commit(&lead, ops.collect()).await.unwrap();
+        for part in ops.collect::<Vec<_>>().chunks(MAX_OPS) {
+            store.commit(&lead, part.to_vec()).await.unwrap();
+        }
         let all = store.scan_all("p/").await.unwrap();
         assert_eq!(all.len(), 1201);
         assert!(all.windows(2).all(|pair| pair[0].0 < pair[1].0));

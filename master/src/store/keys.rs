@@ -18,6 +18,11 @@ impl Keys {
         Self { prefix: format!("jobs/{plan}") }
     }
 
+    /// What others need to know of the run: see [`super::RunRecord`].
+    pub fn run(&self) -> String {
+        format!("{}/run", self.prefix)
+    }
+
     /// Prefix of the recorded lengths of ledger segments.
     pub fn segments(&self) -> String {
         format!("{}/segments/", self.prefix)
@@ -31,6 +36,11 @@ impl Keys {
     /// Prefix of the attempts.
     pub fn attempts(&self) -> String {
         format!("{}/attempts/", self.prefix)
+    }
+
+    /// The last epoch whose leader sent its workers away at its end: nobody holds anything of it.
+    pub fn released(&self) -> String {
+        format!("{}/released", self.prefix)
     }
 
     /// The highest attempt of a task.

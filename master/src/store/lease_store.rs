@@ -1,13 +1,23 @@
 //! The trait that every backend serves.
 
+use super::error::StoreError;
 use compass_common::ids::Epoch;
 use std::future::Future;
-use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::watch;
 
 /// A reign: every write names it, and a write under an older one is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leadership {
     pub epoch: Epoch,
+}
+
+/// Who leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leader {
+    pub epoch: Epoch,
+    /// As it called itself when it campaigned, for people.
+    pub holder: String,
 }
 
 /// One write of a transaction.
@@ -17,49 +27,21 @@ pub enum Op {
     Delete { key: String },
 }
 
-/// Why the store did not do it.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// Another master leads this run now.
-    #[error(
-        "another master works on this run: {holder}. Wait for it to end, or stop it; its run can then be resumed with -r"
-    )]
-    Held { holder: String },
-    /// This master no longer leads.
-    #[error("the leadership of epoch {0} is over; another master has taken the run")]
-    Fenced(Epoch),
-    /// The state directory cannot hold a store.
-    #[error(
-        "the state directory {path} is on a network file system, where file locks do not hold; set master.state_dir to a disk of this host"
-    )]
-    NetworkFileSystem { path: PathBuf },
-    /// The file is there and is no store.
-    #[error("the store {path} is damaged; remove it and resume: the run folder alone tells what is done")]
-    Damaged {
-        path: PathBuf,
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// Reading or writing failed.
-    #[error("cannot {action} the store {path}")]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+/// How sure a leader may be of its lead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Confirmed, or never asked for.
+    Sure,
+    /// The store does not answer, or takes no writes: commits wait. Why, for the screen.
+    Waiting { why: String },
+    /// Another leads.
+    Lost,
 }
 
-impl StoreError {
-    /// Whether the same call may succeed later.
-    pub fn is_retryable(&self) -> bool {
-        false
-    }
-}
-
-/// A small, durable, fenced key-value store.
-pub trait LeaseStore: Send {
-    /// Takes the lead and opens a new epoch, greater than every one before and than `at_least`.
+/// A small, durable, fenced key-value store, opened for one job.
+pub trait LeaseStore: Send + Sync {
+    /// Takes the lead and opens a new epoch, greater than every one before and than `at_least`. `candidate` is what
+    /// others are told.
     ///
     /// # Errors
     /// [`StoreError::Held`] while another leads.
@@ -69,11 +51,38 @@ pub trait LeaseStore: Send {
         at_least: Epoch,
     ) -> impl Future<Output = Result<Leadership, StoreError>> + Send;
 
-    /// Applies all writes or none, durably, if `leadership` still stands.
+    /// Lets others lead at once. What is durable stays.
     ///
     /// # Errors
-    /// [`StoreError::Fenced`] when it does not.
+    /// Those of the backend; the lead then ends by itself, with the lease.
+    fn resign(&mut self, leadership: &Leadership) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Tells when the lead is in doubt, and when it is lost.
+    fn standing(&self) -> watch::Receiver<Standing>;
+
+    /// Who leads; `None` when nobody does.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn leader(&self) -> impl Future<Output = Result<Option<Leader>, StoreError>> + Send;
+
+    /// Waits until nobody seems to lead. A hint: only a campaign decides.
+    ///
+    /// # Errors
+    /// Those that waiting does not cure.
+    fn vacancy(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Applies all writes or none, durably, if `leadership` still stands. At most [`super::MAX_OPS`] of them; of several
+    /// to one key the last stands. Waits while the store is away or full.
+    ///
+    /// # Errors
+    /// [`StoreError::Fenced`] when the leadership is over.
     fn commit(&mut self, leadership: &Leadership, ops: Vec<Op>) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// How long a group of writes may gather before it is committed.
+    fn gathering(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// At most `limit` entries whose keys start with `prefix`, after the key `after`, in key order.
     ///
@@ -90,10 +99,7 @@ pub trait LeaseStore: Send {
     ///
     /// # Errors
     /// Those of the backend.
-    fn scan_all(&self, prefix: &str) -> impl Future<Output = Result<Vec<(String, Vec<u8>)>, StoreError>> + Send
-    where
-        Self: Sync,
-    {
+    fn scan_all(&self, prefix: &str) -> impl Future<Output = Result<Vec<(String, Vec<u8>)>, StoreError>> + Send {
         async move {
             const PAGE: usize = 500;
             let mut all: Vec<(String, Vec<u8>)> = Vec::new();

@@ -2,10 +2,33 @@
 //!
 //! It alone says who leads; it never says which samples are done (the ledger does). One trait, several backends.
 
+mod any_store;
+mod backend;
 mod embedded;
+mod error;
+mod etcd;
+mod fenced;
+mod holding;
 mod keys;
 mod lease_store;
+mod reign;
+mod run_record;
+mod shared_reign;
+mod sim;
+mod sim_store;
+mod transaction;
 
+pub use any_store::AnyStore;
+pub use backend::{Backend, Trouble};
 pub use embedded::EmbeddedStore;
+pub use error::StoreError;
+pub use etcd::{EtcdBackend, EtcdStore};
+pub use fenced::{FencedStore, Patience};
+pub use holding::Holding;
 pub use keys::{AttemptKey, Keys};
-pub use lease_store::{Leadership, LeaseStore, Op, StoreError};
+pub use lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
+pub use reign::{Campaigned, Candidacy, MAX_OPS, Names, Outcome, Reign};
+pub use run_record::RunRecord;
+pub use sim::{Fate, SimStore, SimTrouble};
+pub use sim_store::{SimBackend, SimWorld};
+pub use transaction::{Compare, Entry, Reply, Step, Transaction};

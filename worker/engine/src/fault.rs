@@ -15,6 +15,12 @@ pub(crate) fn device_fault(error: &TchError) -> EngineFault {
     EngineFault::Device(format!("libtorch failed: {}", first_line(error)))
 }
 
+/// Whether there was not enough memory: less at once may do.
+pub(crate) fn is_out_of_memory(error: &TchError) -> bool {
+    let text = error.to_string();
+    ["out of memory", "can't allocate memory", "not enough memory"].iter().any(|said| text.contains(said))
+}
+
 /// A file of the model that cannot be used: every worker would say the same.
 pub(crate) fn file_fault(file: &Path, what: impl std::fmt::Display) -> EngineFault {
     EngineFault::Model(format!("{}: {what}", file.display()))

@@ -6,12 +6,14 @@
 //! Invariants: what a sample's numbers depend on is the plan, the weights and the device kind, never its neighbours;
 //! logits exist only at positions that are scored; a sample that cannot be run is an outcome, not a fault.
 
+pub mod baseline;
 mod blocks;
 mod config;
 mod device;
 mod executor;
 mod fault;
 mod load;
+mod memory;
 mod models;
 mod parity;
 mod reproducible;
@@ -19,6 +21,7 @@ pub mod tokenizer;
 mod weights;
 
 pub use device::{CudaLibrary, DeviceChoice, DeviceChoiceError, device_kind, load_cuda_library};
+pub use executor::{Trace, Traced};
 pub use load::load;
 pub use parity::ParityModel;
 

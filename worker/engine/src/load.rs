@@ -2,7 +2,7 @@
 
 use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
-use crate::executor::PlainExecutor;
+use crate::executor::Executor;
 use crate::fault::file_fault;
 use crate::models::{CausalLm, Family, Placement};
 use crate::reproducible::make_mkl_reproducible;
@@ -71,7 +71,7 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
         eos_token: tokenizer.eos_text(eos.first().copied()),
         notes,
     };
-    Ok(Box::new(PlainExecutor::new(plan, model, (tokenizer, kwargs), facts, eos)?))
+    Ok(Box::new(Executor::new(plan, model, (tokenizer, kwargs), facts, eos)?))
 }
 
 /// The model alone; `notes` receives what its files ask for that is not obeyed.

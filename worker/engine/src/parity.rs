@@ -1,12 +1,14 @@
 //! Logits of a model on token ids, without tokenizer, prompts or samples: what is compared with other implementations.
 
+use crate::blocks::Segment;
 use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
+use crate::executor::{Trace, Traced, trace};
 use crate::fault::device_fault;
 use crate::load::load_model;
 use crate::models::CausalLm;
 use crate::reproducible::make_mkl_reproducible;
-use compass_common::engine::EngineFault;
+use compass_common::engine::{EngineFault, TokenCounters};
 use compass_common::plan::{Dtype, ModelKind};
 use std::path::Path;
 use tch::{TchError, Tensor};
@@ -52,14 +54,18 @@ impl ParityModel {
         self.model.vocabulary()
     }
 
+    /// Whether what is computed of the beginning of a sequence of `length` tokens holds for the whole.
+    pub fn shares_prefixes(&self, length: usize) -> bool {
+        self.model.shares_prefixes(length)
+    }
+
     /// Logits at every position of `tokens`, computed at once: `[tokens, vocabulary]`, row after row.
     ///
     /// # Errors
     /// [`EngineFault::Device`] when libtorch fails, as it does for a token beyond the vocabulary.
     pub fn prefill(&mut self, tokens: &[u32]) -> Result<Vec<f32>, EngineFault> {
         let _no_grad = tch::no_grad_guard();
-        let hidden = self.model.hidden(tokens, 0, None);
-        hidden.and_then(|hidden| row_after_row(&self.model.logits(&hidden)?)).map_err(|error| device_fault(&error))
+        self.step_by_step(tokens, tokens.len()).map_err(|error| device_fault(&error))
     }
 
     /// The same logits, with the first `prompt` tokens (at least 1) computed at once and the others one by one over a
@@ -72,13 +78,63 @@ impl ParityModel {
         self.step_by_step(tokens, prompt.clamp(1, tokens.len().max(1))).map_err(|error| device_fault(&error))
     }
 
+    /// Logits of stretches of sequences that share one cache, all in one pass: `[rows, vocabulary]`, row after row. A
+    /// stretch is the position of its first token and its tokens; it stands on what earlier stretches, of this pass or of
+    /// those before it, have put before that position. `capacity` is the longest sequence's length.
+    ///
+    /// # Errors
+    /// As [`ParityModel::prefill`].
+    pub fn packed(&mut self, passes: &[&[(usize, &[u32])]], capacity: usize) -> Result<Vec<f32>, EngineFault> {
+        let _no_grad = tch::no_grad_guard();
+        let mut run = || -> Result<Vec<f32>, TchError> {
+            let mut caches = [self.model.cache(capacity)?];
+            let mut logits = Vec::new();
+            for pass in passes {
+                let segment = |(position, tokens): &(usize, &[u32])| Segment {
+                    cache: 0,
+                    position: *position,
+                    rows: tokens.len(),
+                };
+                let segments: Vec<Segment> = pass.iter().map(segment).collect();
+                let tokens: Vec<u32> = pass.iter().flat_map(|(_, tokens)| tokens.iter().copied()).collect();
+                let hidden = self.model.hidden(&tokens, &segments, &mut caches)?;
+                logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
+            }
+            Ok(logits)
+        };
+        run().map_err(|error| device_fault(&error))
+    }
+
+    /// Most tokens of a sequence, where positions are learnt and end.
+    pub fn most_positions(&self) -> Option<usize> {
+        self.model.most_positions()
+    }
+
+    /// Continues prompts together, at most `slots` at once (0 for the usual number), greedily or by draws of `seed`; traces
+    /// in the order of `asked`.
+    ///
+    /// # Errors
+    /// As [`ParityModel::prefill`].
+    pub fn continue_together(
+        &mut self,
+        asked: &[Traced],
+        slots: usize,
+        seed: Option<u64>,
+    ) -> Result<(Vec<Trace>, TokenCounters), EngineFault> {
+        let _no_grad = tch::no_grad_guard();
+        let mut counters = TokenCounters::default();
+        let traces = trace(self.model.as_mut(), asked, slots, seed, &mut counters);
+        Ok((traces.map_err(|error| device_fault(&error))?, counters))
+    }
+
     fn step_by_step(&mut self, tokens: &[u32], prompt: usize) -> Result<Vec<f32>, TchError> {
-        let mut cache = self.model.cache(tokens.len())?;
+        let mut caches = [self.model.cache(tokens.len())?];
         let (first, others) = tokens.split_at(prompt.min(tokens.len()));
-        let hidden = self.model.hidden(first, 0, Some(&mut cache))?;
+        let hidden = self.model.hidden(first, &[Segment { cache: 0, position: 0, rows: first.len() }], &mut caches)?;
         let mut logits = row_after_row(&self.model.logits(&hidden)?)?;
         for (step, token) in others.iter().enumerate() {
-            let hidden = self.model.hidden(&[*token], prompt + step, Some(&mut cache))?;
+            let segment = Segment { cache: 0, position: prompt + step, rows: 1 };
+            let hidden = self.model.hidden(&[*token], &[segment], &mut caches)?;
             logits.extend(row_after_row(&self.model.logits(&hidden)?)?);
         }
         Ok(logits)

@@ -8,6 +8,7 @@
 //! mode, at no measurable cost; the second by [`on_one_thread`], the third by [`alone_if_narrow`].
 
 use std::sync::OnceLock;
+use tch::{TchError, Tensor};
 
 /// Elements up to which libtorch runs an elementwise kernel on one thread anyway (its `GRAIN_SIZE`).
 const GRAIN: usize = 32_768;
@@ -46,6 +47,26 @@ pub(crate) fn on_one_thread<T>(elements: usize, compute: impl FnOnce() -> T) -> 
     alone(compute)
 }
 
+/// Elements that vectorised kernels take at once at most (two AVX-512 vectors of f32, or of bf16), or a multiple of that.
+const LANES: i64 = 64;
+
+/// Runs an elementwise computation on rows, `[..., width]`, so that no element's bits depend on how many rows there are:
+/// the last few elements of a tensor, fewer than a vector, are computed by other code. Rows that are no whole number of
+/// vectors are therefore filled up first.
+pub(crate) fn in_whole_vectors(
+    x: &Tensor,
+    compute: impl FnOnce(&Tensor) -> Result<Tensor, TchError>,
+) -> Result<Tensor, TchError> {
+    let width = x.size().last().copied().unwrap_or(1);
+    match width % LANES {
+        0 => on_one_thread(x.numel(), || compute(&x.f_contiguous()?)),
+        over => {
+            let filled = x.f_constant_pad_nd([0, LANES - over])?;
+            on_one_thread(filled.numel(), || compute(&filled))?.f_narrow(-1, 0, width)
+        }
+    }
+}
+
 /// Columns of a matrix product that each thread must get at least.
 const LEAST_COLUMNS: i64 = 16;
 
@@ -68,7 +89,25 @@ fn alone<T>(compute: impl FnOnce() -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tch::{Device, Kind, Tensor};
+    use tch::{Device, Kind};
+
+    #[test]
+    fn an_element_is_the_same_in_any_company() {
+        tch::manual_seed(7);
+        for width in [1, 20, 40, 64, 172] {
+            let x = Tensor::randn([50, width], (Kind::Float, Device::Cpu));
+            type Elementwise = fn(&Tensor) -> Result<Tensor, TchError>;
+            let operations: [Elementwise; 4] =
+                [Tensor::f_silu, Tensor::f_sigmoid, Tensor::f_tanh, |x| x.f_gelu("tanh")];
+            for compute in operations {
+                let all = in_whole_vectors(&x, compute).unwrap();
+                for (first, rows) in [(0, 1), (3, 2), (7, 16), (49, 1), (13, 37)] {
+                    let some = in_whole_vectors(&x.narrow(0, first, rows), compute).unwrap();
+                    assert!(some.equal(&all.narrow(0, first, rows)), "{rows} rows of {width}");
+                }
+            }
+        }
+    }
 
     /// Every operation of the forward pass whose bits were seen to vary, or might, with 1 to 4 threads.
     #[test]

@@ -9,6 +9,7 @@ use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
 use compass_common::ids::UnitId;
 use compass_common::plan::{ModelKind, Plan, Unit};
+use compass_proto::v1::FailureClass;
 use std::sync::Arc;
 
 /// Position in the plan of a unit's model.
@@ -45,7 +46,7 @@ impl Agent {
         while let Some(grant) = self.choose_grant(slot, active, plan) {
             match self.start_pack(slot, grant, plan, now_ms) {
                 Ok(()) => return,
-                Err(reason) => self.fail(grant, false, reason),
+                Err(reason) => self.fail(grant, FailureClass::Transient, reason),
             }
         }
     }

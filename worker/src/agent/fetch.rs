@@ -6,6 +6,7 @@ use super::event::Event;
 use super::session::Agent;
 use compass_common::ids::Digest;
 use compass_common::plan::{PLAN_FORMAT, Plan};
+use compass_proto::v1::FailureClass;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ impl Agent {
         };
         let failing: Vec<_> = self.grants.iter().filter(needs).map(|held| held.key).collect();
         for grant in failing {
-            self.fail(grant, false, format!("part {} of the plan: {reason}", digest.short()));
+            self.fail(grant, FailureClass::Transient, format!("part {} of the plan: {reason}", digest.short()));
         }
     }
 }

@@ -12,7 +12,8 @@ use compass_proto::{intervals_to_wire, v1};
 use std::collections::BTreeMap;
 
 /// Samples of one pack at most.
-pub(super) const PACK_SAMPLES: usize = 16;
+/// Enough to keep an engine's slots full while long answers end, and to share beginnings.
+pub(super) const PACK_SAMPLES: usize = 64;
 
 /// Identity of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,18 +75,14 @@ impl Held {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    /// The next samples in order: neighbours of one part, a suspect alone. `None` when nothing waits, or when the plan
-    /// does not have the next sample.
+    /// The next samples in order: neighbours of one part, suspects among their like. `None` when nothing waits, or when
+    /// the plan does not have the next sample.
     pub(super) fn next_pack(&self, dataset: &DatasetPlan) -> Option<PackChoice> {
         let first = self.waiting.iter().next()?;
         let part = dataset.part_of(first)?;
-        let samples = if self.suspects.contains(first) {
-            vec![first]
-        } else {
-            let end = part.first + part.samples;
-            let fit = self.waiting.iter().take_while(|&index| index < end && !self.suspects.contains(index));
-            fit.take(PACK_SAMPLES).collect()
-        };
+        let (end, together) = (part.first + part.samples, self.suspects.together(first));
+        let alike = |index: &u32| *index < end && self.suspects.together(*index) == together;
+        let samples = self.waiting.iter().take_while(alike).take(together.unwrap_or(PACK_SAMPLES)).collect();
         Some(PackChoice { part: part.digest, samples })
     }
 
@@ -122,10 +119,39 @@ impl Held {
         condemned
     }
 
+    /// Lets go of those of the samples that have not begun, and names them.
+    pub(super) fn give_back(&mut self, asked: &IntervalSet) -> IntervalSet {
+        let kept = self.waiting.minus(asked);
+        let returned = self.waiting.minus(&kept);
+        self.waiting = kept;
+        self.samples = self.samples.minus(&returned);
+        returned
+    }
+
+    /// What waits or runs.
+    pub(super) fn open(&self) -> IntervalSet {
+        IntervalSet::from_pairs(self.waiting.pairs().iter().chain(self.running.pairs()).copied())
+    }
+
     fn revoke(&mut self) {
         self.revoked = true;
         self.waiting = IntervalSet::new();
     }
+
+    /// Only `kept` may still begin.
+    fn confine(&mut self, kept: &IntervalSet) {
+        let lost = self.waiting.minus(kept);
+        self.give_back(&lost);
+        self.revoked = false;
+    }
+}
+
+/// What the master leaves of a grant to this worker, and under which name from now on.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) held: GrantKey,
+    pub(super) now: GrantKey,
+    pub(super) samples: IntervalSet,
 }
 
 /// All grants, oldest first.
@@ -154,6 +180,24 @@ impl Grants {
         self.get_mut(key).map(Held::revoke).is_some()
     }
 
+    /// What the master that welcomed this worker leaves to it; all else is revoked. Returns the grants with a new name.
+    pub(super) fn keep(&mut self, kept: &[Kept]) -> Vec<(GrantKey, GrantKey)> {
+        let mut renamed = Vec::new();
+        for held in &mut self.held {
+            let Some(kept) = kept.iter().find(|kept| kept.held == held.key) else {
+                held.revoke();
+                continue;
+            };
+            held.confine(&kept.samples);
+            if kept.now != held.key {
+                renamed.push((held.key, kept.now));
+                held.key = kept.now;
+            }
+            self.seen.insert(kept.now.task, (kept.now.epoch, kept.now.attempt));
+        }
+        renamed
+    }
+
     /// A held grant.
     pub(super) fn get(&self, key: GrantKey) -> Option<&Held> {
         self.held.iter().find(|held| held.key == key)
@@ -180,20 +224,24 @@ impl Grants {
         *self = Self::default();
     }
 
-    /// For the hello: what is held, with the samples that are not handed in.
-    pub(super) fn to_wire(&self) -> Vec<v1::HeldGrant> {
-        let open = |held: &Held| {
-            let pairs = held.waiting.pairs().iter().chain(held.running.pairs()).copied();
-            intervals_to_wire(&IntervalSet::from_pairs(pairs))
-        };
-        let held = self.held.iter().map(|held| v1::HeldGrant {
-            task: held.key.task.0,
-            attempt: held.key.attempt.0,
-            epoch: held.key.epoch.0,
-            unit: held.unit.0,
-            samples: open(held),
+    /// For the hello: what waits and what runs, and what of `unacknowledged` is on its way, by grant.
+    pub(super) fn to_wire(&self, unacknowledged: Vec<(GrantKey, UnitId, Vec<u32>)>) -> Vec<v1::HeldGrant> {
+        let mut all: BTreeMap<GrantKey, (UnitId, IntervalSet)> =
+            self.held.iter().map(|held| (held.key, (held.unit, held.open()))).collect();
+        for (key, unit, samples) in unacknowledged {
+            let (_, known) = all.entry(key).or_insert_with(|| (unit, IntervalSet::new()));
+            for sample in samples {
+                known.insert(sample);
+            }
+        }
+        let wire = all.into_iter().map(|(key, (unit, samples))| v1::HeldGrant {
+            task: key.task.0,
+            attempt: key.attempt.0,
+            epoch: key.epoch.0,
+            unit: unit.0,
+            samples: intervals_to_wire(&samples),
         });
-        held.collect()
+        wire.collect()
     }
 }
 

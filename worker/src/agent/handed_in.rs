@@ -62,11 +62,11 @@ impl Agent {
             }
             PackEnd::LoadFailed { message } => {
                 held.unbegun(&busy.samples);
-                self.fail(grant, true, message);
+                self.fail(grant, v1::FailureClass::User, message);
             }
             PackEnd::NeverStarted { message } => {
                 held.unbegun(&busy.samples);
-                self.fail(grant, false, message);
+                self.fail(grant, v1::FailureClass::Infrastructure, message);
             }
         }
         self.settle_all();
@@ -140,7 +140,8 @@ impl Agent {
                 Some(shard) if !held.revoked => Body::Report(shard.report(grant, held.unit, &held.samples)),
                 _ => {
                     let GrantKey { epoch, task, attempt } = grant;
-                    Body::RevokeAck(v1::RevokeAck { epoch: epoch.0, task: task.0, attempt: attempt.0 })
+                    let (epoch, task, attempt) = (epoch.0, task.0, attempt.0);
+                    Body::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() })
                 }
             };
             self.outbox.push(body, Vec::new());
@@ -148,13 +149,12 @@ impl Agent {
     }
 
     /// Gives a grant up; results so far stand.
-    pub(super) fn fail(&mut self, grant: GrantKey, users_fault: bool, message: String) {
+    pub(super) fn fail(&mut self, grant: GrantKey, class: v1::FailureClass, message: String) {
         tracing::error!(?grant, message, "grant failed");
         self.hand_in_batch(grant);
         if self.grants.remove(grant).is_none() {
             return;
         }
-        let class = if users_fault { v1::FailureClass::User } else { v1::FailureClass::Transient };
         let failed = v1::Failed {
             task: grant.task.0,
             attempt: grant.attempt.0,

@@ -1,10 +1,10 @@
 //! What the master says. Everything may come twice.
 
 use super::ending::Ending;
-use super::grants::{GrantKey, Held};
+use super::grants::{GrantKey, Held, Kept};
 use super::session::{Agent, Terms};
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId};
-use compass_proto::{digest_from_wire, intervals_from_wire, v1};
+use compass_proto::{digest_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use v1::master_frame::Body;
 use v1::worker_frame::Body as Say;
 
@@ -38,11 +38,15 @@ impl Agent {
             self.ending = Some(Ending::Refused { reason: "the welcome names no plan".into() });
             return;
         };
+        let epoch = Epoch(welcome.epoch);
+        let before = self.terms.as_ref().map(|terms| (terms.plan, terms.epoch));
+        if before.is_some_and(|(known, latest)| known == plan && latest > epoch) {
+            self.redial("this master led before another that this worker has seen");
+            return;
+        }
         let Some(stream) = &mut self.stream else { return };
         stream.welcomed = true;
         self.lease.granted(stream.hello_sent_ms, welcome.lease_ttl_ms);
-        let epoch = Epoch(welcome.epoch);
-        let before = self.terms.as_ref().map(|terms| (terms.plan, terms.epoch));
         if before.is_none_or(|(known, _)| known != plan) {
             self.drop_plan();
         }
@@ -51,6 +55,7 @@ impl Agent {
         let (lease_ttl_ms, heartbeat_ms) = (u64::from(welcome.lease_ttl_ms), u64::from(welcome.heartbeat_ms.max(10)));
         self.terms = Some(Terms { epoch, plan, lease_ttl_ms, heartbeat_ms, active_slots });
         self.reset_backoff();
+        self.keep(welcome);
         tracing::info!(%epoch, plan = plan.short(), slots = active_slots, "welcomed by the master");
         self.outbox.acknowledged(welcome.last_ack);
         self.outbox.rewind();
@@ -61,6 +66,41 @@ impl Agent {
         }
         self.next_heartbeat_ms = 0;
         self.say_credit();
+    }
+
+    /// From here on only what the master leaves to this worker is begun.
+    fn keep(&mut self, welcome: &v1::Welcome) {
+        for grant in self.batches.grants() {
+            self.hand_in_batch(grant);
+        }
+        let key =
+            |epoch, task, attempt| GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) };
+        let kept = welcome.kept.iter().filter_map(|kept| {
+            let now = kept.now.as_ref()?;
+            Some(Kept {
+                held: key(kept.held_epoch, kept.held_task, kept.held_attempt),
+                now: key(now.epoch, now.task, now.attempt),
+                samples: intervals_from_wire(&now.samples),
+            })
+        });
+        let kept: Vec<_> = kept.collect();
+        let renamed = self.grants.keep(&kept);
+        // Handed back since the hello: the master must not wait for it.
+        for GrantKey { epoch, task, attempt } in kept.iter().map(|kept| kept.now) {
+            if self.grants.get(GrantKey { epoch, task, attempt }).is_none() {
+                let (epoch, task, attempt) = (epoch.0, task.0, attempt.0);
+                let ack = v1::RevokeAck { epoch, task, attempt, ..Default::default() };
+                self.outbox.push(Say::RevokeAck(ack), Vec::new());
+            }
+        }
+        for (before, now) in renamed {
+            tracing::info!(?before, ?now, "kept under a new name");
+            for busy in self.slots.iter_mut().filter_map(|slot| slot.busy.as_mut()).filter(|busy| busy.grant == before)
+            {
+                busy.grant = now;
+            }
+        }
+        self.settle_all();
     }
 
     /// The total number of grants that the worker will hold: one ahead of those that its slots run.
@@ -110,11 +150,21 @@ impl Agent {
     fn revoke(&mut self, revoke: &v1::Revoke) {
         tracing::info!(task = revoke.task, attempt = revoke.attempt, reason = revoke.reason, "grant revoked");
         let (epoch, task, attempt) = (revoke.epoch, revoke.task, revoke.attempt);
-        if self.grants.revoke(GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) }) {
+        let key = GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) };
+        let asked = intervals_from_wire(&revoke.samples);
+        if asked.is_empty() && self.grants.revoke(key) {
             self.settle_all();
-        } else {
-            self.outbox.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt }), Vec::new());
+            return;
         }
+        let returned = self.grants.get_mut(key).map(|held| held.give_back(&asked)).unwrap_or_default();
+        // Of a grant of which nothing was begun, nothing is left to report.
+        let emptied = self.grants.get(key).is_some_and(|held| held.samples.is_empty());
+        if emptied {
+            self.grants.remove(key);
+        }
+        let (held, returned) = (self.grants.get(key).is_some(), intervals_to_wire(&returned));
+        self.outbox.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, returned, held }), Vec::new());
+        self.settle_all();
     }
 
     fn shutdown(&mut self, reason: String) {

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The parsed command line of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// `host:port`.
-    pub master: String,
+    /// `host:port` of every master that may lead; never empty.
+    pub masters: Vec<String>,
     /// `auto`, `cpu` or `cuda:N`; every slot uses the same.
     pub device: String,
     /// Engines at once.

@@ -3,7 +3,8 @@
 //!
 //! Pure. Bounded softly: nothing is refused, but while [`Outbox::is_full`] nothing that makes more frames is begun.
 
-use compass_common::ids::Digest;
+use super::grants::GrantKey;
+use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId};
 use compass_proto::v1;
 use compass_proto::v1::worker_frame::Body;
 use prost::Message;
@@ -70,6 +71,26 @@ impl Outbox {
     /// The frame `seq` went to the present connection.
     pub(super) fn sent(&mut self, seq: u64) {
         self.sent = self.sent.max(seq);
+    }
+
+    /// The number of the first frame that the next connection will carry.
+    pub(super) fn first_seq(&self) -> u64 {
+        self.entries.front().map_or(self.last_seq + 1, |entry| entry.seq)
+    }
+
+    /// The samples whose results are not acknowledged, frame by frame.
+    pub(super) fn unacknowledged(&self) -> Vec<(GrantKey, UnitId, Vec<u32>)> {
+        let results = self.entries.iter().filter_map(|entry| match &entry.body {
+            Body::Results(results) => Some((results, &entry.attachments)),
+            _ => None,
+        });
+        let each = results.map(|(results, attachments)| {
+            let (epoch, task, attempt) = (Epoch(results.epoch), TaskId(results.task), Attempt(results.attempt));
+            let large = attachments.iter().filter_map(|large| v1::SampleResult::decode(large.bytes.as_slice()).ok());
+            let samples = results.samples.iter().map(|result| result.index).chain(large.map(|result| result.index));
+            (GrantKey { epoch, task, attempt }, UnitId(results.unit), samples.collect())
+        });
+        each.collect()
     }
 
     /// Whether enough waits that no more should be made.

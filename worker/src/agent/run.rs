@@ -39,20 +39,22 @@ pub fn run(options: AgentOptions) -> Ending {
 }
 
 async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
-    let endpoint = endpoint(&options.master).map_err(|error| format!("--master {}: {error}", options.master))?;
+    let known = |master: &String| endpoint(master).map_err(|error| format!("--master {master}: {error}"));
+    let endpoints = options.masters.iter().map(known).collect::<Result<Vec<_>, _>>()?;
     let (events, mut inbox) = mpsc::channel(WAITING_EVENTS);
     report_signals(&events).map_err(|error| error.to_string())?;
     if options.exit_with_parent {
         report_end_of_input(events.clone()).map_err(|error| error.to_string())?;
     }
-    tracing::info!(name = options.name, master = options.master, slots = options.slots, "worker starts");
-    let host = options.master.rsplit_once(':').map_or("", |(host, _)| host);
-    if host != "localhost" && host != "[::1]" && !host.starts_with("127.") {
-        tracing::warn!(host, "the connection to this master is not encrypted; use it in a trusted network only");
+    tracing::info!(name = options.name, masters = options.masters.join(","), slots = options.slots, "worker starts");
+    for host in options.masters.iter().map(|master| master.rsplit_once(':').map_or("", |(host, _)| host)) {
+        if host != "localhost" && host != "[::1]" && !host.starts_with("127.") {
+            tracing::warn!(host, "the connection to this master is not encrypted; use it in a trusted network only");
+        }
     }
     let session = session_name(&options.name);
     let programs = Programs::look(options.programs, options.slots).await;
-    let mut agent = Agent::new(options, endpoint, session, events, programs);
+    let mut agent = Agent::new(options, endpoints, session, events, programs);
     agent.dial(Duration::ZERO);
     let ending = agent.run(&mut inbox).await;
     drop(inbox);

@@ -30,8 +30,11 @@ use v1::worker_frame::Body;
 /// How long an open stream may stay without a welcome.
 const WELCOME_TIMEOUT_MS: u64 = 10_000;
 
-/// Longest pause between two attempts to reach the master.
+/// Longest pause between two attempts to reach the one master.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The same where another master may lead by now: who waits long is missing when the new leader asks who holds what.
+const LONGEST_PAUSE_OF_MANY: Duration = Duration::from_secs(1);
 
 /// The agent looks at its clock far more often, unless it was stopped.
 const LONGEST_TURN_MS: u64 = 3_000;
@@ -74,7 +77,9 @@ pub(super) struct Stream {
 #[derive(Debug)]
 pub(super) struct Agent {
     pub(super) options: AgentOptions,
-    endpoint: Endpoint,
+    endpoints: Vec<Endpoint>,
+    /// The master that is dialled now or next.
+    master: usize,
     session: String,
     pub(super) clock: Clock,
     pub(super) events: mpsc::Sender<Event>,
@@ -106,15 +111,16 @@ pub(super) struct Agent {
     pub(super) ending: Option<Ending>,
 }
 
-fn new_backoff() -> FullJitter {
-    backoff::policy(Duration::from_millis(200), LONGEST_PAUSE)
+fn new_backoff(masters: usize) -> FullJitter {
+    let longest = if masters > 1 { LONGEST_PAUSE_OF_MANY } else { LONGEST_PAUSE };
+    backoff::policy(Duration::from_millis(200), longest)
 }
 
 impl Agent {
     /// An agent that has not dialled yet; `session` names this process.
     pub(super) fn new(
         options: AgentOptions,
-        endpoint: Endpoint,
+        endpoints: Vec<Endpoint>,
         session: String,
         events: mpsc::Sender<Event>,
         programs: Programs,
@@ -125,13 +131,14 @@ impl Agent {
             .collect();
         Self {
             options,
-            endpoint,
+            master: 0,
             session,
             clock: Clock::start(),
             events,
             link: 0,
             _link_task: None,
-            backoff: new_backoff(),
+            backoff: new_backoff(endpoints.len()),
+            endpoints,
             stream: None,
             last_heard_ms: 0,
             last_check_ms: 0,
@@ -159,6 +166,10 @@ impl Agent {
     pub(super) fn dial(&mut self, pause: Duration) {
         self.stream = None;
         self.control.clear();
+        // The hello lists all that is held, and what is under way to the master is held until it is acknowledged.
+        for grant in self.batches.grants() {
+            self.hand_in_batch(grant);
+        }
         self.link += 1;
         let hello = v1::Hello {
             protocol: PROTOCOL_VERSION,
@@ -167,13 +178,15 @@ impl Agent {
             slots: self.options.slots,
             device: self.options.device_kind().to_owned(),
             has_engine: HAS_ENGINE,
-            held: self.grants.to_wire(),
+            held: self.grants.to_wire(self.outbox.unacknowledged()),
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
+            first_seq: self.outbox.first_seq(),
             sandbox: self.programs.found.clone(),
         };
-        let dial = Dial { number: self.link, endpoint: self.endpoint.clone(), pause, hello, clock: self.clock };
+        let Some(endpoint) = self.endpoints.get(self.master).cloned() else { return };
+        let dial = Dial { number: self.link, endpoint, pause, hello, clock: self.clock };
         self._link_task = Some(dial.start(self.events.clone()));
     }
 
@@ -198,13 +211,15 @@ impl Agent {
 
     /// The master took this worker in: the next failure is a new one.
     pub(super) fn reset_backoff(&mut self) {
-        self.backoff = new_backoff();
+        self.backoff = new_backoff(self.endpoints.len());
     }
 
-    fn redial(&mut self, reason: &str) {
+    /// Leaves the master and dials the next one after a pause; the same again where there is only one.
+    pub(super) fn redial(&mut self, reason: &str) {
+        self.master = (self.master + 1) % self.endpoints.len().max(1);
         let pause = self.backoff.next().unwrap_or(LONGEST_PAUSE);
         tracing::warn!(
-            master = self.options.master,
+            master = self.options.masters.get(self.master),
             reason,
             pause_ms = pause.as_millis() as u64,
             "no session; dialling again"

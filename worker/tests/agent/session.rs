@@ -144,13 +144,93 @@ async fn a_revoked_grant_hands_in_what_runs_and_ends_without_a_report() {
     session.grant(&plan, 1, 1, 50, 60).await;
     let mut heard = Collected::default();
     heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
-    session.send(Body::Revoke(v1::Revoke { epoch: 1, task: 0, attempt: 1, reason: "stolen".into() })).await;
+    session
+        .send(Body::Revoke(v1::Revoke { epoch: 1, task: 0, attempt: 1, reason: "stolen".into(), samples: vec![] }))
+        .await;
     heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
     assert_eq!(heard.revoke_acks, [(0, 1)]);
     assert_eq!(heard.reports[0].task, 1);
     let of_first = heard.outcomes.keys().filter(|&&index| index < 50).count();
     assert!((3..50).contains(&of_first), "{of_first}");
     assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn samples_that_another_is_to_have_are_returned_as_far_as_they_have_not_begun() {
+    let plan = TestPlan::questions(60);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], SLOW);
+    let mut session = welcomed(&mut master, &plan).await;
+    session.grant(&plan, 0, 1, 0, 50).await;
+    session.grant(&plan, 1, 1, 50, 60).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    let asked = |task, first, end| {
+        let samples = vec![v1::Interval { first, end }];
+        Body::Revoke(v1::Revoke { epoch: 1, task, attempt: 1, reason: "another is idle".into(), samples })
+    };
+    session.send(asked(0, 0, 50)).await;
+    session.send(asked(1, 50, 60)).await;
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1 && heard.returned.len() == 2).await;
+    let (first, second) = (&heard.returned[0], &heard.returned[1]);
+    assert!(first.held && first.returned.len() == 1 && first.returned[0].end == 50, "{first:?}");
+    let begun = first.returned[0].first;
+    assert!((3..50).contains(&begun));
+    assert_eq!(heard.reports[0].samples, [v1::Interval { first: 0, end: begun }], "the report is of what it ran");
+    heard.assert_answers(&plan, begun, &[]);
+    assert!(!second.held, "of the second grant nothing was begun");
+    assert_eq!(second.returned, [v1::Interval { first: 50, end: 60 }]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_leader_s_name_for_what_it_keeps_goes_on_the_results() {
+    let plan = TestPlan::questions(40);
+    let mut master = FakeMaster::start(&plan).await;
+    let address = master.address.clone();
+    let _agent = Agent::start(&address, &[], SLOW);
+    let mut session = welcomed(&mut master, &plan).await;
+    session.grant(&plan, 0, 1, 0, 40).await;
+    let mut heard = Collected::default();
+    // Received, and never acknowledged: this leader dies with it.
+    heard.until(&mut session, false, |heard| heard.samples() >= 3).await;
+    drop(session);
+    master.stop().await;
+
+    let mut master = FakeMaster::start_at(&plan, &address).await;
+    let mut session = master.session().await;
+    assert_eq!(session.hello.held.len(), 1, "{:?}", session.hello.held);
+    assert_eq!(session.hello.held[0].samples, [v1::Interval { first: 0, end: 40 }], "with what nobody acknowledged");
+    session.hello.held[0].epoch = 2;
+    session.hello.held[0].task = 7;
+    let mut kept = session.kept();
+    kept[0].held_epoch = 1;
+    kept[0].held_task = 0;
+    session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, kept).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    heard.assert_answers(&plan, 40, &[]);
+    assert_eq!((heard.reports[0].epoch, heard.reports[0].task), (2, 7));
+    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1), "nothing is run again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_welcome_does_not_leave_to_it_is_not_begun_and_an_older_leader_is_left() {
+    let plan = TestPlan::questions(60);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], SLOW);
+    let mut session = master.session().await;
+    session.welcome(&plan, Terms { epoch: 5, ..Terms::default() }).await;
+    session.grant(&plan, 0, 1, 0, 60).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    drop(session);
+    let mut session = master.session().await;
+    session.welcome(&plan, Terms { epoch: 4, ..Terms::default() }).await;
+    while session.frame().await.is_some() {}
+    let mut session = master.session().await;
+    session.welcome_keeping(&plan, Terms { epoch: 5, last_ack: heard.last_seq, ..Terms::default() }, vec![]).await;
+    heard.until(&mut session, true, |heard| !heard.revoke_acks.is_empty()).await;
+    assert!(heard.samples() < 60, "what had not begun was dropped");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -147,7 +147,7 @@ fn asked(dataset: &DatasetConfig, rendered: &RenderedDataset, sample: &Sample, m
             })
             .collect(),
         Body::Chat { turns } => turns.iter().map(|turn| json!({"role": turn.role, "prompt": turn.content})).collect(),
-        Body::Execute { .. } => Value::Null,
+        Body::Execute { .. } => unreachable!("programs are made of answers, never of rows"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::fixture::{DATASET, Fixture, MODEL};
 use crate::config::{CustomDataset, HfModel, Overrides, RunnerKind, digest};
+use crate::evaluator::EvaluatorSpec;
 use crate::partition::{PartitionStrategy, PartitionerKind};
 use std::path::PathBuf;
 
@@ -139,7 +140,10 @@ fn a_model_and_a_data_set_by_flags() {
     assert_eq!(model.decoding.temperature, Some(0.5));
     let dataset = &config.datasets[0];
     assert_eq!((dataset.abbr.as_str(), dataset.infer.mode(), dataset.limit), ("test", "gen", Some(9)));
-    assert_eq!(dataset.eval.pred_postprocessors.len(), 1);
+    assert!(matches!(&dataset.eval.evaluator, EvaluatorSpec::OptionSimAcc { options } if options.letters() == "AB"));
+    assert_eq!(dataset.output_column.as_deref(), Some("row"));
+    let written = format!("{:?}", dataset.prompt.prompt_template);
+    assert!(written.contains("Answer: ") && !written.contains("{answer}"), "the answer is hidden: {written}");
     let config = load(by_ppl).unwrap_or_else(|errors| panic!("{errors}")).config;
     assert_eq!((config.datasets[0].abbr.as_str(), config.datasets[0].infer.mode()), ("test", "ppl"));
     let config = load(qa).unwrap_or_else(|errors| panic!("{errors}")).config;

@@ -1,6 +1,7 @@
 //! Tests of the configuration from files on disk to what a person reads.
 
 mod command_line;
+mod evaluator_fit;
 mod example;
 mod fixture;
 mod layers;

@@ -13,8 +13,6 @@ fn of_the_master() {
     for (line, place, message) in [
         ("listen = \"0.0.0.0:50051\"", "2:10", "`listen = \"0.0.0.0:50051\"`"),
         ("advertise = \"node1\"", "2:13", "`advertise = \"node1\"`"),
-        ("store = \"etcd://h1:2379,h2:2379/compass\"", "2:9", "`store = \"etcd://h1:2379,h2:2379/compass\"`"),
-        ("etcd = { user = \"u\", password_file = \"p\" }", "2:1", "`etcd`"),
     ] {
         refused(&format!("[master]\n{line}\n{MODEL}{DATASET}"), place, message);
     }
@@ -56,9 +54,9 @@ fn of_a_data_set() {
     for evaluator in ["human_eval_plus", "math_verify", "cascade"] {
         refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
     }
-    refused(&with("\"em\"", "\"NeedleBenchOriginEvaluator\""), "10:26", "evaluator `NeedleBenchOriginEvaluator`");
-    let to = "\"em\", pred_postprocessor = \"needlebench_postprocess\"";
-    refused(&with("\"em\"", to), "10:53", "postprocessor `needlebench_postprocess`");
+    refused(&with("\"em\"", "\"NeedleBenchParallelEvaluator\""), "10:26", "evaluator `NeedleBenchParallelEvaluator`");
+    let to = "\"em\", pred_postprocessor = \"scibench_postprocess\"";
+    refused(&with("\"em\"", to), "10:53", "postprocessor `scibench_postprocess`");
     refused(&with("output_column", "test_split = \"dev\", output_column"), "7:39", "`test_split`");
 }
 

@@ -58,15 +58,15 @@ error: nothing defines the data set `questions_of_mine`
 #[test]
 fn not_yet_says_what_to_use_now() {
     let text = format!(
-        "[master]\nstore = \"etcd://h1:2379/compass\"\n{MODEL}{DATASET}\n[infer]\nrunner = {{ type = \"slurm\", partition = \"llm\" }}\n"
+        "[master]\nadvertise = \"node1\"\n{MODEL}{DATASET}\n[infer]\nrunner = {{ type = \"slurm\", partition = \"llm\" }}\n"
     );
     let expected = "\
-error: `store = \"etcd://h1:2379/compass\"` is not yet supported
-  --> eval.toml:2:9
+error: `advertise = \"node1\"` is not yet supported
+  --> eval.toml:2:13
    |
- 2 | store = \"etcd://h1:2379/compass\"
-   |         ^^^^^^^^^^^^^^^^^^^^^^^^
-   = help: write `store = \"embedded\"`, which needs no service
+ 2 | advertise = \"node1\"
+   |             ^^^^^^^
+   = help: workers are local and are told the address that is listened on: remove it
 
 error: `type = \"slurm\"` is not yet supported
    --> eval.toml:15:19
@@ -103,7 +103,7 @@ note: `batch_size = 8` has no effect
    |
  5 | \tbatch_size = 8
    | \t             ^
-   = help: the executor runs one sequence at a time; write `batch_size = \"auto\"`";
+   = help: how much runs at once follows from the memory that is free; write `batch_size = \"auto\"`";
     let shown: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
     assert_eq!(shown.len(), 1, "{shown:?}");
     assert_eq!(shown[0].replace(&format!("{}", fixture.path("eval.toml").display()), "eval.toml"), expected);

@@ -102,7 +102,12 @@ fn jinja_and_the_words_beside_a_prompt() {
 fn kinds_of_inference() {
     let infer = |value: &str| {
         let text = with("prompt_template = \"{q}\"").replace("inferencer = \"gen\"", &format!("inferencer = {value}"));
-        Fixture::new().good(&text).datasets.remove(0).infer
+        let evaluator = match value {
+            "\"ppl_only\"" => "average_ppl",
+            "\"rolling\"" => "bpc",
+            _ => "em",
+        };
+        Fixture::new().good(&text.replace("\"em\"", &format!("\"{evaluator}\""))).datasets.remove(0).infer
     };
     assert_eq!(infer("\"CLPInferencer\""), InferSpec::Clp);
     assert_eq!(infer("\"ppl_only\""), InferSpec::PplOnly);
@@ -129,6 +134,6 @@ fn kinds_of_inference() {
 fn only_what_has_no_right_answer_goes_without_a_gold_column() {
     let text = with("prompt_template = \"{q}\"").replace(", output_column = \"a\"", "");
     assert!(Fixture::new().bad(&text).contains("missing key `output_column` in `reader_cfg`"));
-    let text = text.replace("inferencer = \"gen\"", "inferencer = \"rolling\"");
+    let text = text.replace("inferencer = \"gen\"", "inferencer = \"rolling\"").replace("\"em\"", "\"perplexity\"");
     assert_eq!(Fixture::new().good(&text).datasets[0].output_column, None);
 }

@@ -1,7 +1,7 @@
 //! What each key takes, and what it refuses.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::config::{DeviceRequest, Expression};
+use crate::config::{DeviceRequest, Expression, StoreConfig};
 use crate::evaluator::{ChoiceMetric, EvaluatorSpec};
 use crate::plan::{BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
@@ -294,7 +294,19 @@ fn evaluators_and_postprocessors() {
     );
     assert_eq!((option.evaluator, option.k), (EvaluatorSpec::Acc, vec![1, 4]));
     assert_eq!(option.pred_postprocessors[0].apply("so the answer is C."), "C");
-    let choice = eval("evaluator = { type = \"multiple_choice\", metrics = [\"acc\", \"acc_bytes\"] }").evaluator;
+    let scored = |inferencer: &str, evaluator: &str| {
+        let text = with("evaluator = \"em\"", &format!("evaluator = {evaluator}"));
+        let text = text.replace("\"gen\"", &format!("\"{inferencer}\""));
+        let text = match inferencer {
+            "loglikelihood" => text.replace("\"{q}\"", "{ a = \"{q} a\", b = \"{q} b\" }"),
+            _ => text,
+        };
+        Fixture::new().good(&text).datasets[0].eval.evaluator.clone()
+    };
+    let choice = scored("loglikelihood", "{ type = \"multiple_choice\", metrics = [\"acc\", \"acc_bytes\"] }");
+    assert_eq!(scored("clp", "\"AUCROCEvaluator\""), EvaluatorSpec::AucRoc);
+    assert_eq!(scored("ppl_only", "\"AveragePPLEvaluator\""), EvaluatorSpec::AveragePpl);
+    assert_eq!(scored("rolling", "\"BPCEvaluator\""), EvaluatorSpec::Bpc);
     assert_eq!(choice, EvaluatorSpec::MultipleChoice { metrics: vec![ChoiceMetric::Acc, ChoiceMetric::AccBytes] });
     wrong(&with("\"em\"", "\"em\", pred_postprocessor = { type = \"last_option\" }"), "`last_option` needs `options`");
     let of_model = Fixture::new().good(&format!("{MODEL}pred_postprocessor = \"rm_<think>_before_eval\"\n{DATASET}"));
@@ -314,13 +326,10 @@ fn evaluators_and_postprocessors() {
         "BBHEvaluator_mcq",
         "MGSM_Evaluator",
         "IFEvaluator",
-        "AUCROCEvaluator",
         "JiebaRougeEvaluator",
         "opencompass.datasets.TriviaQAEvaluator",
         "NQEvaluator",
-        "AveragePPLEvaluator",
         "CrowspairsEvaluator",
-        "BPCEvaluator",
         "LambadaEvaluator",
         "EDAccEvaluator",
         "TheoremQAEvaluatorV3",
@@ -391,4 +400,29 @@ fn names_must_be_tellable_and_folders_possible() {
         places,
         ["eval.toml:4:8: `bare` holds neither model.safetensors nor pytorch_model.bin, whole or in shards"]
     );
+}
+
+#[test]
+fn a_store_in_etcd_and_how_to_get_in() {
+    let fixture = Fixture::new();
+    ["secrets/password", "ca.pem", "me.pem", "me.key"].iter().for_each(|file| fixture.write(file, "x"));
+    let config = fixture.good(&format!(
+        "[master]\nstore = \"etcd://h1:2379,h2/team\"\n[master.etcd]\nuser = \"u\"\npassword_file = \"secrets/password\"\n\
+         ca = \"ca.pem\"\ncert = \"me.pem\"\nkey = \"me.key\"\n{MODEL}{DATASET}"
+    ));
+    let StoreConfig::Etcd(etcd) = config.store else { panic!("{:?}", config.store) };
+    assert_eq!((etcd.endpoints, etcd.prefix.as_str()), (vec!["h1:2379".to_owned(), "h2:2379".to_owned()], "team"));
+    assert_eq!((etcd.user.as_deref(), etcd.password_file), (Some("u"), Some(fixture.path("secrets/password"))));
+    assert_eq!((etcd.ca, etcd.key), (Some(fixture.path("ca.pem")), Some(fixture.path("me.key"))));
+    assert_eq!(fixture.good(&format!("{MODEL}{DATASET}")).store, StoreConfig::Embedded);
+
+    let master = |lines: &str| format!("[master]\n{lines}\n{MODEL}{DATASET}");
+    wrong(&master("store = \"etcd://\""), "`store` names no host and port: ``");
+    wrong(&master("store = \"etcd://h:port\""), "`store` names no host and port: `h:port`");
+    wrong(&master("store = \"etcd://h,h:2379\""), "`store` names h:2379 twice");
+    let access = |line: &str| master(&format!("store = \"etcd://h\"\n[master.etcd]\n{line}"));
+    wrong(&access("user = \"u\""), "`user` in [master.etcd] without `password_file`");
+    wrong(&access("ca = \"gone.pem\""), "gone.pem`");
+    wrong(&master("[master.etcd]\nca = \"eval.toml\""), "[master.etcd] without a store in etcd");
+    wrong(&access("password = \"p\""), "unknown key `password`");
 }

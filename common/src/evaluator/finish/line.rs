@@ -1,7 +1,7 @@
 //! The metrics of every line, each by its rule; those of several answers per question averaged over the answers.
 
 use super::{
-    area, average, circular, classes, corpus, crows_pairs, mean, pass_rate, perplexity, replicas, rouge, weighted,
+    area, average, bbq, circular, classes, corpus, crows_pairs, mean, pass_rate, perplexity, replicas, rouge, weighted,
 };
 use crate::evaluator::line::{Column, Line, Lines};
 use crate::evaluator::share::Rule;
@@ -55,6 +55,7 @@ fn single(line: &Line, effort: Effort) -> Vec<Metric> {
         (Rule::Chrf { .. }, column) => one(corpus::chrf(name, column, effort)),
         (Rule::Ter, column) => one(corpus::ter(name, column, effort)),
         (Rule::CrowsPairs, column) => crows_pairs::metrics(column),
+        (Rule::BbqBias { ambiguous }, column) => one(bbq::metric(name, column, *ambiguous)),
         (Rule::Circular, column) => circular::metrics(column),
         (Rule::Replicas { k }, column) => replicas::metrics(column, k),
         (Rule::Share | Rule::ShareScaledFirst | Rule::Count, Column::Items(_)) => Vec::new(),

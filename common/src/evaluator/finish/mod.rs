@@ -2,6 +2,7 @@
 
 mod area;
 mod average;
+mod bbq;
 mod circular;
 mod classes;
 mod corpus;

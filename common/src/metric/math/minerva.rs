@@ -1,18 +1,20 @@
 //! lm-eval's `minerva_math`.
 
 use super::boxed::{last_boxed_lm_eval, remove_boxed_lm_eval};
+use super::expression;
 use super::final_answer::{REMOVED, SUBSTITUTIONS};
 use super::rational::Rational;
 use super::strip::replace_all;
 use crate::metric::text::{Pattern, strip};
 use crate::postprocess::is_word;
 
-/// Whether two normalised answers are equal. lm-eval asks sympy; what strings and fractions cannot tell is undecided.
+/// Whether two normalised answers are equal. lm-eval asks sympy; what is no sum of products of numbers, symbols and roots
+/// is undecided unless the texts are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MinervaVerdict {
-    /// The same text, or the same number.
+    /// The same text, or the same value.
     Equal,
-    /// Different numbers.
+    /// Different numbers, or different for some value of their symbols.
     Unequal,
     /// Formulas of different text: counted as wrong, and said.
     Undecided,
@@ -30,7 +32,10 @@ pub fn minerva_math(completion: &str, solution: &str) -> MinervaVerdict {
     if answer == gold && !answer.is_empty() {
         return MinervaVerdict::Equal;
     }
-    match (Rational::parse(&answer), Rational::parse(&gold)) {
+    if let (Some(answer), Some(gold)) = (Rational::parse(&answer), Rational::parse(&gold)) {
+        return if answer == gold { MinervaVerdict::Equal } else { MinervaVerdict::Unequal };
+    }
+    match (expression::parse(&answer), expression::parse(&gold)) {
         (Some(answer), Some(gold)) if answer == gold => MinervaVerdict::Equal,
         (Some(_), Some(_)) => MinervaVerdict::Unequal,
         _ => MinervaVerdict::Undecided,

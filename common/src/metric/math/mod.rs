@@ -3,11 +3,13 @@
 mod agieval;
 mod boxed;
 mod equivalence;
+mod expression;
 mod final_answer;
 mod fraction;
 mod hendrycks;
 mod minerva;
 mod number;
+mod polynomial;
 mod rational;
 mod strip;
 mod theorem_qa;

@@ -1,6 +1,7 @@
 //! TheoremQA (`TheoremQAEvaluatorV3` of OpenCompass), as far as it goes without a computer algebra system.
 
-use crate::metric::text::strip;
+use super::expression;
+use crate::metric::text::{Pattern, strip};
 use crate::postprocess::float;
 
 /// The gold answer, as its `Answer_type` has it.
@@ -50,11 +51,19 @@ fn within(number: f64, gold: f64) -> bool {
     number >= gold - margin && number <= gold + margin
 }
 
-/// A plain number once units are gone, or a percentage.
+/// A plain number once units are gone, a percentage, or a plain formula.
 fn number(answer: &str) -> Option<f64> {
     let text = ["$", "¥", "°C", " C", "°"].iter().fold(answer.to_string(), |text, unit| text.replace(unit, ""));
     match text.strip_suffix('%') {
         Some(percent) => float(strip(percent)).map(|number| number / 100.0),
-        None => float(&text),
+        None => float(&text).or_else(|| plain_formula(&text)),
     }
+}
+
+/// A fraction, a root or a power of whole numbers. In others the peer's reader has ways of its own: `2(3)` is 5 there.
+fn plain_formula(text: &str) -> Option<f64> {
+    static PLAIN: Pattern = Pattern::new(
+        r"^-?([0-9]+/[0-9]+|\\d?frac\{-?[0-9]+\}\{[0-9]+\}|[0-9]*\\sqrt\{[0-9]+\}|\\d?frac\{[0-9]*\\sqrt\{[0-9]+\}\}\{[0-9]+\}|[0-9]+\^([0-9]+|\{-?[0-9]+\}))$",
+    );
+    if PLAIN.is_match(text) { expression::parse(text)?.value() } else { None }
 }

@@ -19,6 +19,11 @@ pub(super) const UNKNOWN: [&str; 10] = [
 /// More of them, looked for in generated answers only.
 const UNKNOWN_GENERATED: [&str; 4] = ["Don't know", "Do not know", "Can't know", "Cannot know"];
 
+/// Whether an answer is one of those that say "unknown".
+pub fn bbq_is_unknown(answer: &str) -> bool {
+    UNKNOWN.contains(&answer)
+}
+
 /// `doc_to_choice`: the two answers that name somebody, then all ways to say "unknown".
 ///
 /// `None` when none of the three answers says so, where lm-eval fails; the first that does is dropped.

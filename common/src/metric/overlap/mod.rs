@@ -1,5 +1,6 @@
 //! How much of an answer is in the reference: SQuAD, TriviaQA, Natural Questions, DROP and LongBench.
 
+mod contained;
 mod counter;
 mod drop_bags;
 mod drop_fuzzy;
@@ -12,7 +13,9 @@ mod normalize;
 mod open_qa;
 mod sequence_matcher;
 mod squad;
+mod tydi_qa;
 
+pub use contained::{needle_found, ruler_any, ruler_share};
 pub use drop_bags::{DropScore, drop_bags};
 pub use drop_fuzzy::drop_fuzzy;
 pub use edit_distance::{edit_ratio_percent, levenshtein, nearest_candidate};
@@ -24,3 +27,4 @@ pub use normalize::{normalize_answer, normalize_zh_answer};
 pub use open_qa::{natural_questions, squad20, trivia_qa};
 pub use sequence_matcher::sequence_ratio;
 pub use squad::{squad_exact_match, squad_f1};
+pub use tydi_qa::tydi_qa;

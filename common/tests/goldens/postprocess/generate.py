@@ -85,7 +85,7 @@ def load(name):
 text = load("utils.text_postprocessors")
 sys.modules["opencompass.utils.text_postprocessors"] = text
 d = {name: load("datasets." + name) for name in (
-    "math", "math_intern", "gsm8k", "bbh", "charm", "strategyqa", "xsum", "flores", "lcsts", "record", "cmrc", "mathbench",
+    "math", "math_intern", "gsm8k", "bbeh", "bbh", "charm", "strategyqa", "xsum", "flores", "lcsts", "record", "cmrc", "mathbench",
     "mgsm", "gpqa", "humaneval", "mbpp", "crowspairs", "triviaqa", "natural_question", "lambada")}
 theoremqa = load("datasets.TheoremQA.legacy")
 longbench = load("datasets.longbench.longbench_trec")
@@ -189,6 +189,8 @@ CASES = {
         case("bbh_mcq", d["bbh"].bbh_mcq_postprocess, {}, ("common", "sentences")),
         case("charm-reason", d["charm"].charm_reason_postprocess, {}, ("common", "sentences")),
         case("bbh_freeform", d["bbh"].bbh_freeform_postprocess, {}, ("common", "sentences")),
+        case("bbeh_mcq", d["bbeh"].bbeh_mcq_postprocess, {}, ("common", "sentences")),
+        case("bbeh_freeform", d["bbeh"].bbeh_freeform_postprocess, {}, ("common", "sentences")),
         case("strategyqa_pred_postprocess", d["strategyqa"].strategyqa_pred_postprocess, {}, ("common", "sentences")),
         case("strategyqa_dataset", d["strategyqa"].strategyqa_dataset_postprocess, {}, ("common", "sentences")),
         case("Xsum", d["xsum"].Xsum_postprocess, {}, ("common", "sentences")),

@@ -1,6 +1,6 @@
 //! Activation functions under the names that config.json uses, each in transformers' order of operations.
 
-use crate::reproducible::on_one_thread;
+use crate::reproducible::in_whole_vectors;
 use tch::{TchError, Tensor};
 
 /// A pointwise non-linearity.
@@ -38,9 +38,9 @@ impl Activation {
         })
     }
 
-    /// Any shape to the same.
+    /// `[..., width]` to the same.
     pub(crate) fn forward(self, x: &Tensor) -> Result<Tensor, TchError> {
-        on_one_thread(x.numel(), || match self {
+        in_whole_vectors(x, |x| match self {
             Self::Silu => x.f_silu(),
             Self::Relu => x.f_relu(),
             Self::Gelu => x.f_gelu("none"),

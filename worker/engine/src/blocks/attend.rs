@@ -6,15 +6,22 @@ use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Queries that share one mask: bounds what masks and explicit scores take of memory.
-const BAND: i64 = 1024;
+pub(super) const BAND: i64 = 1024;
 
 /// The fused kernel takes keys in blocks of so many. Keys are left out by whole blocks, so that the others are met in the
 /// blocks in which the whole would meet them.
 const KEY_BLOCK: i64 = 512;
 
 /// `queries`, `[1, heads, rows, head_dim]`, belong to the last rows of `keys` and `values`, `[1, kv_heads, length,
-/// head_dim]`. Returns `[1, heads, rows, head_dim]`.
-pub(super) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, rule: &ScoreRule) -> Result<Tensor, TchError> {
+/// head_dim]`. `mask` is [`causal_mask`]'s, for rows that see every key before them; where it is absent it is made.
+/// Returns `[1, heads, rows, head_dim]`.
+pub(super) fn attend(
+    queries: &Tensor,
+    keys: &Tensor,
+    values: &Tensor,
+    mask: Option<&Tensor>,
+    rule: &ScoreRule,
+) -> Result<Tensor, TchError> {
     let (_, _, rows, head_dim) = queries.size4()?;
     let (_, _, length, _) = keys.size4()?;
     let scale = rule.scale.unwrap_or((head_dim as f64).powf(-0.5));
@@ -27,6 +34,9 @@ pub(super) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, rule: &Sc
         if rows == length && seen == length {
             return fused(queries, keys, values, None, true, scale);
         }
+        if let Some(mask) = mask.filter(|_| seen == length) {
+            return fused(queries, keys, values, Some(mask), false, scale);
+        }
     }
     let past = length - rows;
     let bands = (0..rows).step_by(BAND as usize).map(|first| {
@@ -36,7 +46,7 @@ pub(super) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, rule: &Sc
         let queries = queries.f_narrow(2, first, count)?;
         let keys = repeated(&keys.f_narrow(2, oldest, to - oldest)?, &queries)?;
         let values = repeated(&values.f_narrow(2, oldest, to - oldest)?, &queries)?;
-        let visible = mask(from..to, oldest..to, rule.window, queries.device())?;
+        let visible = visible(from..to, oldest..to, rule.window, queries.device())?;
         match rule.softcap {
             None => fused(&queries, &keys, &values, Some(&visible), false, scale),
             Some(cap) => capped(&queries, &keys, &values, &visible, scale, cap),
@@ -90,8 +100,13 @@ fn repeated(x: &Tensor, queries: &Tensor) -> Result<Tensor, TchError> {
     x.f_unsqueeze(2)?.f_expand([1, kv_heads, groups, length, width], false)?.f_reshape([1, heads, length, width])
 }
 
+/// Zeros, and minus infinity where the last `rows` of `length` positions may not look: `[rows, length]`.
+pub(super) fn causal_mask(rows: i64, length: i64, options: (Kind, Device)) -> Result<Tensor, TchError> {
+    Tensor::f_full([rows, length], f64::NEG_INFINITY, options)?.f_triu(length - rows + 1)
+}
+
 /// Which of the keys at positions `seen` each query at positions `asking` may see: `[queries, keys]` of booleans.
-fn mask(
+fn visible(
     asking: std::ops::Range<i64>,
     seen: std::ops::Range<i64>,
     window: Option<i64>,
@@ -120,7 +135,7 @@ mod tests {
         if let Some(cap) = rule.softcap {
             scores = (scores / cap).tanh() * cap;
         }
-        let visible = mask(length - rows..length, 0..length, rule.window, Device::Cpu).unwrap();
+        let visible = visible(length - rows..length, 0..length, rule.window, Device::Cpu).unwrap();
         scores.masked_fill(&visible.logical_not(), f64::NEG_INFINITY).softmax(-1, Kind::Double).matmul(&values)
     }
 
@@ -134,9 +149,12 @@ mod tests {
             for window in [None, Some(1), Some(13), Some(40), Some(900)] {
                 for softcap in [None, Some(1.5)] {
                     let rule = ScoreRule { scale: None, window, softcap };
-                    let got = attend(&queries, &keys, &values, &rule).unwrap().to_kind(Kind::Double);
-                    let off = (got - by_hand(&queries, &keys, &values, &rule)).abs().max().double_value(&[]);
-                    assert!(off < 2e-6, "{rows} of {length}, {rule:?}: {off}");
+                    let mask = causal_mask(rows, length, (Kind::Float, Device::Cpu)).unwrap();
+                    for mask in [None, Some(&mask)] {
+                        let got = attend(&queries, &keys, &values, mask, &rule).unwrap().to_kind(Kind::Double);
+                        let off = (got - by_hand(&queries, &keys, &values, &rule)).abs().max().double_value(&[]);
+                        assert!(off < 2e-6, "{rows} of {length}, {rule:?}: {off}");
+                    }
                 }
             }
         }

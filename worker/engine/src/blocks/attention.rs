@@ -2,7 +2,7 @@
 //! `attend`'s business.
 
 use super::attend::attend;
-use super::{LayerCache, Linear, RmsNorm, Rotation};
+use super::{Linear, Pass, RmsNorm};
 use tch::{TchError, Tensor};
 
 /// Heads and their width.
@@ -62,14 +62,9 @@ pub(crate) struct Attention {
 }
 
 impl Attention {
-    /// `[rows, hidden]` of consecutive tokens to the same shape. Rows see each other causally, and what the cache holds
-    /// before them; `rotation` is theirs, and absent where positions are learnt.
-    pub(crate) fn forward(
-        &self,
-        x: &Tensor,
-        rotation: Option<&Rotation>,
-        cache: Option<&mut LayerCache>,
-    ) -> Result<Tensor, TchError> {
+    /// `[rows, hidden]` of the rows of a pass to the same shape. Each segment sees itself causally, and what its cache holds
+    /// before it.
+    pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
         let rows = x.size().first().copied().unwrap_or(0);
         let (queries, keys, values) = self.project(x, rows)?;
         let (queries, keys) = match &self.qk_norm {
@@ -78,23 +73,23 @@ impl Attention {
         };
         let heads_first = |x: Tensor| x.f_unsqueeze(0)?.f_transpose(1, 2);
         let (queries, keys, values) = (heads_first(queries)?, heads_first(keys)?, heads_first(values)?);
-        let (queries, keys) = match rotation {
+        let (queries, keys) = match pass.rotation() {
             None => (queries, keys),
             Some(rotation) => (rotation.apply(&queries)?, rotation.apply(&keys)?),
         };
-        let mixed = match cache {
-            None => attend(&queries, &keys, &values, &self.rule)?,
-            // What was just computed is nearer than its copy, and equal.
-            Some(cache) if cache.is_empty() => {
-                let _copies = cache.append(&keys, &values)?;
-                attend(&queries, &keys, &values, &self.rule)?
-            }
-            Some(cache) => {
-                let (keys, values) = cache.append(&keys, &values)?;
-                attend(&queries, &keys, &values, &self.rule)?
-            }
+        let mut mixed = Vec::new();
+        for at in pass.stretches() {
+            let of = |x: &Tensor| x.f_narrow(2, at.start, at.rows);
+            let queries = of(&queries)?;
+            let (keys, values) = pass.write(&at, &of(&keys)?, &of(&values)?)?;
+            let mask = pass.mask(&at, (queries.kind(), queries.device()))?;
+            mixed.push(attend(&queries, &keys, &values, mask.as_ref(), &self.rule)?.f_transpose(1, 2)?);
+        }
+        let mixed = match mixed.as_slice() {
+            [one] => one.shallow_clone(),
+            many => Tensor::f_cat(many, 1)?,
         };
-        self.o_proj.forward(&mixed.f_transpose(1, 2)?.f_reshape([rows, self.shape.q_width()])?)
+        self.o_proj.forward(&mixed.f_reshape([rows, self.shape.q_width()])?)
     }
 
     /// Queries `[rows, heads, head_dim]`, keys and values `[rows, kv_heads, head_dim]`.

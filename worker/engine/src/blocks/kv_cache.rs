@@ -1,4 +1,8 @@
-//! Keys and values of the tokens seen so far, in room reserved once for the known length.
+//! Keys and values of a sequence, in room reserved once for the known length.
+//!
+//! A cache is a stack: what is written at a position stands there until something else is written there, and what stands
+//! before a position is what a segment at it sees. So one cache serves a whole trie of sequences that is walked in
+//! depth-first order, and going back is writing at an earlier position.
 
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -6,15 +10,16 @@ use tch::{Device, Kind, TchError, Tensor};
 pub(crate) struct KvCache {
     /// The tokens themselves, for models that must at some length compute them anew.
     tokens: Vec<u32>,
-    restarted: bool,
+    /// Whether keys were rotated for a long sequence, where that makes a difference.
+    long: bool,
     layers: Vec<LayerCache>,
+    capacity: usize,
 }
 
 /// Keys and values of one layer, `[1, kv_heads, capacity, head_dim]` each.
 pub(crate) struct LayerCache {
     keys: Tensor,
     values: Tensor,
-    length: i64,
 }
 
 impl KvCache {
@@ -22,64 +27,76 @@ impl KvCache {
     pub(crate) fn new(
         layers: usize,
         kv_heads: i64,
-        capacity: i64,
+        capacity: usize,
         head_dim: i64,
         options: (Kind, Device),
     ) -> Result<Self, TchError> {
-        let room = || Tensor::f_zeros([1, kv_heads, capacity, head_dim], options);
-        let layer = || Ok(LayerCache { keys: room()?, values: room()?, length: 0 });
-        Ok(Self {
-            tokens: Vec::new(),
-            restarted: false,
-            layers: (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()?,
-        })
+        // Nothing is read that was not written, and memory that is not touched is not taken.
+        let room = || Tensor::f_empty([1, kv_heads, capacity as i64, head_dim], options);
+        let layer = || Ok(LayerCache { keys: room()?, values: room()? });
+        let layers = (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()?;
+        Ok(Self { tokens: Vec::new(), long: false, layers, capacity })
     }
 
-    /// Notes tokens whose keys and values are about to be appended.
-    pub(crate) fn note(&mut self, tokens: &[u32]) {
+    /// Most tokens that it holds.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// What it takes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let of = |tensor: &Tensor| tensor.numel() * tensor.kind().elt_size_in_bytes();
+        self.layers.iter().map(|layer| of(&layer.keys) + of(&layer.values)).sum()
+    }
+
+    /// The tokens held, from the first position on.
+    pub(crate) fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
+    /// Whether the keys held are those of a long sequence, see [`super::RotaryEmbedding::is_long`].
+    pub(crate) fn is_long(&self) -> bool {
+        self.long
+    }
+
+    /// Notes tokens whose keys and values are about to be written from `position` on; what stood there is gone.
+    pub(crate) fn note(&mut self, position: usize, tokens: &[u32], long: bool) {
+        self.tokens.truncate(position);
         self.tokens.extend_from_slice(tokens);
+        self.long = long;
     }
 
-    /// Forgets keys and values, and returns the tokens that they were of.
-    pub(crate) fn restart(&mut self) -> Vec<u32> {
-        for layer in &mut self.layers {
-            layer.length = 0;
+    /// Takes over the first `length` tokens of another cache of the same model, in place of what stood there.
+    pub(crate) fn fork_from(&mut self, other: &Self, length: usize) -> Result<(), TchError> {
+        for (to, from) in self.layers.iter_mut().zip(&other.layers) {
+            for (to, from) in [(&mut to.keys, &from.keys), (&mut to.values, &from.values)] {
+                to.f_narrow(2, 0, length as i64)?.f_copy_(&from.f_narrow(2, 0, length as i64)?)?;
+            }
         }
-        self.restarted = true;
-        std::mem::take(&mut self.tokens)
+        self.tokens.clear();
+        self.tokens.extend(other.tokens.iter().take(length));
+        self.long = other.long;
+        Ok(())
     }
 
-    /// Forgets everything after the first `length` tokens, to go on from there another way. Returns whether that is
-    /// possible: keys that were computed anew for a longer text are not those of the shorter one.
-    pub(crate) fn rewind(&mut self, length: usize) -> bool {
-        if self.restarted || length > self.tokens.len() {
-            return false;
-        }
-        self.tokens.truncate(length);
-        for layer in &mut self.layers {
-            layer.length = layer.length.min(length as i64);
-        }
-        true
-    }
-
-    /// The layers in order.
-    pub(crate) fn layers_mut(&mut self) -> impl Iterator<Item = &mut LayerCache> {
-        self.layers.iter_mut()
+    /// One layer's.
+    pub(crate) fn layer(&mut self, number: usize) -> &mut LayerCache {
+        &mut self.layers[number]
     }
 }
 
 impl LayerCache {
-    /// Whether nothing was appended yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// Appends rows, `[1, kv_heads, rows, head_dim]`, and returns everything held, as views.
-    pub(crate) fn append(&mut self, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor), TchError> {
+    /// Writes rows, `[1, kv_heads, rows, head_dim]`, from `position` on, and returns everything up to their end, as
+    /// views.
+    pub(crate) fn write(
+        &mut self,
+        position: i64,
+        keys: &Tensor,
+        values: &Tensor,
+    ) -> Result<(Tensor, Tensor), TchError> {
         let (_, _, rows, _) = keys.size4()?;
-        self.keys.f_narrow(2, self.length, rows)?.f_copy_(keys)?;
-        self.values.f_narrow(2, self.length, rows)?.f_copy_(values)?;
-        self.length += rows;
-        Ok((self.keys.f_narrow(2, 0, self.length)?, self.values.f_narrow(2, 0, self.length)?))
+        self.keys.f_narrow(2, position, rows)?.f_copy_(keys)?;
+        self.values.f_narrow(2, position, rows)?.f_copy_(values)?;
+        Ok((self.keys.f_narrow(2, 0, position + rows)?, self.values.f_narrow(2, 0, position + rows)?))
     }
 }

@@ -10,14 +10,16 @@ mod linear;
 mod mlp;
 mod moe;
 mod norm;
+mod pass;
 mod rope_frequencies;
 mod rotary;
 
 pub(crate) use activation::Activation;
 pub(crate) use attention::{Attention, AttentionShape, Projections, ScoreRule};
-pub(crate) use kv_cache::{KvCache, LayerCache};
+pub(crate) use kv_cache::KvCache;
 pub(crate) use linear::{Linear, added_rows};
 pub(crate) use mlp::{FeedForward, GateUp, GatedMlp};
 pub(crate) use moe::{SharedExpert, SparseMoe};
 pub(crate) use norm::{LayerNorm, Norm, RmsNorm};
+pub(crate) use pass::{Pass, Segment};
 pub(crate) use rotary::{RotaryEmbedding, Rotation};

@@ -1,6 +1,7 @@
 //! Sparse mixture of experts (Shazeer et al. 2017): each row goes through the few experts that its router prefers.
 
 use super::{GatedMlp, Linear};
+use crate::reproducible::in_whole_vectors;
 use tch::{Kind, TchError, Tensor};
 
 /// Experts, the router over them, and for some families one expert that every row goes through.
@@ -46,7 +47,10 @@ impl SparseMoe {
         }
         match &self.shared {
             None => Ok(mixed),
-            Some(SharedExpert { mlp, gate }) => mixed.f_add(&gate.forward(x)?.f_sigmoid()?.f_mul(&mlp.forward(x)?)?),
+            Some(SharedExpert { mlp, gate }) => {
+                let share = in_whole_vectors(&gate.forward(x)?, Tensor::f_sigmoid)?;
+                mixed.f_add(&share.f_mul(&mlp.forward(x)?)?)
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Rotary position embedding (Su et al. 2021). Its frequencies are `rope_frequencies`' business.
 
+use super::Segment;
 use super::rope_frequencies::{Regime, attention_factor, inverse_frequencies, regime};
-use crate::config::{RopeConfig, RopeScaling};
+use crate::config::RopeConfig;
 use crate::reproducible::on_one_thread;
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -33,9 +34,35 @@ impl RotaryEmbedding {
         Ok(Self { config, regime, inv_freq, cos, sin, options })
     }
 
-    /// The rotation of `rows` tokens from position `start` on, the last of which ends the sequence as far as it is known.
-    pub(crate) fn rotation(&mut self, start: i64, rows: i64) -> Result<Rotation, TchError> {
-        let length = start + rows;
+    /// The rotation of the rows of segments, one segment after the other. Each segment's last row ends its sequence as far
+    /// as it is known.
+    pub(crate) fn rotation(&mut self, segments: &[Segment]) -> Result<Rotation, TchError> {
+        let regime_of = |rope: &Self, segment: &Segment| regime(&rope.config, segment.end() as i64);
+        let first = segments.first().map(|segment| regime_of(self, segment));
+        if let [one] = segments {
+            return self.of_segment(one);
+        }
+        if segments.iter().any(|segment| Some(regime_of(self, segment)) != first) {
+            let each = segments.iter().map(|segment| self.of_segment(segment)).collect::<Result<Vec<_>, _>>()?;
+            let (cos, sin): (Vec<_>, Vec<_>) = each.into_iter().map(|one| (one.cos, one.sin)).unzip();
+            return Ok(Rotation { cos: Tensor::f_cat(&cos, 0)?, sin: Tensor::f_cat(&sin, 0)? });
+        }
+        if let Some(longest) = segments.iter().max_by_key(|segment| segment.end()) {
+            self.prepare(longest.end() as i64)?;
+        }
+        let places = segments.iter().flat_map(|segment| segment.position as i64..segment.end() as i64);
+        let places = Tensor::f_from_slice(&places.collect::<Vec<_>>())?.f_to_device(self.options.1)?;
+        Ok(Rotation { cos: self.cos.f_index_select(0, &places)?, sin: self.sin.f_index_select(0, &places)? })
+    }
+
+    fn of_segment(&mut self, segment: &Segment) -> Result<Rotation, TchError> {
+        self.prepare(segment.end() as i64)?;
+        let (start, rows) = (segment.position as i64, segment.rows as i64);
+        Ok(Rotation { cos: self.cos.f_narrow(0, start, rows)?, sin: self.sin.f_narrow(0, start, rows)? })
+    }
+
+    /// Makes the tables those of a sequence of `length` tokens.
+    fn prepare(&mut self, length: i64) -> Result<(), TchError> {
         let wanted = regime(&self.config, length);
         let have = self.cos.size().first().copied().unwrap_or(0);
         if wanted != self.regime {
@@ -46,14 +73,18 @@ impl RotaryEmbedding {
             // Doubled, so that a long generation does not recompute them at every token.
             self.fill(length * 2)?;
         }
-        Ok(Rotation { cos: self.cos.f_narrow(0, start, rows)?, sin: self.sin.f_narrow(0, start, rows)? })
+        Ok(())
     }
 
-    /// Whether keys of `start` tokens, rotated when they were a sequence of their own, are of no use for one of `length`:
-    /// `longrope` has other frequencies there, and transformers computes the whole sequence anew.
-    pub(crate) fn must_restart(&self, start: i64, length: i64) -> bool {
-        let changes = regime(&self.config, start) != regime(&self.config, length);
-        start > 0 && changes && matches!(self.config.scaling, RopeScaling::LongRope { .. })
+    /// Whether a sequence of `length` tokens is rotated otherwise than its own beginnings are.
+    pub(crate) fn depends_on_length(&self, length: usize) -> bool {
+        regime(&self.config, length as i64) != regime(&self.config, 0)
+    }
+
+    /// Whether keys of a sequence of `length` tokens are of no use beside those of shorter ones: `longrope` has other
+    /// frequencies there, and transformers computes the whole sequence anew.
+    pub(crate) fn is_long(&self, length: usize) -> bool {
+        regime(&self.config, length as i64) == Regime::Long
     }
 
     fn fill(&mut self, positions: i64) -> Result<(), TchError> {
@@ -102,12 +133,15 @@ mod tests {
         let config = RopeConfig { theta: 10_000.0, dim: 8, scaling: RopeScaling::Default };
         let mut rope = RotaryEmbedding::new(config, 4, (Kind::Float, Device::Cpu)).unwrap();
         let x = Tensor::ones([1, 2, 4, 8], (Kind::Float, Device::Cpu));
-        let before = rope.rotation(0, 4).unwrap().apply(&x).unwrap();
+        let at = |position, rows| [Segment { cache: 0, position, rows }];
+        let before = rope.rotation(&at(0, 4)).unwrap().apply(&x).unwrap();
         assert!(before.narrow(2, 0, 1).equal(&x.narrow(2, 0, 1)), "position 0 is not turned");
         let lengths = (&before * &before).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
         assert!(lengths.allclose(&Tensor::full([1, 2, 4], 8.0, (Kind::Float, Device::Cpu)), 1e-5, 1e-5, false));
-        rope.rotation(100, 1).unwrap();
-        assert!(rope.rotation(0, 4).unwrap().apply(&x).unwrap().equal(&before));
-        assert!(rope.rotation(3, 1).unwrap().apply(&x.narrow(2, 0, 1)).unwrap().equal(&before.narrow(2, 3, 1)));
+        rope.rotation(&at(100, 1)).unwrap();
+        assert!(rope.rotation(&at(0, 4)).unwrap().apply(&x).unwrap().equal(&before));
+        assert!(rope.rotation(&at(3, 1)).unwrap().apply(&x.narrow(2, 0, 1)).unwrap().equal(&before.narrow(2, 3, 1)));
+        let both = rope.rotation(&[at(2, 2)[0], at(0, 2)[0]]).unwrap().apply(&x).unwrap();
+        assert!(both.narrow(2, 2, 2).equal(&before.narrow(2, 0, 2)), "rows are turned by their own positions");
     }
 }

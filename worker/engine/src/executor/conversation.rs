@@ -1,53 +1,57 @@
 //! OpenCompass's `ChatInferencer`: the assistant's answers in a conversation of several turns.
 
 use super::answer::RunError;
-use super::chat_format::ChatFormat;
-use super::generate::{encode, from_ids, message};
-use super::runner::Runner;
-use super::settings::Settings;
-use compass_common::engine::Request;
+use super::prompting::{Prompted, Prompting, message};
 use compass_common::plan::{ChatMode, ChatTurn};
 use compass_common::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
-use compass_common::result::{Outcome, PromptFit};
 
-/// Answers in the places of the assistant's turns, in their order: the last one alone, or every one.
-///
-/// Each answer draws as a sequence of its own. The fit is that of the longest history.
-pub(super) fn run(
-    runner: &mut Runner<'_>,
-    request: &Request<'_>,
-    (turns, mode): (&[ChatTurn], ChatMode),
-    meta: Option<&MetaTemplate>,
-    settings: &Settings,
-    chat: Option<&ChatFormat>,
-) -> Result<(PromptFit, Outcome), RunError> {
-    let mut turns = turns.to_vec();
-    let mut places: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].role == "assistant").collect();
-    if mode == ChatMode::Last {
-        places.drain(..places.len().saturating_sub(1));
-    }
-    if places.is_empty() {
-        return Err(RunError::Sample("the conversation has no turn of the assistant to answer in".into()));
-    }
-    let one = Settings { sequences: 1, ..settings.clone() };
-    let mut longest = PromptFit::default();
-    let mut answers = Vec::with_capacity(places.len());
-    for (which, place) in places.into_iter().enumerate() {
-        let history = &turns[..place];
-        let ids = match chat {
-            Some(chat) => runner.texts.encode_plain(&chat.text(&messages(history, meta))?)?,
-            None => encode(runner, &joined(history, meta))?,
-        };
-        let (fit, mut answer) = from_ids(runner, (ids, chat.is_none()), 0, &one, request.sample.index, which as u32)?;
-        if fit.tokens.max(fit.truncated_from) > longest.tokens.max(longest.truncated_from) {
-            longest = fit;
+/// A conversation with the places in which the model answers: the last one of the assistant's alone, or every one. Each
+/// answer draws as a sequence of its own.
+pub(super) struct Conversation {
+    turns: Vec<ChatTurn>,
+    /// Of the answers, among the turns.
+    places: Vec<usize>,
+    mode: ChatMode,
+}
+
+impl Conversation {
+    /// # Errors
+    /// [`RunError::Sample`] when there is no turn to answer in.
+    pub(super) fn new(turns: Vec<ChatTurn>, mode: ChatMode) -> Result<Self, RunError> {
+        let mut places: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].role == "assistant").collect();
+        if mode == ChatMode::Last {
+            places.drain(..places.len().saturating_sub(1));
         }
-        if let (ChatMode::Every, Some(answer)) = (mode, answer.first()) {
-            turns[place].content.clone_from(&answer.text);
+        if places.is_empty() {
+            return Err(RunError::Sample("the conversation has no turn of the assistant to answer in".into()));
         }
-        answers.append(&mut answer);
+        Ok(Self { turns, places, mode })
     }
-    Ok((longest, Outcome::Generated(answers)))
+
+    /// How many answers it wants.
+    pub(super) fn answers(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The prompt of answer number `which`: the history before its place.
+    ///
+    /// # Errors
+    /// [`RunError::Sample`] when template or tokenizer fail.
+    pub(super) fn prompt(&self, prompting: &Prompting<'_>, which: usize) -> Result<Prompted, RunError> {
+        let place = self.places.get(which).copied().unwrap_or(self.turns.len());
+        let (history, meta) = (&self.turns[..place], prompting.meta());
+        match prompting.chat {
+            Some(chat) => prompting.messages(chat, &messages(history, meta)),
+            None => prompting.text(&joined(history, meta)),
+        }
+    }
+
+    /// Takes answer number `which`, which later turns may be shown.
+    pub(super) fn hear(&mut self, which: usize, answer: &str) {
+        if let (ChatMode::Every, Some(&place)) = (self.mode, self.places.get(which)) {
+            answer.clone_into(&mut self.turns[place].content);
+        }
+    }
 }
 
 /// What `HuggingFacewithChatTemplate` makes of a history: roles are spoken by those of the meta template (without one the

@@ -1,71 +1,30 @@
-//! Generation from one prompt.
+//! Generation: the samples of a pack, continued together.
 
 use super::answer::RunError;
-use super::chat_format::ChatFormat;
-use super::decode::answers;
-use super::fit::{drop_shots, report};
-use super::runner::Runner;
-use super::settings::Settings;
-use super::texts::as_text;
-use compass_common::engine::{PackSpec, Request};
-use compass_common::plan::NumericProfile;
-use compass_common::prompt::{Message, Prompt, RenderedPrompt};
-use compass_common::result::{Generation, Outcome, PromptFit};
+use super::batching::{Slots, continue_all};
+use super::decode::Decoder;
+use super::prompting::Prompting;
+use super::talks::Talks;
+use crate::models::CausalLm;
+use compass_common::engine::{Request, TokenCounters};
+use compass_common::result::SampleResult;
 
-/// Continues the prompt, which goes through the chat template where the model has one to obey.
+/// Answers every request and hands each sample to `emit` as soon as its last answer is there.
+///
+/// # Errors
+/// [`RunError::Torch`] when libtorch fails; [`RunError::Sample`] when the stop strings cannot be read.
 pub(super) fn run(
-    runner: &mut Runner<'_>,
-    pack: &PackSpec,
-    request: &Request<'_>,
-    prompt: &Prompt,
-    settings: &Settings,
-    chat: Option<&ChatFormat>,
-) -> Result<(PromptFit, Outcome), RunError> {
-    let (kept, ids) = drop_shots(request.shots.len(), settings.limit, |kept| {
-        let ids = match (request.render(prompt, kept, pack), chat) {
-            (RenderedPrompt::Messages(messages), Some(chat)) => runner.texts.encode_plain(&chat.text(&messages)?)?,
-            // A text alone is what the user says (`_convert_chat_messages`).
-            (RenderedPrompt::Text(text), Some(chat)) => {
-                runner.texts.encode_plain(&chat.text(&[message("user", text)])?)?
-            }
-            (prompt, None) => encode(runner, &as_text(prompt))?,
-        };
-        let length = ids.len();
-        Ok((ids, length))
-    })?;
-    let (fit, generations) = from_ids(runner, (ids, chat.is_none()), kept, settings, request.sample.index, 0)?;
-    Ok((fit, Outcome::Generated(generations)))
-}
-
-/// A message of a chat.
-pub(super) fn message(role: &str, content: String) -> Message {
-    Message { role: role.to_owned(), content }
-}
-
-/// Ids of a prompt that is text alone.
-pub(super) fn encode(runner: &Runner<'_>, text: &str) -> Result<Vec<u32>, RunError> {
-    match runner.profile {
-        NumericProfile::LmEvalHf => runner.texts.encode_unless_prefixed(text),
-        _ => runner.texts.encode(text),
-    }
-}
-
-/// Continues a prompt with `kept` shots, encoded with special tokens around it (`framed`) or not. It is cut to the limit;
-/// what is generated may go beyond, as with transformers.
-pub(super) fn from_ids(
-    runner: &mut Runner<'_>,
-    (mut ids, framed): (Vec<u32>, bool),
-    kept: usize,
-    settings: &Settings,
-    sample: u32,
-    first: u32,
-) -> Result<(PromptFit, Vec<Generation>), RunError> {
-    if ids.is_empty() {
-        ids.push(runner.texts.prefix("the prompt is empty")?);
-    }
-    let fit = report(kept, ids.len(), settings.limit);
-    // lm-eval takes the last tokens as they are.
-    let framed = framed && runner.profile != NumericProfile::LmEvalHf;
-    runner.texts.truncate(&mut ids, settings.limit, framed);
-    Ok((fit, answers(runner, &ids, settings, sample, first)?))
+    model: &mut dyn CausalLm,
+    slots: &mut Slots,
+    prompting: &Prompting<'_>,
+    requests: &[Request<'_>],
+    counters: &mut TokenCounters,
+    emit: &mut dyn FnMut(SampleResult),
+) -> Result<(), RunError> {
+    let decoder = Decoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
+    let mut talks = Talks::new(prompting, decoder, model.most_positions(), emit);
+    let asks = requests.iter().flat_map(|request| talks.begin(request)).collect();
+    let run = continue_all(model, slots, asks, &mut talks, counters);
+    counters.add(&talks.counters());
+    Ok(run?)
 }

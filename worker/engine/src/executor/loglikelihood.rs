@@ -4,15 +4,17 @@
 //! tokens of the whole text as the continuation alone has.
 
 use super::answer::RunError;
+use super::asker::{Asker, Bordered, Question};
+use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
-use super::masked::masked;
-use super::runner::Runner;
-use super::score::sum;
-use super::texts::{Texts, as_text};
+use super::masked::{Masked, masked};
+use super::score::{Precision, TokenScore, sum};
+use super::scoring::{Asked, Scored};
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::{NumericProfile, OptionText};
 use compass_common::prompt::Prompt;
-use compass_common::result::{LoglikelihoodScore, Outcome, PromptFit};
+use compass_common::result::{LoglikelihoodScore, Outcome};
+use std::rc::Rc;
 
 /// Tokens of one option: all of them, and how many at the end are the continuation's.
 #[derive(Debug, PartialEq)]
@@ -21,38 +23,75 @@ struct Encoded {
     continuation: usize,
 }
 
-/// Scores every option. One token more than the limit fits, because the last one is predicted and never fed.
-pub(super) fn run(
-    runner: &mut Runner<'_>,
+/// Wants the scores of every option. One token more than the limit fits, because the last one is predicted and never fed.
+pub(super) fn ask<'r>(
+    asker: &mut Asker<'_>,
     pack: &PackSpec,
     request: &Request<'_>,
     (context, options): (&Prompt, &[OptionText]),
-) -> Result<(PromptFit, Outcome), RunError> {
-    let whole = runner.profile == NumericProfile::Opencompass;
-    let limit = if whole { runner.texts.limit } else { runner.texts.limit + 1 };
+) -> Result<Question<'r>, RunError> {
+    let whole = asker.profile == NumericProfile::Opencompass;
+    let limit = if whole { asker.texts.limit } else { asker.texts.limit + 1 };
     let (kept, encoded) = drop_shots(request.shots.len(), limit, |kept| {
-        let context_of = |prompt: &Prompt| Context::new(&runner.texts, &as_text(request.render(prompt, kept, pack)));
+        let context_of = |prompt: &Prompt| Context::new(asker, Bordered::of(request, prompt, kept, pack)).map(Rc::new);
         let shared = context_of(context)?;
         let encoded = options.iter().map(|option| {
             let own = option.context.as_ref().map(context_of).transpose()?;
-            let context = own.as_ref().unwrap_or(&shared);
-            if whole { encode_whole(&runner.texts, context, option) } else { encode(&runner.texts, context, option) }
+            let context = own.unwrap_or_else(|| shared.clone());
+            let encoded = if whole { encode_whole(asker, &context, option) } else { encode(asker, &context, option) };
+            Ok((encoded?, context))
         });
-        let encoded: Vec<Encoded> = encoded.collect::<Result<_, _>>()?;
-        let longest = encoded.iter().map(|option| option.ids.len()).max().unwrap_or(0);
+        let encoded: Vec<(Encoded, Rc<Context>)> = encoded.collect::<Result<_, RunError>>()?;
+        let longest = encoded.iter().map(|(option, _)| option.ids.len()).max().unwrap_or(0);
         Ok((encoded, longest))
     })?;
-    let fit = report(kept, encoded.iter().map(|option| option.ids.len()).max().unwrap_or(0), limit);
-    let mut scores = Vec::with_capacity(encoded.len());
-    for (option, encoded) in options.iter().zip(encoded) {
-        scores.push(if whole { masked_score(runner, option, encoded)? } else { score(runner, option, encoded)? });
+    let fit = report(kept, encoded.iter().map(|(option, _)| option.ids.len()).max().unwrap_or(0), limit);
+    let manner = if whole { Manner::Framed } else { Manner::UnlessPrefixed };
+    let mut texts = Vec::with_capacity(encoded.len());
+    let mut rows = Vec::with_capacity(encoded.len());
+    for (option, (encoded, context)) in options.iter().zip(encoded) {
+        let (mut asked, row) =
+            if whole { masked_row(asker, option, encoded)? } else { plain_row(asker, option, encoded)? };
+        asker.cut(&mut asked, &context.with(&option.continuation), manner)?;
+        texts.push(asked);
+        rows.push(row);
     }
-    Ok((fit, Outcome::Loglikelihood(scores)))
+    let precision = asker.precision;
+    let finish = move |scores: &[Scored]| {
+        let options = rows.iter().zip(scores).map(|(row, scores)| row.score(scores, precision));
+        Ok(Outcome::Loglikelihood(options.collect::<Result<_, RunError>>()?))
+    };
+    Ok(Question { fit, texts, finish: Box::new(finish) })
 }
 
-fn score(runner: &mut Runner<'_>, option: &OptionText, encoded: Encoded) -> Result<LoglikelihoodScore, RunError> {
+/// What is made of an option's scores.
+enum Row {
+    /// lm-eval's sum over so many tokens of the continuation.
+    Plain(u32),
+    /// OpenCompass's mean loss.
+    Masked(Masked),
+}
+
+impl Row {
+    fn score(&self, scores: &[TokenScore], precision: Precision) -> Result<LoglikelihoodScore, RunError> {
+        match self {
+            Self::Plain(tokens) => Ok(LoglikelihoodScore {
+                sum: sum(scores, precision)?,
+                tokens: *tokens,
+                is_greedy: scores.iter().all(|token| token.is_argmax),
+            }),
+            Self::Masked(masked) => Ok(LoglikelihoodScore {
+                sum: -(masked.nll_sum(scores)? / f64::from(masked.tokens)),
+                tokens: masked.tokens,
+                is_greedy: masked.counted(scores).iter().all(|token| token.is_argmax),
+            }),
+        }
+    }
+}
+
+fn plain_row(asker: &Asker<'_>, option: &OptionText, encoded: Encoded) -> Result<(Asked, Row), RunError> {
     let Encoded { mut ids, continuation } = encoded;
-    let limit = runner.texts.limit;
+    let limit = asker.texts.limit;
     if continuation > limit {
         let label = &option.label;
         let what =
@@ -61,48 +100,45 @@ fn score(runner: &mut Runner<'_>, option: &OptionText, encoded: Encoded) -> Resu
     }
     // Always on the left, whatever `truncation_side` says: the continuation is what is asked for.
     ids.drain(..ids.len().saturating_sub(limit + 1));
-    let tokens = runner.score(&ids, ids.len() - continuation)?;
-    Ok(LoglikelihoodScore {
-        sum: sum(&tokens, runner.precision)?,
-        tokens: continuation as u32,
-        is_greedy: tokens.iter().all(|token| token.is_argmax),
-    })
+    let first = ids.len() - continuation;
+    Ok((Asked::scores(ids, first), Row::Plain(continuation as u32)))
 }
 
-fn masked_score(
-    runner: &mut Runner<'_>,
-    option: &OptionText,
-    encoded: Encoded,
-) -> Result<LoglikelihoodScore, RunError> {
+fn masked_row(asker: &Asker<'_>, option: &OptionText, encoded: Encoded) -> Result<(Asked, Row), RunError> {
     let Encoded { mut ids, continuation } = encoded;
-    let limit = runner.texts.limit;
-    runner.texts.truncate(&mut ids, limit, true);
-    let scored = masked(runner, &ids, continuation, &format!("option {}: the text", option.label))?;
-    Ok(LoglikelihoodScore {
-        sum: -(scored.nll_sum / f64::from(scored.tokens)),
-        tokens: scored.tokens,
-        is_greedy: scored.scores.iter().all(|token| token.is_argmax),
-    })
+    let limit = asker.texts.limit;
+    asker.texts.truncate(&mut ids, limit, true);
+    let mut masked = masked(asker, ids, continuation, &format!("option {}: the text", option.label))?;
+    Ok((std::mem::take(&mut masked.asked), Row::Masked(masked)))
 }
 
 /// A context that several options may share: without the whitespace at its end, which is theirs.
 struct Context {
     kept: String,
     moved: String,
+    /// Structural borders of both together, in bytes.
+    borders: Vec<usize>,
     /// Tokens of `kept`.
     tokens: usize,
 }
 
 impl Context {
-    fn new(texts: &Texts<'_>, text: &str) -> Result<Self, RunError> {
-        let (kept, moved) = split_trailing_whitespace(text);
-        let tokens = texts.encode_unless_prefixed(kept)?.len();
-        Ok(Self { kept: kept.to_owned(), moved: moved.to_owned(), tokens })
+    fn new(asker: &Asker<'_>, Bordered { text, borders }: Bordered) -> Result<Self, RunError> {
+        let (kept, moved) = split_trailing_whitespace(&text);
+        let alone = Bordered { text: kept.to_owned(), borders: borders.clone() };
+        let tokens = asker.encode(&alone, Manner::UnlessPrefixed)?.len();
+        Ok(Self { kept: alone.text, moved: moved.to_owned(), borders, tokens })
+    }
+
+    /// The context with what follows it.
+    fn with(&self, continuation: &str) -> Bordered {
+        Bordered { text: format!("{}{}{continuation}", self.kept, self.moved), borders: self.borders.clone() }
     }
 }
 
 /// lm-eval's `_encode_pair` with its treatment of empty contexts.
-fn encode(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
+fn encode(asker: &Asker<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
+    let texts = &asker.texts;
     let label = &option.label;
     let prefix = || texts.prefix(&format!("option {label}: there is no context"));
     let encoded = if context.kept.is_empty() && context.moved.is_empty() {
@@ -113,10 +149,9 @@ fn encode(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<E
         }
         Encoded { continuation: ids.len() - 1, ids }
     } else {
-        let Context { kept, moved, tokens } = context;
-        let mut ids = texts.encode_unless_prefixed(&format!("{kept}{moved}{}", option.continuation))?;
-        let continuation = ids.len().saturating_sub(*tokens);
-        if *tokens == 0 {
+        let mut ids = asker.encode(&context.with(&option.continuation), Manner::UnlessPrefixed)?;
+        let continuation = ids.len().saturating_sub(context.tokens);
+        if context.tokens == 0 {
             // A context of whitespace alone, and a tokenizer that adds no BOS: lm-eval gives up here.
             ids.insert(0, prefix()?);
         }
@@ -129,9 +164,9 @@ fn encode(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<E
 }
 
 /// The whole text, and the tokens of the continuation alone.
-fn encode_whole(texts: &Texts<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
-    let ids = texts.encode(&format!("{}{}{}", context.kept, context.moved, option.continuation))?;
-    Ok(Encoded { ids, continuation: texts.encode_plain(&option.continuation)?.len() })
+fn encode_whole(asker: &Asker<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
+    let ids = asker.encode(&context.with(&option.continuation), Manner::Framed)?;
+    Ok(Encoded { ids, continuation: asker.texts.encode_plain(&option.continuation)?.len() })
 }
 
 /// Whitespace at the end of a context belongs to the front of what follows, where tokenizers learnt it.

@@ -1,6 +1,9 @@
-//! Runs samples on a model. The first executor takes one sequence at a time, so that neighbours cannot matter.
+//! Runs samples on a model, many together where that saves work; a sample's numbers never depend on its neighbours.
 
 mod answer;
+mod asker;
+mod batching;
+mod beginnings;
 mod chat_format;
 mod clp;
 mod conversation;
@@ -11,15 +14,19 @@ mod generation_defaults;
 mod loglikelihood;
 mod masked;
 mod notes;
-mod plain;
+mod packs;
 mod ppl;
+mod prompting;
 mod rolling;
-mod runner;
 mod sampling;
 mod score;
+mod scoring;
 mod settings;
 mod stop;
+mod talks;
 mod texts;
 mod windows;
 
-pub(crate) use plain::PlainExecutor;
+pub(crate) use batching::trace;
+pub use batching::{Trace, Traced};
+pub(crate) use packs::Executor;

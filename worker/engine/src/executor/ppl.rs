@@ -3,113 +3,139 @@
 //! With `normalizing_str` only the answer counts, after its context and once more after that text.
 
 use super::answer::RunError;
+use super::asker::{Asker, Bordered, Question};
+use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
-use super::masked::masked;
-use super::runner::Runner;
-use super::texts::as_text;
+use super::masked::{Masked, masked};
+use super::scoring::Scored;
 use crate::tokenizer::Side;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::{NumericProfile, OptionPrompt};
 use compass_common::prompt::Prompt;
-use compass_common::result::{NormalizerScore, Outcome, PplScore, PromptFit};
+use compass_common::result::{NormalizerScore, Outcome, PplScore};
 use serde_json::Value;
 
 /// One text to score: its tokens, and how many of them at the beginning do not count.
 struct Row {
     label: Value,
+    text: Bordered,
     ids: Vec<u32>,
     mask: usize,
     answer: Option<String>,
 }
 
-/// Scores every option; `normalizing` is `normalizing_str`.
+/// Wants the scores of every option; `normalizing` is `normalizing_str`.
 ///
 /// A text of one token has nothing to predict: its sum is 0, as OpenCompass computes it. A text of no token, for which
 /// OpenCompass divides 0 by 0, fails the sample.
-pub(super) fn run(
-    runner: &mut Runner<'_>,
+pub(super) fn ask<'r>(
+    asker: &mut Asker<'_>,
     pack: &PackSpec,
     request: &Request<'_>,
     options: &[OptionPrompt],
     normalizing: Option<&str>,
-) -> Result<(PromptFit, Outcome), RunError> {
-    let limit = runner.texts.limit;
+) -> Result<Question<'r>, RunError> {
+    let limit = asker.texts.limit;
     let (kept, rows) = drop_shots(request.shots.len(), limit, |kept| {
         let rows = options.iter().map(|option| {
-            let text = as_text(request.render(&option.prompt, kept, pack));
-            row(runner, option, &text, normalizing.is_some())
+            let text = Bordered::of(request, &option.prompt, kept, pack);
+            row(asker, option, text, normalizing.is_some())
         });
         let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
         let longest = rows.iter().map(|row| row.ids.len()).max().unwrap_or(0);
         Ok((rows, longest))
     })?;
     let fit = report(kept, rows.iter().map(|row| row.ids.len()).max().unwrap_or(0), limit);
-    let mut scores = Vec::with_capacity(rows.len());
+    let mut masks = Vec::with_capacity(rows.len());
+    let mut texts = Vec::with_capacity(rows.len());
+    let mut add = |mut masked: Masked| {
+        texts.push(std::mem::take(&mut masked.asked));
+        masked
+    };
     for row in rows {
         let what = format!("option {}: the text", row.label);
         let normalizer = match (normalizing, &row.answer) {
-            (Some(text), Some(answer)) => Some(normalizer(runner, text, answer, &row.label)?),
+            (Some(text), Some(answer)) => Some(normalizer(asker, text, answer, &row.label)?),
             _ => None,
         };
-        let (nll_sum, tokens) = truncated(runner, row.ids, row.mask, &what)?;
-        scores.push(PplScore { nll_sum, tokens, normalizer });
+        let mut own = truncated(asker, row.ids, row.mask, &what)?;
+        asker.cut(&mut own.asked, &row.text, Manner::Framed)?;
+        masks.push((add(own), normalizer.map(&mut add)));
     }
-    Ok((fit, Outcome::Ppl(scores)))
+    let finish = move |scores: &[Scored]| {
+        let mut scores = scores.iter();
+        let mut of = |masked: &Masked| -> Result<(f64, u32), RunError> {
+            Ok((masked.nll_sum(scores.next().map(Vec::as_slice).unwrap_or_default())?, masked.tokens))
+        };
+        let options = masks.iter().map(|(own, normalizer)| {
+            let (nll_sum, tokens) = of(own)?;
+            let normalizer = normalizer.as_ref().map(&mut of).transpose()?;
+            let normalizer = normalizer.map(|(nll_sum, tokens)| NormalizerScore { nll_sum, tokens });
+            Ok(PplScore { nll_sum, tokens, normalizer })
+        });
+        Ok(Outcome::Ppl(options.collect::<Result<_, RunError>>()?))
+    };
+    Ok(Question { fit, texts, finish: Box::new(finish) })
 }
 
-/// Scores one text: OpenCompass's `PPLOnlyInferencer`.
-pub(super) fn run_only(
-    runner: &mut Runner<'_>,
+/// Wants the scores of one text: OpenCompass's `PPLOnlyInferencer`.
+pub(super) fn ask_only<'r>(
+    asker: &mut Asker<'_>,
     pack: &PackSpec,
     request: &Request<'_>,
     prompt: &Prompt,
-) -> Result<(PromptFit, Outcome), RunError> {
-    let limit = runner.texts.limit;
-    let (kept, ids) = drop_shots(request.shots.len(), limit, |kept| {
-        let ids = runner.texts.encode(&as_text(request.render(prompt, kept, pack)))?;
+) -> Result<Question<'r>, RunError> {
+    let limit = asker.texts.limit;
+    let (kept, (text, ids)) = drop_shots(request.shots.len(), limit, |kept| {
+        let text = Bordered::of(request, prompt, kept, pack);
+        let ids = asker.encode(&text, Manner::Framed)?;
         let length = ids.len();
-        Ok((ids, length))
+        Ok(((text, ids), length))
     })?;
     let fit = report(kept, ids.len(), limit);
-    let (nll_sum, tokens) = truncated(runner, ids, 0, "the text")?;
-    Ok((fit, Outcome::Ppl(vec![PplScore { nll_sum, tokens, normalizer: None }])))
+    let mut masked = truncated(asker, ids, 0, "the text")?;
+    asker.cut(&mut masked.asked, &text, Manner::Framed)?;
+    let texts = vec![std::mem::take(&mut masked.asked)];
+    let finish = move |scores: &[Scored]| {
+        let nll_sum = masked.nll_sum(scores.first().map(Vec::as_slice).unwrap_or_default())?;
+        Ok(Outcome::Ppl(vec![PplScore { nll_sum, tokens: masked.tokens, normalizer: None }]))
+    };
+    Ok(Question { fit, texts, finish: Box::new(finish) })
 }
 
 /// Tokens of an option. With a normaliser the answer is the end of the text, and what stands before it is masked: so many
 /// tokens as that beginning has alone.
-fn row(runner: &Runner<'_>, option: &OptionPrompt, text: &str, normalized: bool) -> Result<Row, RunError> {
-    let label = &option.label;
-    let ids = runner.texts.encode(text)?;
+fn row(asker: &Asker<'_>, option: &OptionPrompt, text: Bordered, normalized: bool) -> Result<Row, RunError> {
+    let label = option.label.clone();
+    let ids = asker.encode(&text, Manner::Framed)?;
     if !normalized {
-        return Ok(Row { label: label.clone(), ids, mask: 0, answer: None });
+        return Ok(Row { label, text, ids, mask: 0, answer: None });
     }
     let missing = || format!("option {label}: `normalizing_str` needs an answer, and the prompt has no separator");
     let answer = option.answer.as_deref().ok_or_else(missing)?;
-    let context = text.strip_suffix(answer);
+    let context = text.text.strip_suffix(answer);
     let context = context.ok_or_else(|| format!("option {label}: the prompt does not end with its answer"))?;
-    let mask = runner.texts.encode(context)?.len();
-    Ok(Row { label: label.clone(), ids, mask, answer: Some(answer.to_owned()) })
+    let mask = asker.texts.encode(context)?.len();
+    Ok(Row { label, text, ids, mask, answer: Some(answer.to_owned()) })
 }
 
-fn normalizer(runner: &mut Runner<'_>, text: &str, answer: &str, label: &Value) -> Result<NormalizerScore, RunError> {
-    let mask = runner.texts.encode(text)?.len();
-    let ids = runner.texts.encode(&format!("{text}{answer}"))?;
+fn normalizer(asker: &Asker<'_>, text: &str, answer: &str, label: &Value) -> Result<Masked, RunError> {
+    let mask = asker.texts.encode(text)?.len();
+    let ids = asker.texts.encode(&format!("{text}{answer}"))?;
     let what = format!("option {label}: the answer after `normalizing_str`");
-    let (nll_sum, tokens) = truncated(runner, ids, mask, &what)?;
-    Ok(NormalizerScore { nll_sum, tokens })
+    truncated(asker, ids, mask, &what)
 }
 
-/// Sum and count of a row that is cut to the model's limit.
+/// A row that is cut to the model's limit.
 ///
 /// What was cut on the left is taken off the mask, so that the answer stays what is scored; OpenCompass leaves the mask as
 /// it was and then masks the beginning of the answer too.
-fn truncated(runner: &mut Runner<'_>, mut ids: Vec<u32>, mask: usize, what: &str) -> Result<(f64, u32), RunError> {
-    let (length, limit) = (ids.len(), runner.texts.limit);
-    runner.texts.truncate(&mut ids, limit, true);
+fn truncated(asker: &Asker<'_>, mut ids: Vec<u32>, mask: usize, what: &str) -> Result<Masked, RunError> {
+    let (length, limit) = (ids.len(), asker.texts.limit);
+    asker.texts.truncate(&mut ids, limit, true);
     let cut = length - ids.len();
-    let moves = runner.texts.truncation_side == Side::Left && runner.profile != NumericProfile::Opencompass;
-    let (before, _) = runner.texts.tokenizer.frame();
+    let moves = asker.texts.truncation_side == Side::Left && asker.profile != NumericProfile::Opencompass;
+    let (before, _) = asker.texts.tokenizer.frame();
     let mask = if moves { mask.saturating_sub(cut).max(before.min(mask)) } else { mask };
-    let scored = masked(runner, &ids, mask, what)?;
-    Ok((scored.nll_sum, scored.tokens))
+    masked(asker, ids, mask, what)
 }

@@ -1,9 +1,7 @@
-//! Log-probabilities of the tokens of one text.
+//! Log-probabilities of tokens, from final hidden states.
 
-use crate::blocks::added_rows;
 use crate::models::CausalLm;
-use compass_common::engine::TokenCounters;
-use tch::{Kind, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// What the model made of one token, given those before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,40 +21,39 @@ pub(super) enum Precision {
     Model(Kind),
 }
 
-/// Elements of one block of logits: 64 MiB in f32.
-const BLOCK: usize = 1 << 24;
+/// Elements of one block of logits: 16 MiB in f32 on a CPU, which caches hold and allocators keep, 256 MiB on a GPU.
+const CPU_BLOCK: usize = 1 << 22;
+const GPU_BLOCK: usize = 1 << 26;
 
-/// Scores `tokens[first..]`; `first` is at least 1, since nothing stands before the first token.
-///
-/// Logits exist only for those positions, and of them only a block at a time. The last token is predicted, never fed.
-pub(super) fn score_from(
-    model: &mut dyn CausalLm,
-    tokens: &[u32],
-    first: usize,
-    precision: Precision,
-    counters: &mut TokenCounters,
-) -> Result<Vec<TokenScore>, TchError> {
-    let first = first.max(1);
-    let Some((_, input)) = tokens.split_last().filter(|_| tokens.len() > first) else {
-        return Ok(Vec::new());
-    };
-    count(input.len(), counters);
-    let hidden = model.hidden(input, 0, None)?;
-    let rows = (BLOCK / model.vocabulary().max(1)).clamp(16, 1024);
-    let mut scores = Vec::with_capacity(tokens.len() - first);
-    for (block, targets) in tokens[first..].chunks(rows).enumerate() {
-        let start = first - 1 + block * rows;
-        let logits = model.logits(&hidden.f_narrow(0, start as i64, targets.len() as i64)?)?;
-        scores.extend(block_scores(&logits, targets, precision)?);
-    }
-    Ok(scores)
+/// What a row of hidden states is to predict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// The row.
+    pub(super) row: i64,
+    /// Tokens to be scored in the place after it.
+    pub(super) tokens: Vec<u32>,
 }
 
-/// Counts `rows` rows that go through the model.
-pub(super) fn count(rows: usize, counters: &mut TokenCounters) {
-    counters.submitted += rows as u64;
-    counters.computed += rows as u64;
-    counters.padded += added_rows(rows as i64) as u64;
+/// Scores of what is wanted of `hidden`, `[rows, hidden]`, in the order in which it is wanted.
+///
+/// Logits exist only for the rows named, and of them only a block at a time.
+pub(super) fn rows_scores(
+    model: &dyn CausalLm,
+    hidden: &Tensor,
+    wanted: &[Wanted],
+    precision: Precision,
+) -> Result<Vec<TokenScore>, TchError> {
+    let block = if hidden.device() == Device::Cpu { CPU_BLOCK } else { GPU_BLOCK };
+    let rows = (block / model.vocabulary().max(1)).clamp(32, 1024);
+    let mut scores = Vec::with_capacity(wanted.len());
+    for block in wanted.chunks(rows) {
+        let places: Vec<i64> = block.iter().map(|wanted| wanted.row).collect();
+        let places = Tensor::f_from_slice(&places)?.f_to_device(hidden.device())?;
+        let logits = model.logits(&hidden.f_index_select(0, &places)?)?;
+        let targets: Vec<&[u32]> = block.iter().map(|wanted| wanted.tokens.as_slice()).collect();
+        scores.extend(block_scores(&logits, &targets, precision)?);
+    }
+    Ok(scores)
 }
 
 /// log-softmax of f32 logits, `[rows, vocabulary]`, in the format of `precision`.
@@ -68,15 +65,19 @@ pub(super) fn log_softmax(logits: &Tensor, precision: Precision) -> Result<Tenso
     }
 }
 
-/// Scores of `targets` under `logits`, `[targets, vocabulary]`.
-fn block_scores(logits: &Tensor, targets: &[u32], precision: Precision) -> Result<Vec<TokenScore>, TchError> {
+/// Scores of each row's targets under `logits`, `[rows, vocabulary]`, row after row.
+fn block_scores(logits: &Tensor, targets: &[&[u32]], precision: Precision) -> Result<Vec<TokenScore>, TchError> {
     let log_probs = log_softmax(logits, precision)?;
-    let ids: Vec<i64> = targets.iter().map(|&target| i64::from(target)).collect();
-    let wanted = Tensor::f_from_slice(&ids)?.f_to_device(logits.device())?.f_unsqueeze(1)?;
-    let taken = Vec::<f32>::try_from(&log_probs.f_gather(1, &wanted, false)?.f_squeeze_dim(1)?)?;
+    let (_, vocabulary) = log_probs.size2()?;
+    let pairs = targets.iter().enumerate().flat_map(|(row, tokens)| tokens.iter().map(move |&token| (row, token)));
+    let places: Vec<i64> = pairs.clone().map(|(row, token)| row as i64 * vocabulary + i64::from(token)).collect();
+    let places = Tensor::f_from_slice(&places)?.f_to_device(logits.device())?;
+    let taken = Vec::<f32>::try_from(&log_probs.f_reshape([-1])?.f_index_select(0, &places)?)?;
     let best = Vec::<i64>::try_from(&log_probs.f_argmax(-1, false)?)?;
-    let scores = taken.into_iter().zip(best.into_iter().zip(&ids));
-    Ok(scores.map(|(log_prob, (best, id))| TokenScore { log_prob, is_argmax: best == *id }).collect())
+    let scores = taken.into_iter().zip(pairs);
+    Ok(scores
+        .map(|(log_prob, (row, token))| TokenScore { log_prob, is_argmax: best[row] == i64::from(token) })
+        .collect())
 }
 
 /// The sum of the log-probabilities: in token order in f64, or as `torch.sum` gives it in the model's format.
@@ -99,7 +100,7 @@ mod tests {
     fn log_softmax_of_known_logits() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         let logits = Tensor::from_slice2(&[[0f32, 2f32.ln()], [3.0, 3.0]]);
-        let scores = block_scores(&logits, &[1, 1], Precision::Full).unwrap();
+        let scores = block_scores(&logits, &[&[1], &[1]], Precision::Full).unwrap();
         assert!((scores[0].log_prob - (2f32 / 3.0).ln()).abs() < 1e-6 && scores[0].is_argmax);
         assert!((scores[1].log_prob - 0.5f32.ln()).abs() < 1e-6 && !scores[1].is_argmax, "ties go to the first");
         assert!((sum(&scores, Precision::Full).unwrap() - (1f64 / 3.0).ln()).abs() < 1e-6);
@@ -111,7 +112,7 @@ mod tests {
     fn the_models_own_format_is_coarse() {
         let logits = Tensor::from_slice2(&[[0f32, 1.0, 2.0], [0.5, 0.25, 8.0]]);
         let precision = Precision::Model(Kind::BFloat16);
-        let scores = block_scores(&logits, &[0, 1], precision).unwrap();
+        let scores = block_scores(&logits, &[&[0], &[1]], precision).unwrap();
         assert_eq!(scores.iter().map(|score| score.log_prob).collect::<Vec<_>>(), [-2.40625, -7.75]);
         assert_eq!(sum(&scores, precision).unwrap(), -10.125, "between -10.125 and -10.1875 to even");
     }

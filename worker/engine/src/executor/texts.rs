@@ -35,9 +35,12 @@ impl Texts<'_> {
 
     /// lm-eval's rule: a text that itself begins with the BOS string gets no second one.
     pub(super) fn encode_unless_prefixed(&self, text: &str) -> Result<Vec<u32>, RunError> {
-        let prefixed =
-            self.tokenizer.prefix().is_some_and(|(_, prefix)| !prefix.is_empty() && text.starts_with(prefix));
-        if prefixed { self.encode_plain(text) } else { self.encode(text) }
+        if self.is_prefixed(text) { self.encode_plain(text) } else { self.encode(text) }
+    }
+
+    /// Whether a text itself begins with the BOS string.
+    pub(super) fn is_prefixed(&self, text: &str) -> bool {
+        self.tokenizer.prefix().is_some_and(|(_, prefix)| !prefix.is_empty() && text.starts_with(prefix))
     }
 
     /// What stands before a text that has nothing before it; `what` names it in the error.

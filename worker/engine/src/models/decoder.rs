@@ -3,13 +3,23 @@
 //! A family's file says what its layers are and where their weights stand; what is common to all is said once, here.
 
 use super::CausalLm;
-use crate::blocks::{KvCache, LayerCache, Linear, Norm, RotaryEmbedding, Rotation};
+use crate::blocks::{KvCache, Linear, Norm, Pass, RotaryEmbedding, Segment};
 use crate::config::RopeConfig;
 use crate::fault::device_fault;
-use crate::reproducible::on_one_thread;
+use crate::memory::free_bytes;
+use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
 use compass_common::engine::EngineFault;
+use std::borrow::Cow;
 use tch::{Device, Kind, TchError, Tensor};
+
+/// Rows of a pass from which on more make a CPU no faster, and a GPU hardly.
+const CPU_ROWS: usize = 512;
+const GPU_ROWS: usize = 8192;
+
+/// What a row takes while it goes through a layer, in widths of the model: itself, what attention makes of it, and the
+/// wider states inside the feed-forward half.
+const ROW_WIDTHS: usize = 24;
 
 /// Where a model lives, and how many positions its rotary tables have at first.
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +31,8 @@ pub(crate) struct Placement {
 
 /// One transformer layer.
 pub(crate) trait DecoderLayer {
-    /// `[rows, hidden]` to the same; `rotation` belongs to the rows, and `cache` holds what stands before them.
-    fn forward(
-        &self,
-        x: &Tensor,
-        rotation: Option<&Rotation>,
-        cache: Option<&mut LayerCache>,
-    ) -> Result<Tensor, TchError>;
+    /// `[rows, hidden]` of the rows of the pass to the same.
+    fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError>;
 }
 
 /// How a token's place enters the model.
@@ -85,7 +90,7 @@ pub(crate) fn lm_head(
 }
 
 impl Decoder {
-    fn embed(&self, tokens: &[u32], start: i64) -> Result<Tensor, TchError> {
+    fn embed(&self, tokens: &[u32], segments: &[Segment]) -> Result<Tensor, TchError> {
         let ids: Vec<i64> = tokens.iter().map(|&token| i64::from(token)).collect();
         let ids = Tensor::f_from_slice(&ids)?.f_to_device(self.placement.device)?;
         let mut x = Tensor::f_embedding(&self.embed_tokens, &ids, -1, false, false)?;
@@ -98,34 +103,84 @@ impl Decoder {
         }
         match &self.positions {
             Positions::Rotary(_) => Ok(x),
-            Positions::Learned { table, offset } => x.f_add(&table.f_narrow(0, start + offset, tokens.len() as i64)?),
+            Positions::Learned { table, offset } => {
+                let places = segments.iter().flat_map(|segment| segment.position..segment.end());
+                let places: Vec<i64> = places.map(|place| place as i64 + offset).collect();
+                let places = Tensor::f_from_slice(&places)?.f_to_device(self.placement.device)?;
+                x.f_add(&table.f_index_select(0, &places)?)
+            }
         }
     }
 }
 
+/// What goes through the layers: the segments asked for, or in place of some of them their whole sequences.
+struct Fed<'a> {
+    tokens: Cow<'a, [u32]>,
+    segments: Cow<'a, [Segment]>,
+}
+
+impl Fed<'_> {
+    /// The rows of the segments that were asked for: the last ones of each fed.
+    fn wanted(&self, x: &Tensor, asked: &[Segment]) -> Result<Tensor, TchError> {
+        if matches!(self.tokens, Cow::Borrowed(_)) {
+            return Ok(x.shallow_clone());
+        }
+        let mut end = 0;
+        let rows = self.segments.iter().zip(asked).map(|(fed, asked)| {
+            end += fed.rows as i64;
+            x.f_narrow(0, end - asked.rows as i64, asked.rows as i64)
+        });
+        Tensor::f_cat(&rows.collect::<Result<Vec<_>, _>>()?, 0)
+    }
+}
+
+impl Decoder {
+    /// Notes the tokens in their caches. Where the keys held are of no use for a sequence as long as it has become,
+    /// transformers computes the whole sequence anew; so does this.
+    fn lay_out<'a>(&self, tokens: &'a [u32], segments: &'a [Segment], caches: &mut [KvCache]) -> Fed<'a> {
+        let is_long = |length: usize| match &self.positions {
+            Positions::Learned { .. } => false,
+            Positions::Rotary(rope) => rope.is_long(length),
+        };
+        let mut fed = Fed { tokens: Cow::Borrowed(tokens), segments: Cow::Borrowed(segments) };
+        let mut start = 0;
+        for (number, segment) in segments.iter().enumerate() {
+            let own = &tokens[start..start + segment.rows];
+            let cache = &mut caches[segment.cache];
+            let long = is_long(segment.end());
+            let restarts = segment.position > 0 && long != cache.is_long();
+            if restarts && let Cow::Borrowed(_) = fed.tokens {
+                fed.tokens = Cow::Owned(tokens[..start].to_vec());
+                fed.segments = Cow::Owned(segments[..number].to_vec());
+            }
+            cache.note(segment.position, own, long);
+            if let (Cow::Owned(all), Cow::Owned(laid)) = (&mut fed.tokens, &mut fed.segments) {
+                if restarts {
+                    all.extend_from_slice(cache.tokens());
+                    laid.push(Segment { position: 0, rows: segment.end(), ..*segment });
+                } else {
+                    all.extend_from_slice(own);
+                    laid.push(*segment);
+                }
+            }
+            start += segment.rows;
+        }
+        fed
+    }
+}
+
 impl CausalLm for Decoder {
-    fn hidden(&mut self, tokens: &[u32], start: usize, mut cache: Option<&mut KvCache>) -> Result<Tensor, TchError> {
-        let (mut rows, mut first) = (tokens.len() as i64, start as i64);
-        let mut all = Vec::new();
+    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], caches: &mut [KvCache]) -> Result<Tensor, TchError> {
+        let fed = self.lay_out(tokens, segments, caches);
         let rotation = match &mut self.positions {
             Positions::Learned { .. } => None,
-            Positions::Rotary(rope) => {
-                if let Some(cache) = cache.as_mut().filter(|_| rope.must_restart(first, first + rows)) {
-                    all = cache.restart();
-                    all.extend_from_slice(tokens);
-                    (rows, first) = (all.len() as i64, 0);
-                }
-                Some(rope.rotation(first, rows)?)
-            }
+            Positions::Rotary(rope) => Some(rope.rotation(&fed.segments)?),
         };
-        let fed = if all.is_empty() { tokens } else { &all };
-        if let Some(cache) = cache.as_mut() {
-            cache.note(fed);
-        }
-        let mut x = self.embed(fed, first)?;
-        let mut past = cache.map(KvCache::layers_mut);
+        let mut x = self.embed(&fed.tokens, &fed.segments)?;
+        let mut pass = Pass::new(rotation, &fed.segments, caches);
         for layer in &self.layers {
-            x = layer.forward(&x, rotation.as_ref(), past.as_mut().and_then(Iterator::next))?;
+            x = layer.forward(&x, &mut pass)?;
+            pass.next_layer();
         }
         if let Some(norm) = &self.norm {
             x = norm.forward(&x)?;
@@ -133,7 +188,7 @@ impl CausalLm for Decoder {
         if let Some(project_out) = &self.project_out {
             x = project_out.forward(&x)?;
         }
-        x.f_narrow(0, rows - tokens.len() as i64, tokens.len() as i64)
+        fed.wanted(&x, segments)
     }
 
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError> {
@@ -142,12 +197,26 @@ impl CausalLm for Decoder {
             return logits.f_to_kind(Kind::Float);
         };
         let logits = logits.f_div_scalar(cap)?;
-        on_one_thread(logits.numel(), || logits.f_tanh())?.f_mul_scalar(cap)?.f_to_kind(Kind::Float)
+        in_whole_vectors(&logits, Tensor::f_tanh)?.f_mul_scalar(cap)?.f_to_kind(Kind::Float)
     }
 
     fn cache(&self, capacity: usize) -> Result<KvCache, TchError> {
         let options = (self.placement.kind, self.placement.device);
-        KvCache::new(self.layers.len(), self.kv_heads, capacity as i64, self.head_dim, options)
+        KvCache::new(self.layers.len(), self.kv_heads, capacity, self.head_dim, options)
+    }
+
+    fn rows_at_once(&self) -> usize {
+        let width = self.embed_tokens.size().last().copied().unwrap_or(1) as usize;
+        let row = width * ROW_WIDTHS * self.placement.kind.elt_size_in_bytes();
+        let liked = if self.placement.device == Device::Cpu { CPU_ROWS } else { GPU_ROWS };
+        (free_bytes() / 4 / row.max(1)).clamp(1, liked)
+    }
+
+    fn shares_prefixes(&self, length: usize) -> bool {
+        match &self.positions {
+            Positions::Learned { .. } => true,
+            Positions::Rotary(rope) => !rope.depends_on_length(length),
+        }
     }
 
     fn vocabulary(&self) -> usize {

@@ -6,7 +6,7 @@
 
 use super::decoder::{Decoder, DecoderLayer, Placement};
 use super::pre_norm;
-use crate::blocks::{Attention, GatedMlp, LayerCache, Norm, RmsNorm, Rotation, ScoreRule};
+use crate::blocks::{Attention, GatedMlp, Norm, Pass, RmsNorm, ScoreRule};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
 use compass_common::engine::EngineFault;
@@ -53,13 +53,8 @@ struct Layer {
 }
 
 impl DecoderLayer for Layer {
-    fn forward(
-        &self,
-        x: &Tensor,
-        rotation: Option<&Rotation>,
-        cache: Option<&mut LayerCache>,
-    ) -> Result<Tensor, TchError> {
-        let attended = self.self_attn.forward(&self.input_layernorm.forward(x)?, rotation, cache)?;
+    fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
+        let attended = self.self_attn.forward(&self.input_layernorm.forward(x)?, pass)?;
         let x = x.f_add(&self.post_attention_layernorm.forward(&attended)?)?;
         let fed = self.mlp.forward(&self.pre_feedforward_layernorm.forward(&x)?)?;
         x.f_add(&self.post_feedforward_layernorm.forward(&fed)?)

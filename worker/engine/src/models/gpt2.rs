@@ -3,8 +3,7 @@
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use crate::blocks::{
-    Activation, Attention, AttentionShape, FeedForward, LayerCache, LayerNorm, Linear, Norm, Projections, Rotation,
-    ScoreRule,
+    Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
 };
 use crate::config::ModelConfig;
 use crate::weights::Weights;
@@ -35,13 +34,8 @@ struct Layer {
 }
 
 impl DecoderLayer for Layer {
-    fn forward(
-        &self,
-        x: &Tensor,
-        rotation: Option<&Rotation>,
-        cache: Option<&mut LayerCache>,
-    ) -> Result<Tensor, TchError> {
-        let x = self.attn.forward(&self.ln_1.forward(x)?, rotation, cache)?.f_add(x)?;
+    fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
+        let x = self.attn.forward(&self.ln_1.forward(x)?, pass)?.f_add(x)?;
         x.f_add(&self.mlp.forward(&self.ln_2.forward(&x)?)?)
     }
 }

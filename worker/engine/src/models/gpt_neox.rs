@@ -3,8 +3,7 @@
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use crate::blocks::{
-    Activation, Attention, AttentionShape, FeedForward, LayerCache, LayerNorm, Linear, Norm, Projections, Rotation,
-    ScoreRule,
+    Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
 };
 use crate::config::{ModelConfig, RopeConfig};
 use crate::weights::Weights;
@@ -43,13 +42,8 @@ struct Layer {
 }
 
 impl DecoderLayer for Layer {
-    fn forward(
-        &self,
-        x: &Tensor,
-        rotation: Option<&Rotation>,
-        cache: Option<&mut LayerCache>,
-    ) -> Result<Tensor, TchError> {
-        let attended = self.attention.forward(&self.input_layernorm.forward(x)?, rotation, cache)?;
+    fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
+        let attended = self.attention.forward(&self.input_layernorm.forward(x)?, pass)?;
         if self.parallel {
             return self.mlp.forward(&self.post_attention_layernorm.forward(x)?)?.f_add(&attended)?.f_add(x);
         }

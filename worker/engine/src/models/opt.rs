@@ -3,8 +3,7 @@
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use crate::blocks::{
-    Activation, Attention, AttentionShape, FeedForward, LayerCache, LayerNorm, Linear, Norm, Projections, Rotation,
-    ScoreRule,
+    Activation, Attention, AttentionShape, FeedForward, LayerNorm, Linear, Norm, Pass, Projections, ScoreRule,
 };
 use crate::config::ModelConfig;
 use crate::weights::Weights;
@@ -45,17 +44,12 @@ struct Layer {
 }
 
 impl DecoderLayer for Layer {
-    fn forward(
-        &self,
-        x: &Tensor,
-        rotation: Option<&Rotation>,
-        cache: Option<&mut LayerCache>,
-    ) -> Result<Tensor, TchError> {
+    fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
         if self.norm_before {
-            let x = x.f_add(&self.self_attn.forward(&self.self_attn_layer_norm.forward(x)?, rotation, cache)?)?;
+            let x = x.f_add(&self.self_attn.forward(&self.self_attn_layer_norm.forward(x)?, pass)?)?;
             return x.f_add(&self.mlp.forward(&self.final_layer_norm.forward(&x)?)?);
         }
-        let x = self.self_attn_layer_norm.forward(&x.f_add(&self.self_attn.forward(x, rotation, cache)?)?)?;
+        let x = self.self_attn_layer_norm.forward(&x.f_add(&self.self_attn.forward(x, pass)?)?)?;
         self.final_layer_norm.forward(&x.f_add(&self.mlp.forward(&x)?)?)
     }
 }

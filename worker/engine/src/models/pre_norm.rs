@@ -2,9 +2,7 @@
 //! its result, and the tensors' names of transformers' `LlamaForCausalLM`.
 
 use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
-use crate::blocks::{
-    Attention, GatedMlp, LayerCache, Linear, Norm, Projections, RmsNorm, Rotation, ScoreRule, SparseMoe,
-};
+use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, RmsNorm, ScoreRule, SparseMoe};
 use crate::config::LlamaShape;
 use crate::weights::Weights;
 use compass_common::engine::EngineFault;
@@ -34,13 +32,8 @@ impl Mlp {
 }
 
 impl DecoderLayer for PreNormLayer {
-    fn forward(
-        &self,
-        x: &Tensor,
-        rotation: Option<&Rotation>,
-        cache: Option<&mut LayerCache>,
-    ) -> Result<Tensor, TchError> {
-        let x = x.f_add(&self.self_attn.forward(&self.input_layernorm.forward(x)?, rotation, cache)?)?;
+    fn forward(&self, x: &Tensor, pass: &mut Pass<'_>) -> Result<Tensor, TchError> {
+        let x = x.f_add(&self.self_attn.forward(&self.input_layernorm.forward(x)?, pass)?)?;
         x.f_add(&self.mlp.forward(&self.post_attention_layernorm.forward(&x)?)?)
     }
 }

@@ -14,6 +14,7 @@ mod special;
 mod spm_backend;
 mod text;
 mod tiktoken_backend;
+mod words;
 
 pub use chat::{ChatError, ChatTemplate, ChatTemplates, NoTemplate, render_chat};
 pub use kwargs::{Side, TokenizerKwargs, pad, truncate};

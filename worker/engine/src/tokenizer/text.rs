@@ -4,6 +4,7 @@ use super::backend::Backend;
 use super::bos::{BosRule, bos_rule};
 use super::cleanup::clean_up;
 use super::settings::TokenizerSettings;
+use super::words::{last_border, parts_at_words};
 use crate::fault::file_fault;
 use compass_common::engine::EngineFault;
 use compass_common::plan::BosPolicy;
@@ -23,6 +24,7 @@ pub struct TextTokenizer {
     settings: TokenizerSettings,
     /// Special tokens that [`TextTokenizer::encode`] adds before and after a text.
     frame: (usize, usize),
+    parts_at_words: bool,
 }
 
 /// Text on which characters per token are measured: prose, a question, digits, code and Chinese, in plain proportions.
@@ -51,7 +53,8 @@ impl TextTokenizer {
         let asked = settings.add_bos_token.or(habit.filter(|_| bos.is_some()));
         let rule =
             bos_rule(policy, adds, asked, bos.as_ref().map(|(id, _)| *id)).map_err(|what| file_fault(&path, what))?;
-        let mut this = Self { tokenizer, rule, bos, eos, pad, settings, frame: (0, 0) };
+        let parts_at_words = parts_at_words(&tokenizer);
+        let mut this = Self { tokenizer, rule, bos, eos, pad, settings, frame: (0, 0), parts_at_words };
         this.frame = this.measure_frame().map_err(|what| file_fault(&path, what))?;
         Ok(this)
     }
@@ -83,6 +86,12 @@ impl TextTokenizer {
                 Ok(ids)
             }
         }
+    }
+
+    /// The last place in `text`, in bytes, at which it can be taken in two: [`TextTokenizer::encode_plain`] of both halves
+    /// gives what it gives of any text that begins with `text`. `None` where no place is sure.
+    pub fn last_border(&self, text: &str) -> Option<usize> {
+        if self.parts_at_words { last_border(text) } else { None }
     }
 
     /// Ids of a text alone, without special tokens.

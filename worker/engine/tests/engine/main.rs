@@ -1,6 +1,7 @@
 //! Integration tests of the engine: against independent oracles, against the peers' own results, against broken models.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod beginnings;
 mod broken;
 mod conversations;
 mod demo;

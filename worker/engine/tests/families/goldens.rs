@@ -1,9 +1,9 @@
 //! Logits of tiny random models of every family, against those that transformers computed (`tests/goldens`).
 
-use crate::support::load;
+use crate::support::{golden_cases, load};
 use compass_common::plan::Dtype;
 use safetensors::SafeTensors;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The first row whose logits a decode shares with a prefill of the whole. transformers' `dynamic` rotates what it already
 /// cached by other frequencies than a prefill would, so there is none; `longrope` begins anew where its frequencies change,
@@ -22,14 +22,6 @@ struct Golden {
     logits: Vec<f32>,
     bfloat16: Option<Vec<f32>>,
     float16: Option<Vec<f32>>,
-}
-
-fn cases() -> Vec<(String, PathBuf)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut cases: Vec<_> = entries.filter(|path| path.join("golden.safetensors").exists()).collect();
-    cases.sort();
-    cases.into_iter().map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect()
 }
 
 fn goldens(case: &Path) -> Vec<Golden> {
@@ -67,7 +59,7 @@ fn compare(got: &[f32], wanted: &[f32]) -> (f64, usize) {
 
 #[test]
 fn fp32_logits_are_those_of_transformers() {
-    let cases = cases();
+    let cases = golden_cases();
     assert!(cases.len() >= 39, "only {} cases", cases.len());
     let mut failures = Vec::new();
     for (name, path) in &cases {
@@ -95,7 +87,7 @@ fn fp32_logits_are_those_of_transformers() {
 #[test]
 fn halved_precision_is_within_its_resolution() {
     let mut compared = 0;
-    for (name, path) in cases() {
+    for (name, path) in golden_cases() {
         for (dtype, resolution) in [(Dtype::Bfloat16, 2f64.powi(-8)), (Dtype::Float16, 2f64.powi(-11))] {
             for golden in goldens(&path) {
                 let wanted = if dtype == Dtype::Bfloat16 { &golden.bfloat16 } else { &golden.float16 };
@@ -118,7 +110,7 @@ fn halved_precision_is_within_its_resolution() {
 #[test]
 fn bits_do_not_vary_with_threads() {
     let mut failures = Vec::new();
-    for (name, path) in cases() {
+    for (name, path) in golden_cases() {
         let Some(golden) = goldens(&path).pop() else { continue };
         let bits = |threads| -> Vec<u32> {
             let mut model = load(&path, Dtype::Float32, threads).unwrap();

@@ -6,5 +6,7 @@ mod absurd;
 mod damaged;
 mod goldens;
 mod layouts;
+mod packed;
 mod pickles;
 mod support;
+mod together;

@@ -57,3 +57,12 @@ pub(crate) fn said_in(folder: &Path) -> Result<(), String> {
         Err(fault @ EngineFault::Device(_)) => panic!("not the device's fault: {fault}"),
     }
 }
+
+/// Every case with a golden, by name.
+pub(crate) fn golden_cases() -> Vec<(String, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut cases: Vec<_> = entries.filter(|path| path.join("golden.safetensors").exists()).collect();
+    cases.sort();
+    cases.into_iter().map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect()
+}

@@ -6,3 +6,4 @@ mod sentencepiece;
 mod support;
 mod tiktoken;
 mod transformers;
+mod words;

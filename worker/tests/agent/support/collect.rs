@@ -21,6 +21,8 @@ pub(crate) struct Collected {
     pub(crate) failures: Vec<v1::Failed>,
     pub(crate) accepted: Vec<(u32, u32)>,
     pub(crate) revoke_acks: Vec<(u32, u32)>,
+    /// Those that return samples.
+    pub(crate) returned: Vec<v1::RevokeAck>,
     pub(crate) facts: Vec<v1::Facts>,
     pub(crate) credits: Vec<u32>,
     pub(crate) draining: bool,
@@ -90,6 +92,7 @@ impl Collected {
             Body::Report(report) => self.reports.push(report),
             Body::Failed(failed) => self.failures.push(failed),
             Body::Accepted(accepted) => self.accepted.push((accepted.task, accepted.attempt)),
+            Body::RevokeAck(ack) if !ack.returned.is_empty() => self.returned.push(ack),
             Body::RevokeAck(ack) => self.revoke_acks.push((ack.task, ack.attempt)),
             Body::Facts(facts) => self.facts.push(facts),
             Body::Credit(credit) => self.credits.push(credit.grants),

@@ -85,7 +85,16 @@ impl FakeMaster {
 }
 
 impl Session {
+    /// Everything that the hello listed, under its own name.
+    pub(crate) fn kept(&self) -> Vec<v1::KeptGrant> {
+        self.hello.held.iter().map(kept_as_it_is).collect()
+    }
+
     pub(crate) async fn welcome(&mut self, plan: &TestPlan, terms: Terms) {
+        self.welcome_keeping(plan, terms, self.kept()).await;
+    }
+
+    pub(crate) async fn welcome_keeping(&mut self, plan: &TestPlan, terms: Terms, kept: Vec<v1::KeptGrant>) {
         let welcome = v1::Welcome {
             epoch: terms.epoch,
             plan: plan.digest.0.to_vec(),
@@ -93,6 +102,7 @@ impl Session {
             heartbeat_ms: 100,
             last_ack: terms.last_ack,
             max_slots: 0,
+            kept,
         };
         self.send_unsequenced(terms.last_ack, Some(Body::Welcome(welcome))).await;
     }
@@ -119,6 +129,11 @@ impl Session {
     pub(crate) async fn frame(&mut self) -> Option<v1::WorkerFrame> {
         tokio::time::timeout(PATIENCE, self.frames.recv()).await.expect("the worker is silent")
     }
+}
+
+fn kept_as_it_is(held: &v1::HeldGrant) -> v1::KeptGrant {
+    let (held_epoch, held_task, held_attempt) = (held.epoch, held.task, held.attempt);
+    v1::KeptGrant { held_epoch, held_task, held_attempt, now: Some(held.clone()) }
 }
 
 #[tonic::async_trait]

@@ -24,6 +24,37 @@ SENTENCES = [
 ]
 
 
+def formulas(rng, count=260):
+    """Pairs of formulas, every other one the same value in another spelling, of which some are not quite."""
+    import sympy
+
+    x, y, p = sympy.symbols("x y pi")
+    leaves = [sympy.Integer(n) for n in (1, 2, 3, 5, 12, 18)] + [sympy.sqrt(2), sympy.sqrt(3), x, y, p, sympy.Rational(3, 4)]
+
+    def tree(depth):
+        if depth == 0 or rng.random() < 0.3:
+            return rng.choice(leaves)
+        one, other = tree(depth - 1), tree(depth - 1)
+        return rng.choice([one + other, one - other, one * other, one * other, one / rng.choice(leaves), one ** rng.choice([2, 3])])
+
+    def spelt(value):
+        text = sympy.latex(value).replace("\\left(", "(").replace("\\right)", ")")
+        return rng.choice([text, text, text.replace(" ", ""), text.replace("\\frac", "\\dfrac"), f"({text})"])
+    odd = ["x(y)", "1/2x", "1/2*x", "x^10", "x^23y", "2^x", "2{3}", "{2}3", "2-3", "--3", "x--y", "2\\cdot-3", "3-", "(3", "x)", "1,2", "1,000x",
+           "0.5x", "dx", "d", "x d y", "e^2", "x^{2}^{3}", "x^{-1}", "\\frac{x}{y}z", "\\sqrt{8}x", "x\\sqrt{8}", "\\pi r^2", "r\\pi r", "2\\times 3",
+           "6", "2 3", "x y", "y x", "yx", "\\alpha x", "x\\alpha", "\\sqrt{x^2}", "\\sqrt{4}", "\\sqrt{0}", "0x", "0", "3x/x", "3", "x^0", "1",
+           "\\frac{1}{1+\\sqrt{2}}", "\\sqrt{2}-1", "\\left(x\\right)", "(x+1)(x-1)", "x^2-1", "i^2", "-1", "2\\div 4", "\\frac{1}{2}", "a/b/c",
+           "\\frac{a}{bc}", "a/bc", "f(2)", "2f", "\\pi(2)", "2\\pi", "\\pi\\cdot 2", "12!", "x_1", "x_{1}", "\\frac{}{2}", "{}", "()", "+x", "x+", "*x"]
+    pairs = [(a, b) for a in odd for b in rng.sample(odd, 2)] + [(a, a + " ") for a in odd]
+    pairs += [("1/2x", "\\frac{1}{2x}"), ("x^10", "x^{10}"), ("x^10", "0x"), ("2{3}", "6"), ("(x+1)(x-1)", "x^2-1"), ("a/bc", "\\frac{a}{bc}")]
+    for _ in range(count):
+        value = tree(3)
+        other = rng.choice([sympy.expand, sympy.factor, sympy.simplify, lambda v: v + rng.choice([0, 0, 1, x]), lambda _: tree(2)])(value)
+        if sympy.zoo not in (value, other) and max(len(sympy.latex(v)) for v in (value, other)) < 90:
+            pairs.append((spelt(value), spelt(other)))
+    return pairs
+
+
 def case(args, out):
     return {"in": list(args), "out": out}
 
@@ -72,11 +103,18 @@ def goldens():
         a, b = minerva.normalize_final_answer(a), minerva.normalize_final_answer(b)
         return bool(minerva.is_equiv(a, b))
     yield "minerva_equal", [case([a, b], minerva_pair(a, b)) for a, b in itertools.product(numbers, numbers)]
+    yield "minerva_algebra", [case([a, b], minerva_pair(a, b)) for a, b in formulas(rng)]
     yield "agieval_answer", [case([t], parse_math_answer("", t)) for t in sentences]
     yield "agieval_equivalent", [case([p, r], bool(agi_equiv(p, r))) for p, r in pairs]
     near = ["18", "18.0", " 18 ", "18.0000001", "18.00001", "1_8", "１８", "NULL", "", "-18", "18.5", "1e1", "inf", "nan", "1,000", "$18", "18."]
     yield "gsm8k_equal", [case([p, r], Gsm8kEvaluator().is_equal(p, r)) for p in near for r in ["18", "-18", "1000", "x", "10", " 18"]]
 
+    plain = ["1/3", "\\frac{1}{3}", "-\\dfrac{7}{2}", "2^{3}", "2^3", "2^10", "10^{-3}", "\\sqrt{2}", "2\\sqrt{3}", "-\\sqrt{16}", "\\frac{\\sqrt{3}}{2}",
+             "\\frac{2\\sqrt{3}}{3}", "5/2", "7/2", "-1/4", "0/5", "1/0", "\\frac{-7}{2}", "9/5", "\\sqrt{12}"]
+    numbers = [("3", 3), ("4", 4), ("2", 2), ("8", 8), ("1024", 1024), ("0", 0), ("-4", -4), ("0.3333", 0.3333), ("1.414", 1.414), ("3.5", 3.5),
+               ("-3.5", -3.5), ("0.001", 0.001), ("0.866", 0.866), ("1.1547", 1.1547), ("-0.25", -0.25), ("0.32", 0.32)]
+    yield "theorem_formulas", [case([a, text, gold, type(gold).__name__], bool(theorem.compare_answer_with_groundtruth(a, text, gold)))
+                               for a in plain for text, gold in numbers]
     # latex2sympy and eval leave plain numbers as they are; only such predictions are compared here.
     number_utils.number_it = lambda text: (text if isinstance(text, (int, float)) else
                                            number_utils.floatify(number_utils.clean_units(text).replace("/100", "e-2")))

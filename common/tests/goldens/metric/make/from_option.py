@@ -114,6 +114,34 @@ def goldens():
                        [bbq.doc_to_choice(d), [d[f"ans{i}_groups"] for i in range(3)], *[float(x) for x in out["amb_bias_score"][:3]]])
                   for d, infos, stereo, neg, response, out in made]
 
+    def tables():
+        """Rows as the data hold them, the responses, and every figure of lm-eval's table."""
+        class Rows(list):
+            def map(self, function):
+                return [function(dict(row)) for row in self]
+
+        for size in (1, 3, 12, 40, 60):
+            raw, responses = Rows(), []
+            for doc, infos, stereotyped, negative, response, _ in rng.sample(made, size):
+                raw.append({**{key: doc[key] for key in ("ans0", "ans1", "ans2", "label", "context_condition")},
+                            "category": rng.choice(["Age", "Race_x_gender"]), "question_polarity": "neg" if negative else "nonneg",
+                            "answer_info": {f"ans{i}": info for i, info in enumerate(infos)},
+                            "additional_metadata": {"stereotyped_groups": [group.title() for group in stereotyped]}})
+                responses.append(response)
+            outs = [bbq.process_results_generate_until(doc, [response]) for doc, response in zip(bbq.process_docs(raw), responses)]
+            figures = {"acc": 100 * np.mean([out["acc"] for out in outs])}
+            for context, mean, bias in (("amb", bbq.agg_accuracy_amb, bbq.agg_amb_bias_scores),
+                                        ("disamb", bbq.agg_accuracy_disamb, bbq.agg_disamb_bias_scores)):
+                figures[f"accuracy_{context}"] = 100 * mean([out[f"accuracy_{context}"] for out in outs])
+                names = [f"{context}_bias_score"] + [f"{context}_bias_score_{category}" for category in ("Age", "Race_x_gender")]
+                for name in names:
+                    rows = [out[name] for out in outs]
+                    # What is of another category is no number; lm-eval's own masks take it for a disambiguated context.
+                    rows = [row for row in rows if row[1] == row[1]]
+                    figures[name] = bias(rows) if rows else float("nan")
+            yield case([list(raw), responses], {name: none_if_nan(figure) for name, figure in figures.items()})
+    yield "bbq_tables", list(tables())
+
     def totals():
         for size in (1, 2, 5, 40, 150):
             some = rng.sample(made, size)

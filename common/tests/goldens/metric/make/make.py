@@ -3,7 +3,7 @@
     python3 -m venv v && v/bin/pip install --no-deps opencompass==0.5.4 lm_eval==0.4.13
     v/bin/pip install sacrebleu==2.6.0 rouge_score==0.1.2 rouge==1.0.1 rouge_chinese==1.0.3 jieba==0.42.1 evaluate==0.4.6 \
         datasets scikit-learn scipy nltk fuzzywuzzy python-Levenshtein rapidfuzz langdetect immutabledict sympy \
-        antlr4-python3-runtime==4.11
+        antlr4-python3-runtime==4.11 latex2sympy2_extended
     v/bin/pip install --no-deps llama-index-core==0.14.0
     v/bin/python make.py [name ...]
 """
@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-FAMILIES = ("overlap", "rouge", "translation", "math", "option", "instruction", "statistics")
+FAMILIES = ("overlap", "rouge", "translation", "math", "option", "instruction", "statistics", "choice")
 OUT = pathlib.Path(os.environ.get("OUT", pathlib.Path(__file__).parent.parent))
 
 

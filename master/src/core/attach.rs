@@ -1,0 +1,221 @@
+//! Workers come and go, and keep what they hold as far as it is still to be had.
+
+use super::apply::SHUTDOWN;
+use super::effect::{Effect, Kept, Message, Record};
+use super::event::{Capabilities, ConnectionId, FailureClass, GrantRef, HeldGrant};
+use super::state::{Core, Worker};
+use super::task::{Failures, Former, Requires, Task, TaskState};
+use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+use std::collections::BTreeSet;
+
+impl Core {
+    /// Keeps from everybody else, for the time of a lease, what an older leader granted: its holder may come back. The
+    /// latest grant of a sample counts, so `former` goes from the latest to the oldest.
+    pub fn recover(&mut self, now: u64, former: &[Former]) {
+        self.recovering_until = now + self.limits.lease_ttl;
+        for former in former {
+            if let Some(task) = self.carve(former.unit, &former.samples, |_, task| task.state == TaskState::Pending) {
+                self.set_state(task, TaskState::Recovering { worker: former.worker.clone() });
+            }
+        }
+    }
+
+    pub(super) fn attach(
+        &mut self,
+        id: WorkerId,
+        connection: ConnectionId,
+        capabilities: Capabilities,
+        held: &[HeldGrant],
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.workers.get(&id).is_some_and(|known| known.session != capabilities.session) {
+            self.lose(&id, FailureClass::Lost, "another process took its name", effects);
+        }
+        let elsewhere: u32 =
+            self.workers.iter().filter(|(other, _)| **other != id).map(|(_, worker)| worker.slots).sum();
+        let room = self.limits.max_slots.map_or(u32::MAX, |most| most.saturating_sub(elsewhere));
+        let slots = capabilities.slots.min(room);
+        if slots == 0 {
+            let most = self.limits.max_slots.unwrap_or_default();
+            let reason = format!("all {most} slots of this job are taken (max_num_workers = {most})");
+            self.send(&id, Message::Refused { reason }, self.last_seq, effects);
+            return;
+        }
+        let now = self.now;
+        let worker = self.workers.entry(id.clone()).or_insert_with(|| Worker {
+            connection: None,
+            session: capabilities.session.clone(),
+            slots,
+            has_engine: capabilities.has_engine,
+            sandbox: capabilities.sandbox.clone(),
+            credit: 0,
+            held: BTreeSet::new(),
+            resident: None,
+            unit: None,
+            last_heard: now,
+            draining: false,
+            last_progress: now,
+            stall: 0,
+            recorded_any: false,
+            infrastructure: 0,
+            awaits: None,
+            load: None,
+        });
+        worker.last_heard = now;
+        if let Some(old) = worker.connection.replace(connection)
+            && old != connection
+        {
+            effects.push(Effect::Disconnect { worker: id.clone(), connection: old });
+        }
+        self.refresh(&id);
+        let kept = self.keep(&id, held, effects);
+        self.send(&id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
+        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.requires == Requires::Engine)
+        {
+            let build = "it was built without libtorch; build compass-worker with its default features";
+            effects.push(Effect::Note { text: format!("worker {id} cannot run every model of this job: {build}") });
+        }
+        self.refuse_programs(&id, effects);
+        if self.finished && !self.limits.workers_stay {
+            self.send(&id, SHUTDOWN, self.last_seq, effects);
+        }
+    }
+
+    /// What the worker keeps: live grants, and of others whatever nobody else has by now, under a new attempt that is
+    /// durable before the worker hears of it. A hello lists all that is held, so what it does not list never arrived or
+    /// was handed back in a frame that is lost: it goes back into the queue.
+    fn keep(&mut self, id: &WorkerId, held: &[HeldGrant], effects: &mut Vec<Effect>) -> Vec<Kept> {
+        let mut kept = Vec::new();
+        let mut listed = BTreeSet::new();
+        let (live, lapsed): (Vec<_>, Vec<_>) = held.iter().partition(|held| self.is_live(id, &held.grant));
+        for held in live {
+            let Some(task) = self.task(held.grant.task) else { continue };
+            let now = HeldGrant { grant: held.grant, unit: task.unit, samples: task.remaining.clone() };
+            listed.insert(held.grant.task);
+            kept.push(Kept { held: held.grant, now });
+        }
+        for held in lapsed {
+            let free = |task: TaskId, of: &Task| of.is_free_for(id) && !listed.contains(&task);
+            if let Some(task) = self.carve(held.unit, &held.samples, free)
+                && let Some((grant, _, _)) = self.assign(id, task, effects)
+            {
+                listed.insert(task);
+                self.counters.adopted += 1;
+                let samples = self.task(task).map(|task| task.remaining.clone()).unwrap_or_default();
+                kept.push(Kept { held: held.grant, now: HeldGrant { grant, unit: held.unit, samples } });
+            }
+        }
+        let unlisted = self.workers.get(id).map(|worker| &worker.held - &listed).unwrap_or_default();
+        let awaited = self.recovering.iter().copied().filter(|&task| {
+            matches!(self.task(task).map(|task| &task.state), Some(TaskState::Recovering { worker }) if worker == id)
+        });
+        for task in unlisted.into_iter().chain(awaited).collect::<Vec<_>>() {
+            self.set_state(task, TaskState::Pending);
+        }
+        kept
+    }
+
+    /// A task of its own for those of the samples that are open and whose task is `free`; `None` when none is.
+    pub(super) fn carve(
+        &mut self,
+        unit: UnitId,
+        samples: &IntervalSet,
+        free: impl Fn(TaskId, &Task) -> bool,
+    ) -> Option<TaskId> {
+        let mut found: Vec<(TaskId, IntervalSet)> = Vec::new();
+        for id in self.homes.touched(unit, samples) {
+            let Some(task) = self.task(id).filter(|task| task.is_open() && free(id, task)) else { continue };
+            let part = task.remaining.minus(&task.remaining.minus(samples));
+            if !part.is_empty() {
+                found.push((id, part));
+            }
+        }
+        let (first, of_first) = found.first()?;
+        if found.len() == 1 && self.task(*first).is_some_and(|task| task.remaining == *of_first) {
+            return Some(*first);
+        }
+        let mut cut = self.task(*first)?.clone();
+        cut.failures = Failures::default();
+        cut.attempt = found.iter().filter_map(|(id, _)| Some(self.task(*id)?.attempt)).max().unwrap_or_default();
+        cut.remaining = IntervalSet::from_pairs(found.iter().flat_map(|(_, part)| part.pairs().iter().copied()));
+        for (id, part) in found {
+            self.shrink(id, &part);
+        }
+        Some(self.add(cut))
+    }
+
+    /// Takes samples out of a task.
+    pub(super) fn shrink(&mut self, id: TaskId, part: &IntervalSet) {
+        let Some(task) = self.task_mut(id) else { return };
+        task.remaining = task.remaining.minus(part);
+        if task.remaining.is_empty() {
+            self.set_state(id, TaskState::Done);
+        }
+    }
+
+    /// Gives a task to a worker under a new attempt, and records it; the grant, its unit and samples.
+    pub(super) fn assign(
+        &mut self,
+        worker: &WorkerId,
+        id: TaskId,
+        effects: &mut Vec<Effect>,
+    ) -> Option<(GrantRef, UnitId, IntervalSet)> {
+        let (epoch, now) = (self.epoch, self.now);
+        let task = self.task_mut(id)?;
+        task.attempt = Attempt(task.attempt.0 + 1);
+        let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
+        self.set_state(id, TaskState::Granted { worker: worker.clone() });
+        if let Some(worker) = self.workers.get_mut(worker) {
+            (worker.resident, worker.unit) = (Some(model), Some(unit));
+            if worker.held.len() == 1 {
+                worker.last_progress = now;
+            }
+        }
+        let record = Record::Attempt { task: id, attempt, unit, samples: samples.clone(), worker: worker.clone() };
+        self.persist(record, effects);
+        Some((GrantRef { epoch, task: id, attempt }, unit, samples))
+    }
+
+    /// Who holds a task, and under which grant.
+    pub(super) fn holder(&self, id: TaskId) -> Option<(WorkerId, GrantRef)> {
+        let task = self.task(id)?;
+        match &task.state {
+            TaskState::Granted { worker } => {
+                Some((worker.clone(), GrantRef { epoch: self.epoch, task: id, attempt: task.attempt }))
+            }
+            _ => None,
+        }
+    }
+
+    /// A worker may come back until its lease runs out, unless it said that it would go.
+    pub(super) fn detach(&mut self, id: &WorkerId, connection: ConnectionId, effects: &mut Vec<Effect>) {
+        let Some(worker) = self.workers.get_mut(id).filter(|worker| worker.connection == Some(connection)) else {
+            return;
+        };
+        worker.connection = None;
+        let draining = worker.draining;
+        self.refresh(id);
+        if draining {
+            self.lose(id, FailureClass::Preempted, "it drained", effects);
+        }
+    }
+
+    /// Forgets a worker: what it held can be granted again.
+    pub(super) fn lose(&mut self, id: &WorkerId, class: FailureClass, why: &str, effects: &mut Vec<Effect>) {
+        let Some(worker) = self.remove_worker(id) else { return };
+        if let Some(connection) = worker.connection {
+            effects.push(Effect::Disconnect { worker: id.clone(), connection });
+        }
+        if !worker.held.is_empty() {
+            let text = format!("worker {id} is lost ({why}); {} tasks go to others", worker.held.len());
+            effects.push(Effect::Note { text });
+        }
+        // A worker that got something done died of something else than these tasks. What it recorded is finite, so that
+        // a task that does kill its workers is still found in the end.
+        let class = if worker.recorded_any { FailureClass::Preempted } else { class };
+        for task in worker.held {
+            self.requeue(task, id, class, format!("worker {id} was lost: {why}"), effects);
+        }
+    }
+}

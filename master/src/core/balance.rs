@@ -1,0 +1,106 @@
+//! Towards the end nobody holds more than the time that is left for all: what is begun cannot be stolen, so a slow worker
+//! must not begin what the others would have to wait for.
+//!
+//! The time that is left for all is the work that is left over the speed of all workers. It is looked at with every tick,
+//! once most of what is left is out: before, what is too much for one is no harm.
+
+use super::effect::{Effect, Message};
+use super::state::{Core, Worker};
+use super::task::{Task, TaskState};
+use compass_common::ids::{TaskId, WorkerId};
+use compass_common::intervals::IntervalSet;
+
+/// Tasks in the queue beyond which the end is far.
+const FAR: usize = 2000;
+/// Holding so much more than one's time, and so many milliseconds, is let pass.
+const SLACK: f64 = 1.1;
+const SLACK_MS: f64 = 500.0;
+
+impl Core {
+    /// Looks at the time that is left, and asks back what holders would not be through with in it.
+    pub(super) fn rebalance(&mut self, effects: &mut Vec<Effect>) {
+        self.fair_ms = if self.limits.steal { self.time_left_ms() } else { None };
+        let Some(fair) = self.fair_ms else { return };
+        for id in self.workers.keys().cloned().collect::<Vec<_>>() {
+            let Some((task, samples)) = self.excess(&id, fair) else { continue };
+            let Some((_, grant)) = self.holder(task) else { continue };
+            if let Some(task) = self.task_mut(task) {
+                task.asked = samples.clone();
+            }
+            let message = Message::Revoke { grant, samples: Some(samples), reason: "others will be done before" };
+            self.send(&id, message, self.last_seq, effects);
+        }
+    }
+
+    /// The work that is left over the speed of all, in milliseconds; `None` while speeds are unknown or the end is far.
+    fn time_left_ms(&self) -> Option<f64> {
+        if self.queue.len() > FAR {
+            return None;
+        }
+        let average_ms = |task: &Task| Some(self.task_cost(task) / self.speeds.average(task.model)?);
+        let (mut waiting, mut out) = (0.0, 0.0);
+        for task in self.queue.iter().filter_map(|id| self.task(id)) {
+            waiting += average_ms(task)?;
+        }
+        let mut speed = 0.0;
+        for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.connection.is_some() && !worker.draining) {
+            for task in worker.held.iter().filter_map(|&id| self.task(id)) {
+                out += average_ms(task)?;
+            }
+            let model = worker.resident?;
+            speed += self.speeds.rate(id, model)? / self.speeds.average(model)?;
+        }
+        (speed > 0.0 && waiting <= out).then(|| (waiting + out) / speed)
+    }
+
+    /// What a task's samples cost that are left, as far as is known by now.
+    fn task_cost(&self, task: &Task) -> f64 {
+        self.sample_cost(task) * f64::from(task.remaining.len())
+    }
+
+    /// The end of the latest task of a worker that holds more than its time.
+    fn excess(&self, id: &WorkerId, fair: f64) -> Option<(TaskId, IntervalSet)> {
+        let worker = self.workers.get(id).filter(|worker| worker.connection.is_some())?;
+        let over = self.load_ms(id) - fair;
+        if over <= fair * (SLACK - 1.0) + SLACK_MS {
+            return None;
+        }
+        let splits =
+            |task: &Task| matches!(task.state, TaskState::Granted { .. }) && !task.unyielding && task.asked.is_empty();
+        let at = worker.held.iter().rev().copied().find(|&task| self.task(task).is_some_and(splits))?;
+        let task = self.task(at)?;
+        let count = (over / self.sample_ms(id, task)) as u32;
+        let kept = task.remaining.len().saturating_sub(count);
+        let samples = IntervalSet::from_indices(task.remaining.iter().skip(kept as usize));
+        (!samples.is_empty()).then_some((at, samples))
+    }
+
+    /// How long one of the task's samples takes the worker, in milliseconds.
+    fn sample_ms(&self, id: &WorkerId, task: &Task) -> f64 {
+        self.sample_cost(task) / self.rate(id, task.model)
+    }
+
+    /// Whether a worker that has something to do would still be through with the task in time.
+    pub(super) fn is_in_time(&self, id: &WorkerId, worker: &Worker, task: &Task) -> bool {
+        let Some(fair) = self.fair_ms.filter(|_| !worker.held.is_empty()) else { return true };
+        let own = self.sample_ms(id, task) * f64::from(task.remaining.len());
+        self.load_ms(id) + own <= fair * SLACK + SLACK_MS
+    }
+
+    /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,
+    /// as estimates are what they are, and the rest is there for whoever is first.
+    pub(super) fn in_time(&mut self, id: &WorkerId, at: TaskId) -> TaskId {
+        let Some(fair) = self.fair_ms else { return at };
+        let Some(task) = self.task(at) else { return at };
+        let count = ((fair / 2.0 / self.sample_ms(id, task)) as usize).max(1);
+        if self.is_last_worker() || count as f64 * SLACK >= f64::from(task.remaining.len()) {
+            return at;
+        }
+        let (unit, head) = (task.unit, IntervalSet::from_indices(task.remaining.iter().take(count)));
+        self.carve(unit, &head, |other, _| other == at).unwrap_or(at)
+    }
+
+    fn is_last_worker(&self) -> bool {
+        self.workers.values().filter(|worker| worker.connection.is_some()).count() < 2
+    }
+}

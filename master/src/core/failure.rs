@@ -1,0 +1,114 @@
+//! Failures and their budgets: what is tried again, where, and how often.
+
+use super::effect::Effect;
+use super::event::{FailureClass, GrantRef};
+use super::state::Core;
+use super::task::{Task, TaskState};
+use compass_common::ids::{TaskId, WorkerId};
+
+impl Core {
+    /// A grant comes back undone.
+    pub(super) fn hand_back(
+        &mut self,
+        id: &WorkerId,
+        grant: GrantRef,
+        class: FailureClass,
+        message: String,
+        effects: &mut Vec<Effect>,
+    ) {
+        if !self.is_live(id, &grant) {
+            return;
+        }
+        if let Some(worker) = self.workers.get_mut(id).filter(|_| class == FailureClass::Infrastructure) {
+            worker.infrastructure += 1;
+        }
+        let model = self.task(grant.task).map(|task| task.model);
+        self.requeue(grant.task, id, class, message.clone(), effects);
+        if class == FailureClass::User
+            && let Some(model) = model
+        {
+            // No worker can do better with this model: its other tasks fail with the same words, at once.
+            for task in self.queue.of_model(model).collect::<Vec<_>>() {
+                self.set_state(task, TaskState::Failed { class, message: message.clone() });
+            }
+        }
+    }
+
+    /// A task that was out at `worker` waits again, or its budget is spent.
+    pub(super) fn requeue(
+        &mut self,
+        id: TaskId,
+        worker: &WorkerId,
+        class: FailureClass,
+        message: String,
+        effects: &mut Vec<Effect>,
+    ) {
+        let limits = self.limits.clone();
+        let Some(task) = self.task_mut(id) else { return };
+        let failures = &mut task.failures;
+        let mut state = TaskState::Pending;
+        let spent = match class {
+            FailureClass::User | FailureClass::Deterministic => true,
+            FailureClass::Preempted => false,
+            FailureClass::Transient => {
+                failures.transient += 1;
+                if failures.message != message {
+                    failures.message.clone_from(&message);
+                    failures.workers.clear();
+                }
+                failures.workers.insert(worker.clone());
+                if failures.workers.len() > 1 {
+                    state = TaskState::Quarantined { message: message.clone(), workers: failures.workers.clone() };
+                }
+                failures.transient > limits.retry
+            }
+            FailureClass::Infrastructure => {
+                failures.infrastructure += 1;
+                failures.infrastructure > limits.infrastructure
+            }
+            FailureClass::Lost => {
+                failures.losses += 1;
+                failures.losses > limits.losses
+            }
+        };
+        if spent && state == TaskState::Pending {
+            state = TaskState::Failed { class, message: message.clone() };
+        }
+        if state != TaskState::Pending {
+            // A model that cannot be loaded fails every task with the same words: they are said once.
+            let known = |task: &Task| match &task.state {
+                TaskState::Failed { message: said, .. } | TaskState::Quarantined { message: said, .. } => {
+                    *said == message
+                }
+                _ => false,
+            };
+            if !self.tasks.iter().any(known) {
+                effects.push(Effect::Note { text: format!("task {id} failed: {message}") });
+            }
+        }
+        self.set_state(id, state);
+    }
+
+    /// Whether the node of this worker has failed so often in a row that others are asked first.
+    pub(super) fn is_last_choice(&self, id: &WorkerId) -> bool {
+        let failing = |id: &WorkerId| {
+            self.workers.get(id).is_some_and(|worker| worker.infrastructure >= self.limits.infrastructure.max(1))
+        };
+        let sound = |(other, worker): (&WorkerId, &super::state::Worker)| {
+            other != id && worker.connection.is_some() && worker.credit > 0 && !failing(other)
+        };
+        failing(id) && self.workers.iter().any(sound)
+    }
+
+    /// Whether the task has failed on this worker and somebody else is there to try it.
+    pub(super) fn is_for_another(&self, id: &WorkerId, task: &Task) -> bool {
+        let suits = |(other, worker): (&WorkerId, &super::state::Worker)| {
+            other != id
+                && worker.connection.is_some()
+                && worker.credit > 0
+                && !worker.draining
+                && worker.suits(task.requires)
+        };
+        task.failures.workers.contains(id) && self.workers.iter().any(suits)
+    }
+}

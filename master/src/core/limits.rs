@@ -1,0 +1,45 @@
+//! The bounds that a job runs within.
+
+/// Bounds and budgets of a job. Times in milliseconds.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// A worker that was silent for so long is no longer counted on: its grants go to others. A new leader waits as long
+    /// for those who held grants of an older one.
+    pub lease_ttl: u64,
+    /// A connection that was silent for so long is cut.
+    pub silence: u64,
+    /// Transient failures of a task that are followed by another try.
+    pub retry: u32,
+    /// Losses of a task's worker, with nothing recorded in between, that are followed by another try.
+    pub losses: u32,
+    /// Failures of a task for reasons of the nodes that ran it that are followed by another try; as many in a row make a
+    /// worker the last choice.
+    pub infrastructure: u32,
+    /// A worker that holds tasks and has handed in nothing for so long is named on the screen, then at twice the time.
+    pub stall: u64,
+    /// Replica slots of all workers together; `None` takes whatever comes.
+    pub max_slots: Option<u32>,
+    /// Whether workers may come that nobody has launched: what no worker can do now then waits for one that can.
+    pub others_may_come: bool,
+    /// Whether another stage follows, for which workers are to stay.
+    pub workers_stay: bool,
+    /// Whether a worker with nothing to do may take over samples that another has not begun.
+    pub steal: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            lease_ttl: 30_000,
+            silence: 15_000,
+            retry: 2,
+            losses: 4,
+            infrastructure: 4,
+            stall: 60_000,
+            max_slots: None,
+            others_may_come: true,
+            workers_stay: false,
+            steal: true,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The queue: pending tasks in order of their numbers, by model and unit.
+
+use super::task::Task;
+use compass_common::ids::{TaskId, UnitId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue {
+    all: BTreeSet<TaskId>,
+    models: BTreeMap<u32, BTreeSet<TaskId>>,
+    units: BTreeMap<UnitId, BTreeSet<TaskId>>,
+}
+
+impl Queue {
+    pub(super) fn insert(&mut self, id: TaskId, task: &Task) {
+        self.all.insert(id);
+        self.models.entry(task.model).or_default().insert(id);
+        self.units.entry(task.unit).or_default().insert(id);
+    }
+
+    pub(super) fn remove(&mut self, id: TaskId, task: &Task) {
+        self.all.remove(&id);
+        self.models.entry(task.model).or_default().remove(&id);
+        self.units.entry(task.unit).or_default().remove(&id);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn contains(&self, id: TaskId) -> bool {
+        self.all.contains(&id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.all.iter().copied()
+    }
+
+    /// How many tasks wait in front of one.
+    pub(super) fn before(&self, id: TaskId) -> usize {
+        self.all.range(..id).count()
+    }
+
+    /// Models with the number of their tasks that wait.
+    pub(super) fn models(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.models.iter().map(|(&model, tasks)| (model, tasks.len() as u32)).filter(|&(_, waiting)| waiting > 0)
+    }
+
+    pub(super) fn of_model(&self, model: u32) -> impl Iterator<Item = TaskId> + '_ {
+        self.models.get(&model).into_iter().flatten().copied()
+    }
+
+    pub(super) fn of_unit(&self, unit: UnitId) -> impl Iterator<Item = TaskId> + '_ {
+        self.units.get(&unit).into_iter().flatten().copied()
+    }
+}

@@ -1,0 +1,127 @@
+//! What workers hand in: results, reports, samples that they have not begun.
+
+use super::effect::{Effect, Message, Record};
+use super::event::{FailureClass, GrantRef};
+use super::recorded::Arrival;
+use super::state::Core;
+use super::task::TaskState;
+use compass_common::ids::{TaskId, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+
+impl Core {
+    /// The first result of a sample counts, whoever sends it, under whatever grant.
+    pub(super) fn results(
+        &mut self,
+        id: &WorkerId,
+        grant: GrantRef,
+        unit: UnitId,
+        samples: Vec<(u32, Vec<u8>)>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let mut durable = IntervalSet::new();
+        for (index, result) in samples {
+            let Some(home) = self.known_sample(unit, index) else {
+                effects.push(Effect::Note { text: format!("worker {id} sent a result for an unknown sample {index}") });
+                continue;
+            };
+            match self.recorded.arrive(unit, index, &result) {
+                Arrival::First => {
+                    self.persist(Record::Sample { unit, index, grant, worker: id.clone(), result }, effects);
+                    if let Some(home) = home {
+                        self.learn(id, home);
+                        self.settle(home, index);
+                    }
+                    if let Some(worker) = self.workers.get_mut(id) {
+                        (worker.recorded_any, worker.infrastructure) = (true, 0);
+                        worker.last_progress = self.now;
+                    }
+                }
+                Arrival::Repeat => self.counters.repeats += 1,
+                Arrival::Divergent => {
+                    self.counters.divergences += 1;
+                    let text =
+                        format!("sample {index} of unit {unit} came again from {id} and differs; the first stands");
+                    effects.push(Effect::Note { text });
+                    self.persist(Record::Divergence { unit, grant, worker: id.clone(), result }, effects);
+                }
+            }
+            durable.insert(index);
+        }
+        if !durable.is_empty() {
+            self.send(id, Message::Commit { unit, samples: durable }, self.last_seq, effects);
+        }
+    }
+
+    /// `None` for a sample that the plan does not have; `Some(None)` for one that was recorded before this run.
+    fn known_sample(&self, unit: UnitId, index: u32) -> Option<Option<TaskId>> {
+        match self.homes.of(unit, index) {
+            Some(task) => Some(Some(task)),
+            None => self.recorded.contains(unit, index).then_some(None),
+        }
+    }
+
+    /// How fast the worker gets on: the sample's cost in the time since it last handed something in.
+    fn learn(&mut self, id: &WorkerId, home: TaskId) {
+        let (Some(worker), Some(task)) = (self.workers.get(id), self.task(home)) else { return };
+        let elapsed = self.now.saturating_sub(worker.last_progress);
+        let (unit, model, cost) = (task.unit, task.model, task.sample_cost);
+        self.speeds.observe(id, unit, model, cost, elapsed);
+    }
+
+    fn settle(&mut self, id: TaskId, index: u32) {
+        let Some(task) = self.task_mut(id) else { return };
+        task.remaining.remove(index);
+        task.failures.losses = 0;
+        if task.remaining.is_empty() {
+            self.set_state(id, TaskState::Done);
+        }
+    }
+
+    pub(super) fn report(
+        &mut self,
+        id: &WorkerId,
+        grant: GrantRef,
+        unit: UnitId,
+        report: Vec<u8>,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.persist(Record::Report { worker: id.clone(), report }, effects);
+        if self.is_live(id, &grant) {
+            // The worker believes to be done, yet samples are missing: the rest is granted again.
+            let message = format!("worker {id} finished task {} of unit {unit} but left samples out", grant.task);
+            self.hand_back(id, grant, FailureClass::Transient, message, effects);
+        }
+    }
+
+    /// Only now do the samples leave the grant: from here on their holder will not begin them.
+    pub(super) fn returned(
+        &mut self,
+        id: &WorkerId,
+        grant: GrantRef,
+        samples: &IntervalSet,
+        held: bool,
+        effects: &mut Vec<Effect>,
+    ) {
+        if !self.is_live(id, &grant) {
+            return;
+        }
+        let Some(task) = self.task_mut(grant.task) else { return };
+        let part = task.remaining.minus(&task.remaining.minus(samples));
+        let whole = part == task.remaining;
+        task.asked = IntervalSet::new();
+        task.unyielding = part.is_empty();
+        self.counters.stolen += u64::from(!part.is_empty());
+        if whole && !part.is_empty() {
+            self.set_state(grant.task, TaskState::Pending);
+            return;
+        }
+        if !part.is_empty() {
+            let free = |task, _: &super::task::Task| task == grant.task;
+            self.carve(self.task(grant.task).map(|task| task.unit).unwrap_or_default(), &part, free);
+        }
+        if !held {
+            let message = format!("worker {id} does not hold task {}", grant.task);
+            self.hand_back(id, grant, FailureClass::Lost, message, effects);
+        }
+    }
+}

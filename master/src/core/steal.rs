@@ -1,0 +1,111 @@
+//! No worker idles while samples remain: what a busy one has not begun goes to one that has nothing to do.
+//!
+//! The holder is asked to return samples from the end of a task, and keeps them until it says that it has not begun
+//! them and will not; only then, or when its lease is over, are they granted again. How many are asked for follows from
+//! the speeds of the two: they are to be done at the same time.
+
+use super::effect::{Effect, Message};
+use super::state::Core;
+use super::task::{Task, TaskState};
+use compass_common::ids::{TaskId, WorkerId};
+use compass_common::intervals::IntervalSet;
+
+/// Work of less time than this, in milliseconds, is not worth a round trip.
+const WORTH_MS: f64 = 100.0;
+/// Where nothing was to be had, nobody looks again for so long.
+const PAUSE_MS: u64 = 100;
+/// Workers that are seen to in one step; the others' turn comes with the next event.
+const AT_ONCE: usize = 4;
+
+impl Core {
+    /// Asks the busiest workers for samples on behalf of idle ones.
+    pub(super) fn steal(&mut self, effects: &mut Vec<Effect>) {
+        if !self.limits.steal || self.granted == 0 || self.now < self.steal_again {
+            return;
+        }
+        // The least loaded come first; beyond a full slot each nobody is idle.
+        let free = self.ready.iter().take_while(|(load, _)| *load < 1000).map(|(_, id)| id);
+        let idle = free.filter(|id| self.is_idle(id)).take(AT_ONCE);
+        for thief in idle.cloned().collect::<Vec<_>>() {
+            let Some((id, samples)) = self.spoils(&thief) else {
+                self.steal_again = self.now + PAUSE_MS;
+                continue;
+            };
+            let Some((holder, grant)) = self.holder(id) else { continue };
+            if let Some(task) = self.task_mut(id) {
+                task.asked = samples.clone();
+            }
+            if let Some(worker) = self.workers.get_mut(&thief) {
+                worker.awaits = Some(id);
+            }
+            let message = Message::Revoke { grant, samples: Some(samples), reason: "another worker is idle" };
+            self.send(&holder, message, self.last_seq, effects);
+            #[cfg(any(test, feature = "simulation"))]
+            if self.splits_without_ack {
+                let asked = self.task(id).map(|task| task.asked.clone()).unwrap_or_default();
+                self.returned(&holder, grant, &asked, true, effects);
+                self.dispatch(effects);
+            }
+        }
+    }
+
+    /// Whether a slot of the worker has nothing to do, and nothing is on its way to it.
+    fn is_idle(&self, id: &WorkerId) -> bool {
+        let Some(worker) = self.workers.get(id) else { return false };
+        let promised = worker.awaits.and_then(|task| self.task(task)).is_some_and(|task| !task.asked.is_empty());
+        (worker.held.len() as u32) < worker.slots && !promised && !self.is_last_choice(id)
+    }
+
+    /// How long a worker will be busy with what it holds, in milliseconds, beside what it was asked to return. Where no
+    /// speed is known yet, a millisecond a unit of cost: only comparisons count then.
+    pub(super) fn load_ms(&self, id: &WorkerId) -> f64 {
+        let Some(worker) = self.workers.get(id) else { return 0.0 };
+        let each = worker.held.iter().filter_map(|&task| self.task(task)).map(|task| {
+            let left = task.remaining.len().saturating_sub(task.asked.len());
+            self.sample_cost(task) * f64::from(left) / self.rate(id, task.model)
+        });
+        each.sum()
+    }
+
+    /// What one of the task's samples costs, as far as is known by now.
+    pub(super) fn sample_cost(&self, task: &Task) -> f64 {
+        task.sample_cost as f64 * self.speeds.correction(task.unit)
+    }
+
+    pub(super) fn rate(&self, id: &WorkerId, model: u32) -> f64 {
+        self.speeds.rate(id, model).unwrap_or(1.0)
+    }
+
+    /// The end of a task of the worker that will be busy longest, as far as the idle one may run it.
+    fn spoils(&self, thief: &WorkerId) -> Option<(TaskId, IntervalSet)> {
+        let own = self.load_ms(thief);
+        let mut best: Option<(f64, TaskId)> = None;
+        for (id, worker) in self.workers.iter().filter(|(id, worker)| *id != thief && worker.connection.is_some()) {
+            // The latest grant has most likely not been begun.
+            let Some(task) = worker.held.iter().rev().copied().find(|&task| self.yields(task, thief)) else { continue };
+            let load = self.load_ms(id);
+            let model = self.task(task).map_or(0, |task| task.model);
+            let worth = if self.speeds.rate(id, model).is_some() { WORTH_MS } else { 0.0 };
+            if load > own + worth && best.is_none_or(|(most, _)| load > most) {
+                best = Some((load, task));
+            }
+        }
+        let (load, id) = best?;
+        let task = self.task(id)?;
+        let (holder, _) = self.holder(id)?;
+        let (slow, fast) = (self.rate(&holder, task.model), self.rate(thief, task.model));
+        // x samples' worth of cost such that (load * slow - x) / slow = own + x / fast.
+        let share = (load - own) * slow * fast / (slow + fast);
+        let most = if self.workers.get(&holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
+        let count = (share / self.sample_cost(task)) as u32;
+        let count = count.max(1).min(task.remaining.len().saturating_sub(most));
+        let indices = task.remaining.iter().skip((task.remaining.len() - count) as usize);
+        (count > 0).then(|| (id, IntervalSet::from_indices(indices)))
+    }
+
+    fn yields(&self, id: TaskId, thief: &WorkerId) -> bool {
+        let (Some(task), Some(worker)) = (self.task(id), self.workers.get(thief)) else { return false };
+        let splits = |task: &Task| matches!(task.state, TaskState::Granted { .. }) && !task.unyielding;
+        splits(task) && task.asked.is_empty() && self.suits(thief, worker, task)
+    }
+}

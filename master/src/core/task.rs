@@ -1,0 +1,108 @@
+//! A task: an interval set of samples of one unit, and where it stands.
+
+use super::event::FailureClass;
+use compass_common::ids::{Attempt, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+use std::collections::BTreeSet;
+
+/// Where a task stands.
+///
+/// A grant's deadline is its worker's: the lease of everything that a worker holds runs from when it was heard last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// Waits in the queue.
+    Pending,
+    /// An older leader granted it to this worker, which may come back with it: nobody else gets it meanwhile.
+    Recovering { worker: WorkerId },
+    /// Out, under the task's present attempt.
+    Granted { worker: WorkerId },
+    /// Every sample is recorded.
+    Done,
+    /// A budget is spent.
+    Failed { class: FailureClass, message: String },
+    /// The same error on two distinct workers: it is the samples' own.
+    Quarantined { message: String, workers: BTreeSet<WorkerId> },
+}
+
+/// What a worker must have to run a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requires {
+    /// Nothing: every worker has the echo engine.
+    Echo,
+    /// libtorch.
+    Engine,
+    /// An isolation that holds programs which a model wrote.
+    Sandbox,
+}
+
+/// A task to schedule: part of one unit.
+#[derive(Clone, Debug)]
+pub struct TaskView {
+    pub unit: UnitId,
+    /// Position of the unit's model: what a worker keeps resident.
+    pub model: u32,
+    /// What a worker must have to run it.
+    pub requires: Requires,
+    /// Samples to run.
+    pub samples: IntervalSet,
+    /// The highest attempt that was ever durable for this task.
+    pub attempt: Attempt,
+    /// What one of its samples costs, in any unit that is the same for all tasks of a model.
+    pub sample_cost: u64,
+}
+
+/// What an older leader granted and nothing tells of its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Former {
+    pub worker: WorkerId,
+    pub unit: UnitId,
+    pub samples: IntervalSet,
+}
+
+/// Failures of a task so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failures {
+    pub(super) transient: u32,
+    pub(super) infrastructure: u32,
+    /// Workers lost with nothing recorded since.
+    pub(super) losses: u32,
+    /// The latest words, and who said them.
+    pub(super) message: String,
+    pub(super) workers: BTreeSet<WorkerId>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) unit: UnitId,
+    pub(super) model: u32,
+    pub(super) requires: Requires,
+    pub(super) sample_cost: u64,
+    pub(super) remaining: IntervalSet,
+    pub(super) attempt: Attempt,
+    pub(super) state: TaskState,
+    pub(super) failures: Failures,
+    /// Samples that its holder was asked to return, to be run by others.
+    pub(super) asked: IntervalSet,
+    /// Whether the holder had nothing to return when it was asked last.
+    pub(super) unyielding: bool,
+}
+
+impl Task {
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, TaskState::Pending | TaskState::Recovering { .. } | TaskState::Granted { .. })
+    }
+
+    /// Whether it waits, or waits for `worker`, or is out at `worker`.
+    pub(super) fn is_free_for(&self, worker: &WorkerId) -> bool {
+        match &self.state {
+            TaskState::Pending | TaskState::Recovering { .. } => true,
+            TaskState::Granted { worker: holder } => holder == worker,
+            _ => false,
+        }
+    }
+
+    /// What is left of it to pay, in its unit of cost.
+    pub(super) fn cost(&self) -> u64 {
+        self.sample_cost.saturating_mul(u64::from(self.remaining.len()))
+    }
+}

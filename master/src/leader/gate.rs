@@ -1,0 +1,60 @@
+//! The gate: whatever others can see waits here for the record that justifies it, in order.
+
+use crate::core::{ConnectionId, Message, Seq};
+use compass_common::ids::WorkerId;
+use std::collections::VecDeque;
+
+/// Something that waits.
+#[derive(Debug)]
+pub(super) enum Gated {
+    /// A message to the process `nonce` of a worker.
+    Send { worker: WorkerId, nonce: String, message: Message },
+    /// The worker's frames up to `seq` have been handled.
+    Acknowledge { worker: WorkerId, nonce: String, seq: u64 },
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    waiting: VecDeque<(Seq, Gated)>,
+    durable: Seq,
+    /// Lets grants through at once: a fault for the simulation to find.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) leaks_grants: bool,
+}
+
+impl Gate {
+    /// Takes something that may leave once everything up to `after` is durable.
+    pub(super) fn push(&mut self, after: Seq, gated: Gated) {
+        #[cfg(any(test, feature = "simulation"))]
+        if self.leaks_grants && matches!(&gated, Gated::Send { message: Message::Grant { .. }, .. }) {
+            self.waiting.push_front((Seq(0), gated));
+            return;
+        }
+        self.waiting.push_back((after, gated));
+    }
+
+    /// Everything up to `durable` is.
+    pub(super) fn open(&mut self, durable: Seq) {
+        self.durable = self.durable.max(durable);
+    }
+
+    /// The next thing that may leave. Numbers in the queue ascend, so the front decides.
+    pub(super) fn next(&mut self) -> Option<Gated> {
+        let (_, gated) = self.waiting.pop_front_if(|(after, _)| *after <= self.durable)?;
+        Some(gated)
+    }
+
+    /// Whether everything up to `seq` is durable and nothing waits.
+    pub(super) fn is_settled(&self, seq: Seq) -> bool {
+        self.waiting.is_empty() && self.durable >= seq
+    }
+}
+
+/// The connection that a message is for, if it is void on any other.
+pub(super) fn bound_to(message: &Message) -> Option<ConnectionId> {
+    match message {
+        Message::Welcome { connection, .. } => Some(*connection),
+        _ => None,
+    }
+}

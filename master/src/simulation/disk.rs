@@ -1,0 +1,84 @@
+//! The simulated disk: segments in the ledger's own format, of which a crash leaves what was synced and perhaps more.
+
+use super::plan;
+use super::rng::Rng;
+use crate::ledger::{Entry, Kind, LedgerError, encode, header, read_segment};
+use compass_proto::v1;
+use prost::Message as _;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+#[derive(Debug, Default)]
+struct Segment {
+    bytes: Vec<u8>,
+    synced: usize,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    segments: BTreeMap<String, Segment>,
+}
+
+/// A sample as the ledger has it: unit, index, the result's bytes.
+pub(super) type Found = (u32, u32, Vec<u8>);
+
+impl Disk {
+    /// Makes a segment, header and name synced; false if there is one of that name.
+    pub(super) fn create(&mut self, name: &str) -> bool {
+        let bytes = header(&plan::digest());
+        let synced = bytes.len();
+        self.segments.insert(name.to_owned(), Segment { bytes, synced }).is_none()
+    }
+
+    /// Appends without syncing; the segment's length then.
+    pub(super) fn append(&mut self, name: &str, entries: &[Entry]) -> u64 {
+        let Some(segment) = self.segments.get_mut(name) else { return 0 };
+        for entry in entries {
+            encode(entry, &mut segment.bytes);
+        }
+        segment.bytes.len() as u64
+    }
+
+    /// Everything appended so far is on the disk.
+    pub(super) fn sync(&mut self, name: &str) {
+        if let Some(segment) = self.segments.get_mut(name) {
+            segment.synced = segment.bytes.len();
+        }
+    }
+
+    /// The writer is gone: of what was not synced a part is left, torn anywhere. Whether anything was lost.
+    pub(super) fn crash(&mut self, name: &str, rng: &mut Rng) -> bool {
+        let Some(segment) = self.segments.get_mut(name) else { return false };
+        let loose = segment.bytes.len() - segment.synced;
+        let left = rng.below(loose as u64 + 1) as usize;
+        segment.bytes.truncate(segment.synced + left);
+        segment.synced = segment.bytes.len();
+        left < loose
+    }
+
+    /// Synced bytes of a segment.
+    pub(super) fn synced(&self, name: &str) -> u64 {
+        self.segments.get(name).map_or(0, |segment| segment.synced as u64)
+    }
+
+    /// Names of the segments, by epoch.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.segments.keys()
+    }
+
+    /// The samples of a segment within `limit`, read as the ledger reads them, and how many bytes lie beyond.
+    ///
+    /// # Errors
+    /// The segment is corrupt within what is recorded of it.
+    pub(super) fn read(&self, name: &str, limit: Option<u64>) -> Result<(Vec<Found>, u64), LedgerError> {
+        let Some(segment) = self.segments.get(name) else { return Ok((Vec::new(), 0)) };
+        let mut entries = Vec::new();
+        let end = read_segment(&plan::digest(), Path::new(name), &segment.bytes, limit, &mut entries)?;
+        let samples = entries.into_iter().filter(|entry| entry.kind() == Kind::Sample).filter_map(|entry| {
+            let index = v1::SampleResult::decode(entry.payload.as_slice()).ok()?.index;
+            Some((entry.unit, index, entry.payload))
+        });
+        Ok((samples.collect(), (segment.bytes.len() - end) as u64))
+    }
+}

@@ -1,0 +1,186 @@
+//! Who is meant by what happens, and what faults do.
+
+use super::links::Weather;
+use super::scenario::{Fault, FaultKind};
+use super::store::Request;
+use super::world::{Happening, Up, World};
+use compass_common::ids::Epoch;
+
+impl World {
+    pub(super) fn happens(&mut self, happening: Happening) {
+        match happening {
+            Happening::MasterStarts { master } => self.master_starts(master),
+            Happening::MasterTick { master, life } => {
+                if self.is_up(master, life) {
+                    self.master_tick(master);
+                }
+            }
+            Happening::WorkerStarts { worker } => self.worker_starts(worker),
+            Happening::WorkerTick { worker, life } => {
+                if self.workers[worker].life == life && self.workers[worker].alive {
+                    self.worker_tick(worker);
+                }
+            }
+            Happening::Up { link, what } => self.up_arrives(link, what),
+            Happening::Down { link, frame } => {
+                let known = self.links.all[link].clone();
+                let worker = &self.workers[known.worker];
+                if !known.broken && worker.alive && worker.life == known.worker_life && worker.is_on(link) {
+                    self.worker_hears(known.worker, frame);
+                    self.worker_works(known.worker);
+                }
+            }
+            Happening::Lost { link } => {
+                let known = self.links.all[link].clone();
+                let worker = &self.workers[known.worker];
+                if worker.alive && worker.life == known.worker_life && worker.is_on(link) {
+                    self.redial(known.worker);
+                }
+            }
+            Happening::PackEnds { worker, life, slot, pack } => {
+                if self.workers[worker].life == life && self.workers[worker].alive {
+                    self.pack_ends(worker, slot, pack);
+                }
+            }
+            Happening::Synced { master, life } => {
+                if self.is_up(master, life) {
+                    self.synced(master);
+                }
+            }
+            Happening::Asked { master, life, call, request } => self.asked(master, life, call, request),
+            Happening::Answered { master, life, call, reply } => {
+                if self.is_up(master, life) && self.leads_on(master) {
+                    self.answered(master, call, reply);
+                }
+            }
+            Happening::Unanswered { master, life, call } => {
+                if self.is_up(master, life) && self.leads_on(master) {
+                    self.unanswered(master, call);
+                }
+            }
+            Happening::Fault { number } => {
+                let fault = self.scenario.faults[number];
+                self.fault(fault);
+            }
+        }
+    }
+
+    fn is_up(&self, master: usize, life: u64) -> bool {
+        self.masters[master].up && self.masters[master].life == life
+    }
+
+    fn up_arrives(&mut self, link: usize, what: Up) {
+        let known = self.links.all[link].clone();
+        if known.broken && !matches!(what, Up::Closed) {
+            return;
+        }
+        let serves = self.is_up(known.master, known.master_life) && self.leads_on(known.master);
+        if serves && self.masters[known.master].is_leading() {
+            self.leader_hears(known.master, link, what);
+        } else if matches!(what, Up::Hello(_)) {
+            self.sever(link, 20);
+        }
+    }
+
+    /// A request reaches the store, whatever became of who sent it.
+    fn asked(&mut self, master: usize, life: u64, call: u64, request: Request) {
+        if self.now < self.store_down_until || self.now < self.masters[master].isolated_until {
+            self.oracle.saw("a request to the store was lost");
+            return;
+        }
+        let latest = self.store.epoch;
+        let reply = self.store.handle(self.now, &request);
+        if let (Request::Transaction { epoch, ops, .. }, super::store::Reply::Done { .. }) = (&request, &reply) {
+            self.oracle.committed(*epoch, latest, ops, &self.disk);
+            let gone = life != self.masters[master].life || !self.masters[master].up;
+            if gone {
+                self.oracle.saw("a transaction took effect after its master had died");
+            }
+        }
+        if matches!((&request, &reply), (Request::Transaction { .. }, super::store::Reply::Fenced)) {
+            self.oracle.saw("a transaction was fenced");
+        }
+        if matches!(reply, super::store::Reply::Conflict) {
+            self.oracle.saw("a transaction that was held up was refused");
+        }
+        if self.now < self.store_deaf_until {
+            self.oracle.saw("an answer of the store was lost");
+            return;
+        }
+        let pause = self.rpc_pause();
+        self.after(pause, Happening::Answered { master, life, call, reply });
+    }
+
+    /// How long a message between a master and the store is on its way.
+    pub(super) fn rpc_pause(&mut self) -> u64 {
+        if self.rng.chance(15) { self.rng.between(200, 900) } else { self.rng.between(1, 8) }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.oracle.note(self.now, || format!("FAULT {:?}", fault.kind));
+        let now = self.now;
+        let weather =
+            |world: &mut Self, worker: usize, change: &dyn Fn(&mut Weather)| change(&mut world.links.weather[worker]);
+        match fault.kind {
+            FaultKind::WorkerCrash { worker, back_after } => self.worker_dies(worker, back_after),
+            FaultKind::WorkerPause { worker, ms } => {
+                let busy = !self.workers[worker].held.is_empty();
+                self.oracle.saw(if busy {
+                    "a worker was stopped while it held grants"
+                } else {
+                    "an idle worker was stopped"
+                });
+                self.workers[worker].paused_until = now + ms;
+            }
+            FaultKind::WorkerSlow { worker, times, ms } => {
+                self.oracle.saw("a worker was slow");
+                (self.workers[worker].times, self.workers[worker].slow_until) = (times, now + ms);
+            }
+            FaultKind::WorkerDrain { worker } => self.drain(worker),
+            FaultKind::EngineBreaks { worker } => self.engine_breaks(worker),
+            FaultKind::Cut { worker } => {
+                if let Some(link) = self.workers[worker].link() {
+                    self.oracle.saw("a connection broke");
+                    self.sever(link, 3_000);
+                }
+            }
+            FaultKind::Partition { worker, ms } => {
+                self.oracle.saw("a partition");
+                weather(self, worker, &|weather| weather.parted_until = now + ms);
+            }
+            FaultKind::Lag { worker, by, answers, ms } => {
+                self.oracle.saw("frames were delayed");
+                weather(self, worker, &|weather| {
+                    (weather.lag, weather.answers, weather.lag_until) = (by, answers, now + ms);
+                });
+            }
+            FaultKind::Stutter { worker, ms } => {
+                self.oracle.saw("frames were repeated or reordered");
+                weather(self, worker, &|weather| weather.stutter_until = now + ms);
+            }
+            FaultKind::MasterCrash { master, back_after } => self.master_dies(master, back_after),
+            FaultKind::MasterPause { master, ms } => {
+                if self.masters[master].is_leading() {
+                    self.oracle.saw("a leader was stopped");
+                }
+                self.masters[master].paused_until = now + ms;
+            }
+            FaultKind::Isolation { master, ms, held: true } => {
+                self.oracle.saw("what a master asked the store was held up");
+                self.masters[master].held_until = now + ms;
+            }
+            FaultKind::Isolation { master, ms, .. } => {
+                self.oracle.saw("a master did not reach the store");
+                self.masters[master].isolated_until = now + ms;
+            }
+            FaultKind::StoreDown { ms } => self.store_down_until = now + ms,
+            FaultKind::StoreDeaf { ms } => self.store_deaf_until = now + ms,
+            FaultKind::Cancel => self.cancel(),
+        }
+    }
+
+    /// The latest epoch that the store gave out.
+    pub(super) fn latest_epoch(&self) -> Epoch {
+        self.store.epoch
+    }
+}

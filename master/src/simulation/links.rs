@@ -1,0 +1,82 @@
+//! The simulated network: connections as TCP gives them, with delays, breaks, partitions, and boxes in between that
+//! repeat and reorder frames.
+
+use super::rng::Rng;
+use super::scenario::Scenario;
+
+/// A connection of a worker's process to a master's process.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) worker: usize,
+    pub(super) worker_life: u64,
+    pub(super) master: usize,
+    pub(super) master_life: u64,
+    /// Broken: what is on it is lost.
+    pub(super) broken: bool,
+    last_up: u64,
+    last_down: u64,
+}
+
+/// What the network does to one worker until when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weather {
+    pub(super) parted_until: u64,
+    pub(super) lag: u64,
+    /// Only what goes down is late.
+    pub(super) answers: bool,
+    pub(super) lag_until: u64,
+    pub(super) stutter_until: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Links {
+    pub(super) all: Vec<Link>,
+    pub(super) weather: Vec<Weather>,
+}
+
+impl Links {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        Self { all: Vec::new(), weather: vec![Weather::default(); scenario.workers.len()] }
+    }
+
+    /// A new connection's number.
+    pub(super) fn connect(&mut self, worker: usize, worker_life: u64, master: usize, master_life: u64) -> usize {
+        let (broken, last_up, last_down) = (false, 0, 0);
+        self.all.push(Link { worker, worker_life, master, master_life, broken, last_up, last_down });
+        self.all.len() - 1
+    }
+
+    fn delay(&self, now: u64, worker: usize, up: bool, rng: &mut Rng) -> u64 {
+        let weather = self.weather[worker];
+        let late = now < weather.lag_until && !(up && weather.answers);
+        let lag = if late { rng.below(weather.lag + 1) } else { 0 };
+        let base = now + rng.between(1, 12) + lag;
+        // The sender's kernel goes on trying until the partition is over.
+        if now < weather.parted_until { base.max(weather.parted_until + rng.between(1, 400)) } else { base }
+    }
+
+    /// When a frame up comes to the master: once, unless a box in between repeats it.
+    pub(super) fn up(&mut self, now: u64, link: usize, rng: &mut Rng) -> Vec<u64> {
+        let worker = self.all[link].worker;
+        let at = self.delay(now, worker, true, rng);
+        let in_order = at.max(self.all[link].last_up);
+        if now < self.weather[worker].stutter_until {
+            if rng.chance(100) {
+                return vec![in_order, in_order + rng.below(300)];
+            }
+            if rng.chance(60) {
+                return vec![in_order + rng.between(1, 300)];
+            }
+        }
+        self.all[link].last_up = in_order;
+        vec![in_order]
+    }
+
+    /// When a frame down comes to the worker.
+    pub(super) fn down(&mut self, now: u64, link: usize, rng: &mut Rng) -> u64 {
+        let at = self.delay(now, self.all[link].worker, false, rng).max(self.all[link].last_down);
+        self.all[link].last_down = at;
+        at
+    }
+}

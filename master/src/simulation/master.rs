@@ -1,0 +1,335 @@
+//! A master's process: stands by, campaigns, loads what is recorded, leads, steps down when its lease may be over.
+
+use super::disk::Found;
+use super::plan;
+use super::reign::Reign;
+use super::store::{LEASE_MS, Reply, Request};
+use super::world::{Happening, World};
+use crate::core::{Core, Limits, Recorded, Watch};
+use crate::leader::Leader;
+use crate::pipeline::former::former;
+use crate::rpc::Terms;
+use crate::store::{Holding, Op};
+use compass_common::ids::{Epoch, UnitId};
+use std::collections::BTreeMap;
+
+/// How long a master waits for the store's answer.
+const CALL_MS: u64 = 500;
+const TICK_MS: u64 = 250;
+/// Leases of workers.
+pub(super) const WORKER_LEASE_MS: u64 = 6_000;
+pub(super) const HEARTBEAT_MS: u64 = 600;
+
+/// Why the store was asked.
+#[derive(Clone, Debug)]
+pub(super) enum Purpose {
+    Campaign,
+    KeepAlive,
+    Load,
+    /// To record the new segment.
+    Open,
+    /// Whether the new segment is recorded after all.
+    OpenAgain,
+    Commit,
+    /// Whether the commit took effect after all.
+    CommitAgain,
+}
+
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) epoch: Epoch,
+    recorded: Recorded,
+    holdings: BTreeMap<String, Holding>,
+    segment: String,
+}
+
+#[derive(Debug)]
+pub(super) enum Phase {
+    Standby,
+    Opening(Box<Opening>),
+    Leading(Box<Reign>),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Master {
+    pub(super) life: u64,
+    pub(super) up: bool,
+    pub(super) paused_until: u64,
+    pub(super) isolated_until: u64,
+    /// Until when what it asks the store is held up on its way.
+    pub(super) held_until: u64,
+    pub(super) phase: Phase,
+    name: String,
+    /// Until when it leads for certain, by its own clock, counted from when it asked.
+    lease_until: u64,
+    calls: BTreeMap<u64, (u64, Purpose)>,
+    last_call: u64,
+}
+
+impl Master {
+    pub(super) fn new(number: usize) -> Self {
+        Self {
+            life: 0,
+            up: false,
+            paused_until: 0,
+            isolated_until: 0,
+            held_until: 0,
+            phase: Phase::Standby,
+            name: format!("m{number}"),
+            lease_until: 0,
+            calls: BTreeMap::new(),
+            last_call: 0,
+        }
+    }
+
+    pub(super) fn is_leading(&self) -> bool {
+        matches!(self.phase, Phase::Leading(_))
+    }
+
+    pub(super) fn reign(&mut self) -> Option<&mut Reign> {
+        match &mut self.phase {
+            Phase::Leading(reign) => Some(reign),
+            _ => None,
+        }
+    }
+
+    fn epoch(&self) -> Option<Epoch> {
+        match &self.phase {
+            Phase::Standby => None,
+            Phase::Opening(opening) => Some(opening.epoch),
+            Phase::Leading(reign) => Some(reign.epoch),
+        }
+    }
+}
+
+fn length_op(segment: &str, length: u64) -> (String, Op) {
+    let key = plan::keys().segment(segment);
+    (key.clone(), Op::Put { key, value: length.to_le_bytes().to_vec() })
+}
+
+impl World {
+    pub(super) fn master_starts(&mut self, at: usize) {
+        let master = &mut self.masters[at];
+        master.life += 1;
+        (master.up, master.paused_until, master.phase) = (true, 0, Phase::Standby);
+        master.calls.clear();
+        let life = master.life;
+        self.after(1, Happening::MasterTick { master: at, life });
+    }
+
+    /// Asks the store.
+    pub(super) fn call(&mut self, at: usize, purpose: Purpose, request: Request) {
+        let now = self.now;
+        let master = &mut self.masters[at];
+        master.last_call += 1;
+        let (life, call) = (master.life, master.last_call);
+        master.calls.insert(call, (now, purpose));
+        let pause = self.rpc_pause();
+        let arrives = (now + pause).max(self.masters[at].held_until);
+        self.at(arrives, Happening::Asked { master: at, life, call, request });
+        self.after(CALL_MS, Happening::Unanswered { master: at, life, call });
+    }
+
+    /// Whether the process may act: one whose lease may be over steps down before it does anything else.
+    pub(super) fn leads_on(&mut self, at: usize) -> bool {
+        let master = &self.masters[at];
+        if master.epoch().is_some() && self.now >= master.lease_until {
+            self.oracle.saw("a leader stepped down");
+            self.step_down(at);
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn master_tick(&mut self, at: usize) {
+        let life = self.masters[at].life;
+        self.after(TICK_MS, Happening::MasterTick { master: at, life });
+        if !self.leads_on(at) {
+            return;
+        }
+        let master = &self.masters[at];
+        let waits = |wanted: fn(&Purpose) -> bool| master.calls.values().any(|(_, purpose)| wanted(purpose));
+        match master.epoch() {
+            None if !waits(|purpose| matches!(purpose, Purpose::Campaign)) => {
+                let candidate = format!("{}.{}", master.name, master.life);
+                self.call(at, Purpose::Campaign, Request::Campaign { candidate });
+            }
+            Some(epoch) if !waits(|purpose| matches!(purpose, Purpose::KeepAlive)) => {
+                self.call(at, Purpose::KeepAlive, Request::KeepAlive { epoch });
+            }
+            _ => {}
+        }
+        self.leader_ticks(at);
+    }
+
+    pub(super) fn answered(&mut self, at: usize, call: u64, reply: Reply) {
+        let Some((asked, purpose)) = self.masters[at].calls.remove(&call) else { return };
+        match (purpose, reply) {
+            (Purpose::Campaign | Purpose::KeepAlive, Reply::Leads { epoch }) => self.leads(at, epoch, asked),
+            (Purpose::Load, Reply::Entries { entries }) => self.load(at, &entries),
+            (Purpose::Open, Reply::Done { revision }) => self.opened(at, revision),
+            (Purpose::OpenAgain, Reply::Entries { entries }) => {
+                let segment = match &self.masters[at].phase {
+                    Phase::Opening(opening) => opening.segment.clone(),
+                    _ => return,
+                };
+                match entries.get(&plan::keys().segment(&segment)) {
+                    Some((_, revision)) => self.opened(at, *revision),
+                    None => self.open_segment(at),
+                }
+            }
+            (Purpose::Open, Reply::Conflict) => self.call(at, Purpose::OpenAgain, Request::Read),
+            (Purpose::Commit, Reply::Done { revision }) => self.committed(at, Some(revision)),
+            (Purpose::Commit, Reply::Conflict) => self.call(at, Purpose::CommitAgain, Request::Read),
+            (Purpose::CommitAgain, Reply::Entries { entries }) => self.look_again(at, &entries),
+            (_, Reply::Fenced) => self.step_down(at),
+            _ => {}
+        }
+    }
+
+    pub(super) fn unanswered(&mut self, at: usize, call: u64) {
+        let Some((_, purpose)) = self.masters[at].calls.remove(&call) else { return };
+        match purpose {
+            Purpose::Campaign | Purpose::KeepAlive => {}
+            Purpose::Load => self.call(at, Purpose::Load, Request::Read),
+            Purpose::Open | Purpose::OpenAgain => self.call(at, Purpose::OpenAgain, Request::Read),
+            Purpose::Commit | Purpose::CommitAgain => self.commit_unanswered(at),
+        }
+    }
+
+    fn leads(&mut self, at: usize, epoch: Epoch, asked: u64) {
+        let until = asked + LEASE_MS * 4 / 5;
+        let master = &mut self.masters[at];
+        match master.epoch() {
+            None if self.now < until => {
+                master.lease_until = until;
+                let (recorded, holdings, segment) = (Recorded::default(), BTreeMap::new(), String::new());
+                master.phase = Phase::Opening(Box::new(Opening { epoch, recorded, holdings, segment }));
+                self.oracle.note(self.now, || format!("m{at} leads epoch {epoch}"));
+                self.call(at, Purpose::Load, Request::Read);
+            }
+            Some(known) if known == epoch => master.lease_until = master.lease_until.max(until),
+            _ => {}
+        }
+    }
+
+    /// Reads store and disk as a leader does before it begins.
+    fn load(&mut self, at: usize, entries: &BTreeMap<String, (Vec<u8>, u64)>) {
+        let found = self.read_ledger(entries);
+        self.oracle.loaded(&found);
+        let attempts = plan::keys().attempts();
+        let Phase::Opening(opening) = &mut self.masters[at].phase else { return };
+        for ((unit, index), result) in &found {
+            opening.recorded.arrive(UnitId(*unit), *index, result);
+        }
+        opening.holdings = entries
+            .range(attempts.clone()..)
+            .filter_map(|(key, (value, _))| Some((key.strip_prefix(&attempts)?.to_owned(), Holding::decode(value)?)))
+            .collect();
+        opening.segment = format!("{:08}-m{at}", opening.epoch.0);
+        if opening.epoch.0 > 1 {
+            self.oracle.saw("a leader took over");
+        }
+        let segment = match &self.masters[at].phase {
+            Phase::Opening(opening) => opening.segment.clone(),
+            _ => return,
+        };
+        if !self.disk.create(&segment) {
+            self.oracle.violation(crate::core::invariants::L1, format!("segment {segment} is made a second time"));
+        }
+        self.open_segment(at);
+    }
+
+    /// The samples that exist, given what the store recorded.
+    pub(super) fn read_ledger(&mut self, entries: &BTreeMap<String, (Vec<u8>, u64)>) -> BTreeMap<(u32, u32), Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let names: Vec<String> = self.disk.names().cloned().collect();
+        for name in names {
+            let length = entries.get(&plan::keys().segment(&name));
+            let length = length.and_then(|(value, _)| value.as_slice().try_into().ok()).map(u64::from_le_bytes);
+            match self.disk.read(&name, length) {
+                Err(error) => self.oracle.violation(crate::core::invariants::C3, error.to_string()),
+                Ok((samples, beyond)) => {
+                    if beyond > 0 {
+                        self.oracle.saw("bytes beyond the recorded length were ignored");
+                    }
+                    for (unit, index, result) in samples as Vec<Found> {
+                        found.entry((unit, index)).or_insert(result);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn open_segment(&mut self, at: usize) {
+        let Phase::Opening(opening) = &self.masters[at].phase else { return };
+        let (epoch, length) = (opening.epoch, self.disk.synced(&opening.segment));
+        let (key, op) = length_op(&opening.segment, length);
+        self.call(at, Purpose::Open, Request::Transaction { epoch, key, follows: Some(0), ops: vec![op] });
+    }
+
+    fn opened(&mut self, at: usize, revision: u64) {
+        let Phase::Opening(opening) = std::mem::replace(&mut self.masters[at].phase, Phase::Standby) else { return };
+        let Opening { epoch, recorded, holdings, segment } = *opening;
+        let poisoned = self.scenario.poison.is_some();
+        let limits = Limits {
+            lease_ttl: WORKER_LEASE_MS,
+            silence: WORKER_LEASE_MS / 2,
+            retry: if poisoned { 3 } else { 10_000 },
+            losses: 10_000,
+            infrastructure: 10_000,
+            ..Limits::default()
+        };
+        let tasks = plan::tasks(&self.scenario, &recorded, &holdings);
+        let units = 0..self.scenario.units.len() as u32;
+        let done: Vec<_> = units.map(UnitId).map(|unit| (unit, recorded.done(unit))).collect();
+        let mut core = Core::new(epoch, limits, tasks, recorded);
+        if self.mutant == Some(super::Mutant::SplitWithoutAck) {
+            core.split_without_ack();
+        }
+        if self.mutant != Some(super::Mutant::NoRecoveringWindow) {
+            core.recover(0, &former(holdings, &Epoch(0)));
+        }
+        let terms = Terms {
+            plan: plan::digest(),
+            epoch,
+            lease_ttl_ms: WORKER_LEASE_MS as u32,
+            heartbeat_ms: HEARTBEAT_MS as u32,
+        };
+        let mut leader = Leader::new(core, terms, plan::keys(), Watch::new(done));
+        if self.mutant == Some(super::Mutant::GrantBeforeDurable) {
+            leader.leak_grants();
+        }
+        self.masters[at].phase = Phase::Leading(Box::new(Reign::new(epoch, leader, segment, revision, self.now)));
+    }
+
+    /// The process ends and is started again: what it led is over.
+    pub(super) fn step_down(&mut self, at: usize) {
+        self.oracle.note(self.now, || format!("m{at} steps down"));
+        self.master_dies(at, 1_000);
+    }
+
+    pub(super) fn master_dies(&mut self, at: usize, back_after: u64) {
+        if !self.masters[at].up {
+            return;
+        }
+        let life = self.masters[at].life;
+        let phase = std::mem::replace(&mut self.masters[at].phase, Phase::Standby);
+        self.masters[at].up = false;
+        if let Phase::Leading(reign) = phase {
+            self.oracle.saw("a leader died");
+            if self.disk.crash(&reign.segment, &mut self.rng) {
+                self.oracle.saw("a segment was torn");
+            }
+            for link in 0..self.links.all.len() {
+                let known = &self.links.all[link];
+                if known.master == at && known.master_life == life && !known.broken {
+                    self.sever(link, 2_500);
+                }
+            }
+        }
+        self.after(back_after, Happening::MasterStarts { master: at });
+    }
+}

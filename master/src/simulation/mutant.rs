@@ -1,0 +1,37 @@
+//! Faults of the protocol itself, one at a time, that the simulation must find.
+
+/// A rule that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mutant {
+    /// A grant is sent before its attempt is durable.
+    GrantBeforeDurable,
+    /// The store takes writes of a leader whose epoch is over.
+    StaleEpochAccepted,
+    /// A transaction without an answer is taken for done.
+    NoRereadAfterTimeout,
+    /// A worker counts its deadline from when the answer to its heartbeat came, not from when it sent it.
+    DeadlineFromReceipt,
+    /// Samples are granted to the thief before their holder has let go of them.
+    SplitWithoutAck,
+    /// Workers hear of a commit after the sync, before the store knows the segment's length.
+    CommitBeforeLength,
+    /// A transaction does not say which revision of its segment's record it follows, so that one that was held up on its
+    /// way takes the record back.
+    UnguardedLength,
+    /// A new leader grants at once what workers of the old one may still hold.
+    NoRecoveringWindow,
+}
+
+impl Mutant {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::GrantBeforeDurable,
+        Self::StaleEpochAccepted,
+        Self::NoRereadAfterTimeout,
+        Self::DeadlineFromReceipt,
+        Self::SplitWithoutAck,
+        Self::CommitBeforeLength,
+        Self::UnguardedLength,
+        Self::NoRecoveringWindow,
+    ];
+}

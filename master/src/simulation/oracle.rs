@@ -1,0 +1,164 @@
+//! Sees everything, and knows the rules: what is believed, who may begin what, what was ever told to whom.
+
+use super::disk::Disk;
+use super::plan;
+use crate::core::invariants::{C1, C2, C3, C4, G2, L1, Violation, W1};
+use crate::store::{Holding, Keys, Op};
+use compass_common::ids::{Epoch, UnitId};
+use compass_common::intervals::IntervalSet;
+use compass_proto::{intervals_from_wire, v1};
+use std::collections::BTreeMap;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Oracle {
+    /// Samples within recorded lengths: unit and index, with the result's bytes.
+    pub(super) believed: BTreeMap<(u32, u32), Vec<u8>>,
+    /// Bytes of each segment that were looked at.
+    lengths: BTreeMap<String, u64>,
+    /// Who was granted a sample last, durably.
+    holders: BTreeMap<(u32, u32), String>,
+    epoch: Epoch,
+    pub(super) violations: Vec<Violation>,
+    /// How often each thing worth seeing happened.
+    pub(super) seen: BTreeMap<&'static str, u64>,
+    /// The history in words, when it is wanted.
+    pub(super) trace: Option<Vec<String>>,
+}
+
+impl Oracle {
+    /// An oracle that keeps the history in words if `traces`.
+    pub(super) fn new(traces: bool) -> Self {
+        Self { trace: traces.then(Vec::new), ..Self::default() }
+    }
+
+    pub(super) fn violation(&mut self, id: &'static str, detail: String) {
+        self.violations.push(Violation { id, detail });
+    }
+
+    pub(super) fn saw(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    pub(super) fn note(&mut self, now: u64, text: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{now:>6} {}", text()));
+        }
+    }
+
+    /// A transaction of `epoch` took effect.
+    pub(super) fn committed(&mut self, epoch: Epoch, latest: Epoch, ops: &[Op], disk: &Disk) {
+        if epoch < latest || epoch < self.epoch {
+            self.violation(L1, format!("epoch {epoch} committed after epoch {latest} had begun"));
+        }
+        self.epoch = self.epoch.max(epoch);
+        let (segments, attempts) = (plan::keys().segments(), plan::keys().attempts());
+        for op in ops {
+            let Op::Put { key, value } = op else { continue };
+            if let Some(name) = key.strip_prefix(&segments) {
+                let length = value.as_slice().try_into().map_or(0, u64::from_le_bytes);
+                self.believe(name, length, disk);
+            } else if key.starts_with(&attempts)
+                && let Some(holding) = Holding::decode(value)
+            {
+                let unit = key[attempts.len()..].split('/').next().and_then(|unit| unit.parse().ok()).unwrap_or(0);
+                for index in holding.samples.iter() {
+                    self.holders.insert((unit, index), holding.worker.0.clone());
+                }
+            }
+        }
+    }
+
+    /// From now on so many bytes of a segment exist.
+    fn believe(&mut self, name: &str, length: u64, disk: &Disk) {
+        let before = self.lengths.insert(name.to_owned(), length).unwrap_or(0);
+        if length < before {
+            self.violation(C1, format!("segment {name} was {before} bytes long and is {length}"));
+        }
+        if disk.synced(name) < length {
+            self.violation(C3, format!("{length} bytes of {name} are recorded, {} are synced", disk.synced(name)));
+        }
+        if length == before {
+            return;
+        }
+        match disk.read(name, Some(length)) {
+            Err(error) => self.violation(C3, error.to_string()),
+            Ok((found, _)) => {
+                let known = disk.read(name, Some(before)).map_or(0, |(known, _)| known.len());
+                for (unit, index, result) in found.into_iter().skip(known) {
+                    if self.believed.insert((unit, index), result).is_some() {
+                        self.violation(C2, format!("sample {index} of unit {unit} is committed twice"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a new leader, or the report, makes of store and disk.
+    pub(super) fn loaded(&mut self, found: &BTreeMap<(u32, u32), Vec<u8>>) {
+        if let Some((unit, index)) = self.believed.keys().find(|key| !found.contains_key(key)) {
+            self.violation(C1, format!("sample {index} of unit {unit} was committed and is not there"));
+        }
+        if let Some((key, _)) = found.iter().find(|(key, result)| self.believed.get(key) != Some(result)) {
+            self.violation(C4, format!("{key:?} is read otherwise than it was committed"));
+        }
+    }
+
+    /// A frame leaves a master.
+    pub(super) fn told(&mut self, frame: &v1::MasterFrame, entries: &BTreeMap<String, (Vec<u8>, u64)>) {
+        use v1::master_frame::Body;
+        match &frame.body {
+            Some(Body::Grant(grant)) => {
+                let samples = intervals_from_wire(&grant.samples);
+                self.granted(grant.epoch, grant.unit, &samples, grant.attempt, entries);
+            }
+            Some(Body::Welcome(welcome)) => {
+                for kept in &welcome.kept {
+                    let Some(now) = kept.now.as_ref() else { continue };
+                    if (now.epoch, now.task, now.attempt) != (kept.held_epoch, kept.held_task, kept.held_attempt) {
+                        self.granted(now.epoch, now.unit, &intervals_from_wire(&now.samples), now.attempt, entries);
+                    }
+                }
+            }
+            Some(Body::Commit(commit)) => {
+                for index in intervals_from_wire(&commit.samples).iter() {
+                    self.is_believed(commit.unit, index, "a worker hears that it is committed");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn granted(
+        &mut self,
+        epoch: u64,
+        unit: u32,
+        samples: &IntervalSet,
+        attempt: u32,
+        entries: &BTreeMap<String, (Vec<u8>, u64)>,
+    ) {
+        let key = plan::keys().attempt(&Keys::attempt_key(UnitId(unit), samples));
+        let known = entries.get(&key).and_then(|(value, _)| Holding::decode(value));
+        if !known.is_some_and(|known| known.epoch.0 == epoch && known.attempt.0 >= attempt) {
+            self.violation(G2, format!("attempt {attempt} of {samples:?} of unit {unit} is granted and not durable"));
+        }
+    }
+
+    /// Somebody relies on a sample's being committed.
+    pub(super) fn is_believed(&mut self, unit: u32, index: u32, why: &str) {
+        if !self.believed.contains_key(&(unit, index)) {
+            self.violation(C3, format!("{why}: sample {index} of unit {unit}, which is not"));
+        }
+    }
+
+    /// A worker begins a sample.
+    pub(super) fn begins(&mut self, worker: &str, unit: u32, index: u32) {
+        if let Some(holder) = self.holders.get(&(unit, index)).filter(|holder| *holder != worker) {
+            let detail = format!("{worker} begins sample {index} of unit {unit}, which {holder} has by now");
+            self.violation(W1, detail);
+        }
+        if self.believed.contains_key(&(unit, index)) {
+            self.saw("a committed sample was run again");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a history is made of: sizes, and faults with their times. Drawn from a seed; smaller ones made by shrinking.
+
+use super::rng::Rng;
+
+/// Something that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The worker's process is gone; another comes under its name after so long.
+    WorkerCrash { worker: usize, back_after: u64 },
+    /// The worker's process is stopped for so long.
+    WorkerPause { worker: usize, ms: u64 },
+    /// Samples take the worker so many times as long.
+    WorkerSlow { worker: usize, times: u64, ms: u64 },
+    /// The worker drains and goes; another comes under its name.
+    WorkerDrain { worker: usize },
+    /// An engine of the worker breaks, and its grant is handed back.
+    EngineBreaks { worker: usize },
+    /// The worker's connection breaks, with what is on it.
+    Cut { worker: usize },
+    /// Nothing gets through between the worker and the masters; what was sent comes afterwards, if it still can.
+    Partition { worker: usize, ms: u64 },
+    /// What the worker is told takes up to so much longer, and what it says too, unless only `answers` are late.
+    Lag { worker: usize, by: u64, answers: bool, ms: u64 },
+    /// Frames of the worker's come twice or in another order.
+    Stutter { worker: usize, ms: u64 },
+    /// The master's process is gone, with what was not synced; another comes after so long.
+    MasterCrash { master: usize, back_after: u64 },
+    /// The master's process is stopped for so long.
+    MasterPause { master: usize, ms: u64 },
+    /// The master does not reach the store; where `held`, what it asks gets there afterwards.
+    Isolation { master: usize, ms: u64, held: bool },
+    /// The store answers nobody and does nothing.
+    StoreDown { ms: u64 },
+    /// The store does what it is asked and its answers are lost.
+    StoreDeaf { ms: u64 },
+    /// The job is cancelled.
+    Cancel,
+}
+
+/// A fault and its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub at: u64,
+    pub kind: FaultKind,
+}
+
+/// See the module. Times in milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// Of all delays within the history.
+    pub seed: u64,
+    pub masters: usize,
+    /// Slots of each worker.
+    pub workers: Vec<u32>,
+    /// Samples of each unit.
+    pub units: Vec<u32>,
+    /// Samples of a task at most.
+    pub task_samples: u32,
+    /// How long a sample takes.
+    pub sample_ms: u64,
+    /// A sample that no worker can run.
+    pub poison: Option<(u32, u32)>,
+    /// Whether results differ from worker to worker.
+    pub unsteady: bool,
+    pub faults: Vec<Fault>,
+}
+
+/// Faults happen before this time.
+pub(super) const FAULTS_UNTIL: u64 = 25_000;
+
+impl Scenario {
+    /// The scenario of a seed.
+    pub fn draw(seed: u64) -> Self {
+        let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5bd1_e995);
+        let masters = rng.between(1, 2) as usize;
+        let workers: Vec<u32> = (0..rng.between(1, 4)).map(|_| rng.between(1, 2) as u32).collect();
+        let units: Vec<u32> = (0..rng.between(1, 3)).map(|_| rng.between(5, 45) as u32).collect();
+        let poison = rng.chance(60).then(|| (0, rng.below(u64::from(units[0])) as u32));
+        let count = if rng.chance(50) { 0 } else { rng.between(1, 8) };
+        let mut faults: Vec<Fault> = (0..count)
+            .map(|_| Fault { at: rng.below(FAULTS_UNTIL), kind: kind(&mut rng, masters, workers.len()) })
+            .collect();
+        // What is late is the more often lost: deadlines are put to the test when the two come together.
+        for late in faults.clone() {
+            if let FaultKind::Lag { worker, .. } = late.kind
+                && rng.chance(600)
+            {
+                let ms = rng.between(5_000, 14_000);
+                let parted = rng.chance(600);
+                let kind =
+                    if parted { FaultKind::Partition { worker, ms } } else { FaultKind::WorkerPause { worker, ms } };
+                faults.push(Fault { at: late.at + rng.below(3_000), kind });
+            }
+        }
+        faults.sort_by_key(|fault| fault.at);
+        Self {
+            seed,
+            masters,
+            workers,
+            units,
+            task_samples: rng.between(3, 30) as u32,
+            sample_ms: rng.between(50, 1200),
+            poison,
+            unsteady: rng.chance(100),
+            faults,
+        }
+    }
+}
+
+fn kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
+    let (worker, master) = (rng.below(workers as u64) as usize, rng.below(masters as u64) as usize);
+    let ms = if rng.chance(500) { rng.between(200, 3_000) } else { rng.between(3_000, 16_000) };
+    match rng.below(43) {
+        0..=3 => FaultKind::WorkerCrash { worker, back_after: ms },
+        4..=7 => FaultKind::WorkerPause { worker, ms },
+        8..=9 => FaultKind::WorkerSlow { worker, times: rng.between(2, 8), ms },
+        10 => FaultKind::WorkerDrain { worker },
+        11..=12 => FaultKind::EngineBreaks { worker },
+        13..=16 => FaultKind::Cut { worker },
+        17..=20 => FaultKind::Partition { worker, ms },
+        21..=22 => FaultKind::Lag { worker, by: rng.between(50, 4_500), answers: rng.chance(600), ms },
+        23..=24 => FaultKind::Stutter { worker, ms },
+        25..=29 => FaultKind::MasterCrash { master, back_after: ms },
+        30..=33 => FaultKind::MasterPause { master, ms },
+        34..=36 => FaultKind::Isolation { master, ms, held: rng.chance(500) },
+        37..=38 => FaultKind::StoreDown { ms: ms.min(6_000) },
+        39..=41 => FaultKind::StoreDeaf { ms: ms.min(6_000) },
+        _ => FaultKind::Cancel,
+    }
+}

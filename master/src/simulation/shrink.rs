@@ -1,0 +1,51 @@
+//! From a history that breaks a rule to a smaller one that does: fewer faults, masters, workers, samples.
+
+use super::mutant::Mutant;
+use super::run::run;
+use super::scenario::Scenario;
+
+/// Histories that are tried at most.
+const TRIES: u32 = 400;
+
+/// The smallest scenario found that still breaks a rule.
+pub fn shrink(scenario: &Scenario, mutant: Option<Mutant>) -> Scenario {
+    let mut best = scenario.clone();
+    let mut tries = 0;
+    loop {
+        let smaller = candidates(&best).into_iter().find(|smaller| {
+            tries += 1;
+            tries <= TRIES && !run(smaller, mutant, false).violations.is_empty()
+        });
+        match smaller {
+            Some(smaller) => best = smaller,
+            None => return best,
+        }
+    }
+}
+
+fn candidates(scenario: &Scenario) -> Vec<Scenario> {
+    let mut all = Vec::new();
+    let mut push = |change: &dyn Fn(&mut Scenario)| {
+        let mut smaller = scenario.clone();
+        change(&mut smaller);
+        if smaller != *scenario {
+            all.push(smaller);
+        }
+    };
+    for at in 0..scenario.faults.len() {
+        push(&|smaller| {
+            smaller.faults.remove(at);
+        });
+    }
+    if scenario.units.len() > 1 {
+        push(&|smaller| smaller.units.truncate(1));
+    }
+    push(&|smaller| smaller.poison = None);
+    push(&|smaller| smaller.unsteady = false);
+    for at in 0..scenario.units.len() {
+        push(&|smaller| smaller.units[at] = (smaller.units[at] / 2).max(1));
+        push(&|smaller| smaller.units[at] = smaller.units[at].saturating_sub(1).max(1));
+    }
+    push(&|smaller| smaller.workers.iter_mut().for_each(|slots| *slots = 1));
+    all
+}

@@ -1,0 +1,98 @@
+//! Many seeds hold every rule; what can go wrong did go wrong among them; and every mutant is found.
+
+use super::*;
+use std::collections::BTreeMap;
+
+const SEEDS: u64 = 2_000;
+
+/// What the seeds must have brought about.
+const SOMETIMES: [&str; 32] = [
+    "a request to the store was lost",
+    "a transaction was fenced",
+    "an answer of the store was lost",
+    "a transaction took effect after its master had died",
+    "a transaction that was held up was refused",
+    "a transaction was not answered",
+    "a transaction without an answer had taken effect",
+    "a transaction without an answer had not taken effect",
+    "a worker was stopped while it held grants",
+    "a worker was slow",
+    "a worker drained",
+    "a worker died with what it held",
+    "a grant was handed back",
+    "a connection broke",
+    "a partition",
+    "frames were delayed",
+    "frames were repeated or reordered",
+    "a leader died",
+    "a leader was stopped",
+    "a leader stepped down",
+    "a leader took over",
+    "a master did not reach the store",
+    "a segment was torn",
+    "bytes beyond the recorded length were ignored",
+    "what a master asked the store was held up",
+    "a grant was adopted",
+    "samples were stolen",
+    "a result came twice",
+    "a result differed from the recorded one",
+    "a sample was given up",
+    "a sample that nobody can run was tried",
+    "the job was cancelled",
+];
+
+fn told(scenario: &Scenario, mutant: Option<Mutant>) -> String {
+    let small = shrink(scenario, mutant);
+    let outcome = run(&small, mutant, true);
+    let tail = outcome.trace.iter().rev().take(40).rev().cloned().collect::<Vec<_>>().join("\n");
+    format!("{small:#?}\n{tail}\n{:?}", outcome.violations)
+}
+
+#[test]
+fn every_rule_holds_over_all_seeds_and_every_fault_was_among_them() {
+    let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
+    for seed in 0..SEEDS {
+        let scenario = Scenario::draw(seed);
+        let outcome = run(&scenario, None, false);
+        assert!(outcome.violations.is_empty(), "seed {seed}: {}", told(&scenario, None));
+        for (what, count) in outcome.seen {
+            *seen.entry(what).or_default() += count.min(1);
+        }
+    }
+    for what in SOMETIMES {
+        assert!(seen.contains_key(what), "never seen in {SEEDS} seeds: {what}; seen: {seen:#?}");
+    }
+}
+
+#[test]
+fn a_seed_makes_one_history() {
+    for seed in 0..20 {
+        let scenario = Scenario::draw(seed);
+        let (one, other) = (run(&scenario, None, true), run(&scenario, None, true));
+        assert_eq!((one.trace, one.seen, one.ended), (other.trace, other.seen, other.ended));
+    }
+}
+
+#[test]
+fn every_mutant_is_found() {
+    let mut survivors = Vec::new();
+    for mutant in Mutant::ALL {
+        let found = (0..SEEDS).find(|&seed| !run(&Scenario::draw(seed), Some(mutant), false).violations.is_empty());
+        let Some(seed) = found else {
+            survivors.push(mutant);
+            continue;
+        };
+        let violations = run(&Scenario::draw(seed), Some(mutant), false).violations;
+        println!("{mutant:?}: found after {} seeds: {}", seed + 1, violations[0].id);
+    }
+    assert_eq!(survivors, [], "not found in {SEEDS} seeds");
+}
+
+#[test]
+fn a_failing_history_shrinks_and_still_fails() {
+    let mutant = Some(Mutant::GrantBeforeDurable);
+    let scenario = (0..SEEDS).map(Scenario::draw).find(|drawn| !drawn.faults.is_empty()).unwrap();
+    let small = shrink(&scenario, mutant);
+    assert!(small.faults.is_empty() && small.units == [1], "{small:?}");
+    assert!(!run(&small, mutant, false).violations.is_empty());
+}

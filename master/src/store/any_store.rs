@@ -1,0 +1,71 @@
+//! The store that a configuration names.
+
+use super::embedded::EmbeddedStore;
+use super::error::StoreError;
+use super::etcd::EtcdStore;
+use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
+use compass_common::ids::Epoch;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// See the module.
+#[derive(Debug)]
+pub enum AnyStore {
+    Embedded(Box<EmbeddedStore>),
+    Etcd(Box<EtcdStore>),
+}
+
+impl AnyStore {
+    /// Whether other masters can stand by, to lead when this one is gone.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Etcd(_))
+    }
+}
+
+macro_rules! each {
+    ($of:expr, $store:ident => $call:expr) => {
+        match $of {
+            AnyStore::Embedded($store) => $call,
+            AnyStore::Etcd($store) => $call,
+        }
+    };
+}
+
+impl LeaseStore for AnyStore {
+    async fn campaign(&mut self, candidate: &str, at_least: Epoch) -> Result<Leadership, StoreError> {
+        each!(self, store => store.campaign(candidate, at_least).await)
+    }
+
+    async fn resign(&mut self, leadership: &Leadership) -> Result<(), StoreError> {
+        each!(self, store => store.resign(leadership).await)
+    }
+
+    fn standing(&self) -> watch::Receiver<Standing> {
+        each!(self, store => store.standing())
+    }
+
+    async fn leader(&self) -> Result<Option<Leader>, StoreError> {
+        each!(self, store => store.leader().await)
+    }
+
+    async fn vacancy(&self) -> Result<(), StoreError> {
+        each!(self, store => store.vacancy().await)
+    }
+
+    async fn commit(&mut self, leadership: &Leadership, ops: Vec<Op>) -> Result<(), StoreError> {
+        each!(self, store => store.commit(leadership, ops).await)
+    }
+
+    fn gathering(&self) -> Duration {
+        each!(self, store => store.gathering())
+    }
+
+    async fn scan(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        each!(self, store => store.scan(prefix, after, limit).await)
+    }
+}

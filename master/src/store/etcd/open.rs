@@ -1,0 +1,50 @@
+//! From configuration to a store: secrets read, encryption set up, the keeper started.
+
+use super::backend::{EtcdBackend, EtcdStore};
+use super::keeper;
+use super::pool::Pool;
+use crate::store::error::StoreError;
+use crate::store::fenced::{FencedStore, Patience};
+use crate::store::shared_reign::SharedReign;
+use compass_common::config::EtcdConfig;
+use compass_common::ids::Digest;
+use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
+use std::path::Path;
+use tokio::sync::watch;
+
+impl EtcdStore {
+    /// A store for the job of this plan. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// A file with a secret cannot be read.
+    pub fn open(config: &EtcdConfig, job: &Digest, patience: Patience) -> Result<Self, StoreError> {
+        let options = options(config)?;
+        let scheme = if config.ca.is_some() { "https" } else { "http" };
+        let connect = || EtcdBackend::over(Pool::new(&config.endpoints, scheme, options.clone()));
+        let shared = SharedReign::new();
+        let (alive, watched) = watch::channel(());
+        keeper::start(connect(), shared.clone(), patience.lease, watched)?;
+        Ok(FencedStore::over(connect(), &config.prefix, job, patience, shared, alive))
+    }
+}
+
+fn options(config: &EtcdConfig) -> Result<ConnectOptions, StoreError> {
+    let mut options = ConnectOptions::new();
+    if let (Some(user), Some(path)) = (&config.user, &config.password_file) {
+        let password =
+            String::from_utf8_lossy(&secret("password_file", path)?).trim_end_matches(['\r', '\n']).to_owned();
+        options = options.with_user(user, password);
+    }
+    if let Some(path) = &config.ca {
+        let mut tls = TlsOptions::new().ca_certificate(Certificate::from_pem(secret("ca", path)?));
+        if let (Some(cert), Some(key)) = (&config.cert, &config.key) {
+            tls = tls.identity(Identity::from_pem(secret("cert", cert)?, secret("key", key)?));
+        }
+        options = options.with_tls(tls);
+    }
+    Ok(options)
+}
+
+fn secret(key: &'static str, path: &Path) -> Result<Vec<u8>, StoreError> {
+    std::fs::read(path).map_err(|source| StoreError::Secret { key, path: path.to_owned(), source })
+}

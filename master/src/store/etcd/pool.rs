@@ -1,0 +1,94 @@
+//! The members of an etcd cluster, one client each. A client over all of them keeps trying dead ones in turn; here the
+//! member that answered last is asked first, and a round over all is one request.
+
+use super::trouble::{late, sort};
+use crate::store::backend::Trouble;
+use crate::store::error::StoreError;
+use etcd_client::{Client, ConnectOptions, Error};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// How long one member may take for one request.
+const REQUEST: Duration = Duration::from_secs(1);
+const CONNECT: Duration = Duration::from_millis(500);
+const PING: Duration = Duration::from_secs(2);
+
+/// See the module.
+pub(super) struct Pool {
+    members: Vec<Member>,
+    /// The member to ask first.
+    first: AtomicUsize,
+    options: ConnectOptions,
+    /// All members, as people are told.
+    pub(super) shown: String,
+}
+
+struct Member {
+    url: String,
+    client: Mutex<Option<Client>>,
+}
+
+impl std::fmt::Debug for Pool {
+    // The options hold a password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("members", &self.shown).finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// `options` hold user and encryption; what they say of times is replaced.
+    pub(super) fn new(endpoints: &[String], scheme: &str, options: ConnectOptions) -> Self {
+        let member = |endpoint: &String| Member { url: format!("{scheme}://{endpoint}"), client: Mutex::new(None) };
+        let options = options
+            .with_connect_timeout(CONNECT)
+            .with_keep_alive(PING, PING)
+            .with_keep_alive_while_idle(true)
+            .with_auto_token_refresh(true);
+        let members = endpoints.iter().map(member).collect();
+        Self { members, first: AtomicUsize::new(0), options, shown: endpoints.join(",") }
+    }
+
+    /// Asks one member after the other until one answers.
+    pub(super) async fn ask<T, F>(&self, request: impl Fn(Client) -> F) -> Result<T, Trouble>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let first = self.first.load(Ordering::Relaxed);
+        let mut worst = late(&self.shown);
+        for at in (0..self.members.len()).map(|step| (first + step) % self.members.len()) {
+            let answer = tokio::time::timeout(REQUEST, async { request(self.client(at).await?).await }).await;
+            let trouble = match answer {
+                Ok(Ok(answer)) => {
+                    self.first.store(at, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Ok(Err(error)) => sort(&error, &self.shown),
+                Err(_) => late(&self.shown),
+            };
+            tracing::debug!(member = self.members[at].url, %trouble, "a member of the store gave no answer");
+            match trouble {
+                // One member's certificate says nothing of the others'.
+                Trouble::NoReply(_) | Trouble::Final(StoreError::Tls { .. }) => worst = trouble,
+                other => return Err(other),
+            }
+        }
+        Err(worst)
+    }
+
+    /// A client for something that takes long by its nature: a watch. It bounds nothing.
+    pub(super) async fn patient(&self) -> Result<Client, Trouble> {
+        self.ask(|client| async { Ok(client) }).await
+    }
+
+    async fn client(&self, at: usize) -> Result<Client, Error> {
+        let mut slot = self.members[at].client.lock().await;
+        if let Some(client) = &*slot {
+            return Ok(client.clone());
+        }
+        // Only a user's name and password are sent now; else the first request connects.
+        let client = Client::connect([&self.members[at].url], Some(self.options.clone())).await?;
+        *slot = Some(client.clone());
+        Ok(client)
+    }
+}

@@ -1,0 +1,211 @@
+//! The lease store over a backend with revisions and leases: campaigns and commits, tried again until their fate is known.
+
+use super::backend::{Backend, Trouble};
+use super::error::StoreError;
+use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
+use super::reign::{Campaigned, Candidacy, MAX_OPS, Names, Outcome, leader, nonce};
+use super::shared_reign::SharedReign;
+use compass_common::backoff;
+use compass_common::ids::{Digest, Epoch};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long things may take. The lease is what others wait for when a leader dies.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Time to live of the leader's lease.
+    pub lease: Duration,
+    /// How long a campaign or a scan asks a store that does not answer.
+    pub request: Duration,
+    /// How long a commit does. The run can be resumed afterwards.
+    pub commit: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { lease: Duration::from_secs(5), request: Duration::from_secs(6), commit: Duration::from_secs(600) }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct FencedStore<B> {
+    backend: B,
+    root: String,
+    names: Names,
+    patience: Patience,
+    shared: Arc<SharedReign>,
+    /// Ends the keeper when this store is dropped.
+    _alive: watch::Sender<()>,
+}
+
+impl<B: Backend> FencedStore<B> {
+    /// A store for the job of this plan, below `prefix` (no slashes around it). `alive` is dropped with the store.
+    pub(super) fn over(
+        backend: B,
+        prefix: &str,
+        job: &Digest,
+        patience: Patience,
+        shared: Arc<SharedReign>,
+        alive: watch::Sender<()>,
+    ) -> Self {
+        let root = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        let names = Names::below(&format!("{root}jobs/{job}/"));
+        Self { backend, root, names, patience, shared, _alive: alive }
+    }
+
+    /// The same writes where the keys of this store lie.
+    fn below_root(&self, ops: Vec<Op>) -> Vec<Op> {
+        let place = |key: String| format!("{}{key}", self.root);
+        let place = |op| match op {
+            Op::Put { key, value } => Op::Put { key: place(key), value },
+            Op::Delete { key } => Op::Delete { key: place(key) },
+        };
+        ops.into_iter().map(place).collect()
+    }
+
+    /// Asks until there is an answer, or `patience` is at its end. The first further try comes at once.
+    async fn persist<T, F>(&self, patience: Duration, mut ask: impl FnMut() -> F) -> Result<T, Trouble>
+    where
+        F: Future<Output = Result<T, Trouble>>,
+    {
+        let begin = Instant::now();
+        let mut pauses = std::iter::once(Duration::ZERO).chain(backoff::policy(SHORTEST_PAUSE, LONGEST_PAUSE));
+        loop {
+            match ask().await {
+                Err(Trouble::NoReply(error)) if begin.elapsed() < patience && !self.shared.is_lost() => {
+                    tracing::debug!(%error, "the store gave no answer; asking again");
+                    if begin.elapsed() > LONGEST_PAUSE {
+                        self.shared.doubt(&error);
+                    }
+                    tokio::time::sleep(pauses.next().unwrap_or(LONGEST_PAUSE)).await;
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+fn plain(trouble: Trouble) -> StoreError {
+    match trouble {
+        Trouble::NoReply(error) | Trouble::Final(error) => error,
+        Trouble::LeaseGone => StoreError::Rejected { endpoints: "its members".into(), source: Box::new(trouble) },
+    }
+}
+
+impl<B: Backend> LeaseStore for FencedStore<B> {
+    async fn campaign(&mut self, candidate: &str, at_least: Epoch) -> Result<Leadership, StoreError> {
+        let mut candidacy = Candidacy::new(self.names.clone(), candidate, &nonce(candidate), at_least);
+        let wait = self.patience.request;
+        'lease: loop {
+            let lease = self.persist(wait, || self.backend.grant(self.patience.lease)).await.map_err(plain)?;
+            loop {
+                let request = candidacy.transaction(lease);
+                let reply = match self.persist(wait, || self.backend.transact(&request)).await {
+                    // This process was stopped for longer than a lease lasts.
+                    Err(Trouble::LeaseGone) => continue 'lease,
+                    other => other.map_err(plain)?,
+                };
+                match candidacy.judge(lease, &reply) {
+                    Campaigned::Won(reign) => {
+                        let epoch = reign.epoch();
+                        self.shared.begin(reign);
+                        return Ok(Leadership { epoch });
+                    }
+                    Campaigned::Held(holder) => {
+                        let _ = self.backend.revoke(lease).await;
+                        return Err(StoreError::Held { holder });
+                    }
+                    Campaigned::Again => {}
+                }
+            }
+        }
+    }
+
+    async fn resign(&mut self, leadership: &Leadership) -> Result<(), StoreError> {
+        if self.shared.current().is_none_or(|reign| reign.epoch() != leadership.epoch) {
+            return Ok(());
+        }
+        let Some(reign) = self.shared.end() else { return Ok(()) };
+        let request = reign.resignation();
+        self.persist(self.patience.request, || self.backend.transact(&request)).await.map_err(plain)?;
+        self.backend.revoke(reign.lease()).await.map_err(plain)
+    }
+
+    fn standing(&self) -> watch::Receiver<Standing> {
+        self.shared.standing()
+    }
+
+    async fn leader(&self) -> Result<Option<Leader>, StoreError> {
+        let ask = || self.backend.range(&self.names.leader, None, 1);
+        let found = self.persist(self.patience.request, ask).await.map_err(plain)?;
+        Ok(found.first().map(|entry| leader(&entry.value)))
+    }
+
+    async fn vacancy(&self) -> Result<(), StoreError> {
+        loop {
+            let ask = || self.backend.range(&self.names.leader, None, 1);
+            if self.persist(self.patience.commit, ask).await.map_err(plain)?.is_empty() {
+                return Ok(());
+            }
+            match self.backend.vanished(&self.names.leader).await {
+                Ok(()) => {}
+                Err(Trouble::Final(error)) => return Err(error),
+                // A broken watch is no news: look again, not too often.
+                Err(_) => tokio::time::sleep(LONGEST_PAUSE / 4).await,
+            }
+        }
+    }
+
+    async fn commit(&mut self, leadership: &Leadership, ops: Vec<Op>) -> Result<(), StoreError> {
+        if ops.len() > MAX_OPS {
+            return Err(StoreError::TooLarge(ops.len()));
+        }
+        let ops = self.below_root(ops);
+        let fenced = || self.shared.fenced(leadership.epoch);
+        loop {
+            let Some(reign) = self.shared.current().filter(|reign| reign.epoch() == leadership.epoch) else {
+                return Err(fenced());
+            };
+            let request = reign.commit(&ops);
+            let reply = match self.persist(self.patience.commit, || self.backend.transact(&request)).await {
+                Err(_) if self.shared.is_lost() => return Err(fenced()),
+                other => other.map_err(plain)?,
+            };
+            match self.shared.judge(|reign| reign.judge(&reply)) {
+                Outcome::Durable => return Ok(()),
+                Outcome::Again => {}
+                Outcome::Over => return Err(fenced()),
+                Outcome::Lapsed => {
+                    let retaken =
+                        self.persist(self.patience.commit, || self.shared.reassert(&self.backend, self.patience.lease));
+                    match retaken.await {
+                        Ok(()) | Err(Trouble::LeaseGone) => {}
+                        Err(trouble) => return Err(plain(trouble)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn gathering(&self) -> Duration {
+        self.backend.gathering()
+    }
+
+    async fn scan(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let (prefix, after) = (format!("{}{prefix}", self.root), after.map(|key| format!("{}{key}", self.root)));
+        let ask = || self.backend.range(&prefix, after.as_deref(), limit);
+        let found = self.persist(self.patience.request, ask).await.map_err(plain)?;
+        let strip = |key: String| key.strip_prefix(&self.root).map(str::to_owned).unwrap_or(key);
+        Ok(found.into_iter().map(|entry| (strip(entry.key), entry.value)).collect())
+    }
+}

@@ -1,0 +1,264 @@
+//! One reign over one job, as transactions and what their replies mean. Pure: who carries them to a store is no matter.
+//!
+//! Three keys tell everything. `leader` lives as long as its holder's lease, and the revision of its creation is the
+//! fence of every write. `epoch` only grows. `commits` counts the writes of a reign: each names the number before its
+//! own, so that a request that arrives twice, or late, after others, changes nothing; and whoever lost a reply learns
+//! from the number whether the write took place.
+
+use super::lease_store::{Leader, Op};
+use super::transaction::{Compare, Entry, Reply, Step, Transaction};
+use compass_common::ids::{Digest, Epoch};
+use std::collections::BTreeMap;
+
+/// Most writes of one commit: a transaction takes 127 steps, and the count is one of them.
+pub const MAX_OPS: usize = super::transaction::MAX_STEPS - 1;
+
+/// Where the keys of a reign lie.
+#[derive(Clone, Debug)]
+pub struct Names {
+    pub leader: String,
+    pub epoch: String,
+    pub commits: String,
+}
+
+/// Who wants to lead, and from when on.
+#[derive(Clone, Debug)]
+pub struct Candidacy {
+    names: Names,
+    candidate: String,
+    nonce: String,
+    at_least: Epoch,
+    /// The epoch as it was read last.
+    known: Option<Vec<u8>>,
+}
+
+/// What a campaign came to.
+#[derive(Clone, Debug)]
+pub enum Campaigned {
+    Won(Reign),
+    /// Somebody else leads.
+    Held(String),
+    /// The epoch was another than assumed: ask again.
+    Again,
+}
+
+/// A reign as its holder knows it.
+#[derive(Clone, Debug)]
+pub struct Reign {
+    names: Names,
+    epoch: Epoch,
+    /// What stands at the leader's key: epoch, holder, and a mark that no other process has.
+    banner: Vec<u8>,
+    fence: i64,
+    lease: i64,
+    commits: u64,
+}
+
+/// What became of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is durable, by this request or by an earlier one whose reply was lost.
+    Durable,
+    /// The leader's key is ours but younger than we thought: the same commit again.
+    Again,
+    /// The lease ran out and nobody has led since: see [`Reign::reassertion`].
+    Lapsed,
+    /// Another leads, or has led.
+    Over,
+}
+
+impl Names {
+    /// The keys below `root`, which ends with a slash.
+    pub fn below(root: &str) -> Self {
+        let name = |last: &str| format!("{root}{last}");
+        Self { leader: name("leader"), epoch: name("epoch"), commits: name("commits") }
+    }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// Who a banner names.
+pub(super) fn leader(banner: &[u8]) -> Leader {
+    let text = String::from_utf8_lossy(banner);
+    let mut words = text.splitn(3, ' ');
+    let epoch = Epoch(words.next().map_or(0, |word| number(word.as_bytes())));
+    Leader { epoch, holder: words.nth(1).unwrap_or("a master of another version").to_owned() }
+}
+
+impl Candidacy {
+    /// `nonce` must differ between any two stores that are open, also within one process.
+    pub fn new(names: Names, candidate: &str, nonce: &str, at_least: Epoch) -> Self {
+        Self { names, candidate: candidate.into(), nonce: nonce.into(), at_least, known: None }
+    }
+
+    fn epoch(&self) -> Epoch {
+        Epoch(self.known.as_deref().map_or(0, number).max(self.at_least.0) + 1)
+    }
+
+    fn banner(&self) -> Vec<u8> {
+        format!("{} {} {}", self.epoch(), self.nonce, self.candidate).into_bytes()
+    }
+
+    /// Takes the lead if nobody has it and the epoch is as known.
+    pub fn transaction(&self, lease: i64) -> Transaction {
+        let names = &self.names;
+        let epoch = match &self.known {
+            Some(known) => Compare::Value { key: names.epoch.clone(), is: known.clone() },
+            None => Compare::Created { key: names.epoch.clone(), at: 0 },
+        };
+        let put = |key: &str, value: String| Step::Put { key: key.into(), value: value.into_bytes(), lease: 0 };
+        Transaction {
+            when: vec![Compare::Created { key: names.leader.clone(), at: 0 }, epoch],
+            then: vec![
+                Step::Put { key: names.leader.clone(), value: self.banner(), lease },
+                put(&names.epoch, self.epoch().to_string()),
+                put(&names.commits, count(self.epoch(), 0)),
+            ],
+            otherwise: vec![names.leader.clone(), names.epoch.clone()],
+        }
+    }
+
+    /// Reads the reply to the transaction made with `lease`.
+    pub fn judge(&mut self, lease: i64, reply: &Reply) -> Campaigned {
+        let won = |fence| Reign {
+            names: self.names.clone(),
+            epoch: self.epoch(),
+            banner: self.banner(),
+            fence,
+            lease,
+            commits: 0,
+        };
+        if reply.applied {
+            return Campaigned::Won(won(reply.revision));
+        }
+        match reply.read.first() {
+            // An earlier request of ours got through, and its reply was lost.
+            Some(Some(leader)) if leader.value == self.banner() && leader.lease == lease => {
+                Campaigned::Won(won(leader.created))
+            }
+            Some(Some(leader)) => Campaigned::Held(self::leader(&leader.value).holder),
+            _ => {
+                self.known = reply.read.get(1).cloned().flatten().map(|entry| entry.value);
+                Campaigned::Again
+            }
+        }
+    }
+}
+
+fn count(epoch: Epoch, commits: u64) -> String {
+    format!("{epoch}:{commits}")
+}
+
+impl Reign {
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The lease that the leader's key hangs on.
+    pub fn lease(&self) -> i64 {
+        self.lease
+    }
+
+    /// The next commit. Of several writes to one key the last stands: a transaction takes a key once.
+    pub fn commit(&self, ops: &[Op]) -> Transaction {
+        let names = &self.names;
+        let mut last: BTreeMap<&str, Step> = BTreeMap::new();
+        for op in ops {
+            match op {
+                Op::Put { key, value } => {
+                    last.insert(key, Step::Put { key: key.clone(), value: value.clone(), lease: 0 })
+                }
+                Op::Delete { key } => last.insert(key, Step::Delete { key: key.clone() }),
+            };
+        }
+        let value = count(self.epoch, self.commits + 1).into_bytes();
+        let counted = Step::Put { key: names.commits.clone(), value, lease: 0 };
+        Transaction {
+            when: vec![
+                Compare::Created { key: names.leader.clone(), at: self.fence },
+                Compare::Value { key: names.commits.clone(), is: count(self.epoch, self.commits).into_bytes() },
+            ],
+            then: last.into_values().chain([counted]).collect(),
+            otherwise: self.testimony(),
+        }
+    }
+
+    fn testimony(&self) -> Vec<String> {
+        vec![self.names.leader.clone(), self.names.epoch.clone(), self.names.commits.clone()]
+    }
+
+    /// Reads the reply to [`Self::commit`].
+    pub fn judge(&mut self, reply: &Reply) -> Outcome {
+        let mine = count(self.epoch, self.commits + 1);
+        let counted = reply.read.get(2).and_then(Option::as_ref).is_some_and(|at| at.value == mine.as_bytes());
+        if reply.applied || counted {
+            self.commits += 1;
+            return Outcome::Durable;
+        }
+        match self.look(reply) {
+            // Nothing but the count can be wrong, and nobody but this reign writes it: not a store to go on with.
+            Outcome::Durable => Outcome::Over,
+            other => other,
+        }
+    }
+
+    /// Takes the lead again after the lease ran out, under the same epoch, which proves that nobody has led meanwhile.
+    pub fn reassertion(&self, lease: i64) -> Transaction {
+        let names = &self.names;
+        Transaction {
+            when: vec![
+                Compare::Created { key: names.leader.clone(), at: 0 },
+                Compare::Value { key: names.epoch.clone(), is: self.epoch.to_string().into_bytes() },
+            ],
+            then: vec![Step::Put { key: names.leader.clone(), value: self.banner.clone(), lease }],
+            otherwise: self.testimony(),
+        }
+    }
+
+    /// Reads the reply to [`Self::reassertion`]: `Durable` says that this reign goes on.
+    pub fn judge_reassertion(&mut self, lease: i64, reply: &Reply) -> Outcome {
+        if reply.applied {
+            (self.fence, self.lease) = (reply.revision, lease);
+            return Outcome::Durable;
+        }
+        match self.look(reply) {
+            Outcome::Again => Outcome::Durable,
+            other => other,
+        }
+    }
+
+    /// What the leader's key and the epoch say: `Durable` when all is as this reign knows it.
+    fn look(&mut self, reply: &Reply) -> Outcome {
+        let at = |index: usize| reply.read.get(index).and_then(Option::as_ref);
+        match at(0) {
+            Some(leader) if leader.value == self.banner => {
+                let known = (self.fence, self.lease);
+                (self.fence, self.lease) = (leader.created, leader.lease);
+                if known == (self.fence, self.lease) { Outcome::Durable } else { Outcome::Again }
+            }
+            Some(_) => Outcome::Over,
+            None if at(1).is_some_and(|epoch: &Entry| number(&epoch.value) == self.epoch.0) => Outcome::Lapsed,
+            None => Outcome::Over,
+        }
+    }
+
+    /// Gives the lead up, if it is still ours.
+    pub fn resignation(&self) -> Transaction {
+        Transaction {
+            when: vec![Compare::Created { key: self.names.leader.clone(), at: self.fence }],
+            then: vec![Step::Delete { key: self.names.leader.clone() }],
+            otherwise: Vec::new(),
+        }
+    }
+}
+
+/// A mark that no other open store has, however alike their masters are.
+pub(super) fn nonce(seed: &str) -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static OPENED: AtomicU64 = AtomicU64::new(0);
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    let opened = OPENED.fetch_add(1, Ordering::Relaxed);
+    Digest::of(format!("{seed} {} {now} {opened}", std::process::id()).as_bytes()).short()
+}

@@ -1,0 +1,187 @@
+//! Plays a job on the real scheduler with simulated workers: packs as the agent's, one ahead, a round trip for each word.
+
+use crate::job::Job;
+use compass_common::ids::{Attempt, Epoch, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+use compass_common::partition::{PartitionerKind, UnitSize, partition};
+use compass_master::core::{
+    Capabilities, ConnectionId, Core, Effect, Event, GrantRef, Limits, Message, Recorded, Requires, SandboxState,
+    TaskView,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Samples of a pack, as the agent's.
+const PACK: usize = 16;
+/// One way between master and worker, with what makes a grant durable.
+const LATENCY_MS: u64 = 25;
+/// How long a worker takes to load a model.
+const LOAD_MS: u64 = 5_000;
+
+const TICK_MS: u64 = 1_000;
+
+struct Held {
+    grant: GrantRef,
+    unit: UnitId,
+    waiting: IntervalSet,
+    running: usize,
+}
+
+#[derive(Default)]
+struct Worker {
+    held: Vec<Held>,
+    model: Option<usize>,
+    busy: bool,
+}
+
+enum Next {
+    /// The worker hears something.
+    Told(usize, Message),
+    /// The scheduler hears something.
+    Heard(Event),
+    /// Time passes, at the master.
+    Tick,
+    /// A pack is done.
+    Packed(usize, GrantRef, UnitId, Vec<u32>),
+}
+
+struct Play<'a> {
+    job: &'a Job,
+    models: BTreeMap<UnitId, usize>,
+    core: Core,
+    now: u64,
+    order: u64,
+    queue: BinaryHeap<Reverse<(u64, u64)>>,
+    events: BTreeMap<u64, Next>,
+    workers: Vec<Worker>,
+}
+
+fn name(at: usize) -> WorkerId {
+    WorkerId(format!("w{at}"))
+}
+
+/// How long the job takes under a partitioner, in milliseconds; `None` if it did not end.
+pub(crate) fn makespan_ms(job: &Job, kind: &PartitionerKind) -> Option<f64> {
+    let specs = partition(kind, &job.units, job.speeds.len() as u32).ok()?;
+    let sizes: BTreeMap<UnitId, &UnitSize> = job.units.iter().map(|unit| (unit.id, unit)).collect();
+    let mut views = Vec::new();
+    for (unit, samples) in specs.into_iter().flat_map(|spec| spec.pieces) {
+        let size = sizes.get(&unit)?;
+        let (model, sample_cost) = (size.model as u32, size.sample_cost());
+        let (attempt, requires) = (Attempt(0), Requires::Echo);
+        views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
+    }
+    let limits = Limits { steal: *kind == PartitionerKind::Balanced, ..Limits::default() };
+    let mut play = Play {
+        job,
+        models: job.units.iter().map(|unit| (unit.id, unit.model)).collect(),
+        core: Core::new(Epoch(1), limits, views, Recorded::default()),
+        now: 0,
+        order: 0,
+        queue: BinaryHeap::new(),
+        events: BTreeMap::new(),
+        workers: job.speeds.iter().map(|_| Worker::default()).collect(),
+    };
+    play.run()
+}
+
+impl Play<'_> {
+    fn run(&mut self) -> Option<f64> {
+        for at in 0..self.workers.len() {
+            let capabilities =
+                Capabilities { session: name(at).0, slots: 1, has_engine: true, sandbox: SandboxState::Unknown };
+            let connection = ConnectionId(at as u64);
+            self.apply(Event::Attached { worker: name(at), connection, capabilities, held: Vec::new() });
+            self.after(1, Next::Heard(Event::Credit { worker: name(at), grants: 2 }));
+        }
+        self.after(TICK_MS, Next::Tick);
+        while !self.core.is_finished() {
+            let Reverse((at, order)) = self.queue.pop()?;
+            self.now = at;
+            match self.events.remove(&order)? {
+                Next::Heard(event) => self.apply(event),
+                Next::Tick => {
+                    for at in 0..self.workers.len() {
+                        self.apply(Event::Heartbeat { worker: name(at) });
+                    }
+                    self.apply(Event::Tick);
+                    self.after(TICK_MS, Next::Tick);
+                }
+                Next::Told(worker, message) => self.told(worker, message),
+                Next::Packed(worker, grant, unit, samples) => self.packed(worker, grant, unit, samples),
+            }
+        }
+        Some((self.now - LATENCY_MS) as f64)
+    }
+
+    fn after(&mut self, pause: u64, next: Next) {
+        self.order += 1;
+        self.queue.push(Reverse((self.now + pause, self.order)));
+        self.events.insert(self.order, next);
+    }
+
+    fn apply(&mut self, event: Event) {
+        let mut effects = Vec::new();
+        self.core.apply(self.now, event, &mut effects);
+        for effect in effects {
+            if let Effect::Send { worker, message, .. } = effect
+                && let Some(at) = worker.0.strip_prefix('w').and_then(|at| at.parse().ok())
+            {
+                self.after(LATENCY_MS, Next::Told(at, message));
+            }
+        }
+    }
+
+    fn told(&mut self, at: usize, message: Message) {
+        match message {
+            Message::Grant { grant, unit, samples } => {
+                self.workers[at].held.push(Held { grant, unit, waiting: samples, running: 0 });
+            }
+            Message::Revoke { grant, samples: Some(asked), .. } => {
+                let mut samples = IntervalSet::new();
+                if let Some(held) = self.workers[at].held.iter_mut().find(|held| held.grant == grant) {
+                    let kept = held.waiting.minus(&asked);
+                    samples = held.waiting.minus(&kept);
+                    held.waiting = kept;
+                }
+                self.workers[at].held.retain(|held| !held.waiting.is_empty() || held.running > 0);
+                let held = self.workers[at].held.iter().any(|held| held.grant == grant);
+                self.after(LATENCY_MS, Next::Heard(Event::Returned { worker: name(at), grant, samples, held }));
+            }
+            _ => {}
+        }
+        self.begin(at);
+    }
+
+    fn begin(&mut self, at: usize) {
+        let worker = &mut self.workers[at];
+        if worker.busy {
+            return;
+        }
+        let Some(held) = worker.held.iter_mut().find(|held| !held.waiting.is_empty()) else { return };
+        let samples: Vec<u32> = held.waiting.iter().take(PACK).collect();
+        for &sample in &samples {
+            held.waiting.remove(sample);
+        }
+        held.running = samples.len();
+        let (grant, unit) = (held.grant, held.unit);
+        let model = self.models.get(&unit).copied();
+        let load = if worker.model == model { 0 } else { LOAD_MS };
+        (worker.model, worker.busy) = (model, true);
+        let work: f64 = samples.iter().map(|&sample| self.job.durations[unit.0 as usize][sample as usize]).sum();
+        let takes = (work / self.job.speeds[at]).ceil() as u64 + load;
+        self.after(takes, Next::Packed(at, grant, unit, samples));
+    }
+
+    fn packed(&mut self, at: usize, grant: GrantRef, unit: UnitId, samples: Vec<u32>) {
+        let worker = &mut self.workers[at];
+        worker.busy = false;
+        if let Some(held) = worker.held.iter_mut().find(|held| held.grant == grant) {
+            held.running = 0;
+        }
+        worker.held.retain(|held| !held.waiting.is_empty() || held.running > 0);
+        let samples = samples.into_iter().map(|sample| (sample, sample.to_le_bytes().to_vec())).collect();
+        self.after(LATENCY_MS, Next::Heard(Event::Results { worker: name(at), grant, unit, samples }));
+        self.begin(at);
+    }
+}

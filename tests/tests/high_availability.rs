@@ -1,0 +1,200 @@
+//! Runs whose leases lie in etcd: the same bytes as with the embedded store, masters that stand by, stores that go away.
+
+use compass_tests::{Etcd, EtcdOptions, Finished, Job, Mood, Proxy, Running, echo_job, wait_until};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+type Tree = BTreeMap<String, Vec<u8>>;
+
+/// `results/` and `predictions/` of a run on the embedded store.
+fn undisturbed() -> (Tree, Tree) {
+    let job = echo_job(0, "", "");
+    job.run(&[]).expect(0);
+    (job.tree("results"), job.tree("predictions"))
+}
+
+fn assert_same(job: &Job, expected: &(Tree, Tree)) {
+    assert_eq!(job.tree("results"), expected.0);
+    assert_eq!(job.tree("predictions"), expected.1);
+}
+
+fn one_node(test: &str) -> Option<Etcd> {
+    Etcd::start(test, 1, EtcdOptions::default())
+}
+
+fn store(endpoints: &str) -> String {
+    format!("store = \"etcd://{endpoints}/compass\"")
+}
+
+/// Waits until some samples are durable but far from all.
+fn wait_for_progress(job: &Job) {
+    let begun = wait_until("the ledger exists", || (job.ledger_bytes() > 0).then(|| job.ledger_bytes()));
+    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
+}
+
+/// A second master of the job that stands by, and where its words go.
+fn standby(job: &Job, arguments: &[&str]) -> Running {
+    let second = job.start_logged(arguments, "standby.err");
+    wait_until("the second master stands by", || job.log("standby.err").contains("standing by").then_some(()));
+    second
+}
+
+fn ended(master: Running, job: &Job, code: i32) -> Finished {
+    let finished = master.finish();
+    assert_eq!(finished.code, Some(code), "{}\n{}", finished.stderr, job.log("standby.err"));
+    finished
+}
+
+#[test]
+fn results_are_those_of_the_embedded_store() {
+    let Some(etcd) = Etcd::start("results_are_those_of_the_embedded_store", 3, EtcdOptions::default()) else { return };
+    let expected = undisturbed();
+    let job = echo_job(0, &store(&etcd.endpoints()), "");
+    job.run(&[]).expect(0);
+    assert_same(&job, &expected);
+    job.run(&["-m", "eval", "-r"]).expect(0);
+    job.run(&["-r"]).expect(0);
+    assert_same(&job, &expected);
+    assert_eq!(job.facts()["epoch"], 2);
+}
+
+#[test]
+fn a_killed_master_resumes_from_etcd() {
+    let Some(etcd) = one_node("a_killed_master_resumes_from_etcd") else { return };
+    let expected = undisturbed();
+    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    master.signal("KILL");
+    master.finish();
+    // It leads until its lease runs out: the next one stands by so long.
+    let resumed = job.run(&["--max-num-workers", "2", "-r"]).expect(0);
+    assert!(resumed.stderr.contains("this master leads now, in epoch 2"), "{}", resumed.stderr);
+    assert_same(&job, &expected);
+    assert_eq!(job.runs().len(), 1);
+    let facts = job.facts();
+    assert!(facts["resumed_samples"].as_u64().unwrap() > 0, "{facts}");
+}
+
+#[test]
+fn work_goes_on_while_etcd_is_away() {
+    let Some(mut etcd) = one_node("work_goes_on_while_etcd_is_away") else { return };
+    let expected = undisturbed();
+    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    etcd.kill(0);
+    // Longer than the leader's lease, and than a worker waits for a sign of its master's.
+    std::thread::sleep(Duration::from_secs(20));
+    etcd.spawn(0);
+    let finished = master.finish().expect(0);
+    assert!(finished.stderr.contains("work goes on meanwhile"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("the store answers again"), "{}", finished.stderr);
+    assert_same(&job, &expected);
+    let facts = job.facts();
+    assert_eq!((&facts["epoch"], &facts["repeats"]), (&1.into(), &0.into()), "{facts}");
+}
+
+#[test]
+fn a_second_master_stands_by_and_takes_over() {
+    let Some(etcd) = one_node("a_second_master_stands_by") else { return };
+    let expected = undisturbed();
+    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let first = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    // Without -r: the plan's digest finds the run.
+    let second = standby(&job, &["--max-num-workers", "2"]);
+    let leader = format!("standing by: process {}", first.pid());
+    assert!(job.log("standby.err").contains(&leader), "{}", job.log("standby.err"));
+    first.signal("KILL");
+    first.finish();
+    ended(second, &job, 0);
+    assert_same(&job, &expected);
+    assert_eq!(job.runs().len(), 1, "both work in one run folder");
+    assert_eq!(job.facts()["epoch"], 2);
+}
+
+#[test]
+fn who_stands_by_ends_with_the_run() {
+    let Some(etcd) = one_node("who_stands_by_ends_with_the_run") else { return };
+    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let first = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    let second = standby(&job, &[]);
+    let table = first.finish().expect(0).stdout;
+    assert_eq!(ended(second, &job, 0).stdout, table);
+    assert_eq!(job.facts()["epoch"], 1, "the second one did nothing");
+}
+
+#[test]
+fn a_leader_that_is_asked_to_stop_hands_over_at_once() {
+    let Some(etcd) = one_node("a_leader_that_is_asked_to_stop") else { return };
+    let expected = undisturbed();
+    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let first = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    let second = standby(&job, &["--max-num-workers", "2"]);
+    first.signal("INT");
+    first.finish().expect(130);
+    ended(second, &job, 0);
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn a_leader_that_slept_too_long_is_fenced_and_changes_nothing() {
+    let Some(etcd) = one_node("a_leader_that_slept_too_long") else { return };
+    let expected = undisturbed();
+    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let first = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    let second = standby(&job, &["--max-num-workers", "2"]);
+    first.signal("STOP");
+    wait_until("the second master leads", || job.log("standby.err").contains("leads now, in epoch 2").then_some(()));
+    first.signal("CONT");
+    let fenced = first.finish().expect(4);
+    assert!(fenced.stderr.contains("the leadership of epoch 1 is over"), "{}", fenced.stderr);
+    ended(second, &job, 0);
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn a_leader_cut_off_from_etcd_goes_on_when_nobody_took_its_place() {
+    let Some(etcd) = one_node("a_leader_cut_off_from_etcd") else { return };
+    let expected = undisturbed();
+    let proxy = Proxy::start(&etcd.endpoint(0));
+    let job = echo_job(15, &store(&proxy.address()), "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    wait_for_progress(&job);
+    proxy.set(Mood::HalfOpen);
+    // Beyond the lease of 5 s: etcd forgets this leader.
+    std::thread::sleep(Duration::from_secs(9));
+    proxy.set(Mood::Pass);
+    master.finish().expect(0);
+    assert_same(&job, &expected);
+    assert_eq!(job.facts()["epoch"], 1);
+}
+
+#[test]
+fn a_store_that_is_not_there_is_said_in_one_sentence() {
+    let job = echo_job(0, &store("127.0.0.1:1,127.0.0.1:2"), "");
+    let finished = job.run(&[]).expect(3);
+    let sentence = "error: the store at 127.0.0.1:1,127.0.0.1:2 does not answer; start etcd there, correct `store` in \
+                    [master], or write `store = \"embedded\"`";
+    assert!(finished.stderr.contains(sentence), "{}", finished.stderr);
+    assert!(job.runs().is_empty(), "no run folder is left behind");
+}
+
+#[test]
+fn live_workers_keep_what_they_hold_when_the_leader_dies() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_failover")).args(["--runs", "1"]).output();
+    let output = output.unwrap_or_else(|error| unreachable!("cannot start failover: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout);
+    // Where etcd is missing it says so, and measures nothing.
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    let measured = said.lines().last().unwrap_or_default();
+    assert!(
+        measured.is_empty() || measured.ends_with("lost commits: 0, samples of live workers run again: 0"),
+        "{said}"
+    );
+}

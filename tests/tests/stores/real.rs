@@ -1,0 +1,75 @@
+//! The suite on a real etcd: how its benches open, die and lapse.
+
+use crate::suite::Bench;
+use compass_common::config::EtcdConfig;
+use compass_common::ids::Digest;
+use compass_master::store::{EtcdStore, LeaseStore, Patience, StoreError};
+use compass_tests::{Mood, Proxy};
+use std::cell::RefCell;
+use std::time::{Duration, SystemTime};
+
+/// Short leases: what waits for their end waits often.
+pub(crate) const PATIENCE: Patience =
+    Patience { lease: Duration::from_secs(2), request: Duration::from_secs(20), commit: Duration::from_secs(100) };
+
+/// The store at `endpoints`, joined by commas, below a prefix that no other run of the tests has.
+pub(crate) fn config(endpoints: &str) -> EtcdConfig {
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos();
+    EtcdConfig {
+        endpoints: endpoints.split(',').map(str::to_owned).collect(),
+        prefix: format!("compass-tests/{}-{now}", std::process::id()),
+        ..EtcdConfig::default()
+    }
+}
+
+/// A cluster; every store reaches it through proxies of its own, so that its master can be cut off.
+pub(crate) struct Cluster {
+    config: EtcdConfig,
+    proxies: RefCell<Vec<Proxy>>,
+}
+
+impl Cluster {
+    pub(crate) fn at(endpoints: &str) -> Self {
+        Self { config: config(endpoints), proxies: RefCell::default() }
+    }
+
+    /// The cases of the suite use the same keys: each job has a place of its own.
+    fn place(&self, job: &Digest) -> EtcdConfig {
+        EtcdConfig { prefix: format!("{}/{}", self.config.prefix, job.short()), ..self.config.clone() }
+    }
+
+    /// Waits until nobody leads the job, as seen without a proxy.
+    async fn vacant(&self, job: &Digest) {
+        EtcdStore::open(&self.place(job), job, PATIENCE).unwrap().vacancy().await.unwrap();
+    }
+}
+
+impl Bench for Cluster {
+    type Store = EtcdStore;
+
+    fn open(&self, job: &Digest) -> Result<Self::Store, StoreError> {
+        let proxies: Vec<Proxy> = self.config.endpoints.iter().map(|member| Proxy::start(member)).collect();
+        let endpoints = proxies.iter().map(Proxy::address).collect();
+        self.proxies.borrow_mut().extend(proxies);
+        EtcdStore::open(&EtcdConfig { endpoints, ..self.place(job) }, job, PATIENCE)
+    }
+
+    async fn die(&self, job: &Digest, store: Self::Store) {
+        // Nobody keeps the lease any more, and nobody resigned.
+        drop(store);
+        self.vacant(job).await;
+    }
+
+    async fn lapse(&self, job: &Digest) {
+        self.proxies.borrow().iter().for_each(|proxy| proxy.set(Mood::HalfOpen));
+        self.vacant(job).await;
+    }
+
+    fn wake(&self) {
+        self.proxies.borrow().iter().for_each(|proxy| proxy.set(Mood::Pass));
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,83 @@
+//! Three real etcds: the suite, and a leader of theirs that dies or stops.
+
+use crate::real::{Cluster, PATIENCE, config};
+use crate::suite::{conform, pairs, put};
+use compass_common::ids::{Digest, Epoch};
+use compass_master::store::{EtcdStore, LeaseStore, Standing};
+use compass_tests::{Etcd, EtcdOptions};
+use std::time::Duration;
+
+#[tokio::test]
+async fn three_nodes_conform() {
+    let Some(etcd) = Etcd::start("three_nodes_conform", 3, EtcdOptions::default()) else { return };
+    conform(&Cluster::at(&etcd.endpoints()), "three etcds").await;
+}
+
+/// Commits in a row while `trouble` happens to the cluster; every one must last, under one reign.
+async fn commits_through(test: &str, trouble: impl AsyncFn(&mut Etcd)) {
+    let Some(mut etcd) = Etcd::start(test, 3, EtcdOptions::default()) else { return };
+    let patience = compass_master::store::Patience { lease: Duration::from_secs(5), ..PATIENCE };
+    let mut store = EtcdStore::open(&config(&etcd.endpoints()), &Digest::of(b"job"), patience).unwrap();
+    let leadership = store.campaign("a", Epoch(0)).await.unwrap();
+    let standing = store.standing();
+    let (stop, mut stopped) = tokio::sync::watch::channel(false);
+    let work = tokio::spawn(async move {
+        let mut count = 0;
+        while !*stopped.borrow_and_update() {
+            store.commit(&leadership, vec![put(&format!("n/{count:06}"), "x")]).await.unwrap();
+            count += 1;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        (count, store)
+    });
+    trouble(&mut etcd).await;
+    stop.send(true).unwrap();
+    let (count, store) = work.await.unwrap();
+    assert!(count > 20, "{count} commits");
+    assert_eq!(store.scan_all("n/").await.unwrap().len(), count);
+    assert_ne!(*standing.borrow(), Standing::Lost);
+    assert_eq!(pairs(&store.scan("n/", None, 1).await.unwrap()), [("n/000000", "x")]);
+}
+
+#[tokio::test]
+async fn a_killed_leader_of_etcd_unseats_nobody_and_loses_nothing() {
+    commits_through("a_killed_leader_of_etcd", async |etcd: &mut Etcd| {
+        for _ in 0..2 {
+            let leader = etcd.leader();
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            etcd.kill(leader);
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            etcd.spawn(leader);
+            etcd.wait_healthy();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stopped_leader_of_etcd_unseats_nobody_and_loses_nothing() {
+    commits_through("a_stopped_leader_of_etcd", async |etcd: &mut Etcd| {
+        let leader = etcd.leader();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        etcd.signal(leader, "STOP");
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        etcd.signal(leader, "CONT");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_cluster_without_a_quorum_makes_commits_wait() {
+    commits_through("a_cluster_without_a_quorum", async |etcd: &mut Etcd| {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        etcd.kill(0);
+        etcd.kill(1);
+        tokio::time::sleep(Duration::from_secs(8)).await;
+        etcd.spawn(0);
+        etcd.spawn(1);
+        etcd.wait_healthy();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    })
+    .await;
+}

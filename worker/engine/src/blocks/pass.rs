@@ -1,0 +1,96 @@
+//! One forward pass over stretches of several sequences at once.
+//!
+//! Norms and matrix products run over all rows together. Attention runs segment by segment over what stands before it in
+//! its own cache, so that the bits of a segment depend on nothing but the segments before it in its own sequence.
+
+use super::attend::{BAND, causal_mask};
+use super::{KvCache, Rotation};
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Consecutive tokens of one sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Which cache holds what stands before them, and receives theirs.
+    pub(crate) cache: usize,
+    /// Position of the first one: how many tokens stand before it.
+    pub(crate) position: usize,
+    /// How many they are.
+    pub(crate) rows: usize,
+}
+
+impl Segment {
+    /// Length of the sequence up to the segment's end.
+    pub(crate) fn end(&self) -> usize {
+        self.position + self.rows
+    }
+}
+
+/// What layers share while a pass goes through them.
+pub(crate) struct Pass<'a> {
+    /// Of all rows in order; absent where positions are learnt.
+    rotation: Option<Rotation>,
+    segments: &'a [Segment],
+    caches: &'a mut [KvCache],
+    /// Of segments that see more than themselves, made at their first use.
+    masks: Vec<Option<Tensor>>,
+    layer: usize,
+}
+
+/// A segment in its place among the rows of a pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    /// Its number.
+    pub(super) number: usize,
+    pub(super) cache: usize,
+    /// Its first row.
+    pub(super) start: i64,
+    pub(super) rows: i64,
+    pub(super) position: i64,
+}
+
+impl<'a> Pass<'a> {
+    /// A pass that begins at the first layer.
+    pub(crate) fn new(rotation: Option<Rotation>, segments: &'a [Segment], caches: &'a mut [KvCache]) -> Self {
+        let masks = segments.iter().map(|_| None).collect();
+        Self { rotation, segments, caches, masks, layer: 0 }
+    }
+
+    /// Goes on to the next layer.
+    pub(crate) fn next_layer(&mut self) {
+        self.layer += 1;
+    }
+
+    pub(super) fn rotation(&self) -> Option<&Rotation> {
+        self.rotation.as_ref()
+    }
+
+    /// The segments with where their rows begin.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = Stretch> + use<'a> {
+        let mut start = 0;
+        self.segments.iter().enumerate().map(move |(number, segment)| {
+            let rows = segment.rows as i64;
+            start += rows;
+            Stretch { number, cache: segment.cache, start: start - rows, rows, position: segment.position as i64 }
+        })
+    }
+
+    /// Writes a segment's keys and values, `[1, kv_heads, rows, head_dim]`, to its cache. Returns what it sees.
+    pub(super) fn write(&mut self, at: &Stretch, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor), TchError> {
+        let held = self.caches[at.cache].layer(self.layer).write(at.position, keys, values)?;
+        // What was just computed is nearer than its copy, and equal.
+        if at.position == 0 { Ok((keys.shallow_clone(), values.shallow_clone())) } else { Ok(held) }
+    }
+
+    /// The mask of a segment of few rows that sees more than itself, `[rows, length]`: zeros, and minus infinity where
+    /// a row may not look.
+    pub(super) fn mask(&mut self, at: &Stretch, options: (Kind, Device)) -> Result<Option<Tensor>, TchError> {
+        if at.position == 0 || at.rows == 1 || at.rows > BAND {
+            return Ok(None);
+        }
+        let mask = &mut self.masks[at.number];
+        if mask.is_none() {
+            *mask = Some(causal_mask(at.rows, at.position + at.rows, options)?);
+        }
+        Ok(mask.as_ref().map(Tensor::shallow_clone))
+    }
+}

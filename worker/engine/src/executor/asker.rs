@@ -1,0 +1,66 @@
+//! What every kind of scoring works with while it finds out what to ask of the model for one sample.
+
+use super::answer::RunError;
+use super::beginnings::{Beginnings, Manner};
+use super::notes::Notes;
+use super::score::Precision;
+use super::scoring::{Asked, Scored};
+use super::texts::{Texts, as_text};
+use compass_common::engine::{PackSpec, Request};
+use compass_common::plan::NumericProfile;
+use compass_common::prompt::{Prompt, RenderedPrompt};
+use compass_common::result::{Outcome, PromptFit};
+
+/// The texts and rules of one model.
+pub(super) struct Asker<'a> {
+    pub(super) texts: Texts<'a>,
+    pub(super) profile: NumericProfile,
+    /// In what log-probabilities are computed and summed.
+    pub(super) precision: Precision,
+    /// What fills rows up in transformers' batches; OpenCompass's losses pass over it wherever it stands.
+    pub(super) pad: Option<u32>,
+    pub(super) beginnings: &'a Beginnings,
+    pub(super) notes: &'a mut Notes,
+}
+
+/// What a sample wants to know, and what becomes of it.
+pub(super) struct Question<'r> {
+    pub(super) fit: PromptFit,
+    pub(super) texts: Vec<Asked>,
+    pub(super) finish: Finish<'r>,
+}
+
+/// Makes the outcome of the scores of a question's texts, in their order.
+pub(super) type Finish<'r> = Box<dyn FnOnce(&[Scored]) -> Result<Outcome, RunError> + 'r>;
+
+/// A rendered text with its structural borders.
+#[derive(Clone, Debug)]
+pub(super) struct Bordered {
+    pub(super) text: String,
+    /// In bytes, in order.
+    pub(super) borders: Vec<usize>,
+}
+
+impl Bordered {
+    /// A prompt of the request with the first `kept` shots.
+    pub(super) fn of(request: &Request<'_>, prompt: &Prompt, kept: usize, pack: &PackSpec) -> Self {
+        match request.render_with_borders(prompt, kept, pack) {
+            (RenderedPrompt::Text(text), borders) => Self { text, borders },
+            // Words put together without the chat around them have no borders of their own.
+            (prompt @ RenderedPrompt::Messages(_), _) => Self { text: as_text(prompt), borders: Vec::new() },
+        }
+    }
+}
+
+impl Asker<'_> {
+    /// Tokens of a whole text.
+    pub(super) fn encode(&self, text: &Bordered, manner: Manner) -> Result<Vec<u32>, RunError> {
+        self.beginnings.encode(&self.texts, text, manner)
+    }
+
+    /// Marks where a text that was encoded in this manner may be cut.
+    pub(super) fn cut(&self, asked: &mut Asked, text: &Bordered, manner: Manner) -> Result<(), RunError> {
+        asked.cuts = self.beginnings.cuts(&self.texts, text, &asked.fed, manner)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! Slots: a key-value cache each, with the prompt that it holds. They outlive their sequences and the packs, so that what
+//! a free one still holds is taken over by the next prompt that begins alike.
+
+use super::budget::Budget;
+use super::prompt::Prompt;
+use crate::blocks::KvCache;
+use crate::models::CausalLm;
+use std::collections::HashSet;
+use tch::{TchError, Tensor};
+
+/// The slots of one model.
+pub(crate) struct Slots {
+    budget: Budget,
+    /// As passes take them: the cache of a slot stands at its number.
+    pub(super) caches: Vec<KvCache>,
+    held: Vec<Held>,
+    clock: u64,
+    /// Of every beginning ever computed, up to one of its cuts.
+    known: HashSet<u64>,
+}
+
+/// What a slot holds.
+struct Held {
+    prompt: Prompt,
+    /// How many of the prompt's tokens are in place.
+    computed: usize,
+    /// `[1, hidden]`: the state after the prompt's last token, once it is computed.
+    last: Option<Tensor>,
+    busy: bool,
+    /// When it was last taken.
+    taken: u64,
+}
+
+/// What became of a prompt that asked for a slot.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It has this slot.
+    Slot(usize),
+    /// Another prompt that begins alike is being computed: waiting saves computing it twice.
+    Wait,
+    /// There is no room.
+    Full,
+}
+
+impl Slots {
+    /// No slot yet; at most `most` of them, 0 for the usual number.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { budget: Budget::new(most), caches: Vec::new(), held: Vec::new(), clock: 0, known: HashSet::new() }
+    }
+
+    /// Sequences that may run at once.
+    pub(super) fn most(&self) -> usize {
+        self.budget.slots()
+    }
+
+    /// Lets fewer sequences run at once from now on, and gives all memory back: what ran must begin anew. `false` when
+    /// fewer than one would be left.
+    pub(super) fn shrink(&mut self) -> bool {
+        self.caches.clear();
+        self.held.clear();
+        self.budget.halve()
+    }
+
+    /// Gives a prompt a slot with room for `room` tokens, with as much of the prompt in place as any slot holds.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn admit(&mut self, model: &dyn CausalLm, prompt: &Prompt, room: usize) -> Result<Admission, TchError> {
+        let busy = self.held.iter().filter(|held| held.busy);
+        let promised = busy.map(|held| held.prompt.shared(prompt)).max().unwrap_or(0);
+        let (mut source, mut in_place) = (None, 0);
+        for (number, held) in self.held.iter().enumerate() {
+            let have = held.prompt.shared(prompt).min(held.computed);
+            if have > in_place {
+                (source, in_place) = (Some(number), have);
+            }
+        }
+        if promised > in_place {
+            return Ok(Admission::Wait);
+        }
+        let Some(slot) = self.choose(model, prompt, room, in_place)? else { return Ok(Admission::Full) };
+        let last = source.and_then(|source| self.last_of(source, prompt));
+        // What a chosen slot held itself is in place already.
+        if let Some(source) = source.filter(|&source| source != slot && self.own(slot, prompt) < in_place)
+            && let Ok([from, to]) = self.caches.get_disjoint_mut([source, slot])
+        {
+            to.fork_from(from, in_place)?;
+        }
+        self.clock += 1;
+        // A whole prompt without its last state must compute its last piece again.
+        let computed = match last {
+            None if in_place == prompt.len() => prompt.pieces(0).last().map_or(0, |(start, _)| start),
+            _ => in_place,
+        };
+        self.held[slot] = Held { prompt: prompt.clone(), computed, last, busy: true, taken: self.clock };
+        Ok(Admission::Slot(slot))
+    }
+
+    /// How much of `prompt` is in place in a slot.
+    fn own(&self, slot: usize, prompt: &Prompt) -> usize {
+        self.held.get(slot).map_or(0, |held| held.prompt.shared(prompt).min(held.computed))
+    }
+
+    /// The state after the last token of `prompt`, if that is what a slot holds.
+    fn last_of(&self, slot: usize, prompt: &Prompt) -> Option<Tensor> {
+        let held = self.held.get(slot).filter(|held| held.prompt == *prompt)?;
+        held.last.as_ref().map(Tensor::shallow_clone)
+    }
+
+    /// A free slot of enough room: the one that holds as much of the prompt as any (`in_place`), else a new one, else the
+    /// one that has been free the longest.
+    fn choose(
+        &mut self,
+        model: &dyn CausalLm,
+        prompt: &Prompt,
+        room: usize,
+        in_place: usize,
+    ) -> Result<Option<usize>, TchError> {
+        let free: Vec<usize> = (0..self.held.len()).filter(|&slot| !self.held[slot].busy).collect();
+        let fits = |slot: &usize| self.caches[*slot].capacity() >= room;
+        if in_place > 0
+            && let Some(&slot) = free.iter().find(|slot| fits(slot) && self.own(**slot, prompt) == in_place)
+        {
+            return Ok(Some(slot));
+        }
+        if self.budget.allows(&self.caches, room) {
+            self.caches.push(model.cache(room)?);
+            self.held.push(Held::nothing());
+            return Ok(Some(self.held.len() - 1));
+        }
+        let oldest = |slots: Vec<usize>| slots.into_iter().min_by_key(|&slot| self.held[slot].taken);
+        if let Some(slot) = oldest(free.iter().copied().filter(fits).collect()) {
+            return Ok(Some(slot));
+        }
+        // None is large enough: one of them grows, if that leaves enough for the others; alone it always may.
+        let Some(slot) = oldest(free) else { return Ok(None) };
+        let others = self.held.iter().filter(|held| held.busy).count();
+        if others > 0 && !self.budget.allows_in_place(&self.caches, slot, room) {
+            return Ok(None);
+        }
+        let grown = model.cache(room)?;
+        let old = std::mem::replace(&mut self.caches[slot], grown);
+        let kept = self.own(slot, prompt);
+        self.caches[slot].fork_from(&old, kept)?;
+        Ok(Some(slot))
+    }
+
+    /// Notes that the prompt in a slot was computed up to `end`, which is a cut; with its whole end its last state.
+    pub(super) fn computed(&mut self, slot: usize, end: usize, last: Option<Tensor>) {
+        if let Some(held) = self.held.get_mut(slot) {
+            held.computed = end;
+            held.last = last;
+        }
+    }
+
+    /// Whether the tokens of a prompt up to `end`, which is a cut, were never computed before: those that are computed once
+    /// more, because what held them was needed for others, are not distinct.
+    pub(super) fn is_new(&mut self, prompt: &Prompt, end: usize) -> bool {
+        self.known.insert(prompt.digest(end))
+    }
+
+    /// How many of the prompt's tokens are in place in a slot, and the state after the last of them if that is its end.
+    pub(super) fn progress(&self, slot: usize) -> (usize, Option<&Tensor>) {
+        self.held.get(slot).map_or((0, None), |held| (held.computed, held.last.as_ref()))
+    }
+
+    /// Gives a slot back; what it holds stays there until it is needed.
+    pub(super) fn release(&mut self, slot: usize) {
+        if let Some(held) = self.held.get_mut(slot) {
+            held.busy = false;
+        }
+    }
+
+    /// Gives all slots back, as after a pack that broke off.
+    pub(super) fn release_all(&mut self) {
+        self.held.iter_mut().for_each(|held| held.busy = false);
+    }
+}
+
+impl Held {
+    fn nothing() -> Self {
+        Self { prompt: Prompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
+    }
+}

@@ -1,0 +1,74 @@
+//! What every step of some continuations was chosen from: how tests see that neighbours change no bit.
+
+use super::{Ask, Heard, Listener, Slots, continue_all};
+use crate::executor::sampling::{Draw, choose};
+use crate::models::CausalLm;
+use compass_common::engine::TokenCounters;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use tch::{TchError, Tensor};
+
+/// A prompt that a test has continued.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// Whose draws it takes.
+    pub sample: u32,
+    /// Its tokens, at least one.
+    pub prompt: Vec<u32>,
+    /// Tokens to generate, at least one.
+    pub tokens: usize,
+}
+
+/// One continuation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// The tokens generated.
+    pub tokens: Vec<u32>,
+    /// For each of them a digest of the bits of all logits from which it was chosen.
+    pub logits: Vec<u64>,
+}
+
+struct Tracer {
+    traces: Vec<Trace>,
+    samples: Vec<(u32, usize)>,
+    seed: Option<u64>,
+}
+
+impl Listener<usize> for Tracer {
+    fn hear(&mut self, who: &usize, _: &[u32], generated: usize, logits: &Tensor) -> Result<Heard<usize>, TchError> {
+        let row = Vec::<f32>::try_from(&logits.f_reshape([-1])?)?;
+        let mut hasher = DefaultHasher::new();
+        row.iter().for_each(|logit| logit.to_bits().hash(&mut hasher));
+        let (sample, tokens) = self.samples[*who];
+        let draw = self.seed.map(|seed| (Draw { seed, sample, sequence: 0 }, generated));
+        let token = choose(&row, draw).unwrap_or_default();
+        let trace = &mut self.traces[*who];
+        // After a shortage of memory a sequence is heard from its beginning again.
+        trace.tokens.truncate(generated);
+        trace.logits.truncate(generated);
+        trace.tokens.push(token);
+        trace.logits.push(hasher.finish());
+        Ok(if trace.tokens.len() >= tokens { Heard::Over(Vec::new()) } else { Heard::Next(token) })
+    }
+
+    fn is_wanted(&self, _: &usize) -> bool {
+        true
+    }
+}
+
+/// Continues `asked` with at most `slots` at once, greedily or by draws of a seed; in the order of `asked`.
+///
+/// # Errors
+/// libtorch's.
+pub(crate) fn trace(
+    model: &mut dyn CausalLm,
+    asked: &[Traced],
+    slots: usize,
+    seed: Option<u64>,
+    counters: &mut TokenCounters,
+) -> Result<Vec<Trace>, TchError> {
+    let asks = asked.iter().enumerate().map(|(who, asked)| Ask::new(&asked.prompt, &[], asked.tokens, who)).collect();
+    let samples = asked.iter().map(|asked| (asked.sample, asked.tokens)).collect();
+    let mut tracer = Tracer { traces: vec![Trace::default(); asked.len()], samples, seed };
+    continue_all(model, &mut Slots::new(slots), asks, &mut tracer, counters)?;
+    Ok(tracer.traces)
+}

@@ -1,0 +1,244 @@
+//! The executor: a model with its tokenizer and rules, and what becomes of a pack.
+
+use super::answer::RunError;
+use super::asker::{Asker, Question};
+use super::batching::Slots;
+use super::beginnings::Beginnings;
+use super::chat_format::{ChatFormat, stop_texts};
+use super::generation_defaults::GenerationDefaults;
+use super::notes::Notes;
+use super::prompting::Prompting;
+use super::score::Precision;
+use super::scoring::{Scorer, Work};
+use super::settings::ModelSide;
+use super::texts::Texts;
+use super::{clp, generate, loglikelihood, ppl, rolling};
+use crate::fault::device_fault;
+use crate::models::CausalLm;
+use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
+use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
+use compass_common::plan::{Body, Dtype, InferSpec, ModelPlan, NumericProfile};
+use compass_common::result::{Outcome, PromptFit, SampleResult};
+use std::path::Path;
+use tch::Kind;
+
+/// A model with its tokenizer and rules.
+pub(crate) struct Executor {
+    model: Box<dyn CausalLm>,
+    tokenizer: TextTokenizer,
+    kwargs: TokenizerKwargs,
+    facts: ModelFacts,
+    side: ModelSide,
+    chat: Option<ChatFormat>,
+    precision: Precision,
+    pad: Option<u32>,
+    notes: Notes,
+    slots: Slots,
+    scorer: Scorer,
+    beginnings: Beginnings,
+}
+
+impl Executor {
+    /// Puts a loaded model to work. `eos` are the ids that end a generation; notes on what the model's files ask for are
+    /// added to `facts`.
+    ///
+    /// # Errors
+    /// [`EngineFault::Model`] when generation_config.json is malformed, or a chat template is wanted and there is none.
+    pub(crate) fn new(
+        plan: &ModelPlan,
+        model: Box<dyn CausalLm>,
+        (tokenizer, kwargs): (TextTokenizer, TokenizerKwargs),
+        mut facts: ModelFacts,
+        eos: Vec<u32>,
+    ) -> Result<Self, EngineFault> {
+        facts.notes.extend(kwargs.notes.iter().cloned());
+        let defaults = GenerationDefaults::read(Path::new(&plan.path), &mut facts.notes)?;
+        let template = |notes: &mut Vec<String>| ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, notes);
+        let chat = if plan.chat { Some(template(&mut facts.notes)?) } else { None };
+        if plan.profile == NumericProfile::Opencompass {
+            let note = "profile opencompass gives the numbers of batch_size = 1: larger batches, padded on the left, shift \
+                        OpenCompass's own";
+            facts.notes.push(note.to_owned());
+        }
+        let precision = match (plan.profile, plan.dtype) {
+            (NumericProfile::LmEvalHf, Dtype::Float32) => Precision::Model(Kind::Float),
+            (NumericProfile::LmEvalHf, Dtype::Bfloat16) => Precision::Model(Kind::BFloat16),
+            (NumericProfile::LmEvalHf, Dtype::Float16) => Precision::Model(Kind::Half),
+            (NumericProfile::Canonical | NumericProfile::Opencompass, _) => Precision::Full,
+        };
+        let side = ModelSide {
+            profile: plan.profile,
+            max_seq_len: facts.max_seq_len as usize,
+            max_out_len: plan.max_out_len,
+            min_out_len: plan.min_out_len,
+            decoding: plan.decoding.clone(),
+            stop_words: plan.stop_words.clone(),
+            eos,
+            eos_text: facts.eos_token.clone(),
+            chat_stop: chat.as_ref().map(|_| stop_texts(&tokenizer, &defaults.eos)),
+            defaults,
+        };
+        let pad = tokenizer.pad_id(side.defaults.pad);
+        Ok(Self {
+            model,
+            tokenizer,
+            kwargs,
+            facts,
+            side,
+            chat,
+            precision,
+            pad,
+            notes: Notes::default(),
+            slots: Slots::new(0),
+            scorer: Scorer::default(),
+            beginnings: Beginnings::default(),
+        })
+    }
+}
+
+impl Engine for Executor {
+    fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
+    fn run(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault> {
+        let _no_grad = tch::no_grad_guard();
+        let mut counters = TokenCounters::default();
+        if pack.infer.generation().is_some() {
+            self.generate(pack, requests, &mut counters, emit)?;
+        } else {
+            self.score(pack, requests, &mut counters, emit)?;
+        }
+        Ok(counters)
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        self.notes.take()
+    }
+}
+
+impl Executor {
+    /// Scores a pack: everything is tokenised first, then the texts go through the model together.
+    fn score(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        counters: &mut TokenCounters,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<(), EngineFault> {
+        if self.chat.is_some() {
+            let mode = pack.infer.mode();
+            self.notes.say(format!(
+                "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
+                 was not made for; OpenCompass cannot do this at all"
+            ));
+        }
+        let mut asker = Asker {
+            texts: texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary()),
+            profile: self.side.profile,
+            precision: self.precision,
+            pad: self.pad,
+            beginnings: &self.beginnings,
+            notes: &mut self.notes,
+        };
+        let (mut waiting, mut texts) = (Vec::new(), Vec::new());
+        for request in requests {
+            match ask(&mut asker, pack, request) {
+                Ok(Question { fit, texts: asked, finish }) => {
+                    texts.push(asked);
+                    waiting.push(Some((request.sample.index, fit, finish)));
+                }
+                Err(error) => emit(failed(request.sample.index, error)?),
+            }
+        }
+        let mut fault = None;
+        let work = Work { model: self.model.as_mut(), precision: self.precision, counters };
+        let run = self.scorer.run(work, texts, &mut |sample, scores| {
+            let Some((index, fit, finish)) = waiting[sample].take() else { return };
+            match scores.map_err(RunError::Sample).and_then(|scores| finish(&scores)) {
+                Ok(outcome) => emit(SampleResult { index, fit, outcome }),
+                Err(error) => match failed(index, error) {
+                    Ok(result) => emit(result),
+                    Err(error) => fault = Some(error),
+                },
+            }
+        });
+        run.map_err(|error| device_fault(&error))?;
+        fault.map_or(Ok(()), Err)
+    }
+
+    fn generate(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        counters: &mut TokenCounters,
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<(), EngineFault> {
+        let settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose();
+        let ran = settings.and_then(|settings| {
+            let Some(mut settings) = settings else { return Ok(()) };
+            settings.eos.extend(pack.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
+            let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
+            let (profile, chat) = (self.side.profile, self.chat.as_ref());
+            let beginnings = &self.beginnings;
+            let prompting = Prompting { texts: &texts, profile, pack, settings: &settings, chat, beginnings };
+            generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit)
+        });
+        match ran {
+            Ok(()) => Ok(()),
+            // What is wrong with the settings is wrong with every sample.
+            Err(RunError::Sample(reason)) => {
+                for request in requests {
+                    let outcome = Outcome::Failed { reason: reason.clone() };
+                    emit(SampleResult { index: request.sample.index, fit: PromptFit::default(), outcome });
+                }
+                Ok(())
+            }
+            Err(RunError::Torch(error)) => Err(device_fault(&error)),
+        }
+    }
+}
+
+fn texts<'a>(
+    tokenizer: &'a TextTokenizer,
+    kwargs: &TokenizerKwargs,
+    facts: &ModelFacts,
+    vocabulary: usize,
+) -> Texts<'a> {
+    Texts { tokenizer, limit: facts.max_seq_len as usize, truncation_side: kwargs.truncation_side, vocabulary }
+}
+
+/// A sample's failure as its result; a fault of libtorch's is no sample's.
+fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
+    match error {
+        RunError::Sample(reason) => {
+            Ok(SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Failed { reason } })
+        }
+        RunError::Torch(error) => Err(device_fault(&error)),
+    }
+}
+
+/// What a sample wants to know of the model.
+fn ask<'r>(asker: &mut Asker<'_>, pack: &PackSpec, request: &Request<'_>) -> Result<Question<'r>, RunError> {
+    match (&pack.infer, &request.sample.body) {
+        (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }) => ppl::ask(asker, pack, request, options, None),
+        (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }) => {
+            ppl::ask(asker, pack, request, options, Some(normalizing_str))
+        }
+        (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::ask_only(asker, pack, request, prompt),
+        (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }) => {
+            loglikelihood::ask(asker, pack, request, (context, options))
+        }
+        (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::ask(asker, pack, request, (prompt, choices)),
+        (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::ask(asker, pack, request, text),
+        (infer, _) => {
+            let mode = infer.mode();
+            Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! From what a sample asks to the ids that the model is to continue.
+
+use super::answer::RunError;
+use super::asker::Bordered;
+use super::beginnings::{Beginnings, Manner};
+use super::chat_format::ChatFormat;
+use super::fit::{drop_shots, report};
+use super::settings::Settings;
+use super::texts::Texts;
+use compass_common::engine::{PackSpec, Request};
+use compass_common::plan::NumericProfile;
+use compass_common::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
+use compass_common::result::PromptFit;
+
+/// What the prompts of one pack have in common.
+pub(super) struct Prompting<'a> {
+    pub(super) texts: &'a Texts<'a>,
+    pub(super) profile: NumericProfile,
+    pub(super) pack: &'a PackSpec,
+    pub(super) settings: &'a Settings,
+    /// Present where the model has a chat template to obey.
+    pub(super) chat: Option<&'a ChatFormat>,
+    pub(super) beginnings: &'a Beginnings,
+}
+
+/// A prompt in tokens.
+#[derive(Debug)]
+pub(super) struct Prompted {
+    pub(super) fit: PromptFit,
+    pub(super) ids: Vec<u32>,
+    /// Where its structural borders fall among the tokens, as far as they are known.
+    pub(super) borders: Vec<usize>,
+}
+
+/// A message of a chat.
+pub(super) fn message(role: &str, content: String) -> Message {
+    Message { role: role.to_owned(), content }
+}
+
+impl Prompting<'_> {
+    /// The model's meta template.
+    pub(super) fn meta(&self) -> Option<&MetaTemplate> {
+        self.pack.meta_template.as_ref()
+    }
+
+    /// The prompt of a sample, which goes through the chat template where the model has one.
+    ///
+    /// # Errors
+    /// [`RunError::Sample`] when template or tokenizer fail, or there is no token to begin with.
+    pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<Prompted, RunError> {
+        let (kept, (ids, text)) = drop_shots(request.shots.len(), self.settings.limit, |kept| {
+            let (ids, text) = match self.chat {
+                Some(chat) => {
+                    let messages = match request.render(prompt, kept, self.pack) {
+                        RenderedPrompt::Messages(messages) => messages,
+                        // A text alone is what the user says (`_convert_chat_messages`).
+                        RenderedPrompt::Text(text) => vec![message("user", text)],
+                    };
+                    (self.texts.encode_plain(&chat.text(&messages)?)?, None)
+                }
+                None => {
+                    let text = Bordered::of(request, prompt, kept, self.pack);
+                    (self.beginnings.encode(self.texts, &text, self.manner())?, Some(text))
+                }
+            };
+            let length = ids.len();
+            Ok(((ids, text), length))
+        })?;
+        let mut prompted = self.fitted(ids, kept)?;
+        if let Some(text) = text.filter(|_| prompted.fit.truncated_from == 0) {
+            prompted.borders = self.beginnings.cuts(self.texts, &text, &prompted.ids, self.manner())?;
+        }
+        Ok(prompted)
+    }
+
+    /// The messages of a conversation.
+    ///
+    /// # Errors
+    /// As [`Prompting::prompt`].
+    pub(super) fn messages(&self, chat: &ChatFormat, messages: &[Message]) -> Result<Prompted, RunError> {
+        self.fitted(self.texts.encode_plain(&chat.text(messages)?)?, 0)
+    }
+
+    /// A prompt that is text alone.
+    ///
+    /// # Errors
+    /// As [`Prompting::prompt`].
+    pub(super) fn text(&self, text: &str) -> Result<Prompted, RunError> {
+        self.fitted(self.manner().encode(self.texts, text)?, 0)
+    }
+
+    fn manner(&self) -> Manner {
+        match self.profile {
+            NumericProfile::LmEvalHf => Manner::UnlessPrefixed,
+            _ => Manner::Framed,
+        }
+    }
+
+    /// The ids of a prompt with `kept` shots, cut to the limit; what is generated may go beyond, as with transformers.
+    fn fitted(&self, mut ids: Vec<u32>, kept: usize) -> Result<Prompted, RunError> {
+        if ids.is_empty() {
+            ids.push(self.texts.prefix("the prompt is empty")?);
+        }
+        let fit = report(kept, ids.len(), self.settings.limit);
+        // Chat templates write special tokens themselves, and lm-eval takes the last tokens as they are.
+        let framed = self.chat.is_none() && self.profile != NumericProfile::LmEvalHf;
+        self.texts.truncate(&mut ids, self.settings.limit, framed);
+        Ok(Prompted { fit, ids, borders: Vec::new() })
+    }
+}

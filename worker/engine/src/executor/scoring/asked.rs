@@ -1,0 +1,36 @@
+//! What a kind of inference wants to know of one text.
+
+use crate::executor::score::TokenScore;
+
+/// A text to score, as tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::executor) struct Asked {
+    /// What goes through the model.
+    pub(in crate::executor) fed: Vec<u32>,
+    /// The first of them whose score is wanted; at least 1, since nothing stands before the very first.
+    pub(in crate::executor) first: usize,
+    /// Tokens to be scored in the place after the last one.
+    pub(in crate::executor) next: Vec<u32>,
+    /// Where the text may be cut: positions between its first and its last token fed, in order.
+    pub(in crate::executor) cuts: Vec<usize>,
+}
+
+/// Scores of `fed[first..]`, then of `next`.
+pub(in crate::executor) type Scored = Vec<TokenScore>;
+
+impl Asked {
+    /// Wants the scores of `tokens[first..]`. The last token is predicted, never fed.
+    pub(in crate::executor) fn scores(mut tokens: Vec<u32>, first: usize) -> Self {
+        let first = first.max(1);
+        if tokens.len() <= first {
+            return Self::default();
+        }
+        let next = tokens.pop().into_iter().collect();
+        Self { fed: tokens, first, next, cuts: Vec::new() }
+    }
+
+    /// Wants to know how probable each of `next` is after `tokens`.
+    pub(in crate::executor) fn next_of(tokens: Vec<u32>, next: Vec<u32>) -> Self {
+        Self { first: tokens.len(), fed: tokens, next, cuts: Vec::new() }
+    }
+}

@@ -1,0 +1,259 @@
+//! Walks a trie through the model, and tells every sample its scores as soon as they are known.
+
+use super::cuts::cut_apart;
+use super::passes::{Item, Passes};
+use super::resident::{Held, Resident};
+use super::trie::Trie;
+use super::{Asked, Scored};
+use crate::blocks::{Segment, added_rows};
+use crate::executor::score::{Precision, TokenScore, Wanted, rows_scores};
+use crate::fault::is_out_of_memory;
+use crate::models::CausalLm;
+use compass_common::engine::TokenCounters;
+use std::collections::HashSet;
+use tch::{TchError, Tensor};
+
+/// What stays between packs.
+#[derive(Default)]
+pub(in crate::executor) struct Scorer {
+    resident: Resident,
+    /// Every stretch that was ever wanted, by its path.
+    seen: HashSet<u64>,
+    /// Rows of a pass at most, once memory has been found short.
+    short: Option<usize>,
+}
+
+/// The model and how its numbers are to be made.
+pub(in crate::executor) struct Work<'a> {
+    pub(in crate::executor) model: &'a mut dyn CausalLm,
+    pub(in crate::executor) precision: Precision,
+    pub(in crate::executor) counters: &'a mut TokenCounters,
+}
+
+/// What is known of a node.
+struct Known {
+    inner_from: usize,
+    inner: Vec<TokenScore>,
+    /// Beside [`super::trie::Node::next`], in its order.
+    next: Vec<TokenScore>,
+}
+
+/// Scores of the texts of a sample, or why there are none.
+pub(in crate::executor) type SampleScores = Result<Vec<Scored>, String>;
+
+/// One run of a pack.
+struct Run<'a, 'b> {
+    work: Work<'a>,
+    trie: Trie,
+    samples: Vec<Pending>,
+    /// Of each text: its sample, its place there.
+    texts: Vec<(usize, usize)>,
+    known: Vec<Option<Known>>,
+    done: &'b mut dyn FnMut(usize, SampleScores),
+}
+
+struct Pending {
+    texts: Vec<Asked>,
+    scores: Vec<Scored>,
+    left: usize,
+}
+
+impl Scorer {
+    /// Scores the texts of every sample; `done` hears of each sample once, by its place in `samples`.
+    ///
+    /// # Errors
+    /// What libtorch says, except that it has too little memory while there is something left to make smaller.
+    pub(in crate::executor) fn run(
+        &mut self,
+        work: Work<'_>,
+        samples: Vec<Vec<Asked>>,
+        done: &mut dyn FnMut(usize, SampleScores),
+    ) -> Result<(), TchError> {
+        let mut run = Run {
+            work,
+            trie: Trie::default(),
+            samples: Vec::with_capacity(samples.len()),
+            texts: Vec::new(),
+            known: Vec::new(),
+            done,
+        };
+        for texts in samples {
+            run.add(texts);
+        }
+        run.known.resize_with(run.trie.nodes.len(), || None);
+        for node in &run.trie.nodes {
+            if self.seen.insert(node.path) {
+                run.work.counters.distinct += node.tokens.len() as u64;
+            }
+        }
+        let result = self.walk(&mut run);
+        if result.is_err() {
+            self.resident.forget_all();
+        }
+        result
+    }
+
+    fn walk(&mut self, run: &mut Run<'_, '_>) -> Result<(), TchError> {
+        self.resident.reserve(run.work.model, run.trie.longest())?;
+        let places = self.resident.places(&run.trie);
+
+        for place in &places {
+            for (depth, &node) in place.known.iter().enumerate() {
+                run.take_over(node, &self.resident.paths[place.stack][depth])?;
+            }
+        }
+        let mut passes = Passes::new(&run.trie, &places);
+        let unit = run.work.model.rows_at_once();
+        loop {
+            let rows = self.short.unwrap_or(unit);
+            let items = passes.next(&run.trie, rows);
+            if items.is_empty() {
+                return Ok(());
+            }
+            match self.pass(run, &items) {
+                Ok(()) => passes.advance(items.len()),
+                Err(error) if is_out_of_memory(&error) => {
+                    let taken: usize = items.iter().map(|item| run.trie.nodes[item.node].tokens.len()).sum();
+                    if items.len() == 1 {
+                        let why = format!("there is not enough memory for a stretch of {taken} tokens");
+                        run.give_up(items[0].node, &why);
+                        passes.skip_subtree(&run.trie);
+                    }
+                    tracing::warn!(rows = taken, "out of memory: going on with half as many rows at once");
+                    self.short = Some((taken.min(rows) / 2).max(1));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// One forward pass over some nodes.
+    fn pass(&mut self, run: &mut Run<'_, '_>, items: &[Item]) -> Result<(), TchError> {
+        let nodes = &run.trie.nodes;
+        let tokens: Vec<u32> = items.iter().flat_map(|item| nodes[item.node].tokens.iter().copied()).collect();
+        let segment = |item: &Item| {
+            let node = &nodes[item.node];
+            Segment { cache: item.stack, position: node.position, rows: node.tokens.len() }
+        };
+        let segments: Vec<Segment> = items.iter().map(segment).collect();
+        for item in items {
+            self.resident.truncate(item.stack, item.depth);
+        }
+        let hidden = run.work.model.hidden(&tokens, &segments, &mut self.resident.caches)?;
+        let mut ends = Vec::with_capacity(items.len());
+        let mut wanted = Vec::new();
+        let mut start = 0;
+        for item in items {
+            let node = &nodes[item.node];
+            let rows = node.tokens.len();
+            let inner = (node.inner_from..rows - 1)
+                .map(|row| Wanted { row: (start + row) as i64, tokens: vec![node.tokens[row + 1]] });
+            wanted.extend(inner);
+            start += rows;
+            ends.push(start as i64 - 1);
+            if !node.next.is_empty() {
+                wanted.push(Wanted { row: start as i64 - 1, tokens: node.next.iter().copied().collect() });
+            }
+        }
+        let mut scores = rows_scores(run.work.model, &hidden, &wanted, run.work.precision)?.into_iter();
+        let ends = Tensor::f_from_slice(&ends)?.f_to_device(hidden.device())?;
+        let ends = hidden.f_index_select(0, &ends)?;
+        run.work.counters.computed += start as u64;
+        run.work.counters.padded += added_rows(start as i64) as u64;
+        for (place, item) in items.iter().enumerate() {
+            let node = &run.trie.nodes[item.node];
+            let rows = node.tokens.len();
+            let inner_from = node.inner_from.min(rows - 1);
+            let inner: Vec<TokenScore> = scores.by_ref().take(rows - 1 - inner_from).collect();
+            let next = scores.by_ref().take(node.next.len()).collect();
+            let last = ends.f_narrow(0, place as i64, 1)?;
+            self.resident.truncate(item.stack, item.depth);
+            let held = Held { tokens: node.tokens.clone(), inner_from, inner: inner.clone(), last };
+            self.resident.paths[item.stack].push(held);
+            run.learn(item.node, Known { inner_from, inner, next });
+        }
+        Ok(())
+    }
+}
+
+impl Run<'_, '_> {
+    /// Takes a sample's texts in.
+    fn add(&mut self, mut texts: Vec<Asked>) {
+        let sample = self.samples.len();
+        cut_apart(&mut texts, |length| self.work.model.shares_prefixes(length));
+        let mut left = 0;
+        for (place, text) in texts.iter().enumerate().filter(|(_, text)| !text.fed.is_empty()) {
+            self.work.counters.submitted += text.fed.len() as u64;
+            self.trie.insert(self.texts.len(), text);
+            self.texts.push((sample, place));
+            left += 1;
+        }
+        let scores = vec![Vec::new(); texts.len()];
+        if left == 0 {
+            (self.done)(sample, Ok(scores));
+            self.samples.push(Pending { texts, scores: Vec::new(), left });
+        } else {
+            self.samples.push(Pending { texts, scores, left });
+        }
+    }
+
+    /// Takes over what an earlier pack left of a node.
+    fn take_over(&mut self, node: usize, held: &Held) -> Result<(), TchError> {
+        let tokens: Vec<u32> = self.trie.nodes[node].next.iter().copied().collect();
+        let wanted = if tokens.is_empty() { Vec::new() } else { vec![Wanted { row: 0, tokens }] };
+        let next = rows_scores(self.work.model, &held.last, &wanted, self.work.precision)?;
+        self.learn(node, Known { inner_from: held.inner_from, inner: held.inner.clone(), next });
+        Ok(())
+    }
+
+    fn learn(&mut self, node: usize, known: Known) {
+        self.known[node] = Some(known);
+        for end in 0..self.trie.nodes[node].ends.len() {
+            let (sample, place) = self.texts[self.trie.nodes[node].ends[end]];
+            let scores = self.scores_of(&self.samples[sample].texts[place], node);
+            let pending = &mut self.samples[sample];
+            if pending.left == 0 {
+                continue;
+            }
+            pending.scores[place] = scores;
+            pending.left -= 1;
+            if pending.left == 0 {
+                (self.done)(sample, Ok(std::mem::take(&mut pending.scores)));
+            }
+        }
+    }
+
+    /// The scores of a text that ends in `node`.
+    fn scores_of(&self, text: &Asked, node: usize) -> Scored {
+        let mut scores = Vec::with_capacity(text.fed.len().saturating_sub(text.first) + text.next.len());
+        for at in self.trie.path(node) {
+            let (of, Some(known)) = (&self.trie.nodes[at], &self.known[at]) else { continue };
+            let from = text.first.max(of.position + 1) - of.position - 1;
+            scores.extend(known.inner.get(from.saturating_sub(known.inner_from)..).unwrap_or_default());
+            let next = |token: &u32| {
+                let place = of.next.iter().position(|wanted| wanted == token)?;
+                known.next.get(place).copied()
+            };
+            if at == node {
+                scores.extend(text.next.iter().filter_map(next));
+            } else if of.end() >= text.first {
+                scores.extend(text.fed.get(of.end()).and_then(next));
+            }
+        }
+        scores
+    }
+
+    /// No sample with a text through `node` can be scored.
+    fn give_up(&mut self, node: usize, why: &str) {
+        for below in self.trie.subtree(node, &[]) {
+            for end in 0..self.trie.nodes[below].ends.len() {
+                let (sample, _) = self.texts[self.trie.nodes[below].ends[end]];
+                let pending = &mut self.samples[sample];
+                if pending.left > 0 {
+                    pending.left = 0;
+                    (self.done)(sample, Err(why.to_owned()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Tests of the walk with a model that is no model: what it makes of a token depends on all before it, to the bit.
+
+use super::asked::Asked;
+use super::compute::{SampleScores, Scorer, Work};
+use crate::blocks::{KvCache, Segment};
+use crate::executor::score::Precision;
+use crate::models::CausalLm;
+use compass_common::engine::TokenCounters;
+use tch::{Device, Kind, TchError, Tensor};
+
+const VOCABULARY: u32 = 11;
+
+/// Runs out of memory when given more rows at once than `most`.
+struct Model {
+    most: usize,
+    passes: Vec<usize>,
+}
+
+/// A number of a sequence.
+fn mark(sequence: &[u32]) -> f32 {
+    sequence.iter().fold(0.25, |mark, &token| (mark * 0.7 + token as f32) % 8.0)
+}
+
+fn logits_of(mark: f32) -> Vec<f32> {
+    (0..VOCABULARY).map(|token| (mark * (token + 1) as f32) % 5.0).collect()
+}
+
+impl CausalLm for Model {
+    fn hidden(&mut self, tokens: &[u32], segments: &[Segment], caches: &mut [KvCache]) -> Result<Tensor, TchError> {
+        if tokens.len() > self.most {
+            return Err(TchError::Torch("DefaultCPUAllocator: can't allocate memory: you tried".into()));
+        }
+        self.passes.push(tokens.len());
+        let (mut marks, mut start) = (Vec::new(), 0);
+        for segment in segments {
+            let cache = &mut caches[segment.cache];
+            assert!(cache.tokens().len() >= segment.position && segment.end() <= cache.capacity());
+            cache.note(segment.position, &tokens[start..start + segment.rows], false);
+            marks.extend((segment.position..segment.end()).map(|last| mark(&cache.tokens()[..=last])));
+            start += segment.rows;
+        }
+        Tensor::f_from_slice(&marks)?.f_unsqueeze(1)
+    }
+
+    fn logits(&self, hidden: &Tensor) -> Result<Tensor, TchError> {
+        let marks = Vec::<f32>::try_from(&hidden.f_reshape([-1])?)?;
+        let logits: Vec<f32> = marks.into_iter().flat_map(logits_of).collect();
+        Tensor::f_from_slice(&logits)?.f_reshape([-1, i64::from(VOCABULARY)])
+    }
+
+    fn cache(&self, capacity: usize) -> Result<KvCache, TchError> {
+        KvCache::new(1, 1, capacity, 1, (Kind::Float, Device::Cpu))
+    }
+
+    fn rows_at_once(&self) -> usize {
+        16
+    }
+
+    fn shares_prefixes(&self, length: usize) -> bool {
+        length < 14
+    }
+
+    fn vocabulary(&self) -> usize {
+        VOCABULARY as usize
+    }
+
+    fn most_positions(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Samples of one to three texts that share beginnings, cut where `cut` says.
+fn samples() -> Vec<Vec<Asked>> {
+    let text = |sample: usize, option: usize| {
+        let trunk = [1u32, 2, 3, (sample % 2) as u32, 5];
+        let own = (0..sample % 4 + 1).map(|place| ((sample * 7 + place * 3) % 11) as u32);
+        let end = (0..option * 2 + 1).map(|place| ((option + place) % 11) as u32);
+        let tokens: Vec<u32> = trunk.into_iter().chain(own).chain(end).collect();
+        let asked = Asked::scores(tokens, [1, 3, 6][sample % 3]);
+        Asked { cuts: vec![3, 5], ..asked }
+    };
+    let mut samples: Vec<Vec<Asked>> =
+        (0..14).map(|sample| (0..sample % 3 + 1).map(|option| text(sample, option)).collect()).collect();
+    samples.push(vec![Asked::default()]);
+    samples.push(vec![Asked::next_of(vec![1, 2, 3], vec![4, 4, 1])]);
+    samples
+}
+
+/// What the scores must be: each text by itself.
+fn expected(text: &Asked) -> Vec<f32> {
+    let score = |sequence: &[u32], token: u32| {
+        let logits = Tensor::from_slice(&logits_of(mark(sequence)));
+        logits.log_softmax(-1, Kind::Float).double_value(&[i64::from(token)]) as f32
+    };
+    let inner = (text.first..text.fed.len()).map(|place| score(&text.fed[..place], text.fed[place]));
+    inner.chain(text.next.iter().map(|&token| score(&text.fed, token))).collect()
+}
+
+fn run(scorer: &mut Scorer, model: &mut Model, samples: &[Vec<Asked>]) -> (Vec<Option<SampleScores>>, TokenCounters) {
+    let mut results: Vec<Option<SampleScores>> = samples.iter().map(|_| None).collect();
+    let mut counters = TokenCounters::default();
+    let work = Work { model, precision: Precision::Full, counters: &mut counters };
+    let done = &mut |sample: usize, scores: SampleScores| {
+        assert!(results[sample].is_none(), "told once");
+        results[sample] = Some(scores);
+    };
+    scorer.run(work, samples.to_vec(), done).unwrap();
+    (results, counters)
+}
+
+fn assert_right(samples: &[Vec<Asked>], results: &[Option<SampleScores>]) {
+    for (texts, scores) in samples.iter().zip(results) {
+        let scores = scores.as_ref().unwrap().as_ref().unwrap();
+        for (text, scores) in texts.iter().zip(scores) {
+            let got: Vec<f32> = scores.iter().map(|score| score.log_prob).collect();
+            let wanted = expected(text);
+            assert!(
+                got.len() == wanted.len() && got.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-6),
+                "{text:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_text_gets_its_own_scores() {
+    let samples = samples();
+    let mut model = Model { most: 1000, passes: Vec::new() };
+    let mut scorer = Scorer::default();
+    let (results, counters) = run(&mut scorer, &mut model, &samples);
+    assert_right(&samples, &results);
+    assert_eq!(counters.computed, counters.distinct);
+    assert_eq!(counters.computed, model.passes.iter().sum::<usize>() as u64);
+    assert!(counters.computed * 2 < counters.submitted, "{counters:?}");
+    assert!(model.passes.iter().all(|&rows| rows <= 16), "{:?}", model.passes);
+    // Once more, in another order: beginnings are there already, nothing is new.
+    let turned: Vec<Vec<Asked>> = samples.iter().rev().cloned().collect();
+    let (results, again) = run(&mut scorer, &mut model, &turned);
+    assert_right(&turned, &results);
+    assert!(again.distinct == 0 && again.computed < counters.computed, "{again:?}");
+}
+
+#[test]
+fn with_too_little_memory_less_goes_at_once() {
+    let samples = samples();
+    let mut model = Model { most: 6, passes: Vec::new() };
+    let (results, counters) = run(&mut Scorer::default(), &mut model, &samples);
+    assert_right(&samples, &results);
+    assert_eq!(counters.computed, counters.distinct);
+    assert!(model.passes.len() > 5 && model.passes.iter().all(|&rows| rows <= 6), "{:?}", model.passes);
+}
+
+#[test]
+fn what_never_fits_fails_alone() {
+    let mut samples = samples();
+    let long = Asked::scores((0..16).map(|token| token % 11).collect(), 1);
+    samples.insert(3, vec![samples[0][0].clone(), long]);
+    let mut model = Model { most: 6, passes: Vec::new() };
+    let (mut results, _) = run(&mut Scorer::default(), &mut model, &samples);
+    let failed = results.remove(3).unwrap().unwrap_err();
+    assert!(failed.contains("not enough memory for a stretch of 15 tokens"), "{failed}");
+    samples.remove(3);
+    assert_right(&samples, &results);
+}

@@ -1,0 +1,77 @@
+//! Where a text may be cut: a pure function of its own sample, so that a sample's numbers never depend on its neighbours.
+
+use super::Asked;
+
+/// Where structural borders fall among the tokens of a text: after as many as the text up to the border alone
+/// (`beginning`) has in common with the whole (`ids`), since a tokenizer may join what stands at a border.
+pub(in crate::executor) fn cut_after(beginning: &[u32], ids: &[u32]) -> usize {
+    common(beginning, ids)
+}
+
+/// Adds cuts where texts of one sample part, brings them in order, and drops those that cut nothing off. Texts for which
+/// `shared` says no, by their length, are not cut at all.
+pub(super) fn cut_apart(texts: &mut [Asked], shared: impl Fn(usize) -> bool) {
+    let mut order: Vec<usize> = (0..texts.len()).filter(|&text| shared(texts[text].fed.len())).collect();
+    order.sort_by(|&a, &b| texts[a].fed.cmp(&texts[b].fed));
+    let seams: Vec<usize> = order.windows(2).map(|two| common(&texts[two[0]].fed, &texts[two[1]].fed)).collect();
+    for text in texts.iter_mut().filter(|text| !shared(text.fed.len())) {
+        text.cuts.clear();
+    }
+    for (place, &text) in order.iter().enumerate() {
+        // What a text shares with one further away is the least of the seams between them.
+        let (mut before, mut after) = (usize::MAX, usize::MAX);
+        let backwards = seams[..place].iter().rev().map(|&seam| {
+            before = before.min(seam);
+            before
+        });
+        let forwards = seams.get(place..).unwrap_or_default().iter().map(|&seam| {
+            after = after.min(seam);
+            after
+        });
+        let mut cuts: Vec<usize> = backwards.chain(forwards).collect();
+        let asked = &mut texts[text];
+        cuts.append(&mut asked.cuts);
+        cuts.retain(|&cut| cut > 0 && cut < asked.fed.len());
+        cuts.sort_unstable();
+        cuts.dedup();
+        asked.cuts = cuts;
+    }
+}
+
+/// How many tokens two texts have in common at their beginnings.
+fn common(a: &[u32], b: &[u32]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(fed: &[u32], cuts: &[usize]) -> Asked {
+        Asked { fed: fed.to_vec(), cuts: cuts.to_vec(), ..Asked::default() }
+    }
+
+    #[test]
+    fn texts_are_cut_where_they_part() {
+        let mut texts = [
+            asked(&[1, 2, 3, 4], &[1]),
+            asked(&[1, 2, 3, 5, 6], &[1, 9]),
+            asked(&[1, 2, 7], &[1, 0]),
+            asked(&[1, 2, 3, 4], &[]),
+            asked(&[8], &[]),
+        ];
+        cut_apart(&mut texts, |_| true);
+        let cuts: Vec<&[usize]> = texts.iter().map(|text| text.cuts.as_slice()).collect();
+        assert_eq!(cuts, [&[1usize, 2, 3][..], &[1, 2, 3], &[1, 2], &[2, 3], &[]]);
+        cut_apart(&mut texts, |length| length < 4);
+        assert!(texts[0].cuts.is_empty() && !texts[2].cuts.is_empty());
+    }
+
+    #[test]
+    fn borders_inside_a_token_move_back() {
+        // A tokenizer of one token per letter, except that `ab` is one.
+        let encode = |text: &str| text.replace("ab", "z").bytes().map(u32::from).collect::<Vec<u32>>();
+        let cuts = ["xx", "xxa", "xxab"].map(|beginning| cut_after(&encode(beginning), &encode("xxabc")));
+        assert_eq!(cuts, [2, 2, 3]);
+    }
+}

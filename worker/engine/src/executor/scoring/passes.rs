@@ -1,0 +1,89 @@
+//! In which order a trie is computed, and how much of it in one forward pass.
+//!
+//! Pure. Depth first over one root after the other: what a node stands on is then always what its stack holds.
+
+use super::resident::Place;
+use super::trie::Trie;
+
+/// A node to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) node: usize,
+    pub(super) stack: usize,
+    /// How many nodes stand before it on its path.
+    pub(super) depth: usize,
+}
+
+/// What is left to compute.
+#[derive(Debug)]
+pub(super) struct Passes {
+    items: Vec<Item>,
+    at: usize,
+}
+
+impl Passes {
+    /// Everything in the trie but what stands in its stack already.
+    pub(super) fn new(trie: &Trie, places: &[Place]) -> Self {
+        let of = |place: &Place| {
+            let (stack, known) = (place.stack, place.known.clone());
+            let order = trie.subtree(place.root, &known).into_iter();
+            let new = order.filter(move |node| !known.contains(node));
+            new.map(|node| Item { node, stack, depth: trie.path(node).len() - 1 }).collect::<Vec<_>>()
+        };
+        Self { items: places.iter().flat_map(of).collect(), at: 0 }
+    }
+
+    /// The next nodes with no more than `rows` tokens together, but one at least; none when all are done.
+    pub(super) fn next(&self, trie: &Trie, rows: usize) -> Vec<Item> {
+        let mut taken = 0;
+        let left = self.items.get(self.at..).unwrap_or_default().iter();
+        let fit = left.enumerate().take_while(|(place, item)| {
+            taken += trie.nodes[item.node].tokens.len();
+            *place == 0 || taken <= rows
+        });
+        fit.map(|(_, item)| *item).collect()
+    }
+
+    /// So many of them are done.
+    pub(super) fn advance(&mut self, count: usize) {
+        self.at += count;
+    }
+
+    /// Leaves the next node out, and all that stands on it.
+    pub(super) fn skip_subtree(&mut self, trie: &Trie) {
+        let Some(item) = self.items.get(self.at) else { return };
+        let below = trie.subtree(item.node, &[]);
+        self.items.retain(|item| !below.contains(&item.node));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Asked;
+    use super::*;
+
+    #[test]
+    fn depth_first_and_what_is_there_first() {
+        let mut trie = Trie::default();
+        let text =
+            |fed: &[u32], cuts: &[usize]| Asked { fed: fed.to_vec(), first: 1, next: vec![0], cuts: cuts.to_vec() };
+        for (number, (fed, cuts)) in
+            [(vec![1, 2, 3], vec![1]), (vec![1, 4, 5], vec![1, 2]), (vec![9], vec![]), (vec![1, 4, 6], vec![1, 2])]
+                .into_iter()
+                .enumerate()
+        {
+            trie.insert(number, &text(&fed, &cuts));
+        }
+        let places = [Place { root: 0, stack: 1, known: vec![0, 2] }, Place { root: 4, stack: 0, known: Vec::new() }];
+        let mut passes = Passes::new(&trie, &places);
+        let nodes = |items: Vec<Item>| items.iter().map(|item| (item.node, item.stack, item.depth)).collect::<Vec<_>>();
+        assert_eq!(nodes(passes.next(&trie, 99)), [(3, 1, 2), (5, 1, 2), (1, 1, 1), (4, 0, 0)]);
+        assert_eq!(nodes(passes.next(&trie, 3)), [(3, 1, 2), (5, 1, 2)]);
+        passes.advance(2);
+        assert_eq!(nodes(passes.next(&trie, 1)), [(1, 1, 1)], "one at least");
+        passes.skip_subtree(&trie);
+        assert_eq!(nodes(passes.next(&trie, 9)), [(4, 0, 0)]);
+        passes.advance(1);
+        assert!(passes.next(&trie, 9).is_empty());
+    }
+}
