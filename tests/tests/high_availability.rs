@@ -29,7 +29,9 @@ fn store(endpoints: &str) -> String {
 /// Waits until some samples are durable but far from all.
 fn wait_for_progress(job: &Job) {
     let begun = wait_until("the ledger exists", || (job.ledger_bytes() > 0).then(|| job.ledger_bytes()));
-    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
+    let appended = wait_until("samples are appended", || Some(job.ledger_bytes()).filter(|bytes| *bytes > begun + 400));
+    // A group is appended once the one before is recorded in the store, which is what makes it durable.
+    wait_until("samples are durable", || (job.ledger_bytes() > appended).then_some(()));
 }
 
 /// A second master of the job that stands by, and where its words go.
