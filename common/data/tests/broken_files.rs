@@ -73,8 +73,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// A good file of every kind.
 fn good() -> Vec<(String, Vec<u8>)> {
     let jsonl = "{\"q\": \"wie ä 河\", \"a\": [1, 2.5, null], \"o\": {\"k\": true}}\n".repeat(9).into_bytes();
-    let json = format!("{{\"rows\": 1, \"examples\": [{}]}}", vec!["{\"q\": \"x\\n\", \"a\": 1}"; 9].join(",\n"));
-    let list = format!("[{}]", vec!["{\"q\": \"x\", \"a\": -1.5e3}"; 9].join(", "));
+    let json = format!("{{\"rows\": 1, \"examples\": [{}]}}", ["{\"q\": \"x\\n\", \"a\": 1}"; 9].join(",\n"));
+    let list = format!("[{}]", ["{\"q\": \"x\", \"a\": -1.5e3}"; 9].join(", "));
     let csv = "q,a,b\n".to_owned() + &"\"two\nlines, and \"\"more\"\"\",1,é\n".repeat(9);
     let tsv = "q\ta\n".to_owned() + &"one\t['x', \"y\"]\n".repeat(9);
     let mut files = vec![

@@ -147,7 +147,7 @@ fn asked(dataset: &DatasetConfig, rendered: &RenderedDataset, sample: &Sample, m
             })
             .collect(),
         Body::Chat { turns } => turns.iter().map(|turn| json!({"role": turn.role, "prompt": turn.content})).collect(),
-        Body::Execute { .. } => Value::Null,
+        Body::Execute { .. } => unreachable!("programs are made of answers, never of rows"),
     }
 }
 
@@ -181,7 +181,8 @@ fn differences(made: &Made, case: &Value) -> Vec<String> {
             }
             let alone = json!([{"role": "HUMAN", "prompt": expected}]);
             let is_text_of_service = name == "api" && expected.is_string() && found == alone;
-            if found.to_string() != expected.to_string() && !is_text_of_service {
+            let (shown, wanted) = (found.to_string(), expected.to_string());
+            if shown != wanted && !is_text_of_service {
                 faults.push(format!("{at} `{name}` {}:\n  found    {found}\n  expected {expected}", sample.index));
                 break;
             }

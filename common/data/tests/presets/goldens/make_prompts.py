@@ -210,8 +210,15 @@ def written(stem, config):
     return files, case
 
 
-# What Compass refuses, for a reason that it says: a template without a place for its shots, a judge's several rounds.
-REFUSED = {"SuperGLUE_BoolQ_few_shot_ppl", "MultiIF_gen"}
+# What Compass refuses, for a reason that it says: a template without a place for its shots, several rounds. And a system
+# role within a round, whose words OpenCompass drops where the model knows the role; here its fallback speaks.
+REFUSED = {
+    "SuperGLUE_BoolQ_few_shot_ppl",
+    "MultiIF_gen",
+    "arc_prize_public_evaluation_gen",
+    "arc_prize_public_evaluation_gen_fedd04",
+    "arc_prize_public_evaluation_gen_872059",
+}
 
 
 def of_configs(count):
