@@ -115,6 +115,13 @@ fn pass(mut from: TcpStream, mut to: TcpStream, state: &State) {
         if let Mood::Delay(time) = state.mood() {
             std::thread::sleep(time);
         }
+        // The mood may have turned while this side was reading.
+        while state.mood() == Mood::HalfOpen && !state.is_over() {
+            std::thread::sleep(LOOK);
+        }
+        if state.mood() == Mood::Cut {
+            break;
+        }
         if to.write_all(&buffer[..count]).is_err() {
             break;
         }

@@ -56,7 +56,7 @@ pub(super) fn read(custom: &CustomDataset) -> Result<(String, Toml), Fault> {
             template(&kind, &method, &options, &answer, human, bot)
         }
     };
-    let infer = Toml::from_iter([
+    let mut infer = Toml::from_iter([
         ("retriever".to_owned(), Item::from("zero")),
         ("inferencer".to_owned(), method.clone().into()),
         ("prompt_template".to_owned(), template),
@@ -64,21 +64,27 @@ pub(super) fn read(custom: &CustomDataset) -> Result<(String, Toml), Fault> {
     let mut test = Toml::from_iter([("path".to_owned(), absolute(&custom.path))]);
     let mut evaluator = Item::from("acc");
     let mut gold = output;
-    let mut infer = infer;
-    if let ("mcq", "gen", Some(answer)) = (kind.as_str(), method.as_str(), gold.clone()) {
+    let mut eval = Toml::new();
+    if let ("mcq", "gen", Some(ANSWER)) = (kind.as_str(), method.as_str(), gold.as_deref()) {
         // The evaluator reads the options' texts beside the answer, so that the gold column is another, and OpenCompass's
         // rule that the gold column is blank in the prompt no longer hides the answer.
-        let columns: Vec<Item> = options.iter().chain([&answer]).map(|name| Item::from(name.as_str())).collect();
+        let columns: Vec<Item> = options.iter().map(String::as_str).chain([ANSWER]).map(Item::from).collect();
         let row = Toml::from_iter([("object".to_owned(), Item::from(columns))]);
         test.insert("columns".into(), Toml::from_iter([(ROW.to_owned(), Item::from(row))]).into());
         let like = [("type", Item::from("option_sim_acc")), ("options", options.concat().into())];
         evaluator = Toml::from_iter(like.map(|(key, value)| (key.to_owned(), value))).into();
         if let Some(template) = infer.get_mut("prompt_template") {
-            hide(template, &format!("{{{answer}}}"));
+            hide(template, &format!("{{{ANSWER}}}"));
         }
         gold = Some(ROW.into());
+    } else if kind == "mcq" && method == "gen" {
+        // Such rows have no `answer`, by which the likeness to the options' texts is judged.
+        let first =
+            [("type", Item::from("first_option")), ("options", options.concat().into()), ("cushion", false.into())];
+        let first = Toml::from_iter(first.map(|(key, value)| (key.to_owned(), value)));
+        eval.insert("pred_postprocessor".into(), first.into());
     }
-    let eval = Toml::from_iter([("evaluator".to_owned(), evaluator)]);
+    eval.insert("evaluator".into(), evaluator);
     let inputs: Vec<Item> = inputs.into_iter().map(Item::from).collect();
     let mut reader = Toml::from_iter([("input_columns".to_owned(), Item::from(inputs))]);
     reader.extend(gold.map(|gold| ("output_column".to_owned(), Item::from(gold))));

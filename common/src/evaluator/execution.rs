@@ -40,6 +40,7 @@ impl EvaluatorSpec {
     pub fn reference<'a>(&self, gold: &'a Value) -> &'a Value {
         match self {
             Self::HumanEval { .. } => gold.get(TASK).unwrap_or(gold),
+            Self::OptionSimAcc { .. } => gold.get("answer").unwrap_or(gold),
             _ => gold,
         }
     }

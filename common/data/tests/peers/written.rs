@@ -7,10 +7,12 @@ use serde_json::Value;
 /// A data set of the given `infer_cfg`, the lines of that table, and gold answers in `output`.
 pub(super) fn dataset(output: &str, infer_cfg: &str) -> DatasetConfig {
     let folder = tempfile::tempdir().unwrap();
+    // What judges it does not matter here, but it must fit.
+    let evaluator = if infer_cfg.contains("\"rolling\"") { "perplexity" } else { "acc" };
     let toml = format!(
         "[[model]]\nabbr = \"m\"\ntype = \"echo\"\n[[dataset]]\nabbr = \"d\"\n\
          reader_cfg = {{ input_columns = [\"x\"], output_column = \"{output}\" }}\n\
-         test = {{ path = \"rows.jsonl\" }}\ntrain = {{ path = \"rows.jsonl\" }}\neval_cfg = {{ evaluator = \"acc\" }}\n\
+         test = {{ path = \"rows.jsonl\" }}\ntrain = {{ path = \"rows.jsonl\" }}\neval_cfg = {{ evaluator = \"{evaluator}\" }}\n\
          [dataset.infer_cfg]\n{infer_cfg}"
     );
     for (file, text) in [("eval.toml", toml.as_str()), ("rows.jsonl", "{}")] {
