@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands: formatting, lints, all tests, the dependency policy.
 #
-# Stages on 2 cores from nothing, as measured (20 minutes in all; an incremental run takes a third of that, nearly all tests):
+# Stages on 2 cores, as measured (25 minutes in all from nothing; an incremental run takes half of that, nearly all tests):
 #   set-up (packages, libtorch from PyPI)    9 s and what the network takes
-#   build (dependencies, torch-sys, ours)    8 min 8 s
+#   build (dependencies, torch-sys, ours)    9 min from nothing
 #   formatting                               1 s
-#   lints                                    1 min 12 s
-#   tests                                    10 min 25 s: their own build 2 min 30 s, and 4 min of runs against the peers' reference data
+#   lints                                    1 min
+#   tests                                    11 min of runs after their own build of 3 min: the peers' reference data, real
+#                                            processes that are killed, one etcd and three
 #   dependency policy                        seconds, where cargo-deny is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
