@@ -1,6 +1,7 @@
 //! A job on the echo engine: three kinds of requests, no libtorch, and delays on demand, so that kills hit mid-run.
 
 use crate::job::Job;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Samples of each of the two data sets.
@@ -61,4 +62,20 @@ pub fn echo_job(delay_ms: u32, master: &str, infer: &str) -> Job {
 /// The configuration of [`echo_job`].
 pub fn configuration(master: &str, infer: &str) -> String {
     format!("\n[master]\n{master}\n{DATASETS}\n{infer}\n")
+}
+
+/// Every file of a folder, with its bytes.
+pub type Tree = BTreeMap<String, Vec<u8>>;
+
+/// `results/` and `predictions/` of a run of [`echo_job`] that nothing disturbed, on the embedded store.
+pub fn undisturbed() -> (Tree, Tree) {
+    let job = echo_job(0, "", "");
+    job.run(&[]).expect(0);
+    (job.tree("results"), job.tree("predictions"))
+}
+
+/// Fails unless the job's latest run wrote these bytes.
+pub fn assert_same(job: &Job, expected: &(Tree, Tree)) {
+    assert_eq!(job.tree("results"), expected.0);
+    assert_eq!(job.tree("predictions"), expected.1);
 }

@@ -12,7 +12,7 @@ mod processes;
 mod proxy;
 mod shared;
 
-pub use echo::{SAMPLES, configuration, echo_job};
+pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
 pub use etcd::{Etcd, EtcdOptions};
 pub use job::{Finished, Job, Running};
 pub use processes::{children_of, is_alive, kill, program, wait_until};

@@ -2,23 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, SAMPLES, children_of, configuration, echo_job, is_alive, kill, program, wait_until};
-use std::collections::BTreeMap;
+use compass_tests::{
+    Job, SAMPLES, assert_same, children_of, configuration, echo_job, is_alive, kill, program, undisturbed, wait_until,
+};
 use std::process::{Command, Stdio};
-
-type Tree = BTreeMap<String, Vec<u8>>;
-
-/// `results/` and `predictions/` of a run that nothing disturbed.
-fn undisturbed() -> (Tree, Tree) {
-    let job = echo_job(0, "", "");
-    job.run(&[]).expect(0);
-    (job.tree("results"), job.tree("predictions"))
-}
-
-fn assert_same(job: &Job, expected: &(Tree, Tree)) {
-    assert_eq!(job.tree("results"), expected.0);
-    assert_eq!(job.tree("predictions"), expected.1);
-}
 
 /// Waits until some samples are durable but far from all.
 fn wait_for_progress(job: &Job) {

@@ -1,22 +1,9 @@
 //! Runs whose leases lie in etcd: the same bytes as with the embedded store, masters that stand by, stores that go away.
 
-use compass_tests::{Etcd, EtcdOptions, Finished, Job, Mood, Proxy, Running, echo_job, wait_until};
-use std::collections::BTreeMap;
+use compass_tests::{
+    Etcd, EtcdOptions, Finished, Job, Mood, Proxy, Running, assert_same, echo_job, undisturbed, wait_until,
+};
 use std::time::Duration;
-
-type Tree = BTreeMap<String, Vec<u8>>;
-
-/// `results/` and `predictions/` of a run on the embedded store.
-fn undisturbed() -> (Tree, Tree) {
-    let job = echo_job(0, "", "");
-    job.run(&[]).expect(0);
-    (job.tree("results"), job.tree("predictions"))
-}
-
-fn assert_same(job: &Job, expected: &(Tree, Tree)) {
-    assert_eq!(job.tree("results"), expected.0);
-    assert_eq!(job.tree("predictions"), expected.1);
-}
 
 fn one_node(test: &str) -> Option<Etcd> {
     Etcd::start(test, 1, EtcdOptions::default())

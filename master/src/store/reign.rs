@@ -197,7 +197,11 @@ impl Reign {
             self.commits += 1;
             return Outcome::Durable;
         }
+        let before = count(self.epoch, self.commits);
+        let awaits = reply.read.get(2).and_then(Option::as_ref).is_some_and(|at| at.value == before.as_bytes());
         match self.look(reply) {
+            // While the request was under way the keeper took the lead again: it named a leader's key that is gone.
+            Outcome::Durable if awaits => Outcome::Again,
             // Nothing but the count can be wrong, and nobody but this reign writes it: not a store to go on with.
             Outcome::Durable => Outcome::Over,
             other => other,
@@ -261,4 +265,36 @@ pub(super) fn nonce(seed: &str) -> String {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let opened = OPENED.fetch_add(1, Ordering::Relaxed);
     Digest::of(format!("{seed} {} {now} {opened}", std::process::id()).as_bytes()).short()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(key: &str, value: &[u8], created: i64, lease: i64) -> Option<Entry> {
+        Some(Entry { key: key.into(), value: value.into(), created, lease })
+    }
+
+    #[test]
+    fn a_commit_that_was_under_way_when_the_lead_was_taken_again_is_tried_again() {
+        let mut candidacy = Candidacy::new(Names::below("j/"), "m", "n", Epoch(0));
+        let won = candidacy.judge(7, &Reply { applied: true, revision: 10, read: vec![] });
+        let Campaigned::Won(mut reign) = won else { unreachable!("{won:?}") };
+        // Its request went out with the fence 10; before its reply the keeper had the leader's key made anew.
+        let reasserted = reign.judge_reassertion(8, &Reply { applied: true, revision: 20, read: vec![] });
+        assert_eq!(reasserted, Outcome::Durable);
+        let banner = reign.banner.clone();
+        let reply = |commits: &[u8]| Reply {
+            applied: false,
+            revision: 21,
+            read: vec![
+                entry("j/leader", &banner, 20, 8),
+                entry("j/epoch", b"1", 10, 0),
+                entry("j/commits", commits, 10, 0),
+            ],
+        };
+        assert_eq!(reign.clone().judge(&reply(b"1:0")), Outcome::Again);
+        assert_eq!(reign.clone().judge(&reply(b"1:1")), Outcome::Durable, "an earlier request of it got through");
+        assert_eq!(reign.judge(&reply(b"1:5")), Outcome::Over, "somebody else wrote the count");
+    }
 }
