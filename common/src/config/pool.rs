@@ -55,7 +55,8 @@ fn pool(check: &mut Check, node: &Node) -> Option<PoolConfig> {
         Some(node) => texts_by_key(check, key, node),
         None => Vec::new(),
     };
-    let mapped = pairs(check, &mut fields, "paths");
+    let mapped = pairs(check, &mut fields, "paths").into_iter().map(|(from, to)| (whole_path(check, node, &from), to));
+    let mapped: Vec<(String, String)> = mapped.collect();
     let environment = pairs(check, &mut fields, "environment");
     let offline = fields.get("offline").and_then(|node| OFFLINE.pick(check, "offline", node)).unwrap_or(false);
     let worker = fields.get("worker").and_then(|node| paths::resolve(check, "worker", node));
@@ -72,6 +73,16 @@ fn pool(check: &mut Check, node: &Node) -> Option<PoolConfig> {
         offline_continue: offline,
         worker,
     })
+}
+
+/// The beginning of a path as models' paths are once they are read: absolute, unless it is of no file system.
+fn whole_path(check: &Check, node: &Node, from: &str) -> String {
+    if from.contains("://") {
+        return from.to_owned();
+    }
+    let whole = paths::beside(check, node.span).join(from);
+    let whole = std::path::absolute(&whole).unwrap_or(whole).display().to_string();
+    if from.ends_with('/') && !whole.ends_with('/') { whole + "/" } else { whole }
 }
 
 /// A pool's name stands in job names and on command lines.

@@ -171,9 +171,10 @@ impl Driver {
         let leader = &mut self.setup.leader;
         match inbound {
             Inbound::Hello { connection, hello, outbound } => {
-                let (worker, slots, device) = (WorkerId(hello.worker.clone()), hello.slots, hello.device.clone());
+                let (worker, slots) = (WorkerId(hello.worker.clone()), hello.slots);
+                let (device, pool) = (hello.device.clone(), hello.pool.clone());
                 if leader.hello(now, connection, hello, outbound, &mut out) {
-                    self.setup.facts.attached(&worker, slots, &device);
+                    self.setup.facts.attached(&worker, slots, &device, &pool);
                 }
             }
             Inbound::Closed { worker, connection } => leader.closed(now, worker, connection, &mut out),
