@@ -6,7 +6,7 @@ use super::clock::AttentiveClock;
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event};
-use crate::launch::{LaunchEvent, Situation};
+use crate::launch::{LaunchEvent, PoolReport, Situation, explain};
 use crate::leader::{Heard, Leader};
 use crate::ledger::{CommitError, Committed, Committer, Submission};
 use crate::rpc::{Inbound, Uploads};
@@ -71,6 +71,8 @@ pub struct Setup {
     pub launched: mpsc::Receiver<LaunchEvent>,
     /// What launchers go by.
     pub situations: watch::Sender<Situation>,
+    /// How their pools stand.
+    pub pools: watch::Receiver<Vec<PoolReport>>,
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
@@ -252,7 +254,8 @@ impl Driver {
         let failed_tasks = leader.core().failures().len() as u32;
         let job = (self.setup.board.expected(), self.setup.board.live());
         let violations = leader.violations();
-        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, ..view };
+        let pools = explain(&self.setup.pools.borrow());
+        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, ..view };
         self.setup.views.send_replace(view);
     }
 

@@ -158,6 +158,7 @@ impl RunFacts {
         let workers = self.workers.iter().map(|(name, worker)| WorkerView {
             name: name.clone(),
             connected: connected(name),
+            pool: worker.pool.clone(),
             slots: worker.slots,
             device: worker.device.clone(),
             results: worker.results,

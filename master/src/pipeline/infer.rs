@@ -213,6 +213,7 @@ pub async fn infer(
         uploads,
         launched: launched_receiver,
         situations,
+        pools: agents.reports.clone(),
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
