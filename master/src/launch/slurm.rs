@@ -75,6 +75,11 @@ impl SlurmLauncher {
     }
 
     async fn submit_array(&self, jobs: u32) -> Result<Vec<Launched>, LaunchError> {
+        // Slurm ends a job whose output it cannot write, with a signal 53 that says nothing.
+        if let Some(logs) = &self.order.logs {
+            let failed = |source| LaunchError::Log { path: logs.clone(), source };
+            std::fs::create_dir_all(logs).map_err(failed)?;
+        }
         let said = SBATCH.run(&self.sbatch(jobs), &self.order.script()).await?;
         if !said.is_ok() {
             return Err(self.refused("sbatch", &said));

@@ -109,7 +109,11 @@ pub(super) fn sentence(program: &str, stderr: &str, config: &SlurmConfig) -> Str
             last(stderr)
         );
     }
-    if has("contact slurm controller") || has("Unable to establish configuration source") || has("onnection refused") {
+    if has("contact slurm controller")
+        || has("configuration file")
+        || has("Unable to establish configuration source")
+        || has("onnection refused")
+    {
         return format!("slurmctld does not answer: is it running, and is SLURM_CONF right? ({})", last(stderr));
     }
     if has("AssocMaxSubmitJobLimit") || has("QOSMaxSubmitJob") || has("job submit limit") {
@@ -125,7 +129,7 @@ fn last(stderr: &str) -> String {
 
 fn bare(line: &str) -> String {
     let line = line.trim();
-    let line = ["sbatch: ", "squeue: ", "scancel: ", "slurm_load_jobs "]
+    let line = ["sbatch: ", "squeue: ", "scancel: ", "slurm_load_jobs ", "fatal: "]
         .iter()
         .fold(line, |line, who| line.strip_prefix(who).unwrap_or(line));
     line.strip_prefix("error: ").unwrap_or(line).trim_end_matches('.').to_owned()

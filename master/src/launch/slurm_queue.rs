@@ -123,6 +123,7 @@ fn failed(job: &Value) -> Outcome {
     };
     let why = job.get("state_reason").and_then(Value::as_str).unwrap_or_default();
     let reason = match (status, signal, why) {
+        (_, 53, _) => "Slurm could not write its output: do the nodes see work_dir?".to_owned(),
         (_, signal, _) if signal > 0 => format!("its worker was ended by signal {signal}"),
         (_, _, "BadConstraints") => "no node can ever give it what it asks for (BadConstraints)".to_owned(),
         (0, _, why) => format!("Slurm could not run it ({why})"),

@@ -197,9 +197,8 @@ impl Driver {
 
     async fn launched(&mut self, event: LaunchEvent) -> Result<(), DriveError> {
         match event {
-            LaunchEvent::Exited { worker, status, is_death } => {
+            LaunchEvent::Exited { worker, is_death } => {
                 if is_death {
-                    tracing::warn!(worker = worker.0, status, "a worker process ended");
                     self.setup.facts.ended(&worker);
                 }
                 self.apply(Event::Exited { worker, wanted: !is_death }).await

@@ -209,7 +209,7 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
         slots: if options.debug { Some(1) } else { runner.max_num_workers },
         gpus: (runner.max_gpus > 0).then_some(runner.max_gpus),
     };
-    Ok(Fleet { pools, bounds })
+    Ok(Fleet { pools, bounds, others_may_come: comes_by_itself(config) })
 }
 
 fn launcher(
