@@ -92,7 +92,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
     let summary_groups = summary_group::read(check, &mut root);
     if let (Some(pools), Some(models)) = (&pools, &models) {
-        pool::fit(check, pools, models, &infer.runner);
+        pool::fit(check, pools, models, overrides);
     }
     root.finish(check);
     Some(Config {

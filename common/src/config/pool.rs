@@ -4,7 +4,8 @@ use super::check::Check;
 use super::choice::Choices;
 use super::fields::{Fields, table, text};
 use super::launching::PoolConfig;
-use super::resolved::{ModelConfig, RunnerConfig};
+use super::overrides::Overrides;
+use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
 use super::{paths, runner, spelling};
 
@@ -109,15 +110,13 @@ fn texts_by_key(check: &mut Check, key: &'static str, node: &Node) -> Vec<(Strin
     read.collect()
 }
 
-/// What can only be told once runners, models and pools are read: every pool that a model names is there, every model has
-/// one, and workers are launched either by the runner or by pools.
-pub(super) fn fit(check: &mut Check, pools: &[PoolConfig], models: &[ModelConfig], runner: &RunnerConfig) {
-    if !pools.is_empty() && runner.is_named && runner.kind != super::launching::RunnerKind::None {
-        let kind = runner.kind.name();
-        let message = format!("[[pool]] tables say how workers are launched, and so does the runner `{kind}`");
-        let help =
-            format!("remove the runner's `type` (or the flag), or make `launcher = \"{kind}\"` a pool of its own");
-        check.report(None, message, Some(help));
+/// What can only be told once models and pools are read: every pool that a model names is there, and no flag launches what
+/// pools launch. The runner's `type` of a file gives way to pools: a base that is included may name one.
+pub(super) fn fit(check: &mut Check, pools: &[PoolConfig], models: &[ModelConfig], flags: &Overrides) {
+    if !pools.is_empty() && flags.slurm.asked {
+        let message = "`--slurm` launches workers, and so do the [[pool]] tables".to_owned();
+        let help = "leave the flag away; a pool of Slurm is one with `launcher = { type = \"slurm\" }`";
+        check.report(None, message, Some(help.into()));
     }
     let known: Vec<&str> =
         pools.iter().flat_map(|pool| pool.labels.iter().chain([&pool.name])).map(String::as_str).collect();

@@ -66,10 +66,6 @@ fn what_is_wrong_with_pools_is_said() {
         (format!("{MODEL}{DATASET}{POOLS}[[pool]]\nname = \"s\"\nlauncher = \"local\"\n"), "`s`"),
         (format!("{MODEL}pools = [\"sss\"]\n{DATASET}{POOLS}"), "wants the pool `sss`, which is not defined"),
         (
-            format!("{MODEL}{DATASET}{POOLS}[infer.runner]\ntype = \"slurm\"\n"),
-            "[[pool]] tables say how workers are launched, and so does the runner `slurm`",
-        ),
-        (
             format!(
                 "{MODEL}{DATASET}[[pool]]\nname = \"p\"\nlauncher = \"local\"\nmin_num_workers = 3\nmax_num_workers = 2\n"
             ),
@@ -83,8 +79,12 @@ fn what_is_wrong_with_pools_is_said() {
         let shown = fixture.bad(&text);
         assert!(shown.contains(message), "{shown}");
     }
-    // Numbers of the runner bound the whole job, pools or not.
-    fixture.good(&format!("{MODEL}{DATASET}{POOLS}[infer.runner]\nmax_gpus = 8\n"));
+    // Numbers of the runner bound the whole job, and its type gives way, as that of an included file must.
+    let mut fixture = Fixture::new();
+    let text = format!("{MODEL}{DATASET}{POOLS}[infer.runner]\ntype = \"local\"\nmax_gpus = 8\n");
+    fixture.good(&text);
+    fixture.flags.slurm.asked = true;
+    assert!(fixture.bad(&text).contains("`--slurm` launches workers, and so do the [[pool]] tables"));
 }
 
 #[test]
