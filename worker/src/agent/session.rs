@@ -57,6 +57,8 @@ pub(super) struct Terms {
     pub(super) lease_ttl_ms: u64,
     pub(super) heartbeat_ms: u64,
     pub(super) active_slots: usize,
+    /// Beginnings of model paths and what stands in their place here.
+    pub(super) paths: Vec<(String, String)>,
 }
 
 /// An open stream.
@@ -184,6 +186,7 @@ impl Agent {
             last_ack: 0,
             first_seq: self.outbox.first_seq(),
             sandbox: self.programs.found.clone(),
+            pool: self.options.pool.clone(),
         };
         let Some(endpoint) = self.endpoints.get(self.master).cloned() else { return };
         let dial = Dial { number: self.link, endpoint, pause, hello, clock: self.clock };
