@@ -32,8 +32,8 @@ impl Core {
         if self.workers.get(&id).is_some_and(|known| known.session != capabilities.session) {
             self.lose(&id, FailureClass::Lost, "another process took its name", effects);
         }
-        let elsewhere: u32 =
-            self.workers.iter().filter(|(other, _)| **other != id).map(|(_, worker)| worker.slots).sum();
+        let before = self.workers.get(&id).map_or(0, |known| known.slots);
+        let elsewhere = self.slots - before;
         let room = self.limits.max_slots.map_or(u32::MAX, |most| most.saturating_sub(elsewhere));
         let slots = capabilities.slots.min(room);
         if slots == 0 {
@@ -43,6 +43,9 @@ impl Core {
             return;
         }
         let now = self.now;
+        if before == 0 {
+            self.slots += slots;
+        }
         let worker = self.workers.entry(id.clone()).or_insert_with(|| Worker {
             connection: None,
             session: capabilities.session.clone(),
@@ -71,8 +74,7 @@ impl Core {
         self.refresh(&id);
         let kept = self.keep(&id, held, effects);
         self.send(&id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
-        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.requires == Requires::Engine)
-        {
+        if !capabilities.has_engine && self.open_by[Requires::Engine as usize] > 0 {
             let build = "it was built without libtorch; build compass-worker with its default features";
             effects.push(Effect::Note { text: format!("worker {id} cannot run every model of this job: {build}") });
         }
@@ -167,9 +169,13 @@ impl Core {
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
         self.set_state(id, TaskState::Granted { worker: worker.clone() });
         if let Some(worker) = self.workers.get_mut(worker) {
-            (worker.resident, worker.unit) = (Some(model), Some(unit));
+            let before = worker.resident.replace(model);
+            worker.unit = Some(unit);
             if worker.held.len() == 1 {
                 worker.last_progress = now;
+            }
+            if before != Some(model) {
+                self.count_resident(before, Some(model));
             }
         }
         let record = Record::Attempt { task: id, attempt, unit, samples: samples.clone(), worker: worker.clone() };

@@ -3,9 +3,9 @@
 
 use super::effect::{Effect, Message};
 use super::state::{Core, Worker};
-use super::task::Task;
+use super::task::{Failures, Task};
 use compass_common::ids::{TaskId, WorkerId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 impl Core {
     /// Grants while a connected worker has credit and a pending task suits it: one grant to the least loaded at a time,
@@ -44,13 +44,9 @@ impl Core {
 
     /// The first task of the model that has the most tasks waiting for each worker that is at it already.
     fn choose_model(&self, worker: &Worker, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
-        let mut at_it: BTreeMap<u32, u32> = BTreeMap::new();
-        for model in self.workers.values().filter_map(|other| other.resident) {
-            *at_it.entry(model).or_default() += 1;
-        }
         let mut best: Option<(u32, TaskId)> = None;
         for (model, waiting) in self.queue.models() {
-            let others = at_it.get(&model).copied().unwrap_or(0) - u32::from(worker.resident == Some(model));
+            let others = self.residents.get(&model).copied().unwrap_or(0) - u32::from(worker.resident == Some(model));
             let each = waiting.saturating_mul(1000) / (1 + others);
             if best.is_none_or(|(most, _)| each > most)
                 && let Some(task) = self.queue.of_model(model).find(suits)
@@ -68,8 +64,11 @@ impl Core {
 
     /// The attempt is durable before the grant is sent.
     fn grant(&mut self, worker: &WorkerId, id: TaskId, effects: &mut Vec<Effect>) {
-        let failures = self.task(id).map(|task| task.failures.clone()).unwrap_or_default();
-        self.counters.retries += u64::from(failures.transient + failures.infrastructure + failures.losses > 0);
+        let again = |task: &Task| {
+            let Failures { transient, infrastructure, losses, .. } = &task.failures;
+            transient + infrastructure + losses > 0
+        };
+        self.counters.retries += u64::from(self.task(id).is_some_and(again));
         if let Some((grant, unit, samples)) = self.assign(worker, id, effects) {
             self.send(worker, Message::Grant { grant, unit, samples }, self.last_seq, effects);
         }

@@ -81,6 +81,19 @@ pub fn check(core: &Core) -> Vec<Violation> {
         fail(G1, format!("{held} held, {granted} granted, {open} open; counted {} and {}", core.granted, core.open));
     }
     let slots: u32 = core.workers.values().map(|worker| worker.slots).sum();
+    if slots != core.slots {
+        fail(R1, format!("{slots} slots, counted {}", core.slots));
+    }
+    let failed = core.tasks.iter().filter(|task| task.has_failed()).count() as u32;
+    if failed != core.failed || core.open_by.iter().sum::<u32>() != core.open {
+        fail(P1, format!("{failed} tasks failed, counted {}; open {} by {:?}", core.failed, core.open, core.open_by));
+    }
+    for (model, &count) in &core.residents {
+        let there = core.workers.values().filter(|worker| worker.resident == Some(*model)).count() as u32;
+        if there != count {
+            fail(R1, format!("{there} workers have model {model} resident, counted {count}"));
+        }
+    }
     if core.limits.max_slots.is_some_and(|most| slots > most) {
         fail(R1, format!("{slots} slots, {:?} allowed", core.limits.max_slots));
     }

@@ -21,6 +21,7 @@ mod queue;
 mod recorded;
 mod refusal;
 mod results;
+mod sample_set;
 mod speeds;
 mod state;
 mod steal;

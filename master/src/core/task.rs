@@ -26,6 +26,7 @@ pub enum TaskState {
 
 /// What a worker must have to run a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
 pub enum Requires {
     /// Nothing: every worker has the echo engine.
     Echo,
@@ -33,6 +34,11 @@ pub enum Requires {
     Engine,
     /// An isolation that holds programs which a model wrote.
     Sandbox,
+}
+
+impl Requires {
+    /// How many there are.
+    pub(super) const KINDS: usize = 3;
 }
 
 /// A task to schedule: part of one unit.
@@ -90,6 +96,10 @@ pub(super) struct Task {
 impl Task {
     pub(super) fn is_open(&self) -> bool {
         matches!(self.state, TaskState::Pending | TaskState::Recovering { .. } | TaskState::Granted { .. })
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.state, TaskState::Failed { .. } | TaskState::Quarantined { .. })
     }
 
     /// Whether it waits, or waits for `worker`, or is out at `worker`.

@@ -10,7 +10,7 @@ use crate::rpc::{Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::store::{Keys, Op};
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
 use compass_proto::{intervals_from_wire, v1};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::mpsc;
 use tonic::Status;
 
@@ -81,7 +81,7 @@ impl Leader {
             return false;
         }
         let session = self.sessions.entry(worker.clone()).or_insert_with(|| Session::new(hello.session.clone()));
-        if session.nonce != hello.session {
+        if *session.nonce != *hello.session {
             *session = Session::new(hello.session.clone());
         }
         session.connect(connection, outbound, hello.last_ack, hello.first_seq);
@@ -195,7 +195,8 @@ impl Leader {
             match effect {
                 Effect::Persist { seq, record } => out.push(submission(&self.keys, self.terms.epoch, seq, record)),
                 Effect::Send { worker, message, after } => {
-                    let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone()).unwrap_or_default();
+                    let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone());
+                    let nonce = nonce.unwrap_or_default();
                     self.gate.push(after, Gated::Send { worker, nonce, message });
                 }
                 Effect::Disconnect { worker, connection } => {
@@ -216,6 +217,7 @@ impl Leader {
     }
 
     fn let_out(&mut self) {
+        let mut owed: BTreeSet<WorkerId> = BTreeSet::new();
         while let Some(gated) = self.gate.next() {
             match gated {
                 Gated::Send { worker, nonce, message } => {
@@ -225,13 +227,22 @@ impl Leader {
                     let session = session.filter(|session| bound_to(&message).is_none_or(|at| session.is_current(at)));
                     if let Some(session) = session {
                         session.send(&message, &self.terms);
+                        if matches!(message, Message::Commit { .. }) {
+                            owed.insert(worker);
+                        }
                     }
                 }
                 Gated::Acknowledge { worker, nonce, seq } => {
                     if let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce) {
                         session.acknowledge(seq);
+                        owed.insert(worker);
                     }
                 }
+            }
+        }
+        for worker in owed {
+            if let Some(session) = self.sessions.get_mut(&worker) {
+                session.flush();
             }
         }
     }

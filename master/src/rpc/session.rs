@@ -1,9 +1,11 @@
 //! One worker's session: sequence numbers, acknowledgements, replay. Survives its connections.
 
 use crate::core::{ConnectionId, GrantRef, Kept, Message};
-use compass_common::ids::{Attempt, Digest, Epoch, TaskId};
+use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId};
+use compass_common::intervals::IntervalSet;
 use compass_proto::{intervals_to_wire, v1};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use tonic::Status;
 use v1::master_frame::Body;
@@ -28,7 +30,7 @@ pub fn refuse(outbound: &mpsc::Sender<Result<v1::MasterFrame, Status>>, reason: 
 #[derive(Debug)]
 pub struct Session {
     /// The agent process behind it.
-    pub nonce: String,
+    pub nonce: Arc<str>,
     connection: Option<(ConnectionId, mpsc::Sender<Result<v1::MasterFrame, Status>>)>,
     /// Whether the connection has had its welcome. Nothing goes before it: a new frame that overtook the replay of an
     /// older one would make the worker take the older one for handled.
@@ -41,13 +43,17 @@ pub struct Session {
     first_seq: u64,
     /// Highest frame of the worker's whose consequences are durable: what it is told.
     durable: u64,
+    /// Whether it has not been told so yet.
+    owed: bool,
+    /// Durable samples that it has not been told of yet: one word for all that become so together.
+    commits: BTreeMap<UnitId, Vec<(u32, u32)>>,
 }
 
 impl Session {
     /// A session without a connection yet.
     pub fn new(nonce: String) -> Self {
         Self {
-            nonce,
+            nonce: nonce.into(),
             connection: None,
             welcomed: false,
             last_seq: 0,
@@ -55,6 +61,8 @@ impl Session {
             handled: 0,
             first_seq: 1,
             durable: 0,
+            owed: false,
+            commits: BTreeMap::new(),
         }
     }
 
@@ -97,7 +105,7 @@ impl Session {
     /// Whether another process is at work under this name: its connection is up, and `nonce` is not its own.
     pub fn belongs_to_another(&self, nonce: &str) -> bool {
         let is_up = self.connection.as_ref().is_some_and(|(_, outbound)| !outbound.is_closed());
-        is_up && self.nonce != nonce
+        is_up && *self.nonce != *nonce
     }
 
     /// Whether `id` is the connection in use.
@@ -128,10 +136,22 @@ impl Session {
         }
     }
 
-    /// The consequences of the worker's frames up to `seq` are durable: tell it.
+    /// The consequences of the worker's frames up to `seq` are durable: to be told with the next frame, or by
+    /// [`Self::flush`].
     pub fn acknowledge(&mut self, seq: u64) {
         if seq > self.durable {
-            self.durable = seq;
+            (self.durable, self.owed) = (seq, true);
+        }
+    }
+
+    /// Tells what is durable and was not told yet.
+    pub fn flush(&mut self) {
+        for (unit, pairs) in std::mem::take(&mut self.commits) {
+            let samples = intervals_to_wire(&IntervalSet::from_pairs(pairs));
+            let body = Some(Body::Commit(v1::Commit { unit: unit.0, samples }));
+            self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body });
+        }
+        if self.owed {
             self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: None });
         }
     }
@@ -168,9 +188,7 @@ impl Session {
                 self.connection = None;
             }
             // For information: what is durable is also acknowledged, and by the welcome after a reconnect.
-            Message::Commit { .. } => {
-                self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: body_of(message, terms) });
-            }
+            Message::Commit { unit, samples } => self.commits.entry(*unit).or_default().extend(samples.pairs()),
             message => {
                 self.last_seq += 1;
                 let frame = v1::MasterFrame { seq: self.last_seq, ack: self.durable, body: body_of(message, terms) };
@@ -184,9 +202,12 @@ impl Session {
     fn transmit(&mut self, frame: v1::MasterFrame) {
         if self.welcomed
             && let Some((_, outbound)) = &self.connection
-            && outbound.try_send(Ok(frame)).is_err()
         {
-            self.connection = None;
+            // Every frame says how far all is durable; after a reconnect the welcome does.
+            self.owed = false;
+            if outbound.try_send(Ok(frame)).is_err() {
+                self.connection = None;
+            }
         }
     }
 }
@@ -213,9 +234,6 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
             samples: intervals_to_wire(samples),
             plan: terms.plan.0.to_vec(),
         }),
-        Message::Commit { unit, samples } => {
-            Body::Commit(v1::Commit { unit: unit.0, samples: intervals_to_wire(samples) })
-        }
         Message::Revoke { grant, samples, reason } => Body::Revoke(v1::Revoke {
             epoch: grant.epoch.0,
             task: grant.task.0,
@@ -224,15 +242,13 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
             samples: samples.as_ref().map(intervals_to_wire).unwrap_or_default(),
         }),
         Message::Shutdown { reason } => Body::Shutdown(v1::Shutdown { reason: (*reason).to_owned() }),
-        Message::Welcome { .. } | Message::Refused { .. } => return None,
+        Message::Welcome { .. } | Message::Refused { .. } | Message::Commit { .. } => return None,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::UnitId;
-    use compass_common::intervals::IntervalSet;
 
     const TERMS: Terms = Terms { plan: Digest([1; 32]), epoch: Epoch(3), lease_ttl_ms: 30_000, heartbeat_ms: 2_000 };
 
@@ -269,6 +285,7 @@ mod tests {
         // A grant whose record became durable only now, before the answer to the new hello.
         session.send(&grant(6), &TERMS);
         session.acknowledge(9);
+        session.flush();
         assert!(told(&mut receiver).is_empty());
         session.send(&welcome(), &TERMS);
         assert_eq!(told(&mut receiver), ["welcome", "1: grant 5", "2: grant 6"]);
@@ -290,7 +307,13 @@ mod tests {
     fn commits_are_not_kept_so_that_a_replay_stays_as_short_as_the_credit() {
         let mut session = Session::new("s".into());
         let commit = Message::Commit { unit: UnitId(0), samples: IntervalSet::range(0, 1) };
+        let (outbound, mut receiver) = mpsc::channel(8);
+        session.connect(ConnectionId(1), outbound, 0, 1);
+        session.send(&welcome(), &TERMS);
         (0..5000).for_each(|_| session.send(&commit, &TERMS));
+        session.acknowledge(7);
+        session.flush();
         assert!(session.unacknowledged.is_empty());
+        assert_eq!(told(&mut receiver).len(), 2, "the welcome, and one word for all that is durable");
     }
 }
