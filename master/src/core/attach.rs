@@ -1,7 +1,7 @@
 //! Workers come and go, and keep what they hold as far as it is still to be had.
 
 use super::apply::SHUTDOWN;
-use super::effect::{Effect, Kept, Message, Record};
+use super::effect::{Effect, Holder, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, GrantRef, HeldGrant};
 use super::state::{Core, Worker};
 use super::task::{Failures, Former, Requires, Task, TaskState};
@@ -45,26 +45,30 @@ impl Core {
         let now = self.now;
         if before == 0 {
             self.slots += slots;
+            self.workers.insert(
+                id.clone(),
+                Worker {
+                    connection: None,
+                    session: capabilities.session.clone(),
+                    slots,
+                    has_engine: capabilities.has_engine,
+                    sandbox: capabilities.sandbox.clone(),
+                    credit: 0,
+                    held: BTreeSet::new(),
+                    resident: None,
+                    unit: None,
+                    last_heard: now,
+                    draining: false,
+                    last_progress: now,
+                    stall: 0,
+                    recorded_any: false,
+                    infrastructure: 0,
+                    awaits: None,
+                    load: None,
+                },
+            );
         }
-        let worker = self.workers.entry(id.clone()).or_insert_with(|| Worker {
-            connection: None,
-            session: capabilities.session.clone(),
-            slots,
-            has_engine: capabilities.has_engine,
-            sandbox: capabilities.sandbox.clone(),
-            credit: 0,
-            held: BTreeSet::new(),
-            resident: None,
-            unit: None,
-            last_heard: now,
-            draining: false,
-            last_progress: now,
-            stall: 0,
-            recorded_any: false,
-            infrastructure: 0,
-            awaits: None,
-            load: None,
-        });
+        let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.last_heard = now;
         if let Some(old) = worker.connection.replace(connection)
             && old != connection
@@ -178,8 +182,9 @@ impl Core {
                 self.count_resident(before, Some(model));
             }
         }
-        let record = Record::Attempt { task: id, attempt, unit, samples: samples.clone(), worker: worker.clone() };
-        self.persist(record, effects);
+        let holder = Holder { worker: worker.clone(), unit, attempt, samples: samples.clone() };
+        self.persist(Record::Attempt { task: id, holder }, effects);
+        self.attempts_since += 1;
         Some((GrantRef { epoch, task: id, attempt }, unit, samples))
     }
 

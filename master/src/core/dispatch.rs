@@ -13,15 +13,16 @@ impl Core {
     pub(super) fn dispatch(&mut self, effects: &mut Vec<Effect>) {
         let mut unsuited = BTreeSet::new();
         while !self.queue.is_empty() {
-            let next = self.ready.iter().map(|(_, id)| id).find(|id| !unsuited.contains(*id));
-            let Some(worker) = next.cloned() else { return };
+            let next = self.ready.iter().map(|(_, seat)| *seat).find(|seat| !unsuited.contains(seat));
+            let Some(seat) = next else { return };
+            let Some(worker) = self.workers.at(seat).map(|(id, _)| id.clone()) else { return };
             match self.choose(&worker) {
                 Some(task) => {
                     let task = self.in_time(&worker, task);
                     self.grant(&worker, task, effects);
                 }
                 None => {
-                    unsuited.insert(worker);
+                    unsuited.insert(seat);
                 }
             }
         }

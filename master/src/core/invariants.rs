@@ -71,9 +71,10 @@ pub fn check(core: &Core) -> Vec<Violation> {
             }
         }
     }
-    for (id, worker) in &core.workers {
+    for (id, worker) in core.workers.iter() {
         held += worker.held.len() as u32;
-        if worker.load.is_some_and(|load| !core.ready.contains(&(load, id.clone()))) {
+        let seat = core.workers.seat(id);
+        if worker.load.zip(seat).is_some_and(|place| !core.ready.contains(&place)) {
             fail(P1, format!("worker {id} is ready and not where such workers are"));
         }
     }

@@ -23,6 +23,8 @@ pub struct Limits {
     pub others_may_come: bool,
     /// Whether another stage follows, for which workers are to stay.
     pub workers_stay: bool,
+    /// All that is out is not recorded anew before so many attempts.
+    pub fewest_attempts: u32,
     /// Whether a worker with nothing to do may take over samples that another has not begun.
     pub steal: bool,
 }
@@ -40,6 +42,7 @@ impl Default for Limits {
             others_may_come: true,
             workers_stay: false,
             steal: true,
+            fewest_attempts: 50_000,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::limits::Limits;
 use super::progress::Progress;
 use super::queue::Queue;
 use super::recorded::Recorded;
+use super::roster::{Roster, Seat};
 use super::speeds::Speeds;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
 use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
@@ -75,9 +76,9 @@ pub struct Core {
     pub(super) recovering: BTreeSet<TaskId>,
     pub(super) recovering_until: u64,
     pub(super) homes: Homes,
-    pub(super) workers: BTreeMap<WorkerId, Worker>,
+    pub(super) workers: Roster,
     /// Workers that can take a grant, the least loaded first.
-    pub(super) ready: BTreeSet<(u32, WorkerId)>,
+    pub(super) ready: BTreeSet<(u32, Seat)>,
     pub(super) recorded: Recorded,
     pub(super) speeds: Speeds,
     /// Open tasks by what they require.
@@ -95,6 +96,8 @@ pub struct Core {
     pub(super) fair_ms: Option<f64>,
     pub(super) last_seq: Seq,
     pub(super) counters: Progress,
+    /// Attempts since all that is out was recorded.
+    pub(super) attempts_since: u64,
     pub(super) open: u32,
     pub(super) granted: u32,
     pub(super) finished: bool,
@@ -114,7 +117,7 @@ impl Core {
             recovering: BTreeSet::new(),
             recovering_until: 0,
             homes: Homes::default(),
-            workers: BTreeMap::new(),
+            workers: Roster::default(),
             ready: BTreeSet::new(),
             recorded,
             speeds: Speeds::default(),
@@ -127,6 +130,7 @@ impl Core {
             fair_ms: None,
             last_seq: Seq(0),
             counters: Progress::default(),
+            attempts_since: 0,
             open: 0,
             granted: 0,
             finished: false,
@@ -210,21 +214,23 @@ impl Core {
 
     /// Puts a worker where it belongs among those that can take a grant.
     pub(super) fn refresh(&mut self, id: &WorkerId) {
+        let Some(seat) = self.workers.seat(id) else { return };
         let Some(worker) = self.workers.get_mut(id) else { return };
         let load = worker.free_load();
         if worker.load != load {
             if let Some(old) = std::mem::replace(&mut worker.load, load) {
-                self.ready.remove(&(old, id.clone()));
+                self.ready.remove(&(old, seat));
             }
-            self.ready.extend(load.map(|load| (load, id.clone())));
+            self.ready.extend(load.map(|load| (load, seat)));
         }
     }
 
     /// Forgets a worker; what it held is for the caller to see to.
     pub(super) fn remove_worker(&mut self, id: &WorkerId) -> Option<Worker> {
+        let seat = self.workers.seat(id)?;
         let worker = self.workers.remove(id)?;
         if let Some(load) = worker.load {
-            self.ready.remove(&(load, id.clone()));
+            self.ready.remove(&(load, seat));
         }
         self.slots -= worker.slots;
         self.count_resident(worker.resident, None);

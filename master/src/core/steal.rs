@@ -24,7 +24,11 @@ impl Core {
             return;
         }
         // The least loaded come first; beyond a full slot each nobody is idle.
-        let free = self.ready.iter().take_while(|(load, _)| *load < 1000).map(|(_, id)| id);
+        let free = self
+            .ready
+            .iter()
+            .take_while(|(load, _)| *load < 1000)
+            .filter_map(|(_, seat)| Some(self.workers.at(*seat)?.0));
         let idle = free.filter(|id| self.is_idle(id)).take(AT_ONCE);
         for thief in idle.cloned().collect::<Vec<_>>() {
             let Some((id, samples)) = self.spoils(&thief) else {

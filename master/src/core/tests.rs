@@ -67,9 +67,9 @@ impl Bench {
                             let before = self.recorded.insert((*unit, *index), result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
-                        Record::Attempt { task, attempt, .. } => {
-                            let before = self.attempts.insert(*task, *attempt);
-                            assert!(before < Some(*attempt), "attempts grow");
+                        Record::Attempt { task, holder } => {
+                            let before = self.attempts.insert(*task, holder.attempt);
+                            assert!(before < Some(holder.attempt), "attempts grow");
                         }
                         _ => {}
                     }

@@ -60,7 +60,8 @@ impl Watch {
             return Some(Violation { id: C1, detail: format!("record {} where {} was due", seq.0, expected.0) });
         }
         match record {
-            Record::Attempt { task, attempt, .. } => {
+            Record::Attempt { task, holder } => {
+                let attempt = &holder.attempt;
                 let at = task.0 as usize;
                 if at >= self.attempts.len() {
                     self.attempts.resize(at + 1, None);

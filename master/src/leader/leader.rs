@@ -5,12 +5,13 @@ use super::submission::submission;
 use crate::core::{
     Capabilities, ConnectionId, Core, Effect, Event, GrantRef, HeldGrant, Message, SandboxState, Seq, Watch,
 };
-use crate::ledger::Submission;
+use crate::ledger::{Content, Submission};
 use crate::rpc::{Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::store::{Keys, Op};
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
 use compass_proto::{intervals_from_wire, v1};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use tokio::sync::mpsc;
 use tonic::Status;
 
@@ -33,7 +34,8 @@ pub struct Leader {
     core: Core,
     terms: Terms,
     keys: Keys,
-    sessions: BTreeMap<WorkerId, Session>,
+    /// Only looked up, but at the end.
+    sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
     gate: Gate,
     watch: Watch,
     violations: u64,
@@ -43,7 +45,7 @@ pub struct Leader {
 impl Leader {
     /// A leader that has heard nobody yet; `watch` knows what was recorded before it.
     pub fn new(core: Core, terms: Terms, keys: Keys, watch: Watch) -> Self {
-        let (sessions, gate, effects) = (BTreeMap::new(), Gate::default(), Vec::new());
+        let (sessions, gate, effects) = (HashMap::default(), Gate::default(), Vec::new());
         Self { core, terms, keys, sessions, gate, watch, violations: 0, effects }
     }
 
@@ -193,7 +195,7 @@ impl Leader {
                 );
             }
             match effect {
-                Effect::Persist { seq, record } => out.push(submission(&self.keys, self.terms.epoch, seq, record)),
+                Effect::Persist { seq, record } => out.push(submission(seq, record)),
                 Effect::Send { worker, message, after } => {
                     let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone());
                     let nonce = nonce.unwrap_or_default();
@@ -265,7 +267,7 @@ impl Leader {
     /// Tells every worker to end; the next leader need not wait for them.
     pub fn shut_down(&mut self, reason: &'static str, out: &mut Vec<Submission>) {
         let (key, value) = (self.keys.released(), self.terms.epoch.0.to_le_bytes().to_vec());
-        out.push(Submission { seq: self.core.last_seq(), entry: None, op: Some(Op::Put { key, value }) });
+        out.push(Submission { seq: self.core.last_seq(), content: Content::Op(Op::Put { key, value }) });
         for session in self.sessions.values_mut() {
             session.send(&Message::Shutdown { reason }, &self.terms);
         }

@@ -3,14 +3,14 @@
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::former::{former, holdings, released};
+use super::former::{leases, released, task};
 use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, sees_gpu};
 use crate::leader::Leader;
-use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
+use crate::ledger::{CommitError, Committed, Committer, Journal, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{Keys, LeaseStore, Op, StoreError};
@@ -308,7 +308,8 @@ async fn open(
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
     let (lead, mut store) = reign.part();
-    let holdings = holdings(&store, &keys).await?;
+    let leases = leases(&store, &keys).await?;
+    let (attempts, known_pages) = (leases.attempts(), leases.keys.clone());
     let lengths = lengths(&store, &keys).await?;
     let loaded = ledger.load(&lengths)?;
     for (segment, bytes) in &loaded.torn {
@@ -334,7 +335,7 @@ async fn open(
     for spec in tasks(config, plan, &recorded, slots)? {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
-            let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
+            let attempt = attempts.get(&task(unit, &samples)).copied().unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
             let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
             let requires = match known.model.kind {
@@ -385,8 +386,9 @@ async fn open(
     let mut core = Core::new(leadership.epoch, limits, views, recorded);
     // Agents that a master launches end with it; those that came by themselves may still hold what they were granted.
     if config.infer.runner.kind == RunnerKind::None {
-        core.recover(0, &former(holdings, &released(&store, &keys).await?));
+        core.recover(0, &leases.former(released(&store, &keys).await?));
     }
+    let journal = Journal::new(keys.clone(), leadership.epoch, known_pages);
     let leader = Leader::new(core, terms, keys.clone(), watch);
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {
@@ -396,6 +398,6 @@ async fn open(
         recorded: lengths,
         segment: segment.name().to_owned(),
     };
-    let committer = Committer::start(store, leadership, keys, segment, reports).map_err(InferError::Thread)?;
+    let committer = Committer::start(store, leadership, keys, journal, segment, reports).map_err(InferError::Thread)?;
     Ok(Opened { leader, committer, durability, facts, lead, live })
 }

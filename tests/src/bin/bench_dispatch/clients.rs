@@ -49,7 +49,8 @@ pub(crate) async fn run(options: &Options, master: &str) -> Result<Measured, Box
         begun,
         vanishes: options.vanish && number == 0,
     });
-    let sessions: Vec<_> = sessions.map(|session| tokio::spawn(session.live(options.clone(), waiting.clone()))).collect();
+    let sessions: Vec<_> =
+        sessions.map(|session| tokio::spawn(session.live(options.clone(), waiting.clone()))).collect();
     while tally.attached.load(Ordering::Relaxed) < options.workers {
         if let Some(ended) = sessions.iter().position(tokio::task::JoinHandle::is_finished) {
             return Err(format!("worker {ended} ended before the run began").into());

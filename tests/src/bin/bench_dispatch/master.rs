@@ -7,7 +7,7 @@ use compass_common::intervals::IntervalSet;
 use compass_common::plan::{PLAN_FORMAT, Plan};
 use compass_master::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use compass_master::leader::Leader;
-use compass_master::ledger::{Committed, Committer, Ledger};
+use compass_master::ledger::{Committed, Committer, Journal, Ledger};
 use compass_master::pipeline::{Driver, ProgressBoard, RunFacts, Setup};
 use compass_master::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use compass_master::store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
@@ -177,7 +177,8 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let terms = Terms { plan: digest, epoch, lease_ttl_ms, heartbeat_ms: 2_000 };
     let leader = Leader::new(core, terms, keys.clone(), Watch::default());
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
-    let committer = Committer::start(store, leadership, keys, segment, reports)?;
+    let journal = Journal::new(keys.clone(), epoch, Vec::new());
+    let committer = Committer::start(store, leadership, keys, journal, segment, reports)?;
 
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
