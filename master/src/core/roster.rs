@@ -58,6 +58,10 @@ impl Roster {
         self.seats.get_mut(seat.0 as usize)?.take().map(|(_, worker)| worker)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.order.is_empty()
     }

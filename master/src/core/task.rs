@@ -102,11 +102,12 @@ impl Task {
         matches!(self.state, TaskState::Failed { .. } | TaskState::Quarantined { .. })
     }
 
-    /// Whether it waits, or waits for `worker`, or is out at `worker`.
+    /// Whether it waits, or waits for `worker`, or is out at `worker`. What waits for another one is not free: that one may
+    /// be at it, within its lease, whatever this one held before.
     pub(super) fn is_free_for(&self, worker: &WorkerId) -> bool {
         match &self.state {
-            TaskState::Pending | TaskState::Recovering { .. } => true,
-            TaskState::Granted { worker: holder } => holder == worker,
+            TaskState::Pending => true,
+            TaskState::Recovering { worker: holder } | TaskState::Granted { worker: holder } => holder == worker,
             _ => false,
         }
     }

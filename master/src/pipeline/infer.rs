@@ -390,11 +390,12 @@ async fn open(
     }
     let journal = Journal::new(keys.clone(), leadership.epoch, known_pages);
     let leader = Leader::new(core, terms, keys.clone(), watch);
+    let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {
         folder: folder.clone(),
         plan: plan.clone(),
-        ledger,
+        ledger: ledger.until(epoch),
         recorded: lengths,
         segment: segment.name().to_owned(),
     };

@@ -15,6 +15,8 @@ mod infer;
 mod lead;
 mod listing;
 mod live;
+#[cfg(test)]
+mod live_tests;
 mod planner;
 mod progress;
 mod reasons;

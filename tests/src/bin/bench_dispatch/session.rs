@@ -59,11 +59,15 @@ impl Session {
         // Spread over the period, as those of real workers are.
         let offset = HEARTBEAT * (self.number % 1000) / 1000;
         let mut beat = tokio::time::interval_at(tokio::time::Instant::now() + offset, HEARTBEAT);
-        let (mut waits, mut asked) = (Vec::new(), VecDeque::new());
+        let (mut waits, mut asked, mut held) = (Vec::new(), VecDeque::new(), VecDeque::<v1::Grant>::new());
+        // When the task at the front is done.
+        let mut done_at = tokio::time::Instant::now();
         let (mut seq, mut handled, mut acknowledged, mut granted) = (0u64, 0u64, 0u64, 0u32);
         // Holds the stream open all the same.
         let mut silent = false;
         let mut started = false;
+        // Not in step with the others'.
+        let pace = Duration::from_micros(options.pace_ms * (750 + u64::from(self.number) * 7919 % 500));
         loop {
             tokio::select! {
                 biased;
@@ -88,16 +92,27 @@ impl Session {
                                 silent = true;
                                 continue;
                             }
-                            if options.pace_ms > 0 {
-                                tokio::time::sleep(Duration::from_millis(options.pace_ms)).await;
+                            if pace.is_zero() {
+                                seq += 1;
+                                asked.push_back(Instant::now());
+                                up.send(v1::WorkerFrame { seq, ack: handled, body: Some(self.results(grant)) }).await?;
+                                continue;
                             }
-                            seq += 1;
-                            asked.push_back(Instant::now());
-                            up.send(v1::WorkerFrame { seq, ack: handled, body: Some(self.results(grant)) }).await?;
+                            if held.is_empty() {
+                                done_at = tokio::time::Instant::now() + pace;
+                            }
+                            held.push_back(grant);
                         }
                         Some(Body::Shutdown(_)) => return Ok(waits),
                         _ => {}
                     }
+                }
+                () = tokio::time::sleep_until(done_at), if !held.is_empty() && !silent => {
+                    done_at = tokio::time::Instant::now() + pace;
+                    let Some(grant) = held.pop_front() else { continue };
+                    seq += 1;
+                    asked.push_back(Instant::now());
+                    up.send(v1::WorkerFrame { seq, ack: handled, body: Some(self.results(grant)) }).await?;
                 }
                 _ = beat.tick(), if !silent => up.send(frame(handled, Say::Heartbeat(v1::Heartbeat { sent_ms: 1 }))).await?,
                 () = raised(&mut go), if !started => {
