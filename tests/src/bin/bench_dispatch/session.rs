@@ -65,7 +65,7 @@ impl Session {
         let (mut seq, mut handled, mut acknowledged, mut granted) = (0u64, 0u64, 0u64, 0u32);
         // Holds the stream open all the same.
         let mut silent = false;
-        let mut started = false;
+        let (mut credit_at, mut started) = (None, false);
         // Not in step with the others'.
         let pace = Duration::from_micros(options.pace_ms * (750 + u64::from(self.number) * 7919 % 500));
         loop {
@@ -115,7 +115,11 @@ impl Session {
                     up.send(v1::WorkerFrame { seq, ack: handled, body: Some(self.results(grant)) }).await?;
                 }
                 _ = beat.tick(), if !silent => up.send(frame(handled, Say::Heartbeat(v1::Heartbeat { sent_ms: 1 }))).await?,
-                () = raised(&mut go), if !started => {
+                () = raised(&mut go), if credit_at.is_none() => {
+                    // Workers do not come all at once, where they take time for anything.
+                    credit_at = Some(tokio::time::Instant::now() + pace * (self.number * 7919 % 1000) / 1000);
+                }
+                () = tokio::time::sleep_until(credit_at.unwrap_or(done_at)), if credit_at.is_some() && !started => {
                     started = true;
                     asked.extend(std::iter::repeat_n(Instant::now(), options.credit as usize));
                     up.send(frame(handled, Say::Credit(v1::Credit { grants: options.credit }))).await?;
