@@ -86,7 +86,11 @@ impl Leader {
         if *session.nonce != *hello.session {
             *session = Session::new(hello.session.clone());
         }
-        session.connect(connection, outbound, hello.last_ack, hello.first_seq);
+        if session.is_overtaken(hello.dial) {
+            tracing::info!(%worker, dial = hello.dial, "a hello came after that of a later connection; it is void");
+            return false;
+        }
+        session.connect(connection, outbound, hello.dial, hello.last_ack, hello.first_seq);
         let sandbox = match hello.sandbox {
             None => SandboxState::Unknown,
             Some(sandbox) if sandbox.refusal.is_empty() => SandboxState::Works,
@@ -220,26 +224,26 @@ impl Leader {
 
     fn let_out(&mut self) {
         let mut owed: BTreeSet<WorkerId> = BTreeSet::new();
+        let mut leaving = Vec::new();
+        // First all that is durable by now, so that the frames which leave anyway say so.
         while let Some(gated) = self.gate.next() {
             match gated {
-                Gated::Send { worker, nonce, message } => {
-                    // By now the worker may be another process or on another connection, the grant somebody else's.
-                    let stale = matches!(&message, Message::Grant { grant, .. } if !self.core.is_live(&worker, grant));
-                    let session = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce && !stale);
-                    let session = session.filter(|session| bound_to(&message).is_none_or(|at| session.is_current(at)));
-                    if let Some(session) = session {
-                        session.send(&message, &self.terms);
-                        if matches!(message, Message::Commit { .. }) {
-                            owed.insert(worker);
-                        }
-                    }
-                }
+                Gated::Send { worker, nonce, message } => leaving.push((worker, nonce, message)),
                 Gated::Acknowledge { worker, nonce, seq } => {
                     if let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce) {
                         session.acknowledge(seq);
                         owed.insert(worker);
                     }
                 }
+            }
+        }
+        for (worker, nonce, message) in leaving {
+            // By now the worker may be another process or on another connection, the grant somebody else's.
+            let stale = matches!(&message, Message::Grant { grant, .. } if !self.core.is_live(&worker, grant));
+            let session = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce && !stale);
+            let session = session.filter(|session| bound_to(&message).is_none_or(|at| session.is_current(at)));
+            if let Some(session) = session {
+                session.send(&message, &self.terms);
             }
         }
         for worker in owed {

@@ -1,10 +1,9 @@
 //! One worker's session: sequence numbers, acknowledgements, replay. Survives its connections.
 
 use crate::core::{ConnectionId, GrantRef, Kept, Message};
-use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_common::ids::{Attempt, Digest, Epoch, TaskId};
 use compass_proto::{intervals_to_wire, v1};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -39,14 +38,14 @@ pub struct Session {
     unacknowledged: VecDeque<v1::MasterFrame>,
     /// Highest frame of the worker's that was applied.
     handled: u64,
+    /// The worker's count of its connections, as of the latest.
+    dial: u64,
     /// With which frame the worker said that it would go on.
     first_seq: u64,
     /// Highest frame of the worker's whose consequences are durable: what it is told.
     durable: u64,
     /// Whether it has not been told so yet.
     owed: bool,
-    /// Durable samples that it has not been told of yet: one word for all that become so together.
-    commits: BTreeMap<UnitId, Vec<(u32, u32)>>,
 }
 
 impl Session {
@@ -59,21 +58,28 @@ impl Session {
             last_seq: 0,
             unacknowledged: VecDeque::new(),
             handled: 0,
+            dial: 0,
             first_seq: 1,
             durable: 0,
             owed: false,
-            commits: BTreeMap::new(),
         }
     }
 
-    /// A connection takes over; frames up to `last_ack` need no replay, and the worker goes on with `first_seq`.
+    /// Whether the worker has opened a later connection than this one, whose hello was faster.
+    pub fn is_overtaken(&self, dial: u64) -> bool {
+        dial < self.dial
+    }
+
+    /// A connection takes over, the `dial`th of the worker; frames up to `last_ack` need no replay, and the worker goes on with `first_seq`.
     pub fn connect(
         &mut self,
         id: ConnectionId,
         outbound: mpsc::Sender<Result<v1::MasterFrame, Status>>,
+        dial: u64,
         last_ack: u64,
         first_seq: u64,
     ) {
+        self.dial = dial;
         self.connection = Some((id, outbound));
         self.welcomed = false;
         self.first_seq = first_seq;
@@ -146,11 +152,6 @@ impl Session {
 
     /// Tells what is durable and was not told yet.
     pub fn flush(&mut self) {
-        for (unit, pairs) in std::mem::take(&mut self.commits) {
-            let samples = intervals_to_wire(&IntervalSet::from_pairs(pairs));
-            let body = Some(Body::Commit(v1::Commit { unit: unit.0, samples }));
-            self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body });
-        }
         if self.owed {
             self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: None });
         }
@@ -187,8 +188,8 @@ impl Session {
                 self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body });
                 self.connection = None;
             }
-            // For information: what is durable is also acknowledged, and by the welcome after a reconnect.
-            Message::Commit { unit, samples } => self.commits.entry(*unit).or_default().extend(samples.pairs()),
+            // The acknowledgement says it, or the welcome after a reconnect.
+            Message::Commit { .. } => {}
             message => {
                 self.last_seq += 1;
                 let frame = v1::MasterFrame { seq: self.last_seq, ack: self.durable, body: body_of(message, terms) };
@@ -249,6 +250,8 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_common::ids::UnitId;
+    use compass_common::intervals::IntervalSet;
 
     const TERMS: Terms = Terms { plan: Digest([1; 32]), epoch: Epoch(3), lease_ttl_ms: 30_000, heartbeat_ms: 2_000 };
 
@@ -276,12 +279,12 @@ mod tests {
     fn nothing_overtakes_the_welcome_and_the_replay_after_it() {
         let mut session = Session::new("s".into());
         let (first, lost) = mpsc::channel(8);
-        session.connect(ConnectionId(1), first, 0, 1);
+        session.connect(ConnectionId(1), first, 1, 0, 1);
         session.send(&welcome(), &TERMS);
         session.send(&grant(5), &TERMS);
         drop(lost);
         let (second, mut receiver) = mpsc::channel(8);
-        session.connect(ConnectionId(2), second, 0, 1);
+        session.connect(ConnectionId(2), second, 2, 0, 1);
         // A grant whose record became durable only now, before the answer to the new hello.
         session.send(&grant(6), &TERMS);
         session.acknowledge(9);
@@ -298,22 +301,25 @@ mod tests {
         session.send(&grant(6), &TERMS);
         let (outbound, mut receiver) = mpsc::channel(8);
         session.keep_grants(|grant| grant.task == TaskId(6));
-        session.connect(ConnectionId(1), outbound, 0, 1);
+        session.connect(ConnectionId(1), outbound, 1, 0, 1);
         session.send(&welcome(), &TERMS);
         assert_eq!(told(&mut receiver), ["welcome", "2: grant 6"]);
     }
 
     #[test]
-    fn commits_are_not_kept_so_that_a_replay_stays_as_short_as_the_credit() {
+    fn one_word_says_how_far_all_is_durable() {
         let mut session = Session::new("s".into());
-        let commit = Message::Commit { unit: UnitId(0), samples: IntervalSet::range(0, 1) };
         let (outbound, mut receiver) = mpsc::channel(8);
-        session.connect(ConnectionId(1), outbound, 0, 1);
+        session.connect(ConnectionId(1), outbound, 1, 0, 1);
         session.send(&welcome(), &TERMS);
-        (0..5000).for_each(|_| session.send(&commit, &TERMS));
-        session.acknowledge(7);
+        (1..5000).for_each(|seq| session.acknowledge(seq));
+        session.send(&grant(5), &TERMS);
         session.flush();
-        assert!(session.unacknowledged.is_empty());
-        assert_eq!(told(&mut receiver).len(), 2, "the welcome, and one word for all that is durable");
+        assert_eq!(told(&mut receiver), ["welcome", "1: grant 5"], "the grant says it");
+        session.acknowledge(5000);
+        session.flush();
+        session.flush();
+        assert_eq!(told(&mut receiver).len(), 1);
+        assert_eq!(session.unacknowledged.len(), 1, "nothing but the grant would be said again");
     }
 }

@@ -4,7 +4,7 @@ use super::disk::Disk;
 use super::plan;
 use crate::core::invariants::{C1, C2, C3, C4, G2, L1, Violation, W1};
 use crate::pipeline::former::task;
-use crate::store::{LeasePage, Op};
+use crate::store::{Lease, LeasePage, Op};
 use compass_common::ids::{Attempt, Epoch, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_proto::{intervals_from_wire, v1};
@@ -50,7 +50,7 @@ impl Oracle {
     }
 
     /// A transaction of `epoch` took effect.
-    pub(super) fn committed(&mut self, epoch: Epoch, latest: Epoch, ops: &[Op], disk: &Disk) {
+    pub(super) fn committed(&mut self, now: u64, epoch: Epoch, latest: Epoch, ops: &[Op], disk: &Disk) {
         if epoch < latest || epoch < self.epoch {
             self.violation(L1, format!("epoch {epoch} committed after epoch {latest} had begun"));
         }
@@ -67,7 +67,12 @@ impl Oracle {
                 if page.replaces.is_some() {
                     self.saw("all that is out was recorded");
                 }
+                let all = if page.replaces.is_some() { "all that is out, " } else { "" };
                 for lease in page.leases {
+                    self.note(now, || {
+                        let Lease { worker, unit, attempt, samples } = &lease;
+                        format!("{all}durable: {worker} has {:?} of unit {unit}, attempt {attempt}", samples.pairs())
+                    });
                     self.attempts.insert(task(lease.unit, &lease.samples), (epoch, lease.attempt));
                     for index in lease.samples.iter() {
                         self.holders.insert((lease.unit.0, index), lease.worker.0.clone());
@@ -128,11 +133,6 @@ impl Oracle {
                     }
                 }
             }
-            Some(Body::Commit(commit)) => {
-                for index in intervals_from_wire(&commit.samples).iter() {
-                    self.is_believed(commit.unit, index, "a worker hears that it is committed");
-                }
-            }
             _ => {}
         }
     }
@@ -152,7 +152,8 @@ impl Oracle {
     }
 
     /// A worker begins a sample.
-    pub(super) fn begins(&mut self, worker: &str, unit: u32, index: u32) {
+    pub(super) fn begins(&mut self, now: u64, worker: &str, unit: u32, index: u32) {
+        self.note(now, || format!("{worker} begins sample {index} of unit {unit}"));
         if let Some(holder) = self.holders.get(&(unit, index)).filter(|holder| *holder != worker) {
             let detail = format!("{worker} begins sample {index} of unit {unit}, which {holder} has by now");
             self.violation(W1, detail);

@@ -151,6 +151,7 @@ impl Session {
             slots: 1,
             device: "cpu".into(),
             first_seq: 1,
+            dial: 1,
             ..Default::default()
         })
     }
