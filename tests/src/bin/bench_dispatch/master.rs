@@ -6,6 +6,7 @@ use compass_common::ids::{Attempt, Digest, Epoch, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{PLAN_FORMAT, Plan};
 use compass_master::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
+use compass_master::launch::Situation;
 use compass_master::leader::Leader;
 use compass_master::ledger::{Committed, Committer, Journal, Ledger};
 use compass_master::pipeline::{Driver, ProgressBoard, RunFacts, Setup};
@@ -191,6 +192,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let server = tokio::spawn(serve(listener, service, stopping));
     let empty = Plan { format: PLAN_FORMAT, config: digest, models: Vec::new(), datasets: Vec::new() };
     let (views, _view) = watch::channel(RunView::default());
+    let (situations, _situation) = watch::channel(Situation::default());
     let driver = Driver::new(Setup {
         leader,
         committer,
@@ -198,6 +200,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         inbound: received,
         uploads,
         launched,
+        situations,
         interrupted,
         board: ProgressBoard::new(Arc::new(empty)),
         facts: RunFacts::default(),
