@@ -16,8 +16,8 @@ pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
-    let capabilities =
-        Capabilities { session: format!("s{session}"), slots, has_engine: true, sandbox: SandboxState::Works };
+    let (session, pool) = (format!("s{session}"), String::new());
+    let capabilities = Capabilities { session, slots, has_engine: true, sandbox: SandboxState::Works, pool };
     Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
 }
 
@@ -67,9 +67,9 @@ impl Bench {
                             let before = self.recorded.insert((*unit, *index), result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
-                        Record::Attempt { task, attempt, .. } => {
-                            let before = self.attempts.insert(*task, *attempt);
-                            assert!(before < Some(*attempt), "attempts grow");
+                        Record::Attempt { task, holder } => {
+                            let before = self.attempts.insert(*task, holder.attempt);
+                            assert!(before < Some(holder.attempt), "attempts grow");
                         }
                         _ => {}
                     }

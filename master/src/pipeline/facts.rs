@@ -101,7 +101,11 @@ impl RunFacts {
 
     /// A worker sent results.
     pub fn results(&mut self, worker: &WorkerId, count: u64) {
-        self.worker(worker).results += count;
+        // By far the most frequent: no name is copied for it.
+        match self.workers.get_mut(&worker.0) {
+            Some(known) => known.results += count,
+            None => self.worker(worker).results += count,
+        }
     }
 
     /// A worker reported a shard.

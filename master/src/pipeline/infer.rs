@@ -3,7 +3,7 @@
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::former::{former, holdings, released};
+use super::former::{leases, released, task};
 use super::launching::{
     LaunchOptions, comes_by_itself, fleet, is_open, pool_terms, runner_name, slots, slots_let_in, where_models_load,
 };
@@ -14,7 +14,7 @@ use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{Programs, Situation};
 use crate::leader::Leader;
-use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
+use crate::ledger::{CommitError, Committed, Committer, Journal, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{Keys, LeaseStore, Op, StoreError};
@@ -258,7 +258,8 @@ async fn open(
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
     let (lead, mut store) = reign.part();
-    let holdings = holdings(&store, &keys).await?;
+    let leases = leases(&store, &keys).await?;
+    let (attempts, known_pages) = (leases.attempts(), leases.keys.clone());
     let lengths = lengths(&store, &keys).await?;
     let loaded = ledger.load(&lengths)?;
     for (segment, bytes) in &loaded.torn {
@@ -284,7 +285,7 @@ async fn open(
     for spec in tasks(config, plan, &recorded, slots)? {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
-            let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
+            let attempt = attempts.get(&task(unit, &samples)).copied().unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
             let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
             let requires = match known.model.kind {
@@ -331,17 +332,19 @@ async fn open(
     let mut core = Core::new(leadership.epoch, limits, views, recorded);
     // Agents of this host end with their master; all others may still hold what they were granted.
     if is_open(config) {
-        core.recover(0, &former(holdings, &released(&store, &keys).await?));
+        core.recover(0, &leases.former(released(&store, &keys).await?));
     }
+    let journal = Journal::new(keys.clone(), leadership.epoch, known_pages);
     let leader = Leader::new(core, terms, keys.clone(), watch);
+    let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {
         folder: folder.clone(),
         plan: plan.clone(),
-        ledger,
+        ledger: ledger.until(epoch),
         recorded: lengths,
         segment: segment.name().to_owned(),
     };
-    let committer = Committer::start(store, leadership, keys, segment, reports).map_err(InferError::Thread)?;
+    let committer = Committer::start(store, leadership, keys, journal, segment, reports).map_err(InferError::Thread)?;
     Ok(Opened { leader, committer, durability, facts, lead, live })
 }

@@ -184,6 +184,7 @@ impl Agent {
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
+            dial: self.link,
             first_seq: self.outbox.first_seq(),
             sandbox: self.programs.found.clone(),
             pool: self.options.pool.clone(),
