@@ -7,7 +7,7 @@ use super::state::{Core, Worker};
 use super::task::{Failures, Former, Requires, Task, TaskState};
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 impl Core {
     /// Keeps from everybody else, for the time of a lease, what an older leader granted: its holder may come back. The
@@ -52,7 +52,7 @@ impl Core {
             credit: 0,
             held: BTreeSet::new(),
             resident: None,
-            unit: None,
+            units: VecDeque::new(),
             last_heard: now,
             draining: false,
             last_progress: now,
@@ -167,11 +167,12 @@ impl Core {
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
         self.set_state(id, TaskState::Granted { worker: worker.clone() });
         if let Some(worker) = self.workers.get_mut(worker) {
-            (worker.resident, worker.unit) = (Some(model), Some(unit));
+            worker.resident = Some(model);
             if worker.held.len() == 1 {
                 worker.last_progress = now;
             }
         }
+        self.comes_to(worker, unit);
         let record = Record::Attempt { task: id, attempt, unit, samples: samples.clone(), worker: worker.clone() };
         self.persist(record, effects);
         Some((GrantRef { epoch, task: id, attempt }, unit, samples))

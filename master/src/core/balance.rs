@@ -70,6 +70,10 @@ impl Core {
         let at = worker.held.iter().rev().copied().find(|&task| self.task(task).is_some_and(splits))?;
         let task = self.task(at)?;
         let count = (over / self.sample_ms(id, task)) as u32;
+        // Somebody else will have to compute what they begin with.
+        if u64::from(count).saturating_mul(task.sample_cost) < task.shared_cost.saturating_mul(2) {
+            return None;
+        }
         let kept = task.remaining.len().saturating_sub(count);
         let samples = IntervalSet::from_indices(task.remaining.iter().skip(kept as usize));
         (!samples.is_empty()).then_some((at, samples))

@@ -11,7 +11,7 @@ use super::speeds::Speeds;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
 use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
@@ -23,8 +23,8 @@ pub(super) struct Worker {
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
     pub(super) resident: Option<u32>,
-    /// The unit of its latest grant: its neighbours share prefixes with what the worker has computed.
-    pub(super) unit: Option<UnitId>,
+    /// The units of its latest grants, the latest last: others of them share prefixes with what it has computed.
+    pub(super) units: VecDeque<UnitId>,
     pub(super) last_heard: u64,
     pub(super) draining: bool,
     /// When it last handed anything in, or had nothing to hand in.
@@ -76,6 +76,8 @@ pub struct Core {
     pub(super) recovering_until: u64,
     pub(super) homes: Homes,
     pub(super) workers: BTreeMap<WorkerId, Worker>,
+    /// How many workers have a unit among their latest.
+    pub(super) at_units: BTreeMap<UnitId, u32>,
     /// Workers that can take a grant, the least loaded first.
     pub(super) ready: BTreeSet<(u32, WorkerId)>,
     pub(super) recorded: Recorded,
@@ -106,6 +108,7 @@ impl Core {
             recovering_until: 0,
             homes: Homes::default(),
             workers: BTreeMap::new(),
+            at_units: BTreeMap::new(),
             ready: BTreeSet::new(),
             recorded,
             speeds: Speeds::default(),
@@ -125,6 +128,7 @@ impl Core {
                 model: view.model,
                 requires: view.requires,
                 sample_cost: view.sample_cost.max(1),
+                shared_cost: view.shared_cost,
                 remaining: view.samples,
                 attempt: view.attempt,
                 state: TaskState::Done,
@@ -202,9 +206,35 @@ impl Core {
         }
     }
 
+    /// Notes that a worker is at a unit: its engines hold what samples of it begin with, two units a slot.
+    pub(super) fn comes_to(&mut self, id: &WorkerId, unit: UnitId) {
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        if let Some(place) = worker.units.iter().position(|&known| known == unit) {
+            worker.units.remove(place);
+        } else {
+            *self.at_units.entry(unit).or_default() += 1;
+        }
+        worker.units.push_back(unit);
+        if worker.units.len() > 2 * worker.slots.max(1) as usize
+            && let Some(left) = worker.units.pop_front()
+        {
+            self.leaves(left);
+        }
+    }
+
+    fn leaves(&mut self, unit: UnitId) {
+        if let Some(count) = self.at_units.get_mut(&unit) {
+            *count -= 1;
+            if *count == 0 {
+                self.at_units.remove(&unit);
+            }
+        }
+    }
+
     /// Forgets a worker; what it held is for the caller to see to.
     pub(super) fn remove_worker(&mut self, id: &WorkerId) -> Option<Worker> {
         let worker = self.workers.remove(id)?;
+        worker.units.iter().for_each(|&unit| self.leaves(unit));
         if let Some(load) = worker.load {
             self.ready.remove(&(load, id.clone()));
         }

@@ -12,7 +12,15 @@ pub(super) fn worker(at: u8) -> WorkerId {
 
 pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
     let samples = IntervalSet::range(first, end);
-    TaskView { unit: UnitId(unit), model: unit, requires: Requires::Echo, samples, attempt: Attempt(0), sample_cost: 1 }
+    TaskView {
+        unit: UnitId(unit),
+        model: unit,
+        requires: Requires::Echo,
+        samples,
+        attempt: Attempt(0),
+        sample_cost: 1,
+        shared_cost: 0,
+    }
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {

@@ -148,6 +148,7 @@ fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
         factor_labels: unit.dataset.labels,
         generates: unit.dataset.labels.is_none(),
         characters: unit.dataset.characters,
+        beginnings: unit.dataset.beginnings.clone(),
     });
     size.collect()
 }
@@ -342,7 +343,8 @@ async fn open(
                 ModelKind::Sandbox => Requires::Sandbox,
                 _ => Requires::Engine,
             };
-            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
+            let shared_cost = sizes.get(&unit).map_or(0, |size| size.shared_cost(&samples));
+            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost, shared_cost });
         }
     }
     let max_slots = match config.infer.runner.kind {
@@ -372,6 +374,7 @@ async fn open(
         summarizer: "default".into(),
         runner: format!("{:?}", config.infer.runner.kind).to_lowercase(),
         tasks: views.len() as u32,
+        datasets: plan.datasets.len() as u32,
         ..RunFacts::default()
     };
     let terms = Terms {

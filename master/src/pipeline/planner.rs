@@ -6,10 +6,8 @@ use super::folder::{FolderError, RunFolder, write_atomically};
 use super::rows::{self, Rows};
 use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
 use compass_common::ids::Digest;
-use compass_common::plan::{
-    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Program, Sample,
-};
-use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, ShotFormat, render};
+use compass_common::plan::{Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan};
+use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_common::report::{prediction_record, pretty};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
 use std::collections::BTreeMap;
@@ -158,7 +156,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         Some(Body::Loglikelihood { options, .. }) => Some(options.len() as u32),
         _ => None,
     };
-    let characters = rendered.samples.iter().map(|sample| characters(sample, &rendered.shots, &rendered.format)).sum();
+    let work = workload(&rendered.samples, &rendered.shots, &rendered.format);
     Ok(DatasetPlan {
         abbr: dataset.abbr.clone(),
         version,
@@ -166,7 +164,8 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         shot_format: rendered.format.clone(),
         eval: dataset.eval.clone(),
         samples: rendered.samples.len() as u32,
-        characters,
+        characters: work.own_characters,
+        beginnings: work.beginnings,
         labels,
         parts: cut(&rendered, parts),
     })
@@ -218,27 +217,6 @@ pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<
     let mut text = Vec::new();
     pretty(&mut text, &record).map_err(|error| vec![error.to_string()])?;
     Ok(String::from_utf8_lossy(&text).into_owned() + "\n")
-}
-
-/// Characters of all texts of a sample as they would be computed one by one.
-fn characters(sample: &Sample, shots: &[Shot], format: &ShotFormat) -> u64 {
-    let length = |text: &str| text.chars().count() as u64;
-    let shown = sample.shots.iter().filter_map(|&at| shots.get(at as usize)).map(Shot::characters);
-    let shown = shown.sum::<u64>()
-        + length(&format.separator) * (sample.shots.len().saturating_sub(1) as u64)
-        + length(&format.end);
-    match &sample.body {
-        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
-            prompt.characters(shown)
-        }
-        Body::Execute { programs } => programs.iter().map(Program::characters).sum(),
-        Body::Chat { turns } => turns.iter().map(|turn| length(&turn.content)).sum(),
-        Body::Ppl { options } => options.iter().map(|option| option.prompt.characters(shown)).sum(),
-        Body::Loglikelihood { context, options } => {
-            let context = |option: &OptionText| option.context.as_ref().unwrap_or(context).characters(shown);
-            options.iter().map(|option| context(option) + length(&option.continuation)).sum()
-        }
-    }
 }
 
 /// Cuts the samples into parts; each part carries the shots that its samples name.

@@ -35,7 +35,15 @@ pub(super) fn tasks(scenario: &Scenario, recorded: &Recorded, holdings: &BTreeMa
             let samples = IntervalSet::from_indices(run.iter().copied());
             let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
             let model = (at as u32).saturating_sub(1);
-            views.push(TaskView { unit, model, requires: Requires::Echo, samples, attempt, sample_cost: 1 });
+            views.push(TaskView {
+                unit,
+                model,
+                requires: Requires::Echo,
+                samples,
+                attempt,
+                sample_cost: 1,
+                shared_cost: 0,
+            });
         }
     }
     views

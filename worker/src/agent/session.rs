@@ -127,7 +127,7 @@ impl Agent {
     ) -> Self {
         let slot = |n| Slot::start(n, options.threads, events.clone());
         let slots = (0..options.slots as usize)
-            .map(|n| SlotState { slot: slot(n), resident: None, busy: None, programs: None })
+            .map(|n| SlotState { slot: slot(n), resident: None, unit: None, busy: None, programs: None })
             .collect();
         Self {
             options,

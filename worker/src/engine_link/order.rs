@@ -1,6 +1,6 @@
 //! What the agent asks of a slot and what it hears back.
 
-use compass_common::engine::TokenCounters;
+use compass_common::engine::{Stretch, TokenCounters};
 use compass_common::ids::Digest;
 use compass_proto::v1;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub enum SlotEvent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackEnd {
     /// Every sample has its result.
-    Done { tokens: TokenCounters, notes: Vec<String> },
+    Done { tokens: TokenCounters, notes: Vec<String>, stretches: Vec<Stretch> },
     /// The model cannot be loaded by anyone.
     LoadFailed { message: String },
     /// Children kept dying before they began the pack: its samples are not to blame.

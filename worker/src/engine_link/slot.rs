@@ -146,7 +146,9 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 }
                 Some(Heard::PackDone(done)) => {
                     self.child = Some(child);
-                    return Some(PackEnd::Done { tokens: done.tokens.unwrap_or_default().into(), notes: done.notes });
+                    let stretches = done.stretches.into_iter().map(Into::into).collect();
+                    let tokens = done.tokens.unwrap_or_default().into();
+                    return Some(PackEnd::Done { tokens, notes: done.notes, stretches });
                 }
                 Some(Heard::PackFailed(failed)) => {
                     tracing::warn!(slot = self.slot, message = failed.message, "pack failed; restarting the engine");

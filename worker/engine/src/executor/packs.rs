@@ -16,7 +16,7 @@ use super::{clp, generate, loglikelihood, ppl, rolling};
 use crate::fault::device_fault;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
-use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
+use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, Stretch, TokenCounters};
 use compass_common::plan::{Body, Dtype, InferSpec, ModelPlan, NumericProfile};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
@@ -119,6 +119,12 @@ impl Engine for Executor {
 
     fn take_notes(&mut self) -> Vec<String> {
         self.notes.take()
+    }
+
+    fn take_stretches(&mut self) -> Vec<Stretch> {
+        let mut stretches = self.scorer.take_stretches();
+        stretches.append(&mut self.slots.take_stretches());
+        stretches
     }
 }
 
