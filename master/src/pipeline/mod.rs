@@ -12,6 +12,7 @@ mod folder;
 pub(crate) mod former;
 mod import;
 mod infer;
+mod launching;
 mod lead;
 mod listing;
 mod live;
