@@ -16,6 +16,7 @@ by sample; the last lines are `cpu ratio: X` and `ratio: X`, the peer's time ove
 
 import argparse
 import csv
+import ctypes
 import glob
 import json
 import os
@@ -52,7 +53,13 @@ def model(folder, tokenizer, seed):
     shutil.copy(tokenizer / "tokenizer.json", folder)
     (folder / "tokenizer_config.json").write_text(json.dumps({
         "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|endoftext|>", "pad_token": "<|padding|>",
-        "model_max_length": 4096, "clean_up_tokenization_spaces": False}))
+        "model_max_length": 4096, "model_input_names": ["input_ids", "attention_mask"], "clean_up_tokenization_spaces": False}))
+
+
+def adopt_orphans():
+    """Makes this process the parent of all that it starts and that outlives its own parent."""
+    subreaper = 36
+    ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
 
 
 def timed(command, cwd, log, **env):
@@ -62,6 +69,12 @@ def timed(command, cwd, log, **env):
     with open(log, "w") as out:
         code = subprocess.run(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **env}).returncode
     wall = time.monotonic() - start
+    # Whoever was left without a parent has come to this process: without its time the sum would be too small.
+    try:
+        while os.waitpid(-1, 0):
+            pass
+    except ChildProcessError:
+        pass
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if code:
         print(Path(log).read_text()[-4000:])
@@ -165,13 +178,21 @@ max_out_len = {args.out_len}
     command = [str(Path(sys.executable).with_name("opencompass")), "peer.py", "-w", "theirs", "--max-num-workers", "2"]
     theirs = timed(command, work, work / "peer.log", **environment)
     samples = differ = 0
-    for path in sorted(glob.glob(str(work / "theirs" / "2*" / "predictions" / "random" / "*.json"))):
-        name = re.sub(r"_\d+$", "", Path(path).stem)
-        predicted = json.loads(Path(path).read_text())
-        for key, theirs_one in predicted.items():
-            samples += 1
-            our_one = mine.get(name, {}).get(key)
-            differ += our_one is None or not same(theirs_one, our_one)
+    parts = {}
+    for path in glob.glob(str(work / "theirs" / "2*" / "predictions" / "random" / "*.json")):
+        name, part = re.fullmatch(r"(.*?)(?:_(\d+))?", Path(path).stem).groups()
+        parts.setdefault(name, []).append((int(part or 0), json.loads(Path(path).read_text())))
+    for name, predicted in sorted(parts.items()):
+        first = 0
+        for _, part in sorted(predicted, key=lambda part: part[0]):
+            for key, theirs_one in part.items():
+                samples += 1
+                our_one = mine.get(name, {}).get(str(first + int(key)))
+                differ += our_one is None or not same(theirs_one, our_one)
+            first += len(part)
+    expected = sum(limit for _, limit, _ in inherit)
+    if samples != expected:
+        sys.exit(f"opencompass has {samples} predictions of {expected}: see {work}/theirs/*/logs")
     return report("opencompass 0.5.4", theirs, ours, differ, samples)
 
 
@@ -283,6 +304,7 @@ def main():
     args = parser.parse_args()
     for name in ("data", "tokenizer", "compass", "work"):
         setattr(args, name, getattr(args, name).resolve())
+    adopt_orphans()
     args.work.mkdir(parents=True)
     model(args.work / "model", args.tokenizer, args.seed)
     sys.exit((opencompass if args.peer == "opencompass" else lm_eval)(args, args.work))

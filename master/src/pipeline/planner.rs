@@ -4,12 +4,13 @@
 
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::rows::{self, Rows};
-use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
+use compass_common::config::{self, Config, DatasetConfig, DeviceRequest, ModelConfig};
 use compass_common::ids::Digest;
 use compass_common::plan::{Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan};
 use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_common::report::{prediction_record, pretty};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -83,7 +84,25 @@ fn misfits(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// dtype `auto` is float32: what every device can do, and what the scores are checked in.
+/// dtype `auto`: on the CPU float32, what the scores are checked in; on GPUs the checkpoint's own. Decided by what is
+/// configured, never by the hardware that happens to run a sample.
+fn dtype(model: &ModelConfig) -> Dtype {
+    let on_gpu = match model.device {
+        DeviceRequest::Cuda => true,
+        DeviceRequest::Auto => model.num_gpus > 0,
+        DeviceRequest::Cpu => false,
+    };
+    let own = || {
+        let config: Value = serde_json::from_slice(&std::fs::read(model.path.join("config.json")).ok()?).ok()?;
+        match config.get("torch_dtype").or_else(|| config.get("dtype"))?.as_str()? {
+            "bfloat16" => Some(Dtype::Bfloat16),
+            "float16" => Some(Dtype::Float16),
+            _ => None,
+        }
+    };
+    model.dtype.or_else(|| own().filter(|_| on_gpu)).unwrap_or(Dtype::Float32)
+}
+
 fn pin_model(model: &ModelConfig) -> ModelPlan {
     ModelPlan {
         abbr: model.abbr.clone(),
@@ -92,7 +111,7 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         tokenizer_path: model.tokenizer_path.display().to_string(),
         max_seq_len: model.max_seq_len,
         max_out_len: model.max_out_len,
-        dtype: model.dtype.unwrap_or(Dtype::Float32),
+        dtype: dtype(model),
         bos: model.bos,
         profile: model.profile,
         meta_template: model.meta_template.clone(),
@@ -282,8 +301,8 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     let path = folder.plan().join("job.json");
     let damaged = |path: &PathBuf, reason: String| PlanError::Damaged { path: path.clone(), reason };
     let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error.to_string()))?;
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
-    let found = value.get("format").and_then(serde_json::Value::as_u64).unwrap_or_default() as u32;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
+    let found = value.get("format").and_then(Value::as_u64).unwrap_or_default() as u32;
     if found != PLAN_FORMAT {
         return Err(PlanError::Format { run: folder.name(), found });
     }

@@ -40,7 +40,8 @@ pub(crate) fn place_layers(sizes: &Sizes, rooms: &Rooms) -> Option<Vec<usize>> {
 
 /// Fills the devices in order, each up to its share.
 fn fill(sizes: &Sizes, rooms: &Rooms, share: u64, cpu: u64) -> Option<Vec<usize>> {
-    let usable = |bytes: u64, share: u64| (u128::from(bytes) * u128::from(USABLE * share) / u128::from(100 * STEPS)) as u64;
+    let usable =
+        |bytes: u64, share: u64| (u128::from(bytes) * u128::from(USABLE * share) / u128::from(100 * STEPS)) as u64;
     let rooms: Vec<u64> = rooms.gpus.iter().map(|&gpu| usable(gpu, share)).chain([usable(cpu, STEPS)]).collect();
     let mut device = 0;
     let mut left = rooms.first()?.checked_sub(sizes.outside)?;

@@ -151,7 +151,7 @@ impl Agent {
             meta_template: unit.model.meta(),
         };
         let model = serde_json::to_vec(unit.model).map_err(|error| error.to_string())?;
-        let model = ModelOrder { plan: model, device: self.options.device.clone() };
+        let model = ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
         let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };
         self.unit_orders.insert(unit.id, order.clone());

@@ -69,7 +69,7 @@ impl Child {
         let start = Instant::now();
         let plan = serde_json::from_slice::<ModelPlan>(&request.model);
         let loaded = match &plan {
-            Ok(plan) => load(plan, &request.device, self.options.threads),
+            Ok(plan) => load(plan, &request.device, self.options.threads, request.sharers),
             Err(error) => Err(EngineFault::Model(format!("cannot read the plan of the model: {error}"))),
         };
         match loaded {

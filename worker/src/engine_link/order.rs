@@ -12,6 +12,8 @@ pub struct ModelOrder {
     pub plan: Vec<u8>,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: String,
+    /// GPUs that a replica of it takes.
+    pub num_gpus: u32,
 }
 
 /// A part of the plan.

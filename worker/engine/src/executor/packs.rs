@@ -79,6 +79,7 @@ impl Executor {
             defaults,
         };
         let pad = tokenizer.pad_id(side.defaults.pad);
+        let slots = Slots::new(0, model.free_bytes());
         Ok(Self {
             model,
             tokenizer,
@@ -89,7 +90,7 @@ impl Executor {
             precision,
             pad,
             notes: Notes::default(),
-            slots: Slots::new(0),
+            slots,
             scorer: Scorer::default(),
             beginnings: Beginnings::default(),
         })

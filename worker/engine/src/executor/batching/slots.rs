@@ -46,10 +46,10 @@ pub(super) enum Admission {
 }
 
 impl Slots {
-    /// No slot yet; at most `most` of them, 0 for the usual number.
-    pub(crate) fn new(most: usize) -> Self {
+    /// No slot yet; at most `most` of them, 0 for the usual number, where so many bytes are free.
+    pub(crate) fn new(most: usize, free: usize) -> Self {
         Self {
-            budget: Budget::new(most),
+            budget: Budget::new(most, free),
             caches: Vec::new(),
             held: Vec::new(),
             clock: 0,
