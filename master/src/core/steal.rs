@@ -13,7 +13,7 @@ use compass_common::intervals::IntervalSet;
 /// Work of less time than this, in milliseconds, is not worth a round trip.
 const WORTH_MS: f64 = 100.0;
 /// What is taken must be so many times the beginning that is computed once more for it.
-const SHARED_WORTH: f64 = 2.0;
+const SHARED_WORTH: f64 = 4.0;
 /// Where nothing was to be had, nobody looks again for so long.
 const PAUSE_MS: u64 = 100;
 /// Workers that are seen to in one step; the others' turn comes with the next event.

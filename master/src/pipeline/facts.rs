@@ -198,3 +198,27 @@ impl RunFacts {
         self.violations = violations;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::engine::Stretch;
+
+    #[test]
+    fn what_several_engines_hold_alike_is_distinct_once() {
+        let mut facts = RunFacts { datasets: 2, ..RunFacts::default() };
+        let report = |unit, computed, stretches: &[(u64, u32)]| {
+            let tokens = TokenCounters { submitted: 900, distinct: computed, computed, ..TokenCounters::default() };
+            let stretches = stretches.iter().map(|&(path, tokens)| Stretch { path, tokens }.into()).collect();
+            v1::ShardReport { unit, tokens: Some(tokens.into()), stretches, ..Default::default() }.encode_to_vec()
+        };
+        let (one, two) = (WorkerId("one".into()), WorkerId("two".into()));
+        facts.report(&one, &report(0, 300, &[(7, 100), (8, 20)]));
+        assert_eq!((facts.tokens.distinct, facts.computed_per_distinct), (300, 1.0));
+        // The other data set of the model begins in the same way; another model's tokens are others.
+        facts.report(&two, &report(1, 200, &[(7, 100), (9, 5)]));
+        facts.report(&two, &report(2, 200, &[(7, 100)]));
+        assert_eq!((facts.tokens.computed, facts.tokens.distinct), (700, 600));
+        assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
+    }
+}
