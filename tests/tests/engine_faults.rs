@@ -128,7 +128,11 @@ fn engines_killed_at_any_moment_change_no_byte() {
 
 /// Lets the job's workers, and all that they start, take so many bytes of address space.
 fn limit(job: &mut Job, bytes: u64) {
-    let script = format!("#!/bin/sh\nulimit -v {} || exit 9\nexec {} \"$@\"\n", bytes / 1024, program("compass-worker").display());
+    let script = format!(
+        "#!/bin/sh\nulimit -v {} || exit 9\nexec {} \"$@\"\n",
+        bytes / 1024,
+        program("compass-worker").display()
+    );
     job.write("worker.sh", &script);
     let path = job.path("worker.sh");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -174,6 +174,7 @@ impl Core {
         let task = self.task_mut(id)?;
         task.attempt = Attempt(task.attempt.0 + 1);
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
+        let shared_cost = task.shared_cost;
         self.set_state(id, TaskState::Granted { worker: worker.clone() });
         if let Some(worker) = self.workers.get_mut(worker) {
             worker.resident = Some(model);
@@ -181,7 +182,7 @@ impl Core {
                 worker.last_progress = now;
             }
         }
-        self.comes_to(worker, unit);
+        self.comes_to(worker, unit, shared_cost);
         let record = Record::Attempt { task: id, attempt, unit, samples: samples.clone(), worker: worker.clone() };
         self.persist(record, effects);
         Some((GrantRef { epoch, task: id, attempt }, unit, samples))

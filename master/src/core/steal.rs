@@ -12,8 +12,6 @@ use compass_common::intervals::IntervalSet;
 
 /// Work of less time than this, in milliseconds, is not worth a round trip.
 const WORTH_MS: f64 = 100.0;
-/// What is taken must be so many times the beginning that is computed once more for it.
-const SHARED_WORTH: f64 = 4.0;
 /// Where nothing was to be had, nobody looks again for so long.
 const PAUSE_MS: u64 = 100;
 /// Workers that are seen to in one step; the others' turn comes with the next event.
@@ -101,7 +99,7 @@ impl Core {
         let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.unit) };
         // x samples' worth of cost such that (load * slow - x) / slow = own + (again + x) / fast.
         let share = ((load - own) - again / fast) * slow * fast / (slow + fast);
-        if share < SHARED_WORTH * again {
+        if share < self.worth_of(task.shared_cost) as f64 * again {
             return None;
         }
         let most = if self.workers.get(&holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };

@@ -106,7 +106,9 @@ impl Listener<usize> for Greedy {
 }
 
 fn prompts() -> Vec<Vec<u32>> {
-    (0..20u32).map(|prompt| (0..5 + prompt % 7).map(|place| (prompt / 3 + place * place) % VOCABULARY).collect()).collect()
+    (0..20u32)
+        .map(|prompt| (0..5 + prompt % 7).map(|place| (prompt / 3 + place * place) % VOCABULARY).collect())
+        .collect()
 }
 
 /// What is generated with at most eight at once, the model, and how many may run in the end; or the error.
