@@ -7,7 +7,7 @@ use super::state::{Core, Worker};
 use super::task::{Failures, Former, Requires, Task, TaskState};
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 impl Core {
     /// Keeps from everybody else, for the time of a lease, what an older leader granted: its holder may come back. The
@@ -66,7 +66,7 @@ impl Core {
                     credit: 0,
                     held: BTreeSet::new(),
                     resident: None,
-                    unit: None,
+                    units: VecDeque::new(),
                     last_heard: now,
                     draining: false,
                     last_progress: now,
@@ -181,10 +181,10 @@ impl Core {
         let task = self.task_mut(id)?;
         task.attempt = Attempt(task.attempt.0 + 1);
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
+        let shared_cost = task.shared_cost;
         self.set_state(id, TaskState::Granted { worker: worker.clone() });
         if let Some(worker) = self.workers.get_mut(worker) {
             let before = worker.resident.replace(model);
-            worker.unit = Some(unit);
             if worker.held.len() == 1 {
                 worker.last_progress = now;
             }
@@ -192,6 +192,7 @@ impl Core {
                 self.count_resident(before, Some(model));
             }
         }
+        self.comes_to(worker, unit, shared_cost);
         let holder = Holder { worker: worker.clone(), unit, attempt, samples: samples.clone() };
         self.persist(Record::Attempt { task: id, holder }, effects);
         self.attempts_since += 1;

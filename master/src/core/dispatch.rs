@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 const VAIN_OFFERS: usize = 64;
 const LOOKED_AT: usize = 64;
 
+/// Tasks that are looked at for one whose beginning nobody has computed.
+const LOOK: usize = 64;
+
 impl Core {
     /// Grants while a connected worker has credit and a pending task suits it: one grant to the least loaded at a time,
     /// so that no worker is filled to its credit while another idles.
@@ -50,10 +53,26 @@ impl Core {
         let most = if worker.held.is_empty() { usize::MAX } else { LOOKED_AT };
         let resident = worker.resident.and_then(|model| self.queue.of_model(model).take(most).find(&suits));
         let Some(first) = resident else { return self.choose_model(worker, most, &suits) };
-        // Neighbours share prefixes, but not at the price of small tasks before large ones.
-        let neighbour = worker.unit.and_then(|unit| self.queue.of_unit(unit).take(most).find(&suits));
+        let neighbour = worker.units.iter().rev().find_map(|&unit| self.queue.of_unit(unit).take(most).find(&suits));
+        // What begins as something that the worker has computed comes first; other neighbours not at the price of small
+        // tasks before large ones.
         let cost = |task: TaskId| self.task(task).map_or(0, Task::cost);
-        neighbour.filter(|&near| cost(near).saturating_mul(2) >= cost(first)).or(Some(first))
+        let near = |&near: &TaskId| self.shares(near) || cost(near).saturating_mul(2) >= cost(first);
+        neighbour.filter(near).or_else(|| Some(self.untouched(first, &suits)))
+    }
+
+    /// Whether samples of a task begin like others of its unit.
+    fn shares(&self, id: TaskId) -> bool {
+        self.task(id).is_some_and(|task| task.shared_cost > 0)
+    }
+
+    /// The first task, or while others wait one that begins as nothing does that another worker has computed.
+    fn untouched(&self, first: TaskId, suits: &impl Fn(&TaskId) -> bool) -> TaskId {
+        let is_taken = |task: &Task| task.shared_cost > 0 && self.at_units.contains_key(&task.unit);
+        let Some(task) = self.task(first).filter(|task| is_taken(task)) else { return first };
+        let others = self.queue.of_model(task.model).take(LOOK);
+        let free = |id: &TaskId| self.task(*id).is_some_and(|task| !is_taken(task)) && suits(id);
+        others.into_iter().find(free).unwrap_or(first)
     }
 
     /// The first task of the model that has the most tasks waiting for each worker that is at it already.

@@ -12,7 +12,14 @@ use super::speeds::Speeds;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
 use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What is moved must be so many times the beginning that is computed once more for it, while such beginnings are no more
+/// than one part in so many of the job.
+const SHARED_WORTH: u64 = 4;
+const REPEATED_PART: u64 = 64;
+/// And so many times from then on.
+const LATE_WORTH: u64 = 20;
 
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
@@ -25,8 +32,8 @@ pub(super) struct Worker {
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
     pub(super) resident: Option<u32>,
-    /// The unit of its latest grant: its neighbours share prefixes with what the worker has computed.
-    pub(super) unit: Option<UnitId>,
+    /// The units of its latest grants, the latest last: others of them share prefixes with what it has computed.
+    pub(super) units: VecDeque<UnitId>,
     pub(super) last_heard: u64,
     pub(super) draining: bool,
     /// When it last handed anything in, or had nothing to hand in.
@@ -78,6 +85,11 @@ pub struct Core {
     pub(super) recovering_until: u64,
     pub(super) homes: Homes,
     pub(super) workers: Roster,
+    /// How many workers have a unit among their latest.
+    pub(super) at_units: BTreeMap<UnitId, u32>,
+    /// What all tasks cost, and what of it workers computed that others had computed already.
+    whole: u64,
+    repeated: u64,
     /// Workers that can take a grant, the least loaded first.
     pub(super) ready: BTreeSet<(u32, Seat)>,
     pub(super) recorded: Recorded,
@@ -119,6 +131,9 @@ impl Core {
             recovering_until: 0,
             homes: Homes::default(),
             workers: Roster::default(),
+            at_units: BTreeMap::new(),
+            whole: 0,
+            repeated: 0,
             ready: BTreeSet::new(),
             recorded,
             speeds: Speeds::default(),
@@ -139,11 +154,14 @@ impl Core {
             splits_without_ack: false,
         };
         for view in tasks {
+            let cost = view.sample_cost.max(1).saturating_mul(u64::from(view.samples.len()));
+            core.whole = core.whole.saturating_add(cost).saturating_add(view.shared_cost);
             core.add(Task {
                 unit: view.unit,
                 model: view.model,
                 requires: view.requires,
                 sample_cost: view.sample_cost.max(1),
+                shared_cost: view.shared_cost,
                 remaining: view.samples,
                 attempt: view.attempt,
                 state: TaskState::Done,
@@ -226,10 +244,45 @@ impl Core {
         }
     }
 
+    /// How many times what is computed once more (`again`) must be moved to another worker to be worth it: little, as long
+    /// as all such repetitions are a small part of the job, and much from then on.
+    pub(super) fn worth_of(&self, again: u64) -> u64 {
+        if self.repeated.saturating_add(again) <= self.whole / REPEATED_PART { SHARED_WORTH } else { LATE_WORTH }
+    }
+
+    /// Notes that a worker is at a unit, whose samples have a beginning of this cost in common: its engines hold that of two
+    /// units a slot.
+    pub(super) fn comes_to(&mut self, id: &WorkerId, unit: UnitId, shared_cost: u64) {
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        if let Some(place) = worker.units.iter().position(|&known| known == unit) {
+            worker.units.remove(place);
+        } else {
+            let others = self.at_units.entry(unit).or_default();
+            self.repeated = self.repeated.saturating_add(if *others > 0 { shared_cost } else { 0 });
+            *others += 1;
+        }
+        worker.units.push_back(unit);
+        if worker.units.len() > 2 * worker.slots.max(1) as usize
+            && let Some(left) = worker.units.pop_front()
+        {
+            self.leaves(left);
+        }
+    }
+
+    fn leaves(&mut self, unit: UnitId) {
+        if let Some(count) = self.at_units.get_mut(&unit) {
+            *count -= 1;
+            if *count == 0 {
+                self.at_units.remove(&unit);
+            }
+        }
+    }
+
     /// Forgets a worker; what it held is for the caller to see to.
     pub(super) fn remove_worker(&mut self, id: &WorkerId) -> Option<Worker> {
         let seat = self.workers.seat(id)?;
         let worker = self.workers.remove(id)?;
+        worker.units.iter().for_each(|&unit| self.leaves(unit));
         if let Some(load) = worker.load {
             self.ready.remove(&(load, seat));
         }

@@ -122,8 +122,14 @@ impl Core {
         let task = self.task(id)?;
         let (holder, _) = self.holder(id)?;
         let (slow, fast) = (self.rate(&holder, task.model), self.rate(thief, task.model));
-        // x samples' worth of cost such that (load * slow - x) / slow = own + x / fast.
-        let share = (load - own) * slow * fast / (slow + fast);
+        // What the samples begin with must be computed once more, unless the thief has been at the unit.
+        let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(&task.unit));
+        let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.unit) };
+        // x samples' worth of cost such that (load * slow - x) / slow = own + (again + x) / fast.
+        let share = ((load - own) - again / fast) * slow * fast / (slow + fast);
+        if share < self.worth_of(task.shared_cost) as f64 * again {
+            return None;
+        }
         let most = if self.workers.get(&holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
         let count = (share / self.sample_cost(task)) as u32;
         let count = count.max(1).min(task.remaining.len().saturating_sub(most));

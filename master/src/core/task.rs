@@ -55,6 +55,8 @@ pub struct TaskView {
     pub attempt: Attempt,
     /// What one of its samples costs, in any unit that is the same for all tasks of a model.
     pub sample_cost: u64,
+    /// What it costs at most to compute once more what its samples have in common with others of the unit.
+    pub shared_cost: u64,
 }
 
 /// What an older leader granted and nothing tells of its end.
@@ -83,6 +85,7 @@ pub(super) struct Task {
     pub(super) model: u32,
     pub(super) requires: Requires,
     pub(super) sample_cost: u64,
+    pub(super) shared_cost: u64,
     pub(super) remaining: IntervalSet,
     pub(super) attempt: Attempt,
     pub(super) state: TaskState,

@@ -18,7 +18,15 @@ fn hello(dial: u64) -> v1::Hello {
 fn a_hello_that_a_later_connection_has_overtaken_is_void() {
     let plan = Digest::of(b"plan");
     let (samples, attempt) = (IntervalSet::range(0, 4), Attempt(0));
-    let task = TaskView { unit: UnitId(0), model: 0, requires: Requires::Echo, samples, attempt, sample_cost: 1 };
+    let task = TaskView {
+        unit: UnitId(0),
+        model: 0,
+        requires: Requires::Echo,
+        samples,
+        attempt,
+        sample_cost: 1,
+        shared_cost: 0,
+    };
     let core = Core::new(Epoch(1), Limits::default(), vec![task], Recorded::default());
     let terms = Terms { plan, epoch: Epoch(1), lease_ttl_ms: 30_000, heartbeat_ms: 2_000, pools: BTreeMap::new() };
     let mut leader = Leader::new(core, terms, Keys::new(&plan), Watch::default());

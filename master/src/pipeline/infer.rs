@@ -136,6 +136,7 @@ fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
         factor_labels: unit.dataset.labels,
         generates: unit.dataset.labels.is_none(),
         characters: unit.dataset.characters,
+        beginnings: unit.dataset.beginnings.clone(),
     });
     size.collect()
 }
@@ -293,7 +294,8 @@ async fn open(
                 ModelKind::Sandbox => Requires::Sandbox,
                 _ => Requires::Engine,
             };
-            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
+            let shared_cost = sizes.get(&unit).map_or(0, |size| size.shared_cost(&samples));
+            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost, shared_cost });
         }
     }
     let max_slots = slots_let_in(config, slots, options.others_may_come);
@@ -318,6 +320,7 @@ async fn open(
         summarizer: "default".into(),
         runner: runner_name(config),
         tasks: views.len() as u32,
+        datasets: plan.datasets.len() as u32,
         ..RunFacts::default()
     };
     let terms = Terms {

@@ -41,6 +41,7 @@ pub(super) fn planned() -> Planned {
         eval,
         samples: 2,
         characters: 12,
+        beginnings: Vec::new(),
         labels: Some(2),
         parts: vec![PartRef { digest, first: 0, samples: 2, bytes: bytes.len() as u64 }],
     };

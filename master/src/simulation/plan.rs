@@ -40,7 +40,15 @@ pub(super) fn tasks(
             let samples = IntervalSet::from_indices(run.iter().copied());
             let attempt = attempts.get(&task(unit, &samples)).copied().unwrap_or_default();
             let model = (at as u32).saturating_sub(1);
-            views.push(TaskView { unit, model, requires: Requires::Echo, samples, attempt, sample_cost: 1 });
+            views.push(TaskView {
+                unit,
+                model,
+                requires: Requires::Echo,
+                samples,
+                attempt,
+                sample_cost: 1,
+                shared_cost: 0,
+            });
         }
     }
     views
