@@ -2,6 +2,7 @@
 
 use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::engine_child::{EngineOptions, sees_gpu};
+use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use clap::{Args, Parser, Subcommand};
 use std::num::NonZeroU32;
@@ -22,6 +23,8 @@ Examples:
     compass-worker --master head1:50051,head2:50051
   Can this machine run programs that a model wrote?
     compass-worker sandbox --check
+  What becomes of task 3 of a run, without a master?
+    compass-worker --once --plan outputs/demo/20260102_030405 --task 3
 
 Stop it with Ctrl-C or SIGTERM: it finishes the samples that it has begun,
 hands them in and goes. A second signal ends it at once. Nothing is lost
@@ -60,7 +63,7 @@ enum ChildCommand {
 #[derive(Debug, Args)]
 struct AgentArgs {
     /// Where the master listens; of several masters, all of them: whoever leads is found
-    #[arg(long, value_name = "HOST:PORT,...", required = true, value_delimiter = ',')]
+    #[arg(long, value_name = "HOST:PORT,...", required_unless_present = "once", value_delimiter = ',')]
     master: Vec<MasterAddress>,
     /// Where models run: auto takes the first GPU when there is one
     #[arg(long, value_name = "auto|cpu|cuda:N", default_value = "auto")]
@@ -86,12 +89,15 @@ struct AgentArgs {
     /// End when standard input ends: the launcher holds its other end
     #[arg(long, hide = true)]
     exit_with_parent: bool,
+    #[command(flatten)]
+    once: OnceArgs,
 }
 
 /// What this process is to be.
 #[derive(Debug)]
 pub enum Role {
     Agent(AgentOptions),
+    Once(OnceOptions),
     Engine(EngineOptions),
     Sandbox(SandboxOptions),
 }
@@ -102,7 +108,7 @@ impl Cli {
         match (self.child, self.agent) {
             (Some(ChildCommand::Engine { threads }), _) => Role::Engine(EngineOptions { threads: threads.get() }),
             (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
-            (None, Some(args)) => Role::Agent(args.options()),
+            (None, Some(args)) => args.role(),
             // `--master` is required, so that clap has already answered a command line without it.
             (None, None) => clap::Command::new("compass-worker")
                 .error(clap::error::ErrorKind::MissingRequiredArgument, "--master HOST:PORT is needed")
@@ -112,7 +118,24 @@ impl Cli {
 }
 
 impl AgentArgs {
+    fn role(mut self) -> Role {
+        let once = std::mem::take(&mut self.once);
+        match once.options(self.device.0.clone(), self.threads.get(), self.programs()) {
+            Some(options) => Role::Once(options),
+            None => Role::Agent(self.options()),
+        }
+    }
+
+    fn programs(&self) -> ProgramPolicy {
+        match (self.no_sandbox, self.unsafe_local_exec) {
+            (true, _) => ProgramPolicy::Never,
+            (false, true) => ProgramPolicy::Unsafe,
+            (false, false) => ProgramPolicy::Contained,
+        }
+    }
+
     fn options(self) -> AgentOptions {
+        let programs = self.programs();
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         AgentOptions {
             masters: self.master.into_iter().map(|address| address.0).collect(),
@@ -122,11 +145,7 @@ impl AgentArgs {
             threads: self.threads.get(),
             master_lost_timeout: self.master_lost_timeout,
             exit_with_parent: self.exit_with_parent,
-            programs: match (self.no_sandbox, self.unsafe_local_exec) {
-                (true, _) => ProgramPolicy::Never,
-                (false, true) => ProgramPolicy::Unsafe,
-                (false, false) => ProgramPolicy::Contained,
-            },
+            programs,
         }
     }
 }
@@ -196,12 +215,13 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_common::partition::TaskName;
 
     fn agent(line: &str) -> Result<AgentOptions, String> {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
         match cli.role() {
             Role::Agent(options) => Ok(options),
-            Role::Engine(_) | Role::Sandbox(_) => Err("no agent".into()),
+            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) => Err("no agent".into()),
         }
     }
 
@@ -231,6 +251,24 @@ mod tests {
             ("compass-worker --master head:1 --master-lost-timeout 10", "90s, 10m or 2h"),
         ] {
             let message = agent(line).unwrap_err();
+            assert!(message.contains(hint), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn one_task_needs_no_master() {
+        let role =
+            |line: &str| Cli::try_parse_from(line.split_whitespace()).map(Cli::role).map_err(|error| error.to_string());
+        let once = role("compass-worker --once --plan out/run --task 3 --out r.jsonl --device cpu").unwrap();
+        assert!(matches!(once, Role::Once(options) if options.task == TaskName::Number(3) && options.device == "cpu"));
+        for (line, hint) in [
+            ("compass-worker --once --plan out/run", "--task"),
+            ("compass-worker --once --task 3", "--plan"),
+            ("compass-worker --master a:1 --task 3", "--once"),
+            ("compass-worker --once --plan out/run --task 3 --master a:1", "cannot be used with"),
+            ("compass-worker --once --plan out/run --task x", "write its number"),
+        ] {
+            let message = role(line).unwrap_err();
             assert!(message.contains(hint), "{line}: {message}");
         }
     }

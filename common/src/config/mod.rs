@@ -1,6 +1,7 @@
 //! The contract of eval.toml: parsed with positions, checked whole, then trusted.
 
 mod abbr;
+mod aliyun;
 mod check;
 mod choice;
 mod command_line;
@@ -39,6 +40,8 @@ mod paths;
 mod postprocessor;
 mod presets;
 mod presets_later;
+mod python;
+mod python_token;
 mod raw_template;
 mod resolved;
 mod retriever;
@@ -62,6 +65,7 @@ mod template;
 mod tests;
 mod tree;
 
+pub use aliyun::{AliyunConfig, DlcCommand, JobEnvironment};
 pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
 pub use file_format::FileFormat;

@@ -1,6 +1,7 @@
 //! The inference stage: from a plan on disk to a ledger that holds every sample.
 
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
+use super::dry_run::keep_tasks;
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::former::{former, holdings, released};
@@ -331,7 +332,9 @@ async fn open(
     let slots = slots(config, options.debug);
     let sizes: BTreeMap<_, _> = sizes(plan, &recorded).into_iter().map(|size| (size.id, size)).collect();
     let mut views = Vec::new();
-    for spec in tasks(config, plan, &recorded, slots)? {
+    let specs = tasks(config, plan, &recorded, slots)?;
+    keep_tasks(folder, plan, &digest, &specs)?;
+    for spec in specs {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
             let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();

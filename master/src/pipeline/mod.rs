@@ -26,7 +26,7 @@ mod score_tests;
 pub use adopt::{Adopted, adopt};
 pub use carry_over::{CarryOverError, carry_over};
 pub use drive::{DriveError, Driven, Driver, Ending, Setup};
-pub use dry_run::{check_launcher, dry_run};
+pub use dry_run::{check_launcher, dry_run, recorded_tasks};
 pub use execution::{ExecuteError, Executed, Source, execute, execution_options, has_programs};
 pub use facts::{RunFacts, WorkerFacts};
 pub use folder::{FolderError, RunFolder, check_writable, keep_config};
