@@ -1,6 +1,7 @@
 //! The command line, with OpenCompass's names. Flags override the file.
 
 use super::described::{CustomArguments, ModelArguments};
+use super::launching::LaunchArguments;
 use clap::{Parser, Subcommand, ValueEnum};
 use compass_common::config::Overrides;
 use compass_common::report::Details;
@@ -99,6 +100,9 @@ pub struct Cli {
     pub limit: Option<u32>,
 
     #[command(flatten)]
+    pub launch: LaunchArguments,
+
+    #[command(flatten)]
     pub model: ModelArguments,
 
     #[command(flatten)]
@@ -155,6 +159,8 @@ impl Cli {
             gen_task_coef: self.gen_task_coef,
             max_workers_per_gpu: self.max_workers_per_gpu,
             retry: self.retry,
+            max_gpus: self.launch.max_gpus,
+            slurm: self.launch.slurm_flags(),
             hf: self.model.hf(),
             model: self.model.flags(),
             custom_dataset: self.custom.dataset(),

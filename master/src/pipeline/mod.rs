@@ -12,6 +12,7 @@ mod folder;
 pub(crate) mod former;
 mod import;
 mod infer;
+mod launching;
 mod lead;
 mod listing;
 mod live;
@@ -22,11 +23,12 @@ mod rows;
 mod score;
 #[cfg(test)]
 mod score_tests;
+mod task_list;
 
 pub use adopt::{Adopted, adopt};
 pub use carry_over::{CarryOverError, carry_over};
 pub use drive::{DriveError, Driven, Driver, Ending, Setup};
-pub use dry_run::{check_launcher, dry_run, recorded_tasks};
+pub use dry_run::{check_launcher, dry_run};
 pub use execution::{ExecuteError, Executed, Source, execute, execution_options, has_programs};
 pub use facts::{RunFacts, WorkerFacts};
 pub use folder::{FolderError, RunFolder, check_writable, keep_config};
@@ -38,3 +40,4 @@ pub use live::LiveWriting;
 pub use planner::{PlanError, Planned, plan, read_plan, write_plan};
 pub use progress::{ProgressBoard, Snapshot, StageBar};
 pub use score::{Evidence, Executions, ScoreError, Scored, score, summarize};
+pub use task_list::recorded_tasks;
