@@ -21,7 +21,7 @@ const ENV_FILE_HELP: &str = "write `export NAME=value` into a file that only you
                              file: `env_file = \"/...\"`";
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AliyunConfig {
     /// How the job's shell is prepared, and by that where Python and its like come from.
     pub environment: JobEnvironment,
@@ -59,7 +59,7 @@ pub struct AliyunConfig {
 }
 
 /// How the job's shell is prepared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnvironment {
     /// Sources the file, then `conda activate`.
@@ -67,14 +67,16 @@ pub enum JobEnvironment {
     /// Its `bin` comes first on PATH.
     Python { path: String },
     /// As the image has it.
+    #[default]
     Image,
 }
 
 /// Which of its two forms this site's `dlc` has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DlcCommand {
     /// `dlc submit pytorchjob`.
+    #[default]
     Submit,
     /// `dlc create job --kind PyTorchJob`.
     Create,

@@ -1,5 +1,6 @@
 //! Who launches workers: the settings of each launcher, and of pools, once checked.
 
+use super::aliyun::AliyunConfig;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -49,11 +50,35 @@ pub struct SlurmConfig {
 
 /// `type = "dlc"`: jobs of Alibaba's `dlc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DlcConfig {}
+pub struct DlcConfig {
+    pub aliyun: AliyunConfig,
+    /// Whether jobs of higher priority may take the place of these.
+    pub preemptible: bool,
+}
 
 /// `type = "command"`: a template of the user's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CommandConfig {}
+pub struct CommandConfig {
+    pub pieces: Vec<Piece>,
+    /// Whether the command passes its standard input on to the worker, which then ends when the master does.
+    pub pipe: bool,
+}
+
+/// A piece of a command's template.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Piece {
+    /// Shell, as it is.
+    Shell(String),
+    /// The worker's command line: words of a shell.
+    TaskCommand,
+    /// The same as a single word, for whatever hands it to a second shell.
+    TaskWord,
+    /// GPUs of a job.
+    Gpus,
+    /// The job's name.
+    Name,
+}
 
 /// A `[[pool]]`: workers that are launched in one way, in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -75,10 +75,10 @@ pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
 pub use file_format::FileFormat;
 pub use http::HttpConfig;
-pub use launching::{CommandConfig, DlcConfig, PoolConfig, RunnerKind, SlurmConfig};
+pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
 pub use load::{Loaded, load, preset_datasets};
 pub use model_presets::{ModelPreset, model_presets};
-pub use overrides::{CustomDataset, HfModel, ModelFlags, Overrides, SlurmFlags};
+pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
 pub use resolved::{

@@ -2,8 +2,8 @@
 
 use super::folder::RunFolder;
 use crate::launch::{
-    Bounds, Fleet, LaunchError, Launcher, LocalLauncher, Pool, Programs, Shape, WorkerCommand, find_worker, sees_gpu,
-    visible_gpus,
+    Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool, Programs, Shape,
+    WorkerCommand, find_worker, sees_gpu, visible_gpus,
 };
 use compass_common::config::{Config, DeviceRequest, ModelConfig, PoolConfig, RunnerKind};
 use std::collections::BTreeSet;
@@ -217,7 +217,23 @@ fn launcher(
             let local = LocalLauncher::new(worker(device(&models, true)?)?, environment, log);
             Ok(Some(Box::new(local)))
         }
-        kind => Err(LaunchError::NotYet { kind: kind.name() }),
+        RunnerKind::Dlc(dlc) => {
+            let mut worker = worker(device(&models, false)?)?;
+            if let (None, Some(path)) = (place.pool.and_then(|pool| pool.worker.as_ref()), &dlc.aliyun.worker_path) {
+                worker.binary = path.into();
+            }
+            let run = options.folder.map(RunFolder::name).unwrap_or_else(|| "RUN".into());
+            let run = if place.pool.is_some() { format!("{run}-{}", place.name) } else { run };
+            let place = DlcPlace { run, gpus: shape.gpus, environment, logs };
+            Ok(Some(Box::new(DlcLauncher::new(dlc.clone(), worker, place))))
+        }
+        RunnerKind::Command(command) => {
+            let (worker, name) = (worker(device(&models, false)?)?, place.name.to_owned());
+            let logs = logs.filter(|_| !options.debug);
+            let launcher = CommandLauncher::new(command.clone(), worker, name, shape.gpus, environment, logs);
+            Ok(Some(Box::new(launcher)))
+        }
+        kind @ RunnerKind::Slurm(_) => Err(LaunchError::NotYet { kind: kind.name() }),
     }
 }
 
