@@ -7,6 +7,7 @@
 pub mod bench;
 mod echo;
 mod etcd;
+mod fake_dlc;
 mod job;
 mod processes;
 mod proxy;
@@ -14,6 +15,7 @@ mod shared;
 
 pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
 pub use etcd::{Etcd, EtcdOptions};
+pub use fake_dlc::FakeDlc;
 pub use job::{Finished, Job, Running};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use proxy::{Mood, Proxy};

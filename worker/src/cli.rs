@@ -46,6 +46,8 @@ pub struct Cli {
     child: Option<ChildCommand>,
     #[command(flatten)]
     agent: Option<AgentArgs>,
+    #[command(flatten)]
+    once: OnceArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -89,8 +91,6 @@ struct AgentArgs {
     /// End when standard input ends: the launcher holds its other end
     #[arg(long, hide = true)]
     exit_with_parent: bool,
-    #[command(flatten)]
-    once: OnceArgs,
 }
 
 /// What this process is to be.
@@ -105,10 +105,17 @@ pub enum Role {
 impl Cli {
     /// What was asked for.
     pub fn role(self) -> Role {
+        let agent = self.agent.as_ref();
+        let device = agent.map_or("auto", |agent| &agent.device.0).to_owned();
+        let threads = agent.map_or(1, |agent| agent.threads.get());
+        let programs = agent.map_or(ProgramPolicy::Contained, AgentArgs::programs);
+        if let Some(options) = self.once.options(device, threads, programs) {
+            return Role::Once(options);
+        }
         match (self.child, self.agent) {
             (Some(ChildCommand::Engine { threads }), _) => Role::Engine(EngineOptions { threads: threads.get() }),
             (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
-            (None, Some(args)) => args.role(),
+            (None, Some(args)) => Role::Agent(args.options()),
             // `--master` is required, so that clap has already answered a command line without it.
             (None, None) => clap::Command::new("compass-worker")
                 .error(clap::error::ErrorKind::MissingRequiredArgument, "--master HOST:PORT is needed")
@@ -118,14 +125,6 @@ impl Cli {
 }
 
 impl AgentArgs {
-    fn role(mut self) -> Role {
-        let once = std::mem::take(&mut self.once);
-        match once.options(self.device.0.clone(), self.threads.get(), self.programs()) {
-            Some(options) => Role::Once(options),
-            None => Role::Agent(self.options()),
-        }
-    }
-
     fn programs(&self) -> ProgramPolicy {
         match (self.no_sandbox, self.unsafe_local_exec) {
             (true, _) => ProgramPolicy::Never,

@@ -6,7 +6,6 @@
 
 use super::super::worker_command::quoted;
 use compass_common::config::{AliyunConfig, DlcCommand, DlcConfig, JobEnvironment};
-use std::fmt::Write as _;
 
 const OFFLINE: [&str; 4] = ["HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_HUB_OFFLINE"];
 /// `dlc` takes names of so many characters.
@@ -17,8 +16,10 @@ const MEMORY_GI_PER_GPU: u32 = 128;
 /// The text that a job's shell runs: prepares the environment, then becomes the worker.
 pub(super) fn job_text(config: &AliyunConfig, environment: &[(String, String)], worker: &str) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
-    let mut then = |part: String| drop(write!(text, "{part}; "));
+    let mut then = |part: String| {
+        text.push_str(&part);
+        text.push_str("; ");
+    };
     if let Some(pre) = &config.pre_cmd {
         then(pre.trim_end().trim_end_matches(';').to_owned());
     }

@@ -340,9 +340,9 @@ impl Launcher for DlcLauncher {
             poll: POLL,
             ending: POLL,
             grace: Duration::from_secs(120),
-            failures: 6,
-            pause: Duration::from_secs(5),
-            longest_pause: Duration::from_secs(5 * 60),
+            failures: 5,
+            pause: Duration::from_secs(2),
+            longest_pause: Duration::from_secs(60),
             connect: Some(CONNECT),
         }
     }
