@@ -242,9 +242,11 @@ fn a_dry_run_prints_what_would_be_submitted_and_submits_nothing() {
 #[test]
 fn wrong_settings_start_nothing() {
     let mut job = echo_job(0, HERE, "");
-    let dlc = FakeDlc::install(&mut job, 0, "priority = 77\nworker_imag = \"x\"\nhttp_proxy = \"http://me:hunter2@p:1\"");
+    let dlc =
+        FakeDlc::install(&mut job, 0, "priority = 77\nworker_imag = \"x\"\nhttp_proxy = \"http://me:hunter2@p:1\"");
     let refused = job.run(&with(&["1"])).expect(2);
-    for part in ["`priority` is out of range: 77", "did you mean `worker_image`", "aliyun.toml", "nothing was started"] {
+    for part in ["`priority` is out of range: 77", "did you mean `worker_image`", "aliyun.toml", "nothing was started"]
+    {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
     }
     assert!(!refused.stderr.contains("hunter2"), "{}", refused.stderr);

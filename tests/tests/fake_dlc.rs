@@ -21,9 +21,29 @@ impl Dlc {
 
     fn submit(&self, command: &str) -> (bool, String) {
         self.run(&[
-            "submit", "pytorchjob", "--command", command, "--name", "n", "--workspace_id", "w", "--resource_id=r", "--priority",
-            "1", "--workers", "1", "--worker_cpu", "12", "--worker_gpu", "0", "--worker_memory", "192Gi", "--worker_image", "i",
-            "--data_sources=a,b", "--enable_priority_preemption=False",
+            "submit",
+            "pytorchjob",
+            "--command",
+            command,
+            "--name",
+            "n",
+            "--workspace_id",
+            "w",
+            "--resource_id=r",
+            "--priority",
+            "1",
+            "--workers",
+            "1",
+            "--worker_cpu",
+            "12",
+            "--worker_gpu",
+            "0",
+            "--worker_memory",
+            "192Gi",
+            "--worker_image",
+            "i",
+            "--data_sources=a,b",
+            "--enable_priority_preemption=False",
         ])
     }
 
@@ -56,7 +76,8 @@ fn a_job_runs_and_leaves_its_log() {
         let (_, log) = dlc.run(&["logs", &good, &pod]);
         (log.contains("it's 2\n") && log.contains("err\n")).then_some(())
     });
-    let (_, before) = dlc.run(&["logs", &good, &pod, "--start_time", "2001-01-01T00:00:00Z", "--end_time", "2001-01-02T00:00:00Z"]);
+    let (_, before) =
+        dlc.run(&["logs", &good, &pod, "--start_time", "2001-01-01T00:00:00Z", "--end_time", "2001-01-02T00:00:00Z"]);
     assert_eq!(before, "[WARN] No logs found for the pod\n");
 }
 
@@ -68,10 +89,16 @@ fn stopping_wants_to_be_forced_and_works_once() {
     let (stopped, asked) = dlc.run(&["stop", "job", &id]);
     assert!(!stopped && asked.contains("Are you sure"), "{asked}");
     assert_eq!(dlc.status(&id), "Running");
-    assert_eq!(dlc.run(&["stop", "job", &id, "--force"]), (true, format!("[OK] Job [{id}] was stopped successfully\n")));
+    assert_eq!(
+        dlc.run(&["stop", "job", &id, "--force"]),
+        (true, format!("[OK] Job [{id}] was stopped successfully\n"))
+    );
     assert_eq!(dlc.status(&id), "Stopped");
     let (again, refused) = dlc.run(&["stop", "job", &id, "--force"]);
-    assert!(!again && refused.starts_with("[FAILED] code: 400, Job can't be stopped, because it is Stopped"), "{refused}");
+    assert!(
+        !again && refused.starts_with("[FAILED] code: 400, Job can't be stopped, because it is Stopped"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -94,7 +121,8 @@ fn what_the_real_one_refuses_is_refused() {
 #[test]
 fn faults_are_those_that_are_asked_for() {
     let dlc = Dlc::new();
-    std::fs::write(dlc.0.path().join("faults"), "submit_400=1\nno_table=1\ngarbage=1\nget_fails=1\npreempt=1\n").unwrap();
+    std::fs::write(dlc.0.path().join("faults"), "submit_400=1\nno_table=1\ngarbage=1\nget_fails=1\npreempt=1\n")
+        .unwrap();
     assert!(dlc.submit("true").1.starts_with("[FAILED] code: 400"));
     let (_, nothing) = dlc.submit("true");
     assert!(!nothing.contains('|'), "{nothing}");

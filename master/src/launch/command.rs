@@ -16,6 +16,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::{Child, ChildStdin, Command};
 
+/// How names of variables begin that the worker itself reads.
+const OURS: &str = "COMPASS_";
 const SHELL: &str = "/bin/sh";
 /// How long a line may take to end after its pipe was closed, and again after it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
@@ -68,7 +70,11 @@ impl CommandLauncher {
 
     /// The template with its places filled in.
     fn line(&self, name: &str) -> String {
-        let mut task = self.worker.shell_line(Some(name));
+        // The worker's own settings, such as where its token lies, hold no secret: on the line they arrive through ssh too.
+        let ours = self.environment.iter().filter(|(name, value)| name.starts_with(OURS) && !value.is_empty());
+        let ours: Vec<String> = ours.map(|(name, value)| quoted(&format!("{name}={value}"))).collect();
+        let prefix = if ours.is_empty() { String::new() } else { format!("env {} ", ours.join(" ")) };
+        let mut task = prefix + &self.worker.shell_line(Some(name));
         if self.config.pipe {
             task.push_str(" --exit-with-parent");
         }
@@ -271,6 +277,11 @@ mod tests {
             ..launcher(Vec::new(), "/opt/worker")
         };
         assert_eq!(piped.line("p-1-0"), format!("ssh n '{task} --exit-with-parent'"));
+        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let environment =
+            vec![variable("COMPASS_TOKEN_FILE", "/a b"), variable("KEY", "secret"), variable("COMPASS_X", "")];
+        let told = CommandLauncher { environment, ..launcher(vec![CommandPiece::TaskCommand], "/opt/worker") };
+        assert_eq!(told.line("p-1-0"), format!("env 'COMPASS_TOKEN_FILE=/a b' {task}"));
     }
 
     proptest! {

@@ -185,3 +185,14 @@ fn without_a_file_the_usual_one_is_taken() {
     fixture.write("home/.aliyun.cfg", "workspace_id = 'w'\nworker_image = \"i\"\nhf_offline = True\n");
     assert_eq!(usual(&fixture), (Some("w".into()), String::new()));
 }
+
+#[test]
+fn the_example_that_ships_is_right() {
+    let example = include_str!("../../../../deploy/aliyun.example.toml");
+    assert_eq!(good("aliyun.toml", example).data_sources.len(), 2);
+    let uncommented = example.replace("\n# ", "\n").replacen("~/.dlc/config", "dlc.config", 1);
+    let uncommented =
+        uncommented.lines().filter(|line| line.contains('=')).fold(String::new(), |all, line| all + line + "\n");
+    let config = good("aliyun.toml", &uncommented);
+    assert!(config.token_file.is_some() && config.pre_cmd.is_some(), "{config:?}");
+}
