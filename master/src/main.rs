@@ -92,7 +92,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         ));
     }
     if cli.dry_run {
-        return dry_run(&config, cli.unsafe_local_exec).map(|()| exit::SCORED);
+        return dry_run(cli, &config).await.map(|()| exit::SCORED);
     }
     let (interrupt, interrupted) = watch::channel(None::<u8>);
     tokio::spawn(watch_signals(interrupt));
@@ -352,10 +352,20 @@ fn resume_hint(folder: &RunFolder, cli: &Cli) -> String {
     format!("resume with: compass-master {config} -r {}", folder.name())
 }
 
-/// The tasks, and the commands that would be launched.
-fn dry_run(config: &Config, unsafe_local_exec: bool) -> Result<(), Failure> {
+/// The tasks, and the commands that would be launched; of a run that has begun, its tasks and how they stand.
+async fn dry_run(cli: &Cli, config: &Config) -> Result<(), Failure> {
+    if let Some(name) = &cli.reuse {
+        let folder = RunFolder::find(&config.work_dir, Some(name)).map_err(|error| folder_failure(&error))?;
+        let (plan, digest, _) = pipeline::read_plan(&folder).map_err(|error| plan_failure(&error))?;
+        let recorded = pipeline::recorded_lengths(config, &folder, digest, None).await;
+        let recorded = recorded.map_err(|error| store_failure(&error))?;
+        let tasks = pipeline::recorded_tasks(&folder, &plan, digest, &recorded);
+        if let Some(listing) = tasks.map_err(|error| Failure::of(exit::BAD_INPUT, &error))? {
+            return print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)));
+        }
+    }
     let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
-    let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default(), unsafe_local_exec);
+    let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default(), cli.unsafe_local_exec);
     let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }

@@ -161,6 +161,7 @@ impl Cli {
             retry: self.retry,
             max_gpus: self.launch.max_gpus,
             slurm: self.launch.slurm_flags(),
+            dlc: self.launch.dlc_flags(),
             hf: self.model.hf(),
             model: self.model.flags(),
             custom_dataset: self.custom.dataset(),

@@ -2,8 +2,8 @@
 
 use super::folder::RunFolder;
 use crate::launch::{
-    Belonging, Bounds, Fleet, LaunchError, Launcher, LocalLauncher, Pool, Programs, Shape, SlurmLauncher, SlurmOrder,
-    WorkerCommand, find_worker, sees_gpu, visible_gpus,
+    Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool,
+    Programs, Shape, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
 };
 use crate::rpc::PoolTerms;
 use compass_common::config::{Config, DeviceRequest, ModelConfig, PoolConfig, RunnerKind};
@@ -258,7 +258,22 @@ fn launcher(
             };
             Ok(Some(Box::new(SlurmLauncher::new(order, &belonging))))
         }
-        kind => Err(LaunchError::NotYet { kind: kind.name() }),
+        RunnerKind::Dlc(dlc) => {
+            let mut worker = worker(device(&models, false)?)?;
+            if let (None, Some(path)) = (place.pool.and_then(|pool| pool.worker.as_ref()), &dlc.aliyun.worker_path) {
+                worker.binary = path.into();
+            }
+            let run = options.folder.map(RunFolder::name).unwrap_or_else(|| "RUN".into());
+            let run = if place.pool.is_some() { format!("{run}-{}", place.name) } else { run };
+            let place = DlcPlace { run, gpus: shape.gpus, environment, logs };
+            Ok(Some(Box::new(DlcLauncher::new((**dlc).clone(), worker, place))))
+        }
+        RunnerKind::Command(command) => {
+            let (worker, name) = (worker(device(&models, false)?)?, place.name.to_owned());
+            let logs = logs.filter(|_| !options.debug);
+            let launcher = CommandLauncher::new(command.clone(), worker, name, shape.gpus, environment, logs);
+            Ok(Some(Box::new(launcher)))
+        }
     }
 }
 
