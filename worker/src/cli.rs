@@ -116,7 +116,7 @@ impl Cli {
     /// What was asked for.
     pub fn role(self) -> Role {
         let agent = self.agent.as_ref();
-        let device = agent.map_or("auto", |agent| &agent.device.0).to_owned();
+        let device = agent.map_or("auto", |agent| agent.device.0.as_str()).to_owned();
         let threads = agent.map_or(1, |agent| agent.threads.get());
         let programs = agent.map_or(ProgramPolicy::Contained, AgentArgs::programs);
         if let Some(options) = self.once.options(device, threads, programs) {
