@@ -169,7 +169,8 @@ pub(super) fn pool_terms(config: &Config) -> BTreeMap<String, PoolTerms> {
 
 /// The pools where a model loads, by its position, for those that do not load everywhere.
 pub(super) fn where_models_load(config: &Config) -> BTreeMap<u32, BTreeSet<String>> {
-    let everywhere = |model: &ModelConfig| config.pools.iter().all(|pool| loads(pool, model));
+    // A model that names its pools is not for workers of none either.
+    let everywhere = |model: &ModelConfig| model.pools.is_empty() && config.pools.iter().all(|pool| loads(pool, model));
     let bound = (0..).zip(&config.models).filter(|(_, model)| !config.pools.is_empty() && !everywhere(model));
     let pools = |model: &ModelConfig| -> BTreeSet<String> {
         config.pools.iter().filter(|pool| loads(pool, model)).map(|pool| pool.name.clone()).collect()
