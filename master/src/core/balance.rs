@@ -85,10 +85,14 @@ impl Core {
     }
 
     /// Whether a worker that has something to do would still be through with the task in time.
-    pub(super) fn is_in_time(&self, id: &WorkerId, worker: &Worker, task: &Task) -> bool {
-        let Some(fair) = self.fair_ms.filter(|_| !worker.held.is_empty()) else { return true };
-        let own = self.sample_ms(id, task) * f64::from(task.remaining.len());
-        self.load_ms(id) + own <= fair * SLACK + SLACK_MS
+    pub(super) fn is_in_time(&self, id: &WorkerId, room: Option<f64>, task: &Task) -> bool {
+        room.is_none_or(|room| self.sample_ms(id, task) * f64::from(task.remaining.len()) <= room)
+    }
+
+    /// How much more a worker that has something to do may take on, in milliseconds; `None` where nothing bounds it.
+    pub(super) fn room_ms(&self, id: &WorkerId, worker: &Worker) -> Option<f64> {
+        let fair = self.fair_ms.filter(|_| !worker.held.is_empty())?;
+        Some(fair * SLACK + SLACK_MS - self.load_ms(id))
     }
 
     /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,

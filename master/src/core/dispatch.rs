@@ -7,9 +7,10 @@ use super::task::{Failures, Task};
 use compass_common::ids::{TaskId, WorkerId};
 use std::collections::BTreeSet;
 
-/// Busy workers that are offered what waits, in vain, before the rest of them is left alone until the next event, and
+/// Busy workers that are offered what waits, in vain, before all of them are left alone for so long, in milliseconds, and
 /// tasks that each of them looks at. Only the end of a job has tasks that are too much for a worker.
 const VAIN_OFFERS: usize = 64;
+const PAUSE_MS: u64 = 100;
 const LOOKED_AT: usize = 64;
 
 /// Tasks that are looked at for one whose beginning nobody has computed.
@@ -28,6 +29,9 @@ impl Core {
                 return;
             };
             if busy && vain >= VAIN_OFFERS {
+                self.offer_again = self.now + PAUSE_MS;
+            }
+            if busy && self.now < self.offer_again {
                 return;
             }
             match self.choose(&worker) {
@@ -48,7 +52,8 @@ impl Core {
         if self.is_last_choice(id) {
             return None;
         }
-        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, worker, task);
+        let room = self.room_ms(id, worker);
+        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, room, task);
         let suits = |task: &TaskId| self.task(*task).is_some_and(now);
         let most = if worker.held.is_empty() { usize::MAX } else { LOOKED_AT };
         let resident = worker.resident.and_then(|model| self.queue.of_model(model).take(most).find(&suits));

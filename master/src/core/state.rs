@@ -105,6 +105,8 @@ pub struct Core {
     pub(super) failure_words: BTreeSet<String>,
     /// Before then nothing is worth stealing.
     pub(super) steal_again: u64,
+    /// Before then no busy worker takes what waits.
+    pub(super) offer_again: u64,
     /// How long the job will still take, in milliseconds, if everybody is busy to the end; known only towards it.
     pub(super) fair_ms: Option<f64>,
     pub(super) last_seq: Seq,
@@ -143,6 +145,7 @@ impl Core {
             failed: 0,
             failure_words: BTreeSet::new(),
             steal_again: 0,
+            offer_again: 0,
             fair_ms: None,
             last_seq: Seq(0),
             counters: Progress::default(),
