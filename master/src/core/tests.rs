@@ -24,8 +24,8 @@ pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
-    let capabilities =
-        Capabilities { session: format!("s{session}"), slots, has_engine: true, sandbox: SandboxState::Works };
+    let (session, pool) = (format!("s{session}"), String::new());
+    let capabilities = Capabilities { session, slots, has_engine: true, sandbox: SandboxState::Works, pool };
     Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
 }
 
@@ -75,9 +75,9 @@ impl Bench {
                             let before = self.recorded.insert((*unit, *index), result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
-                        Record::Attempt { task, attempt, .. } => {
-                            let before = self.attempts.insert(*task, *attempt);
-                            assert!(before < Some(*attempt), "attempts grow");
+                        Record::Attempt { task, holder } => {
+                            let before = self.attempts.insert(*task, holder.attempt);
+                            assert!(before < Some(holder.attempt), "attempts grow");
                         }
                         _ => {}
                     }
@@ -346,8 +346,13 @@ fn a_worker_that_attaches_after_the_end_is_told_to_go() {
 fn a_worker_without_libtorch_waits_and_the_master_says_why() {
     let task = TaskView { requires: Requires::Engine, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits::default(), vec![task]);
-    let capabilities =
-        Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox: SandboxState::Unknown };
+    let capabilities = Capabilities {
+        session: "s".into(),
+        slots: 1,
+        has_engine: false,
+        sandbox: SandboxState::Unknown,
+        pool: String::new(),
+    };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     let said =
@@ -363,7 +368,7 @@ fn a_worker_without_libtorch_waits_and_the_master_says_why() {
 fn programs(sandbox: SandboxState, others_may_come: bool) -> (Bench, Vec<Effect>) {
     let task = TaskView { requires: Requires::Sandbox, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits { others_may_come, ..Limits::default() }, vec![task]);
-    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox };
+    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox, pool: String::new() };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     bench.apply(Event::Credit { worker: worker(0), grants: 2 });
@@ -381,7 +386,8 @@ fn programs_go_only_to_a_worker_with_a_sandbox() {
         assert!(effects.iter().any(said), "{effects:?}");
         assert!(bench.grants.is_empty() && !bench.core.is_finished(), "another may come");
         let sandbox = SandboxState::Works;
-        let capabilities = Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox };
+        let capabilities =
+            Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox, pool: String::new() };
         let (connection, held) = (ConnectionId(2), vec![]);
         bench.apply(Event::Attached { worker: worker(1), connection, capabilities, held });
         bench.apply(Event::Credit { worker: worker(1), grants: 2 });

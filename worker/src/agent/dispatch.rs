@@ -8,6 +8,7 @@ use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
 use compass_common::ids::UnitId;
+use compass_common::path_rules::map_path;
 use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
 use std::sync::Arc;
@@ -150,7 +151,14 @@ impl Agent {
             shot_format: unit.dataset.shot_format.clone(),
             meta_template: unit.model.meta(),
         };
-        let model = serde_json::to_vec(unit.model).map_err(|error| error.to_string())?;
+        let mut model = unit.model.clone();
+        let paths = self.terms.as_ref().map_or(&[][..], |terms| &terms.paths);
+        for path in [&mut model.path, &mut model.tokenizer_path] {
+            if let Some(here) = map_path(paths, path) {
+                *path = here;
+            }
+        }
+        let model = serde_json::to_vec(&model).map_err(|error| error.to_string())?;
         let model = ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
         let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };

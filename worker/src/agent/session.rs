@@ -57,6 +57,8 @@ pub(super) struct Terms {
     pub(super) lease_ttl_ms: u64,
     pub(super) heartbeat_ms: u64,
     pub(super) active_slots: usize,
+    /// Beginnings of model paths and what stands in their place here.
+    pub(super) paths: Vec<(String, String)>,
 }
 
 /// An open stream.
@@ -184,8 +186,10 @@ impl Agent {
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
+            dial: self.link,
             first_seq: self.outbox.first_seq(),
             sandbox: self.programs.found.clone(),
+            pool: self.options.pool.clone(),
         };
         let Some(endpoint) = self.endpoints.get(self.master).cloned() else { return };
         let dial = Dial { number: self.link, endpoint, pause, hello, clock: self.clock };
