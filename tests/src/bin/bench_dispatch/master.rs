@@ -143,7 +143,7 @@ fn tasks(options: &Options) -> Vec<TaskView> {
         let first = task / UNITS * options.samples;
         let samples = IntervalSet::range(first, first + options.samples);
         let (unit, attempt) = (UnitId(task % UNITS), Attempt(0));
-        TaskView { unit, model: 0, requires: Requires::Echo, samples, attempt, sample_cost: 1 }
+        TaskView { unit, model: 0, requires: Requires::Echo, samples, attempt, sample_cost: 1, shared_cost: 0 }
     };
     (0..options.tasks).map(view).collect()
 }
