@@ -20,6 +20,8 @@ const SHARED_WORTH: u64 = 4;
 const REPEATED_PART: u64 = 64;
 /// And so many times from then on.
 const LATE_WORTH: u64 = 20;
+/// Units that are remembered of a worker, however many slots it has.
+const MOST_UNITS: u32 = 16;
 
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
@@ -265,7 +267,7 @@ impl Core {
             *others += 1;
         }
         worker.units.push_back(unit);
-        if worker.units.len() > 2 * worker.slots.max(1) as usize
+        if worker.units.len() > (2 * worker.slots).clamp(2, MOST_UNITS) as usize
             && let Some(left) = worker.units.pop_front()
         {
             self.leaves(left);

@@ -152,7 +152,6 @@ impl Agent {
             meta_template: unit.model.meta(),
         };
         let mut model = unit.model.clone();
-        let num_gpus = model.num_gpus;
         let paths = self.terms.as_ref().map_or(&[][..], |terms| &terms.paths);
         for path in [&mut model.path, &mut model.tokenizer_path] {
             if let Some(here) = map_path(paths, path) {
@@ -160,7 +159,7 @@ impl Agent {
             }
         }
         let model = serde_json::to_vec(&model).map_err(|error| error.to_string())?;
-        let model = ModelOrder { plan: model, device: self.options.device.clone(), num_gpus };
+        let model = ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
         let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };
         self.unit_orders.insert(unit.id, order.clone());
