@@ -5,6 +5,11 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
+/// Standard output takes no more.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to standard output")]
+pub struct OutputError(#[source] pub io::Error);
+
 /// A line on standard error. Where nobody can read it, nothing is said.
 pub fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");

@@ -1,6 +1,7 @@
 //! The command line, with OpenCompass's names. Flags override the file.
 
 use super::described::{CustomArguments, ModelArguments};
+use crate::job::JobRequest;
 use clap::{Parser, Subcommand, ValueEnum};
 use compass_common::config::Overrides;
 use compass_common::report::Details;
@@ -141,6 +142,20 @@ impl Cli {
     /// What results documents hold.
     pub fn details(&self) -> Details {
         if self.dump_eval_details.eq_ignore_ascii_case("false") { Details::Omit } else { Details::Include }
+    }
+
+    /// What they ask of the job beside its configuration.
+    pub fn request(&self) -> JobRequest {
+        let config = self.config.as_ref();
+        let config = config.map_or("<the same flags>".into(), |path| format!("--config {}", path.display()));
+        JobRequest {
+            mode: self.mode,
+            reuse: self.reuse.clone(),
+            details: self.details(),
+            debug: self.debug,
+            unsafe_local_exec: self.unsafe_local_exec,
+            command: format!("compass-master {config}"),
+        }
     }
 
     /// What the flags say about the configuration.
