@@ -1,14 +1,16 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
 use clap::Parser;
-use compass_common::config::{self, Config};
-use compass_master::cli::{Cli, Command, Mode, exit, not_yet};
+use compass_common::config::{self, Base, Config};
+use compass_common::ids::Digest;
+use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, exit, not_yet};
+use compass_master::control::{self, About, Submission};
 use compass_master::core::Recorded;
-use compass_master::job::{self, Failure};
-use compass_master::pipeline;
+use compass_master::job::{self, Failure, JobRequest};
 use compass_master::screen::{OutputError, print, say};
 use compass_master::signals::watch_signals;
-use std::path::Path;
+use compass_master::{pipeline, serve};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -42,18 +44,71 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         Some(Command::Datasets { name, data_dir }) => list_datasets(name.as_deref(), data_dir.as_deref()),
         Some(Command::Models) => show(pipeline::list_models()),
-        None => run_job(cli).await,
+        Some(Command::Serve { config }) => Box::pin(serve::serve(base(config.as_deref())?, watch_signals())).await,
+        Some(Command::Submit { job, priority, wait }) => Box::pin(submit(job, *priority, *wait)).await,
+        Some(Command::Status { job, json, place }) => control::status(&state_dir(place)?, job.as_deref(), *json).await,
+        Some(Command::Cancel { job, reason, place }) => {
+            control::cancel(&state_dir(place)?, job.as_deref(), reason.clone()).await
+        }
+        Some(Command::Explain { about }) => explain(about).await,
+        None => run_job(&cli.job).await,
     }
 }
 
-/// One job, from its configuration to its table.
-async fn run_job(cli: &Cli) -> Result<u8, Failure> {
-    let loaded = config::load(cli.config.as_deref(), &cli.overrides());
+/// What a master that stays takes from a file.
+fn base(path: Option<&Path>) -> Result<Base, Failure> {
+    let loaded = config::load_base(path, std::env::home_dir());
+    let (base, notes) = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
+    for note in &notes {
+        say(note);
+    }
+    Ok(base)
+}
+
+/// The state folder of the masters that are meant.
+fn state_dir(place: &StateArguments) -> Result<PathBuf, Failure> {
+    match &place.state_dir {
+        Some(folder) => Ok(folder.clone()),
+        None => Ok(base(place.config.as_deref())?.state_dir),
+    }
+}
+
+async fn explain(about: &Explain) -> Result<u8, Failure> {
+    let (place, about) = match about {
+        Explain::Job { job, place } => (place, About::Job(job.clone())),
+        Explain::Task { task, job, place } => (place, About::Task { task: *task, job: job.clone() }),
+        Explain::Worker { worker, place } => (place, About::Worker(worker.clone())),
+    };
+    control::explain(&state_dir(place)?, about).await
+}
+
+async fn submit(job: &JobArguments, priority: u32, wait: bool) -> Result<u8, Failure> {
+    let here = [
+        (job.debug, "--debug", "it is for a run on this terminal: compass-master --config ... --debug"),
+        (job.dry_run, "--dry-run", "it starts nothing: compass-master --config ... --dry-run"),
+        (job.unsafe_local_exec, "--unsafe-local-exec", "it is for whoever starts the workers"),
+    ];
+    if let Some((_, flag, help)) = here.iter().find(|(given, ..)| *given) {
+        return Err(Failure::bad_input(format!("error: `{flag}` is not for `submit`\n  = help: {help}")));
+    }
+    let config = load(job)?;
+    let request = JobRequest { served: true, ..job.request() };
+    control::submit(&config, Submission { request, priority, wait }).await
+}
+
+/// The configuration of a job.
+fn load(job: &JobArguments) -> Result<Config, Failure> {
+    let loaded = config::load(job.config.as_deref(), &job.overrides());
     let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
     for note in &loaded.notes {
         say(note);
     }
-    let config = loaded.config;
+    Ok(loaded.config)
+}
+
+/// One job, from its configuration to its table.
+async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
+    let config = load(cli)?;
     if matches!(cli.mode, Mode::Eval | Mode::Viz) && cli.reuse.is_none() {
         return Err(Failure::bad_input(
             "error: -m eval and -m viz score a run that exists; name it with -r, or say -r alone for the latest",
@@ -64,8 +119,11 @@ async fn run_job(cli: &Cli) -> Result<u8, Failure> {
     }
     let interrupted = watch_signals();
     let request = cli.request();
-    let opened = job::open_run(&config, &request).await?;
-    Box::pin(job::run(config, &request, &opened, interrupted)).await
+    let led = async |plan: &Digest| job::led_elsewhere(&config, plan).await;
+    let opened = Box::pin(job::open_run(&config, &request, led)).await?;
+    let place = job::Place::default();
+    let _answering = request.infers().then(|| control::answer_for(&config, &opened, &place.desk));
+    Box::pin(job::run(config, &request, &opened, &place, interrupted)).await
 }
 
 /// The tasks, and the commands that would be launched.

@@ -1,6 +1,7 @@
 //! The contract of eval.toml: parsed with positions, checked whole, then trusted.
 
 mod abbr;
+mod base;
 mod check;
 mod choice;
 mod command_line;
@@ -62,6 +63,7 @@ mod template;
 mod tests;
 mod tree;
 
+pub use base::{Base, load_base};
 pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
 pub use file_format::FileFormat;

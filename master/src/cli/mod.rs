@@ -5,6 +5,6 @@ mod described;
 pub mod exit;
 mod later;
 
-pub use arguments::{Cli, Command, Mode};
+pub use arguments::{Cli, Command, Explain, JobArguments, Mode, StateArguments};
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use later::not_yet;

@@ -50,6 +50,7 @@ impl Core {
                 }
                 self.refresh(&worker);
             }
+            Event::Release { worker } => self.release(&worker, effects),
             Event::Cancel { reason } => self.cancel(&reason, effects),
             Event::Tick => self.tick(effects),
         }

@@ -27,6 +27,7 @@ mod steal;
 mod task;
 #[cfg(test)]
 mod tests;
+mod wanted;
 mod watch;
 
 pub use effect::{Effect, Kept, Message, Record, Seq};
@@ -36,4 +37,5 @@ pub use progress::Progress;
 pub use recorded::{Arrival, Recorded};
 pub use state::Core;
 pub use task::{Former, Requires, TaskState, TaskView};
+pub use wanted::Wanted;
 pub use watch::Watch;

@@ -5,10 +5,12 @@
 
 mod failure;
 mod opening;
+mod record;
 mod request;
 mod run;
 
 pub use failure::Failure;
-pub use opening::{OpenedRun, open_run};
+pub use opening::{OpenedRun, led_elsewhere, open_run};
+pub use record::{Ended, JobRecord, StageTerms, now};
 pub use request::JobRequest;
-pub use run::run;
+pub use run::{Place, run};

@@ -23,14 +23,18 @@ impl From<RunFolder> for OpenedRun {
 }
 
 /// The run to work on: an old one that was planned from the same configuration, or a new one with its plan and with what
-/// an old one has of it.
+/// an old one has of it. `running` knows the folder of a plan whose run is led by somebody now.
 ///
 /// # Errors
 /// Bad input, or a disk or a store that fails; nothing was started.
-pub async fn open_run(config: &Config, request: &JobRequest) -> Result<OpenedRun, Failure> {
+pub async fn open_run(
+    config: &Config,
+    request: &JobRequest,
+    running: impl AsyncFn(&Digest) -> Result<Option<RunFolder>, Failure>,
+) -> Result<OpenedRun, Failure> {
     let Some(name) = &request.reuse else {
         let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
-        return match running(config, &planned).await? {
+        return match running(&Digest::of(&planned.head)).await? {
             Some(folder) => Ok(folder.into()),
             None => new_run(config, request, &planned).map(OpenedRun::from),
         };
@@ -62,9 +66,12 @@ pub async fn open_run(config: &Config, request: &JobRequest) -> Result<OpenedRun
     Ok(OpenedRun { folder: new, earlier: Some(folder) })
 }
 
-/// The folder of a run of this very job that another master leads.
-async fn running(config: &Config, planned: &Planned) -> Result<Option<RunFolder>, Failure> {
-    let found = pipeline::running_elsewhere(config, &Digest::of(&planned.head)).await;
+/// The folder of a run of the job of this plan that another master leads, where masters share a store.
+///
+/// # Errors
+/// The store fails, or that folder is not to be seen from here.
+pub async fn led_elsewhere(config: &Config, plan: &Digest) -> Result<Option<RunFolder>, Failure> {
+    let found = pipeline::running_elsewhere(config, plan).await;
     let Some((holder, path)) = found.map_err(|error| Failure::of_store(&error))? else { return Ok(None) };
     match RunFolder::at(&path) {
         Some(folder) => Ok(Some(folder)),
@@ -95,7 +102,7 @@ fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
 
 /// A run folder with its plan.
 fn new_run(config: &Config, request: &JobRequest, planned: &Planned) -> Result<RunFolder, Failure> {
-    if request.infers() {
+    if request.infers() && !request.served {
         // Whoever cannot launch a worker should hear it before anything is written.
         pipeline::check_launcher(config).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     }

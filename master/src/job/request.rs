@@ -17,6 +17,8 @@ pub struct JobRequest {
     pub debug: bool,
     /// Whether programs that a model wrote may run as plain processes where no sandbox works.
     pub unsafe_local_exec: bool,
+    /// Whether a server runs it, with workers of its own.
+    pub served: bool,
     /// The command that was typed, without `-r`: with it, a run that was stopped goes on.
     pub command: String,
 }

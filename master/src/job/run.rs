@@ -5,7 +5,7 @@ use super::opening::OpenedRun;
 use super::request::JobRequest;
 use crate::cli::{Mode, exit};
 use crate::launch::Programs;
-use crate::pipeline::{self, Ending, InferOptions, LiveWriting, Reign};
+use crate::pipeline::{self, Desk, Ending, Floor, InferOptions, LiveWriting, Reign};
 use crate::screen::{OutputError, print, say};
 use compass_common::config::Config;
 use compass_common::ids::{Digest, UnitId};
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
+use tokio::task::block_in_place;
 
 /// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks to
 /// stop.
@@ -25,9 +26,12 @@ pub async fn run(
     mut config: Config,
     request: &JobRequest,
     opened: &OpenedRun,
+    place: &Place,
     interrupted: watch::Receiver<Option<u8>>,
 ) -> Result<u8, Failure> {
-    let (plan, digest, files) = pipeline::read_plan(&opened.folder).map_err(|error| Failure::of_plan(&error))?;
+    // Long, and not alone: other jobs may be at work in this process.
+    let (plan, digest, files) =
+        block_in_place(|| pipeline::read_plan(&opened.folder)).map_err(|error| Failure::of_plan(&error))?;
     let job = Job { request, opened, plan: Arc::new(plan), digest, interrupted };
     let has_programs = pipeline::has_programs(&job.plan);
     let options = InferOptions {
@@ -39,8 +43,10 @@ pub async fn run(
         interrupted: job.stop_flag(),
         stage: "infer",
         programs: Programs::None,
-        workers_stay: has_programs && request.mode == Mode::All,
+        workers_stay: place.floor.is_some() || has_programs && request.mode == Mode::All,
         others_may_come: false,
+        desk: place.desk.clone(),
+        floor: place.floor.clone(),
     };
     let mut answered = Answered { failures: Vec::new(), reign: None, write: request.mode != Mode::Viz };
     if request.infers() {
@@ -66,7 +72,17 @@ pub async fn run(
             }
         }
     }
+    place.desk.doing("score");
     job.score(&config, answered, &recorded, executions).await
+}
+
+/// Where a job runs: by itself, unless it is told otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Where others ask how it stands.
+    pub desk: Desk,
+    /// Where its workers come from, when they are not its own.
+    pub floor: Option<Arc<dyn Floor>>,
 }
 
 struct Job<'a> {
@@ -168,7 +184,7 @@ impl Job<'_> {
         let write = answered.write.then_some(request.details);
         let evidence = pipeline::Evidence { recorded, failures: &answered.failures, executions };
         let advance = &mut |samples| bar.advance(samples);
-        let scored = pipeline::score(folder, &self.plan, self.digest, evidence, write, advance);
+        let scored = block_in_place(|| pipeline::score(folder, &self.plan, self.digest, evidence, write, advance));
         bar.finish();
         let scored = scored.map_err(|error| Failure::of_score(&error, request.mode))?;
         let scored = scored.with_groups(&config.summary_groups);

@@ -4,6 +4,7 @@
 //! the end of the pipe and goes too, so that a resumed run never finds more slots than it allowed.
 
 use crate::stop::raised;
+use compass_common::ids::WorkerId;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,6 +16,8 @@ use tokio::sync::{mpsc, watch};
 const RESTARTS: u32 = 10;
 /// An agent that lived longer did not end early: whatever ended it, another start makes sense.
 const EARLY: Duration = Duration::from_secs(60);
+/// What the names of local agents begin with.
+const LOCAL: &str = "local-";
 const RESTART_PAUSE: Duration = Duration::from_millis(300);
 /// How long an agent may take to end when the run is over.
 const GRACE: Duration = Duration::from_secs(5);
@@ -75,6 +78,11 @@ pub fn sees_gpu() -> bool {
     ["/dev/nvidiactl", "/dev/dxg"].iter().any(|path| Path::new(path).exists())
 }
 
+/// Whether a worker of this name was launched by a master on its own host, with which it ended.
+pub fn is_local(worker: &WorkerId) -> bool {
+    worker.0.starts_with(LOCAL)
+}
+
 /// What to launch.
 #[derive(Clone, Debug)]
 pub struct LocalLauncher {
@@ -113,7 +121,7 @@ pub enum LaunchEvent {
 impl LocalLauncher {
     /// The name under which the agent reports.
     pub fn worker_name() -> String {
-        format!("local-{}", std::process::id())
+        format!("{LOCAL}{}", std::process::id())
     }
 
     /// The command line, for `--dry-run` and the log.

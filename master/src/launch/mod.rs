@@ -2,4 +2,4 @@
 
 mod local;
 
-pub use local::{LaunchError, LaunchEvent, LocalLauncher, Programs, find_worker, sees_gpu};
+pub use local::{LaunchError, LaunchEvent, LocalLauncher, Programs, find_worker, is_local, sees_gpu};

@@ -3,6 +3,7 @@
 //! Decides nothing: what may leave, and when, is the [`Leader`]'s.
 
 use super::clock::AttentiveClock;
+use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event};
@@ -74,6 +75,10 @@ pub struct Setup {
     pub facts: RunFacts,
     /// What the HTTP port shows.
     pub views: watch::Sender<RunView>,
+    /// What people, and those who share workers out, ask for.
+    pub asks: mpsc::Receiver<Ask>,
+    /// What the job could use, for those who share workers out.
+    pub demands: Demands,
 }
 
 /// See the module.
@@ -131,6 +136,7 @@ impl Driver {
                     }
                     self.setup.leader.durable(committed.up_to);
                 }
+                Some(ask) = self.setup.asks.recv() => self.answer(ask).await?,
                 () = self.setup.committer.ready(), if !self.waiting.is_empty() => self.submit_waiting()?,
                 event = self.setup.launched.recv(), if launcher_open => match event {
                     Some(event) => self.launched(event).await?,
@@ -206,6 +212,20 @@ impl Driver {
         }
     }
 
+    async fn answer(&mut self, ask: Ask) -> Result<(), DriveError> {
+        // Whoever asked may have gone away.
+        match ask {
+            Ask::Apply(event) => {
+                self.apply(event).await?;
+                self.show();
+            }
+            Ask::Job(reply) => drop(reply.send(self.setup.leader.core().explain_job())),
+            Ask::Task(task, reply) => drop(reply.send(self.setup.leader.core().explain_task(task))),
+            Ask::Worker(worker, reply) => drop(reply.send(self.setup.leader.core().explain_worker(&worker))),
+        }
+        Ok(())
+    }
+
     async fn apply(&mut self, event: Event) -> Result<(), DriveError> {
         let now = self.clock.now_ms(Instant::now());
         let mut out = std::mem::take(&mut self.submissions);
@@ -244,6 +264,7 @@ impl Driver {
         let violations = leader.violations();
         let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, ..view };
         self.setup.views.send_replace(view);
+        self.setup.demands.publish(leader.core());
     }
 
     /// Tells every worker that the run is over and gives the frames a moment to leave.

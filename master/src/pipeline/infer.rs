@@ -1,14 +1,16 @@
 //! The inference stage: from a plan on disk to a ledger that holds every sample.
 
+use super::desk::{Demands, Desk};
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
+use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::former::{former, holdings, released};
 use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
-use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, sees_gpu};
+use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, is_local, sees_gpu};
 use crate::leader::Leader;
 use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
@@ -79,6 +81,10 @@ pub struct InferOptions {
     pub workers_stay: bool,
     /// Whether workers of another stage, which nobody launches, may take part.
     pub others_may_come: bool,
+    /// Where others ask how the job stands.
+    pub desk: Desk,
+    /// Where its workers come from, when they are not its own.
+    pub floor: Option<Arc<dyn Floor>>,
 }
 
 /// What a run of the stage leaves behind.
@@ -192,13 +198,13 @@ fn device(config: &Config) -> Result<&'static str, LaunchError> {
     }
 }
 
-struct Opened {
-    leader: Leader,
-    committer: Committer,
-    durability: watch::Receiver<Committed>,
-    facts: RunFacts,
-    lead: Lead,
-    live: LivePredictions,
+pub(super) struct Opened {
+    pub(super) leader: Leader,
+    pub(super) committer: Committer,
+    pub(super) durability: watch::Receiver<Committed>,
+    pub(super) facts: RunFacts,
+    pub(super) lead: Lead,
+    pub(super) live: LivePredictions,
 }
 
 /// Runs every sample of the plan that the ledger lacks.
@@ -231,6 +237,9 @@ pub async fn infer(
         }
     };
     let opened = open(config, folder, *reign, ledger, &plan, digest, &options).await?;
+    if let Some(floor) = options.floor.clone() {
+        return Box::pin(run_on(floor, folder, plan, digest, files, options, opened)).await;
+    }
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
     let address = listener.local_addr().map_err(|source| InferError::Listen { address, source })?;
@@ -241,7 +250,7 @@ pub async fn infer(
     let uploads = Uploads::default();
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
     let server = tokio::spawn(serve(listener, service, stopping.clone()));
-    let InferOptions { debug, stage, programs, .. } = options;
+    let InferOptions { debug, stage, programs, desk, .. } = options;
     let launching = LaunchOptions { debug, stage, programs };
     let launcher = launcher(config, Some(folder), address.to_string(), launching)?;
     let agents = match launcher {
@@ -252,6 +261,7 @@ pub async fn infer(
         }
     };
     let (views, view) = watch::channel(RunView::default());
+    let asks = desk.open(stage, view.clone());
     let showing = port.map(|port| {
         say(format!("the run is shown at http://{}/", port.address()));
         tokio::spawn(port.serve(view, stopping))
@@ -270,8 +280,11 @@ pub async fn infer(
         board,
         facts: opened.facts,
         views,
+        asks,
+        demands: Demands::default(),
     });
     let driven = Box::pin(driver.run()).await;
+    desk.close();
     // Agents first: a server that is gone would look like a lost master to them.
     let _ = stop.send(true);
     if let Some(agents) = agents {
@@ -285,13 +298,23 @@ pub async fn infer(
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
-    let Driven { ending, core, facts, store } = driven?;
+    left_behind(driven?, opened.lead, folder, address)
+}
+
+/// What a stage leaves behind, with its facts written.
+pub(super) fn left_behind(
+    driven: Driven,
+    lead: Lead,
+    folder: &RunFolder,
+    address: SocketAddr,
+) -> Result<Inferred, InferError> {
+    let Driven { ending, core, facts, store } = driven;
     if let Some(line) = facts.tokens_line() {
         say(line);
     }
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
-    let reign = store.map(|store| opened.lead.reign(store));
+    let reign = store.map(|store| lead.reign(store));
     Ok(Inferred { ending, failures: core.failures(), address, reign })
 }
 
@@ -385,7 +408,8 @@ async fn open(
     let mut core = Core::new(leadership.epoch, limits, views, recorded);
     // Agents that a master launches end with it; those that came by themselves may still hold what they were granted.
     if config.infer.runner.kind == RunnerKind::None {
-        core.recover(0, &former(holdings, &released(&store, &keys).await?));
+        let former = former(holdings, &released(&store, &keys).await?);
+        core.recover(0, &former.into_iter().filter(|former| !is_local(&former.worker)).collect::<Vec<_>>());
     }
     let leader = Leader::new(core, terms, keys.clone(), watch);
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });

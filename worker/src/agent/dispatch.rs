@@ -7,7 +7,7 @@ use super::slots::Busy;
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
-use compass_common::ids::UnitId;
+use compass_common::ids::{Digest, UnitId};
 use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
 use std::sync::Arc;
@@ -76,6 +76,7 @@ impl Agent {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
         let order = self.unit_order(&unit)?;
+        let order_model = order.model.clone();
         let part = self.parts.get(&pack.part);
         if let Some(held) = self.grants.get_mut(grant) {
             held.slot = Some(slot);
@@ -108,7 +109,9 @@ impl Agent {
             held.begun(&pack.samples);
         }
         let model = model_of(plan, unit.id);
-        state.busy = Some(Busy { pack: id, grant, model, samples: pack.samples, part, since_ms: now_ms, stale: false });
+        let holds = (!runs_programs).then(|| Digest::of(&order_model.plan));
+        let samples = pack.samples;
+        state.busy = Some(Busy { pack: id, holds, grant, model, samples, part, since_ms: now_ms, stale: false });
         Ok(())
     }
 

@@ -1,0 +1,226 @@
+//! The server: opens everything, goes on with what has not ended, takes in what is submitted, and ends when it is asked to.
+
+use super::agents::Agents;
+use super::job_config::job_config;
+use super::jobs::Jobs;
+use super::lobby::{Lobby, ServedJob};
+use crate::broker::{JobId, Share};
+use crate::cli::exit;
+use crate::control::{self, Accepted, ControlService, Entry, Governor, Office};
+use crate::job::{self, Ended, Failure, JobRecord, OpenedRun, Place, now};
+use crate::journal::{Journal, Line};
+use crate::pipeline::{self, Desk, RunFolder};
+use crate::rpc::{self, WorkerService};
+use crate::screen::{say, within};
+use compass_common::config::{Base, RunnerKind};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, watch};
+use tokio::task::JoinSet;
+use tracing::Instrument as _;
+
+/// What workers are told at the end.
+const STOPPED: &str = "the master was asked to stop";
+
+#[derive(Debug)]
+struct Server {
+    base: Base,
+    lobby: Arc<Lobby>,
+    address: std::net::SocketAddr,
+    office: Arc<Office>,
+    agents: Option<Arc<Agents>>,
+    jobs: Mutex<Jobs>,
+    running: Mutex<JoinSet<()>>,
+    interrupted: watch::Receiver<Option<u8>>,
+}
+
+/// Runs a server until `interrupted` turns to the code of a signal, which it returns.
+///
+/// # Errors
+/// It could not begin; nothing was started.
+pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> Result<u8, Failure> {
+    pipeline::check_writable("state_dir", &base.state_dir).map_err(|error| Failure::of_folder(&error))?;
+    let holder = pipeline::candidate();
+    let mut jobs = Jobs::open(&base.state_dir, &holder).await?;
+    let known = jobs.all().await.map_err(|error| Failure::of_store(&error))?;
+    let listener = TcpListener::bind(base.listen).await;
+    let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok()).unwrap_or(base.listen);
+    let listener = listener.map_err(|source| {
+        let error = pipeline::InferError::Listen { address: base.listen, source };
+        Failure::of(exit::INFRASTRUCTURE, &error)
+    })?;
+    let agents = own_agents(&base, address)?.map(Arc::new);
+    let socket = control::open(&base.state_dir, control::SERVER);
+    let socket = socket.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let lobby = Lobby::new(address);
+    let office = Arc::new(Office::default());
+    let (stop, stopping) = watch::channel(false);
+    let server = Arc::new(Server {
+        lobby: lobby.clone(),
+        address,
+        office: office.clone(),
+        agents: agents.clone(),
+        jobs: Mutex::new(jobs),
+        running: Mutex::default(),
+        interrupted: interrupted.clone(),
+        base,
+    });
+    office.governed_by(server.clone(), address);
+    for job in known {
+        server.begin(job).await;
+    }
+    let service = WorkerService::at(lobby.clone(), lobby.files.clone(), lobby.uploads.clone());
+    let (hang_up, hung_up) = watch::channel(false);
+    let serving = tokio::spawn(rpc::serve(listener, service, hung_up));
+    let sharing = tokio::spawn(lobby.clone().run(stopping.clone()));
+    let answering = tokio::spawn(socket.serve(ControlService::new(office), stopping.clone()));
+    let working = agents.clone().map(|agents| tokio::spawn(agents.run(lobby.clone(), stopping)));
+    match &agents {
+        Some(agents) => say(format!("serving with {} workers of this host; more may dial {address}", agents.slots)),
+        None => say(format!("serving; waiting for workers: compass-worker --master {address}")),
+    }
+    // A signal, or nobody is left who could send one.
+    let _ = interrupted.wait_for(Option::is_some).await;
+    let code = (*interrupted.borrow()).unwrap_or(exit::TERMINATED);
+    lobby.close(STOPPED);
+    // Each hears of the signal by itself, and keeps what it has received.
+    let mut running = std::mem::take(&mut *server.running.lock().await);
+    let open = running.len();
+    while running.join_next().await.is_some() {}
+    let _ = stop.send(true);
+    for task in [sharing, answering].into_iter().chain(working) {
+        let _ = task.await;
+    }
+    let _ = hang_up.send(true);
+    serving.abort();
+    if open > 0 {
+        say(format!("stopped; {open} jobs go on when the server is started again"));
+    }
+    Ok(code)
+}
+
+/// The workers that the server launches, if it launches any.
+fn own_agents(base: &Base, address: std::net::SocketAddr) -> Result<Option<Agents>, Failure> {
+    if base.runner.kind != RunnerKind::Local {
+        return Ok(None);
+    }
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let slots = base.runner.max_num_workers.unwrap_or(cores).max(1);
+    let log = base.state_dir.join("serve-logs").join("local.log");
+    let agents = Agents::new(slots, address, log);
+    agents.map(Some).map_err(|error| Failure::of(exit::BAD_INPUT, &error))
+}
+
+impl Server {
+    /// Puts a job on the books, and runs it unless it has ended.
+    async fn begin(self: &Arc<Self>, job: JobRecord) {
+        let (ended, ending) = watch::channel(job.ended.clone());
+        let desk = Desk::default();
+        if let Some(reason) = job.cancelled.clone() {
+            desk.cancel(reason).await;
+        }
+        let id = JobId::of(&job.plan);
+        let journal = Arc::new(Journal::new(&job.folder.join("logs").join("serve.log")));
+        self.office.add(Entry {
+            id: id.clone(),
+            plan: job.plan,
+            folder: job.folder.clone(),
+            priority: job.priority,
+            submitted: job.submitted.clone(),
+            max_slots: job.infer.slots,
+            desk: desk.clone(),
+            journal: Some(journal.clone()),
+            ended: ending,
+        });
+        if job.ended.is_some() {
+            return;
+        }
+        self.lobby.expect(job.plan, id.clone());
+        let server = self.clone();
+        let span = tracing::info_span!("job", %id);
+        let run = async move {
+            let ran = within(journal.clone(), server.run(&id, &job, desk)).await;
+            server.lobby.forget(&id);
+            let stopped = server.interrupted.borrow().is_some();
+            let (exit_code, reason) = match ran {
+                // Whatever the job says of a signal: it goes on with the next server.
+                Err(_) if stopped => return,
+                Ok(code) => (code, String::new()),
+                Err(failure) => (failure.code, failure.text),
+            };
+            let outcome = Ended { exit_code, reason, at: now() };
+            let mut jobs = server.jobs.lock().await;
+            let cancelled = server.office.find(&job.plan).and_then(|entry| entry.desk.cancelled());
+            let record = JobRecord { ended: Some(outcome.clone()), cancelled, ..job };
+            if let Err(error) = jobs.keep(&record).await {
+                journal.write(Line::Said(format!("error: the end of this job cannot be recorded: {error}")));
+            }
+            say(format!("job {id} ended with exit code {exit_code}"));
+            ended.send_replace(Some(outcome));
+        };
+        self.running.lock().await.spawn(run.instrument(span));
+    }
+
+    async fn run(&self, id: &JobId, job: &JobRecord, desk: Desk) -> Result<u8, Failure> {
+        let gone = || {
+            let folder = job.folder.display();
+            Failure::bad_input(format!("error: there is no plan in {folder}: the run folder was moved or removed"))
+        };
+        let folder = RunFolder::at(&job.folder).ok_or_else(gone)?;
+        let earlier = job.earlier.as_ref().and_then(|folder| RunFolder::at(folder));
+        let opened = OpenedRun { folder, earlier };
+        let floor = ServedJob {
+            lobby: self.lobby.clone(),
+            id: id.clone(),
+            priority: job.priority,
+            bound: job.infer.slots,
+            desk: desk.clone(),
+        };
+        let place = Place { desk, floor: Some(Arc::new(floor)) };
+        let config = job_config(&self.base, self.address, job);
+        Box::pin(job::run(config, &job.request(), &opened, &place, self.interrupted.clone())).await
+    }
+}
+
+#[tonic::async_trait]
+impl Governor for Arc<Server> {
+    async fn submit(&self, job: JobRecord) -> Result<Accepted, String> {
+        if self.interrupted.borrow().is_some() {
+            return Err("the server is stopping; submit again when it is started again".into());
+        }
+        // Held to the end: of two who submit the same at once, one attaches.
+        let mut jobs = self.jobs.lock().await;
+        let id = JobId::of(&job.plan);
+        if let Some(known) = self.office.find(&job.plan) {
+            return Ok(Accepted { job: known.id, folder: known.folder, attached: true });
+        }
+        let folder = job.folder.clone();
+        jobs.keep(&job).await.map_err(|error| Failure::of_store(&error).text)?;
+        self.begin(job).await;
+        Ok(Accepted { job: id, folder, attached: false })
+    }
+
+    async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), String> {
+        let mut jobs = self.jobs.lock().await;
+        let all = jobs.all().await.map_err(|error| Failure::of_store(&error).text)?;
+        let Some(record) = all.into_iter().find(|record| JobId::of(&record.plan) == *job && record.ended.is_none())
+        else {
+            return Ok(());
+        };
+        let record = JobRecord { cancelled: Some(reason.to_owned()), ..record };
+        jobs.keep(&record).await.map_err(|error| Failure::of_store(&error).text)
+    }
+
+    fn shares(&self) -> BTreeMap<JobId, Share> {
+        self.lobby.shares()
+    }
+
+    fn idle_workers(&self) -> usize {
+        self.lobby.idle()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.agents.as_ref().and_then(|agents| agents.trouble()).into_iter().collect()
+    }
+}
