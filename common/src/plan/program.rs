@@ -48,5 +48,13 @@ mod tests {
         let program = Program::human_eval("def f():\n", "    return 1\n", "def check(c):\n    assert c() == 1\n", "f");
         let expected = "def f():\n    return 1\n\ndef check(c):\n    assert c() == 1\n\ncheck(f)";
         assert_eq!(program.stages, [Stage { source: expected.into(), type_aware: false }]);
+        assert_eq!(program.wall_ms, 3_000);
+    }
+
+    #[test]
+    fn the_mbpp_program_compares_types_in_its_tests_alone() {
+        let program = Program::mbpp("x = 1", "assert x == 1");
+        assert_eq!(program.stages.iter().map(|stage| stage.type_aware).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(program.wall_ms, 9_000);
     }
 }

@@ -1,6 +1,7 @@
 //! The canonical solutions of HumanEval pass, and solutions with nothing in them do not.
 
-use super::support::{patient, sandboxes};
+use super::support::{planned, sandboxes};
+use compass_common::plan;
 use compass_sandbox::{Program, Verdict};
 use serde_json::Value;
 use std::fs;
@@ -18,7 +19,7 @@ fn problems() -> Option<Vec<Value>> {
 
 fn program(problem: &Value, completion: &str) -> Program {
     let text = |key: &str| problem[key].as_str().unwrap();
-    Program::human_eval(text("prompt"), completion, text("test"), text("entry_point")).within(patient())
+    planned(plan::Program::human_eval(text("prompt"), completion, text("test"), text("entry_point")))
 }
 
 #[tokio::test]

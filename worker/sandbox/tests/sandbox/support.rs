@@ -1,6 +1,7 @@
 //! Sandboxes to test, and what each program of the tests begins with.
 
-use compass_sandbox::{Isolation, Limits, Policy, Program, Sandbox, Verdict};
+use compass_common::plan;
+use compass_sandbox::{Isolation, Limits, Policy, Program, Sandbox, Stage, Verdict};
 use std::fs;
 use std::time::Duration;
 
@@ -57,6 +58,12 @@ pub(crate) fn patient() -> Limits {
 
 pub(crate) fn program(source: &str) -> Program {
     Program::new(format!("{PRELUDE}{source}")).within(patient())
+}
+
+/// A benchmark's program, as jobs put it together.
+pub(crate) fn planned(program: plan::Program) -> Program {
+    let stage = |stage: plan::Stage| Stage { source: stage.source, type_aware: stage.type_aware };
+    Program { stages: program.stages.into_iter().map(stage).collect(), limits: patient() }
 }
 
 /// Runs the program in each sandbox and expects it to pass, which it does only when every attempt in it is refused.

