@@ -146,6 +146,15 @@ impl Job {
         files.filter_map(|file| file.metadata().ok()).map(|data| data.len()).sum()
     }
 
+    /// Waits until some results of the latest run are durable, but only just. The bytes of a group alone prove nothing: it
+    /// is durable once the store has recorded their length, which comes before the next group is appended.
+    pub fn wait_until_durable(&self) {
+        let bytes = || Some(self.ledger_bytes());
+        let begun = wait_until("the ledger exists", || bytes().filter(|&bytes| bytes > 0));
+        let appended = wait_until("samples are appended", || bytes().filter(|&bytes| bytes > begun + 400));
+        wait_until("samples are durable", || bytes().filter(|&bytes| bytes > appended));
+    }
+
     /// Every file below `name` (e.g. `results`) of the latest run, with its bytes.
     pub fn tree(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         tree_of(&self.latest().join(name))

@@ -14,7 +14,7 @@ mod shared;
 
 pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
 pub use etcd::{Etcd, EtcdOptions};
-pub use job::{Finished, Job, Running};
+pub use job::{Finished, Job, Line, Running, tree_of};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use proxy::{Mood, Proxy};
 pub use shared::shared;

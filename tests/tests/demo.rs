@@ -62,8 +62,7 @@ fn kills_of_engine_agent_and_master_change_no_byte() {
     for victim in ["engine", "agent", "master"] {
         let job = demo("");
         let master = job.start(&["--max-num-workers", "2"]);
-        let begun = wait_until("the ledger exists", || Some(job.ledger_bytes()).filter(|&bytes| bytes > 0));
-        wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
+        job.wait_until_durable();
         let agent = wait_until("the agent runs", || children_of(master.pid()).first().copied());
         match victim {
             "engine" => {

@@ -3,15 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::{
-    Job, SAMPLES, assert_same, children_of, configuration, echo_job, is_alive, kill, program, undisturbed, wait_until,
+    SAMPLES, assert_same, children_of, configuration, echo_job, is_alive, kill, program, undisturbed, wait_until,
 };
 use std::process::{Command, Stdio};
-
-/// Waits until some samples are durable but far from all.
-fn wait_for_progress(job: &Job) {
-    let begun = wait_until("the ledger exists", || (job.ledger_bytes() > 0).then(|| job.ledger_bytes()));
-    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
-}
 
 /// The agent and the engines of a master.
 fn family(master: u32) -> (u32, Vec<u32>) {
@@ -45,7 +39,7 @@ fn a_killed_engine_loses_nothing() {
     let expected = undisturbed();
     let job = echo_job(15, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let (agent, engines) = family(master.pid());
     kill(engines[0], "KILL");
     wait_until("the engine is replaced", || {
@@ -61,7 +55,7 @@ fn a_killed_agent_loses_nothing() {
     let expected = undisturbed();
     let job = echo_job(15, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let (agent, engines) = family(master.pid());
     kill(agent, "KILL");
     wait_until("its engines end with it", || engines.iter().all(|&engine| !is_alive(engine)).then_some(()));
@@ -77,7 +71,7 @@ fn a_killed_master_resumes_and_repeats_at_most_what_was_in_flight() {
     let expected = undisturbed();
     let job = echo_job(15, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let (agent, engines) = family(master.pid());
     master.signal("KILL");
     assert_eq!(master.finish().code, None);
@@ -103,7 +97,7 @@ fn a_run_resumes_without_its_store() {
     let expected = undisturbed();
     let job = echo_job(15, "", "");
     let master = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     master.signal("KILL");
     master.finish();
     std::fs::remove_dir_all(job.path("state")).unwrap();
@@ -137,7 +131,7 @@ fn ctrl_c_stops_cleanly_and_says_how_to_resume() {
 fn a_second_master_on_the_same_run_is_told_who_has_it() {
     let job = echo_job(15, "", "");
     let first = job.start(&[]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let second = job.run(&["-r"]).expect(3);
     let holder = format!("another master works on this run: process {}", first.pid());
     assert!(second.stderr.contains(&holder), "{}", second.stderr);
@@ -199,7 +193,7 @@ fn a_worker_by_hand_survives_its_master_and_goes_on_with_the_next() {
     let mut worker = Command::new(program("compass-worker"));
     worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]).env("COMPASS_ECHO_DELAY_MS", "15");
     let mut worker = worker.stderr(Stdio::null()).spawn().unwrap();
-    wait_for_progress(&job);
+    job.wait_until_durable();
     master.signal("KILL");
     master.finish();
     job.run(&["-r"]).expect(0);
@@ -225,7 +219,7 @@ fn a_full_disk_stops_the_run_and_it_resumes() {
     limited.current_dir(job.path(".")).env("COMPASS_WORKER", program("compass-worker"));
     limited.env("COMPASS_ECHO_DELAY_MS", "5").stdout(Stdio::piped()).stderr(Stdio::piped());
     let limited = limited.spawn().unwrap();
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let limit = ["--pid", &limited.id().to_string(), "--fsize=4096"];
     assert!(Command::new("prlimit").args(limit).status().unwrap().success());
     let output = limited.wait_with_output().unwrap();

@@ -13,14 +13,6 @@ fn store(endpoints: &str) -> String {
     format!("store = \"etcd://{endpoints}/compass\"")
 }
 
-/// Waits until some samples are durable but far from all.
-fn wait_for_progress(job: &Job) {
-    let begun = wait_until("the ledger exists", || (job.ledger_bytes() > 0).then(|| job.ledger_bytes()));
-    let appended = wait_until("samples are appended", || Some(job.ledger_bytes()).filter(|bytes| *bytes > begun + 400));
-    // A group is appended once the one before is recorded in the store, which is what makes it durable.
-    wait_until("samples are durable", || (job.ledger_bytes() > appended).then_some(()));
-}
-
 /// A second master of the job that stands by, and where its words go.
 fn standby(job: &Job, arguments: &[&str]) -> Running {
     let second = job.start_logged(arguments, "standby.err");
@@ -53,7 +45,7 @@ fn a_killed_master_resumes_from_etcd() {
     let expected = undisturbed();
     let job = echo_job(15, &store(&etcd.endpoints()), "");
     let master = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     master.signal("KILL");
     master.finish();
     // It leads until its lease runs out: the next one stands by so long.
@@ -71,7 +63,7 @@ fn work_goes_on_while_etcd_is_away() {
     let expected = undisturbed();
     let job = echo_job(15, &store(&etcd.endpoints()), "");
     let master = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     etcd.kill(0);
     // Longer than the leader's lease, and than a worker waits for a sign of its master's.
     std::thread::sleep(Duration::from_secs(20));
@@ -90,7 +82,7 @@ fn a_second_master_stands_by_and_takes_over() {
     let expected = undisturbed();
     let job = echo_job(15, &store(&etcd.endpoints()), "");
     let first = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     // Without -r: the plan's digest finds the run.
     let second = standby(&job, &["--max-num-workers", "2"]);
     let leader = format!("standing by: process {}", first.pid());
@@ -108,7 +100,7 @@ fn who_stands_by_ends_with_the_run() {
     let Some(etcd) = one_node("who_stands_by_ends_with_the_run") else { return };
     let job = echo_job(15, &store(&etcd.endpoints()), "");
     let first = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let second = standby(&job, &[]);
     let table = first.finish().expect(0).stdout;
     assert_eq!(ended(second, &job, 0).stdout, table);
@@ -121,7 +113,7 @@ fn a_leader_that_is_asked_to_stop_hands_over_at_once() {
     let expected = undisturbed();
     let job = echo_job(15, &store(&etcd.endpoints()), "");
     let first = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let second = standby(&job, &["--max-num-workers", "2"]);
     first.signal("INT");
     first.finish().expect(130);
@@ -135,7 +127,7 @@ fn a_leader_that_slept_too_long_is_fenced_and_changes_nothing() {
     let expected = undisturbed();
     let job = echo_job(15, &store(&etcd.endpoints()), "");
     let first = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     let second = standby(&job, &["--max-num-workers", "2"]);
     first.signal("STOP");
     wait_until("the second master leads", || job.log("standby.err").contains("leads now, in epoch 2").then_some(()));
@@ -153,7 +145,7 @@ fn a_leader_cut_off_from_etcd_goes_on_when_nobody_took_its_place() {
     let proxy = Proxy::start(&etcd.endpoint(0));
     let job = echo_job(15, &store(&proxy.address()), "");
     let master = job.start(&["--max-num-workers", "2"]);
-    wait_for_progress(&job);
+    job.wait_until_durable();
     proxy.set(Mood::HalfOpen);
     // Beyond the lease of 5 s: etcd forgets this leader.
     std::thread::sleep(Duration::from_secs(9));

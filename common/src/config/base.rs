@@ -6,10 +6,11 @@ use super::check::Check;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
 use super::http::HttpConfig;
+use super::launching::PoolConfig;
 use super::overrides::Overrides;
 use super::resolved::{RunnerConfig, StoreConfig};
 use super::tree::Table;
-use super::{command_line, include, master, stage};
+use super::{command_line, include, master, pool, stage};
 use crate::partition::PartitionerKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,9 +23,11 @@ pub struct Base {
     pub listen: SocketAddr,
     pub http: Option<HttpConfig>,
     pub runner: RunnerConfig,
+    /// Where workers are launched; empty leaves it to the runner.
+    pub pools: Vec<PoolConfig>,
 }
 
-/// Reads `[master]` and `[infer.runner]` of `path`, if there is a file, and of what it includes.
+/// Reads `[master]`, `[infer.runner]` and the pools of `path`, if there is a file, and of what it includes.
 ///
 /// # Errors
 /// All errors at once, by file and position.
@@ -43,7 +46,8 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
     let mut root = Fields::new(&table, span, "the configuration");
     let (listen, state_dir, store, http) = master::read(check, &mut root);
     let infer = stage::read(check, &mut root, "infer", &Overrides::default(), PartitionerKind::Balanced);
-    Some(Base { state_dir: state_dir?, store, listen, http, runner: infer.runner })
+    let pools = pool::read(check, &mut root);
+    Some(Base { state_dir: state_dir?, store, listen, http, runner: infer.runner, pools: pools? })
 }
 
 #[cfg(test)]

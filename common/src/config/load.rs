@@ -9,7 +9,7 @@ use super::resolved::{Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::Table;
 use super::{
-    command_line, dataset, for_each, include, inherit, master, model, model_presets, paths, stage, summary_group,
+    command_line, dataset, for_each, include, inherit, master, model, model_presets, paths, pool, stage, summary_group,
 };
 use crate::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,10 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     stage::size_flags(&mut infer, overrides);
     let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
     let summary_groups = summary_group::read(check, &mut root);
-    root.not_yet(check, "pool", "remove it: workers run on this host");
+    let pools = pool::read(check, &mut root);
+    if let (Some(pools), Some(models)) = (&pools, &models) {
+        pool::fit(check, pools, models, &infer.runner);
+    }
     root.finish(check);
     Some(Config {
         work_dir: work_dir?,
@@ -102,6 +105,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         datasets: datasets?,
         infer,
         eval,
+        pools: pools?,
         summary_groups: summary_groups?,
     })
 }

@@ -86,7 +86,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let pred_postprocessors = fields.get(key).map_or(Some(Vec::new()), |node| postprocessor::read(check, key, node));
     let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
     fields.not_yet(check, "peft_path", "merge the adapter into the model's weights");
-    fields.not_yet(check, "pools", "remove it: workers of this host run every model");
+    let pools = fields.texts(check, "pools").unwrap_or_default();
     fields.finish(check);
     let files = files?;
     // `None` would be a model without one: what is wrong must not become that.
@@ -118,6 +118,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
         meta_template,
         stop_words,
         num_gpus,
+        pools: pools.into_iter().map(|(name, _)| name).collect(),
         pred_postprocessors: pred_postprocessors?,
     })
 }

@@ -23,6 +23,10 @@ pub struct Overrides {
     pub max_workers_per_gpu: Option<u32>,
     /// `--retry`: of both runners.
     pub retry: Option<u32>,
+    /// `--max-gpus`: of the whole job.
+    pub max_gpus: Option<u32>,
+    /// `--slurm` and what belongs to it.
+    pub slurm: SlurmFlags,
     /// `--hf-path`: a model that the command line describes; the job has it alone.
     pub hf: Option<HfModel>,
     /// Flags over every model of the job.
@@ -35,6 +39,16 @@ pub struct Overrides {
     pub home: Option<PathBuf>,
     /// The Hugging Face hub's local cache: `HF_HUB_CACHE`, or `hub` in `HF_HOME`; otherwise it lies under [`Self::home`].
     pub hub_cache: Option<PathBuf>,
+}
+
+/// `--slurm`, `--partition`, `--quotatype`, `--qos`: of both runners.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlurmFlags {
+    /// `--slurm`: both runners are of Slurm, whatever the file says.
+    pub asked: bool,
+    pub partition: Option<String>,
+    pub quotatype: Option<String>,
+    pub qos: Option<String>,
 }
 
 /// `--hf-path` and `--hf-type`.

@@ -1,6 +1,7 @@
 //! The configuration once checked: plain data that the rest of the master trusts.
 
 use super::http::HttpConfig;
+use super::launching::{PoolConfig, RunnerKind};
 use super::split_source::SourceConfig;
 use crate::partition::PartitionerKind;
 use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
@@ -35,6 +36,8 @@ pub struct Config {
     pub datasets: Vec<DatasetConfig>,
     pub infer: StageConfig,
     pub eval: StageConfig,
+    /// Where inference workers are launched; empty leaves it to the runner.
+    pub pools: Vec<PoolConfig>,
     /// Groups that the table shows beside those that come with the program. They change no number of a data set, and are
     /// no part of the job's identity.
     pub summary_groups: Vec<SummaryGroup>,
@@ -101,6 +104,9 @@ pub struct ModelConfig {
     pub stop_words: Vec<String>,
     /// GPUs of one replica, 0 or 1.
     pub num_gpus: u32,
+    /// Names or labels of the pools where it may run; empty for any. No part of what it computes.
+    #[serde(skip)]
+    pub pools: Vec<String>,
     /// Applied to every prediction before the data set's own.
     pub pred_postprocessors: Vec<Postprocessor>,
 }
@@ -147,9 +153,12 @@ pub struct StageConfig {
 }
 
 /// Who launches workers, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunnerConfig {
     pub kind: RunnerKind,
+    /// Whether somebody named the kind, rather than leaving it to the default.
+    #[serde(skip)]
+    pub is_named: bool,
     /// Replica slots; `None` takes what the GPUs (or cores) allow.
     pub max_num_workers: Option<u32>,
     pub max_workers_per_gpu: u32,
@@ -157,15 +166,4 @@ pub struct RunnerConfig {
     pub max_gpus: u32,
     /// Further tries of a failed task.
     pub retry: u32,
-}
-
-/// The launchers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunnerKind {
-    /// Workers are processes of this host.
-    #[default]
-    Local,
-    /// Nothing is launched; workers come by themselves.
-    None,
 }

@@ -3,14 +3,28 @@
 use super::check::Check;
 use super::choice::Choices;
 use super::fields::{Fields, text};
+use super::launching::RunnerKind;
 use super::overrides::Overrides;
-use super::resolved::{RunnerConfig, RunnerKind};
+use super::resolved::RunnerConfig;
 use super::tree::{Node, Value};
+use super::{runner_command, runner_dlc, runner_slurm};
 
-const RUNNERS: Choices<'_, RunnerKind> = Choices {
-    now: &[("local", RunnerKind::Local), ("none", RunnerKind::None)],
-    aliases: &[],
-    later: &["slurm", "dlc", "command", "slurm_sequential", "volc", "rjob", "local_api"],
+/// A launcher by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    Local,
+    Slurm,
+    #[expect(dead_code, reason = "its launcher comes next")]
+    Dlc,
+    #[expect(dead_code, reason = "its launcher comes next")]
+    Command,
+    None,
+}
+
+const RUNNERS: Choices<'_, Tag> = Choices {
+    now: &[("local", Tag::Local), ("slurm", Tag::Slurm), ("none", Tag::None)],
+    aliases: &[("slurm_sequential", Tag::Slurm)],
+    later: &["dlc", "command", "volc", "rjob", "local_api"],
     meanwhile: "write `type = \"none\"` and start workers with the launcher yourself, or `type = \"local\"`",
     suffix: Some("Runner"),
 };
@@ -21,6 +35,7 @@ const MAX_WORKERS_PER_GPU: u32 = 1;
 pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) -> RunnerConfig {
     let mut config = RunnerConfig {
         kind: RunnerKind::Local,
+        is_named: false,
         max_num_workers: None,
         max_workers_per_gpu: MAX_WORKERS_PER_GPU,
         max_gpus: 0,
@@ -35,8 +50,9 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
             fields.u32(check, key, least);
         }
     }
-    if let Some((kind, mut fields)) = known {
-        config.kind = kind;
+    if let Some((tag, mut fields)) = known {
+        config.is_named = tag.is_some();
+        config.kind = kind(check, tag.unwrap_or(Tag::Local), &mut fields);
         config.max_num_workers = fields.u32(check, "max_num_workers", 1);
         config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu", 1).unwrap_or(config.max_workers_per_gpu);
         config.max_gpus = fields.u32(check, "max_gpus", 0).unwrap_or(config.max_gpus);
@@ -46,21 +62,52 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         }
         fields.finish(check);
     }
-    config.max_num_workers = flags.max_num_workers.or(config.max_num_workers);
-    config.max_workers_per_gpu = flags.max_workers_per_gpu.unwrap_or(config.max_workers_per_gpu);
-    config.retry = flags.retry.unwrap_or(config.retry);
+    over(&mut config, flags);
     config
 }
 
-/// As [`Choices::tagged`], with `type` left out meaning `local`: `[infer.runner]` often sets only a number.
-fn tagged<'t>(check: &mut Check, node: &'t Node) -> Option<(RunnerKind, Fields<'t>)> {
+/// Reads the keys that belong to one launcher.
+pub(super) fn kind(check: &mut Check, tag: Tag, fields: &mut Fields<'_>) -> RunnerKind {
+    match tag {
+        Tag::Local => RunnerKind::Local,
+        Tag::None => RunnerKind::None,
+        Tag::Slurm => RunnerKind::Slurm(runner_slurm::read(check, fields)),
+        Tag::Dlc => RunnerKind::Dlc(runner_dlc::read(check, fields)),
+        Tag::Command => RunnerKind::Command(runner_command::read(check, fields)),
+    }
+}
+
+/// The launcher of a pool: by name, or a table with `type` and its settings.
+pub(super) fn launcher(check: &mut Check, node: &Node) -> Option<RunnerKind> {
+    let (tag, mut fields) = RUNNERS.tagged(check, "launcher", node)?;
+    let read = kind(check, tag, &mut fields);
+    fields.finish(check);
+    Some(read)
+}
+
+/// What the command line says over the file.
+fn over(config: &mut RunnerConfig, flags: &Overrides) {
+    config.max_num_workers = flags.max_num_workers.or(config.max_num_workers);
+    config.max_workers_per_gpu = flags.max_workers_per_gpu.unwrap_or(config.max_workers_per_gpu);
+    config.max_gpus = flags.max_gpus.unwrap_or(config.max_gpus);
+    config.retry = flags.retry.unwrap_or(config.retry);
+    if flags.slurm.asked && !matches!(config.kind, RunnerKind::Slurm(_)) {
+        (config.kind, config.is_named) = (RunnerKind::Slurm(Default::default()), true);
+    }
+    if let RunnerKind::Slurm(slurm) = &mut config.kind {
+        runner_slurm::flags(slurm, &flags.slurm);
+    }
+}
+
+/// As [`Choices::tagged`], with `type` left out (`None`) meaning `local`: `[infer.runner]` often sets only a number.
+fn tagged<'t>(check: &mut Check, node: &'t Node) -> Option<(Option<Tag>, Fields<'t>)> {
     match &node.value {
         Value::Table(table) if table.get("type").is_none() => {
             let mut fields = Fields::new(table, node.span, "`runner`");
             fields.get("type");
-            Some((RunnerKind::Local, fields))
+            Some((None, fields))
         }
-        _ => RUNNERS.tagged(check, "runner", node),
+        _ => RUNNERS.tagged(check, "runner", node).map(|(tag, fields)| (Some(tag), fields)),
     }
 }
 

@@ -191,6 +191,13 @@ impl Broker {
         self.jobs.keys().map(|id| (id.clone(), self.share(id))).collect()
     }
 
+    /// Slots that all jobs together could keep busy, each within its bound.
+    pub fn open_slots(&self) -> u32 {
+        let of =
+            |job: &Job| capped(job.demand.usable.values().fold(0, |sum, slots| sum.saturating_add(*slots)), &job.terms);
+        self.jobs.values().map(of).fold(0, u32::saturating_add)
+    }
+
     /// Workers at the door, for whom nothing is to be done.
     pub fn at_the_door(&self) -> usize {
         self.workers.values().filter(|worker| worker.place == Place::Door).count()

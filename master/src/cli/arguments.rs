@@ -1,6 +1,7 @@
 //! The command line, with OpenCompass's names. Flags override the file.
 
 use super::described::{CustomArguments, ModelArguments};
+use super::launching::LaunchArguments;
 use crate::job::JobRequest;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compass_common::config::Overrides;
@@ -107,6 +108,9 @@ pub struct JobArguments {
     /// At most N samples of each data set, the first ones of its range
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
+
+    #[command(flatten)]
+    pub launch: LaunchArguments,
 
     #[command(flatten)]
     pub model: ModelArguments,
@@ -266,6 +270,8 @@ impl JobArguments {
             gen_task_coef: self.gen_task_coef,
             max_workers_per_gpu: self.max_workers_per_gpu,
             retry: self.retry,
+            max_gpus: self.launch.max_gpus,
+            slurm: self.launch.slurm_flags(),
             hf: self.model.hf(),
             model: self.model.flags(),
             custom_dataset: self.custom.dataset(),

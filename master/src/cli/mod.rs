@@ -4,6 +4,7 @@ mod arguments;
 mod described;
 pub mod exit;
 mod later;
+mod launching;
 
 pub use arguments::{Cli, Command, Explain, JobArguments, Mode, StateArguments};
 pub use described::{CustomArguments, HfType, ModelArguments};

@@ -136,6 +136,10 @@ pub async fn explain(state_dir: &Path, about: About) -> Result<u8, Failure> {
             return explain_worker(&mut known, worker).await;
         }
     };
+    // Where nothing runs, the last that did: why it does no more may be the question.
+    let last = known.iter().flat_map(|known| &known.status.jobs).max_by(|a, b| a.submitted.cmp(&b.submitted));
+    let last = last.filter(|_| known.iter().all(|known| known.status.jobs.iter().all(|job| job.exit_code.is_some())));
+    let job = job.or_else(|| last.map(|job| job.job.clone()));
     let (master, job) = choose(&mut known, job.as_deref())?;
     let lines = master.explain(v1::ExplainRequest { job: job.job, about }).await?;
     show(lines.join("\n") + "\n")

@@ -204,14 +204,18 @@ fn job_status(job: &Entry, shares: Option<&BTreeMap<JobId, Share>>) -> JobStatus
     } else {
         doing
     };
+    let over = ended.is_some();
     let workers = view.workers.iter().map(|worker| WorkerStatus {
         name: worker.name.clone(),
-        connected: worker.connected,
+        connected: worker.connected && !over,
         slots: worker.slots,
         device: worker.device.clone(),
         results: worker.results,
     });
-    let over = ended.is_some();
+    let counts = match &ended {
+        Some(ended) => (ended.recorded_samples, ended.expected_samples, ended.failed_tasks),
+        None => (view.recorded_samples, view.expected_samples, view.failed_tasks),
+    };
     JobStatus {
         job: job.id.0.clone(),
         plan: job.plan.to_string(),
@@ -220,11 +224,11 @@ fn job_status(job: &Entry, shares: Option<&BTreeMap<JobId, Share>>) -> JobStatus
         state: state.into(),
         priority: job.priority,
         submitted: job.submitted.clone(),
-        recorded_samples: view.recorded_samples,
-        expected_samples: view.expected_samples,
+        recorded_samples: counts.0,
+        expected_samples: counts.1,
         open_tasks: view.open_tasks,
         granted_tasks: view.granted_tasks,
-        failed_tasks: view.failed_tasks,
+        failed_tasks: counts.2,
         slots: if over { 0 } else { view.slots },
         share: shares.map(|shares| shares.get(&job.id).map_or(0, |share| share.slots)),
         max_slots: job.max_slots,

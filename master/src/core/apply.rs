@@ -17,7 +17,11 @@ impl Core {
                 self.attach(worker, connection, capabilities, &held, effects);
             }
             Event::Detached { worker, connection } => self.detach(&worker, connection, effects),
-            Event::Exited { worker } => self.lose(&worker, FailureClass::Lost, "its process ended", effects),
+            Event::Exited { worker, wanted } => {
+                let class = if wanted { FailureClass::Preempted } else { FailureClass::Lost };
+                self.lose(&worker, class, "its process ended", effects);
+                self.recover_from(&worker);
+            }
             Event::Heartbeat { worker } => self.heard(&worker),
             Event::Credit { worker, grants } => {
                 self.heard(&worker);

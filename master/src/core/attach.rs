@@ -21,6 +21,15 @@ impl Core {
         }
     }
 
+    /// A worker that an older leader granted something will not come back.
+    pub(super) fn recover_from(&mut self, id: &WorkerId) {
+        let of_worker = |task: &Task| matches!(&task.state, TaskState::Recovering { worker } if worker == id);
+        let tasks = self.recovering.iter().copied().filter(|&task| self.task(task).is_some_and(of_worker));
+        for task in tasks.collect::<Vec<_>>() {
+            self.set_state(task, TaskState::Pending);
+        }
+    }
+
     pub(super) fn attach(
         &mut self,
         id: WorkerId,

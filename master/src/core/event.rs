@@ -74,8 +74,8 @@ pub enum Event {
     Attached { worker: WorkerId, connection: ConnectionId, capabilities: Capabilities, held: Vec<HeldGrant> },
     /// The stream ended; the process may live and come back.
     Detached { worker: WorkerId, connection: ConnectionId },
-    /// The launcher saw the process end.
-    Exited { worker: WorkerId },
+    /// The launcher saw the process end; `wanted` when it was preempted, cancelled or out of time: no fault of its tasks.
+    Exited { worker: WorkerId, wanted: bool },
     /// A sign of life.
     Heartbeat { worker: WorkerId },
     /// How many grants the worker is willing to hold at once.

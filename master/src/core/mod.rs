@@ -6,6 +6,7 @@
 mod apply;
 mod attach;
 mod balance;
+mod demand;
 mod dispatch;
 mod effect;
 mod event;
@@ -30,6 +31,7 @@ mod tests;
 mod wanted;
 mod watch;
 
+pub use demand::Attendance;
 pub use effect::{Effect, Kept, Message, Record, Seq};
 pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant, SandboxState};
 pub use limits::Limits;

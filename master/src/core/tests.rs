@@ -156,7 +156,7 @@ proptest! {
                         bench.apply(Event::Detached { worker: worker(at), connection: ConnectionId(connection) });
                     }
                 }
-                Step::Exit(at) => { bench.apply(Event::Exited { worker: worker(at) }); }
+                Step::Exit(at) => { bench.apply(Event::Exited { worker: worker(at), wanted: false }); }
                 Step::Work(at) => bench.work(at),
                 Step::Fail(at, user) => if let Some((who, grant, ..)) = bench.grants.get(at).cloned() {
                     let class = if user { FailureClass::User } else { FailureClass::Transient };
@@ -278,12 +278,12 @@ fn a_task_that_never_began_does_not_pay_for_the_deaths_of_workers_that_got_thing
         assert!(bench.grants.iter().any(|grant| grant.3.iter().eq([50])), "the second task waits at the worker");
         let latest = bench.grants.iter().rposition(|grant| grant.3.iter().next().is_some_and(|i| i < 50)).unwrap();
         bench.work(latest);
-        bench.apply(Event::Exited { worker: worker(0) });
+        bench.apply(Event::Exited { worker: worker(0), wanted: false });
     }
     assert!(bench.core.failures().is_empty(), "{:?}", bench.core.failures());
     for session in 20..22 {
         bench.attach(0, session, 1);
-        bench.apply(Event::Exited { worker: worker(0) });
+        bench.apply(Event::Exited { worker: worker(0), wanted: false });
     }
     assert_eq!(bench.core.failures().len(), 2, "workers that die of a task and record nothing are not sent for ever");
 }

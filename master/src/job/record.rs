@@ -53,6 +53,10 @@ pub struct Ended {
     /// Why it has no table; empty where it has one.
     pub reason: String,
     pub at: String,
+    /// What its last stage had by then.
+    pub recorded_samples: u64,
+    pub expected_samples: u64,
+    pub failed_tasks: u32,
 }
 
 impl StageTerms {

@@ -1,5 +1,28 @@
 //! Launchers: they start and stop workers, and say how a start went. The scheduler never depends on which one did.
+//!
+//! A [`Launcher`] knows one way of launching. A pool's task ([`Pool`]) keeps as many of its jobs alive as the autoscaler
+//! asks for, and a [`Roster`] judges what became of each. [`Fleet`] owns the pools of a job.
 
+mod binary;
+mod error;
+mod explain;
+mod fleet;
+mod last_words;
+mod launcher;
 mod local;
+mod pool;
+mod roster;
+mod scaler;
+mod worker_command;
 
-pub use local::{LaunchError, LaunchEvent, LocalLauncher, Programs, find_worker, is_local, sees_gpu};
+pub use binary::{find_worker, sees_gpu, visible_gpus};
+pub use error::LaunchError;
+pub use explain::explain;
+pub use fleet::{Fleet, FleetHandle, LaunchEvent, Situation};
+pub use last_words::speak_last_words;
+pub use launcher::{JobId, Launched, Launcher, Manners, Outcome, Pending, Standing};
+pub use local::{LocalLauncher, is_local};
+pub use pool::{Pool, PoolReport, Shape};
+pub use roster::Count;
+pub use scaler::Bounds;
+pub use worker_command::{Programs, WorkerCommand, quoted};

@@ -7,7 +7,7 @@ use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event};
-use crate::launch::LaunchEvent;
+use crate::launch::{LaunchEvent, Situation};
 use crate::leader::{Heard, Leader};
 use crate::ledger::{CommitError, Committed, Committer, Submission};
 use crate::rpc::{Inbound, Uploads};
@@ -70,6 +70,8 @@ pub struct Setup {
     pub inbound: mpsc::Receiver<Inbound>,
     pub uploads: Uploads,
     pub launched: mpsc::Receiver<LaunchEvent>,
+    /// What launchers go by.
+    pub situations: watch::Sender<Situation>,
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
@@ -154,6 +156,7 @@ impl Driver {
             self.publish();
         };
         self.publish();
+        self.show();
         self.farewell(ending).await;
         let Setup { leader, committer, mut facts, .. } = self.setup;
         for submission in self.waiting {
@@ -198,10 +201,12 @@ impl Driver {
 
     async fn launched(&mut self, event: LaunchEvent) -> Result<(), DriveError> {
         match event {
-            LaunchEvent::Exited { worker, status } => {
-                tracing::warn!(worker, status, "a worker process ended");
-                self.setup.facts.ended(&WorkerId(worker.clone()));
-                self.apply(Event::Exited { worker: WorkerId(worker) }).await
+            LaunchEvent::Exited { worker, status, is_death } => {
+                if is_death {
+                    tracing::warn!(worker = worker.0, status, "a worker process ended");
+                    self.setup.facts.ended(&worker);
+                }
+                self.apply(Event::Exited { worker, wanted: !is_death }).await
             }
             // Others may have joined by hand: the next tick looks.
             LaunchEvent::GaveUp { reason } => {
@@ -257,6 +262,11 @@ impl Driver {
     /// Renews the view; also when nothing changed, since its age tells whether the driver lives.
     fn show(&self) {
         let leader = &self.setup.leader;
+        if !self.setup.situations.is_closed() {
+            let core = leader.core();
+            let situation = Situation { demand: core.demand(), workers: core.attendance() };
+            self.setup.situations.send_replace(situation);
+        }
         let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
         let failed_tasks = leader.core().failures().len() as u32;

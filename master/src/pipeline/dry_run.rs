@@ -2,7 +2,8 @@
 
 use super::execution::{has_programs, stage_config};
 use super::execution_plan::outline;
-use super::infer::{InferError, LaunchOptions, launcher, slots, tasks};
+use super::infer::{InferError, tasks};
+use super::launching::{LaunchOptions, comes_by_itself, fleet, slots};
 use crate::core::Recorded;
 use crate::launch::Programs;
 use compass_common::config::Config;
@@ -54,14 +55,13 @@ fn stage(
         let _ = writeln!(text, "{kind}task {at}: {samples} samples: {}", pieces.join(" "));
     }
     let _ = writeln!(text, "{} tasks, {} samples", tasks.len(), plan.expected() - recorded.len());
-    match launcher(config, None, config.listen.to_string(), launching(programs))? {
-        Some(launcher) => {
-            let _ = writeln!(text, "would launch: {}", launcher.command_line().join(" "));
+    for pool in fleet(config, &config.listen.to_string(), launching(programs))?.pools {
+        for line in pool.launcher.command_lines(pool.shape.most) {
+            let _ = writeln!(text, "would launch: {line}");
         }
-        None => {
-            let _ =
-                writeln!(text, "would launch nothing; start workers with: compass-worker --master {}", config.listen);
-        }
+    }
+    if comes_by_itself(config) {
+        let _ = writeln!(text, "would launch nothing; start workers with: compass-worker --master {}", config.listen);
     }
     Ok(text)
 }
@@ -71,9 +71,10 @@ fn stage(
 /// # Errors
 /// They cannot.
 pub fn check_launcher(config: &Config) -> Result<(), InferError> {
-    launcher(config, None, config.listen.to_string(), launching(Programs::None)).map(|_| ())
+    fleet(config, &config.listen.to_string(), launching(Programs::None))?;
+    Ok(())
 }
 
-fn launching(programs: Programs) -> LaunchOptions {
-    LaunchOptions { debug: false, stage: "", programs }
+fn launching(programs: Programs) -> LaunchOptions<'static> {
+    LaunchOptions { debug: false, stage: "", programs, folder: None }
 }

@@ -9,6 +9,7 @@ use super::execution_plan::{executing, plan_execution};
 use super::folder::{FolderError, RunFolder};
 use super::import::import;
 use super::infer::{InferError, InferOptions, Inferred, infer};
+use super::launching::comes_by_itself;
 use super::lead::recorded_lengths;
 use super::live::LiveWriting;
 use super::planner::{PlanError, Planned, read_plan, write_plan};
@@ -17,7 +18,7 @@ use crate::launch::Programs;
 use crate::ledger::LedgerError;
 use crate::screen::say;
 use crate::store::StoreError;
-use compass_common::config::{Config, RunnerKind};
+use compass_common::config::Config;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::plan::Plan;
 use compass_common::result::SampleResult;
@@ -160,7 +161,7 @@ pub fn has_programs(plan: &Plan) -> bool {
 
 /// The configuration of the second stage: `[eval]` in the place of `[infer]`, and no model that asks for a device.
 pub(super) fn stage_config(config: &Config) -> Config {
-    Config { infer: config.eval.clone(), models: Vec::new(), ..config.clone() }
+    Config { infer: config.eval.clone(), models: Vec::new(), pools: Vec::new(), ..config.clone() }
 }
 
 /// How the second stage runs: `unsafe_local_exec` lets local workers run programs that nothing contains.
@@ -170,7 +171,7 @@ pub fn execution_options(config: &Config, unsafe_local_exec: bool, options: Infe
         predictions: LiveWriting::Off,
         programs: if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained },
         workers_stay: options.floor.is_some(),
-        others_may_come: config.infer.runner.kind == RunnerKind::None,
+        others_may_come: comes_by_itself(config),
         ..options
     }
 }

@@ -6,6 +6,7 @@ use super::folder::RunFolder;
 use super::infer::{InferError, InferOptions, Inferred, Opened, left_behind};
 use super::progress::ProgressBoard;
 use crate::core::Wanted;
+use crate::launch::Situation;
 use crate::rpc::{Inbound, Uploads};
 use crate::screen::alike;
 use crate::web::RunView;
@@ -68,6 +69,7 @@ pub(super) async fn run_on(
     let Seat { inbound, uploads } = floor.enter(StageEntry { plan: digest, files, models, wanted: demand });
     // Nobody is launched for this stage alone.
     let (_, launched) = mpsc::channel(1);
+    let (situations, _) = watch::channel(Situation::default());
     let (stop, stopping) = watch::channel(false);
     let board = ProgressBoard::new(plan);
     let watching = tokio::spawn(alike(board.show(options.stage, opened.facts.resumed_samples)));
@@ -79,6 +81,7 @@ pub(super) async fn run_on(
         inbound,
         uploads,
         launched,
+        situations,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,

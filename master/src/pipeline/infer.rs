@@ -6,18 +6,19 @@ use super::facts::RunFacts;
 use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::former::{former, holdings, released};
+use super::launching::{LaunchOptions, comes_by_itself, fleet, is_open, runner_name, slots, slots_let_in};
 use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
-use crate::launch::{LaunchError, LocalLauncher, Programs, find_worker, is_local, sees_gpu};
+use crate::launch::{Programs, Situation, is_local};
 use crate::leader::Leader;
 use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{Keys, LeaseStore, Op, StoreError};
 use crate::web::{AccessError, BearerToken, HttpServer, ListenError, RunView};
-use compass_common::config::{Config, DeviceRequest, RunnerKind};
+use compass_common::config::Config;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
@@ -114,22 +115,6 @@ impl InferError {
     }
 }
 
-/// Replica slots of the job: what is configured, else what the cores allow.
-pub(super) fn slots(config: &Config, debug: bool) -> u32 {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    if debug { 1 } else { config.infer.runner.max_num_workers.unwrap_or(cores).min(gpu_slots(config)).max(1) }
-}
-
-/// Replica slots that `max_gpus` allows, when a model takes a GPU.
-fn gpu_slots(config: &Config) -> u32 {
-    let runner = &config.infer.runner;
-    let takes = config.models.iter().map(|model| model.num_gpus).max().unwrap_or(0);
-    if runner.max_gpus == 0 || takes == 0 {
-        return u32::MAX;
-    }
-    (runner.max_gpus / takes).saturating_mul(runner.max_workers_per_gpu.max(1))
-}
-
 /// The tasks of a job, given what is recorded.
 ///
 /// # Errors
@@ -156,46 +141,6 @@ fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
         characters: unit.dataset.characters,
     });
     size.collect()
-}
-
-/// How the workers of a stage are launched.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LaunchOptions {
-    pub(super) debug: bool,
-    pub(super) stage: &'static str,
-    pub(super) programs: Programs,
-}
-
-/// The launcher of a configuration; `None` when workers come by themselves.
-///
-/// # Errors
-/// There is no worker to launch.
-pub(super) fn launcher(
-    config: &Config,
-    folder: Option<&RunFolder>,
-    master: String,
-    options: LaunchOptions,
-) -> Result<Option<LocalLauncher>, InferError> {
-    let LaunchOptions { debug, stage, programs } = options;
-    if config.infer.runner.kind == RunnerKind::None {
-        return Ok(None);
-    }
-    let device = device(config)?;
-    let log = folder.filter(|_| !debug).map(|folder| folder.logs().join(stage).join("local.log"));
-    let binary = find_worker()?;
-    Ok(Some(LocalLauncher { binary, master, slots: slots(config, debug), device: device.into(), programs, log }))
-}
-
-/// The device of the one agent that is launched: what the models ask for, as far as they ask.
-fn device(config: &Config) -> Result<&'static str, LaunchError> {
-    let first = |wanted| config.models.iter().find(|model| model.device == wanted).map(|model| model.abbr.clone());
-    match (first(DeviceRequest::Cpu), first(DeviceRequest::Cuda)) {
-        (Some(cpu), Some(cuda)) => Err(LaunchError::TwoDevices { cpu, cuda }),
-        (Some(_), None) => Ok("cpu"),
-        (None, Some(cuda)) if !sees_gpu() => Err(LaunchError::NoGpu { model: cuda }),
-        (None, Some(_)) => Ok("cuda:0"),
-        (None, None) => Ok("auto"),
-    }
 }
 
 pub(super) struct Opened {
@@ -251,15 +196,13 @@ pub async fn infer(
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
     let server = tokio::spawn(serve(listener, service, stopping.clone()));
     let InferOptions { debug, stage, programs, desk, .. } = options;
-    let launching = LaunchOptions { debug, stage, programs };
-    let launcher = launcher(config, Some(folder), address.to_string(), launching)?;
-    let agents = match launcher {
-        Some(launcher) => Some(tokio::spawn(launcher.run(launched, stopping.clone()))),
-        None => {
-            say(format!("waiting for workers: compass-worker --master {address}"));
-            None
-        }
-    };
+    let launching = LaunchOptions { debug, stage, programs, folder: Some(folder) };
+    let fleet = fleet(config, &address.to_string(), launching)?;
+    if comes_by_itself(config) {
+        say(format!("waiting for workers: compass-worker --master {address}"));
+    }
+    let (situations, situation) = watch::channel(Situation::default());
+    let agents = fleet.start(situation, launched, stopping.clone());
     let (views, view) = watch::channel(RunView::default());
     let asks = desk.open(stage, view.clone());
     let showing = port.map(|port| {
@@ -276,6 +219,7 @@ pub async fn infer(
         inbound: inbound_receiver,
         uploads,
         launched: launched_receiver,
+        situations,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
@@ -287,9 +231,7 @@ pub async fn infer(
     desk.close();
     // Agents first: a server that is gone would look like a lost master to them.
     let _ = stop.send(true);
-    if let Some(agents) = agents {
-        let _ = agents.await;
-    }
+    agents.ended().await;
     server.abort();
     // The next stage opens the same port.
     if let Some(showing) = showing {
@@ -368,19 +310,13 @@ async fn open(
             views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
         }
     }
-    let max_slots = match config.infer.runner.kind {
-        RunnerKind::Local => (!options.others_may_come).then_some(slots),
-        RunnerKind::None => match gpu_slots(config) {
-            u32::MAX => config.infer.runner.max_num_workers,
-            most => Some(most.min(config.infer.runner.max_num_workers.unwrap_or(most))),
-        },
-    };
+    let max_slots = slots_let_in(config, slots, options.others_may_come);
     let steal = config.infer.partitioner == PartitionerKind::Balanced;
     let limits = Limits {
         retry: config.infer.runner.retry,
         max_slots,
         steal,
-        others_may_come: options.others_may_come || config.infer.runner.kind == RunnerKind::None,
+        others_may_come: options.others_may_come || comes_by_itself(config),
         workers_stay: options.workers_stay,
         ..Limits::default()
     };
@@ -393,7 +329,7 @@ async fn open(
         expected_samples: plan.expected(),
         partitioner: serde_json::to_value(&config.infer.partitioner).unwrap_or_default(),
         summarizer: "default".into(),
-        runner: format!("{:?}", config.infer.runner.kind).to_lowercase(),
+        runner: runner_name(config),
         tasks: views.len() as u32,
         ..RunFacts::default()
     };
@@ -406,8 +342,8 @@ async fn open(
     let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
     let watch = Watch::new(done.collect::<Vec<_>>());
     let mut core = Core::new(leadership.epoch, limits, views, recorded);
-    // Agents that a master launches end with it; those that came by themselves may still hold what they were granted.
-    if config.infer.runner.kind == RunnerKind::None {
+    // Agents of this host end with their master; all others may still hold what they were granted.
+    if is_open(config) {
         let former = former(holdings, &released(&store, &keys).await?);
         core.recover(0, &former.into_iter().filter(|former| !is_local(&former.worker)).collect::<Vec<_>>());
     }

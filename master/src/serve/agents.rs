@@ -1,108 +1,104 @@
-//! The server's own workers on this host: an agent for each slot, so that a slot is what jobs share.
+//! The server's own workers: launched once for all jobs. On this host an agent has one slot, so that a slot is what jobs
+//! share.
 
 use super::lobby::Lobby;
-use crate::launch::{LaunchError, LocalLauncher, find_worker};
-use crate::stop::raised;
-use compass_common::ids::WorkerId;
-use std::fs::File;
+use crate::launch::{
+    Bounds, Fleet, LaunchError, LaunchEvent, LocalLauncher, Pool, PoolReport, Programs, Shape, WorkerCommand, explain,
+    find_worker,
+};
+use crate::pipeline;
+use compass_common::config::{Base, Config, RunnerKind};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use tokio::process::{Child, Command};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
-/// An agent that ended sooner than this is started again only after a pause, which doubles.
-const EARLY: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_millis(300);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long an agent may take to end.
-const GRACE: Duration = Duration::from_secs(5);
+/// How often launchers hear what there is to do.
+const LOOK: Duration = Duration::from_millis(250);
 
-/// See the module.
+/// Agents that are kept running.
 #[derive(Debug)]
 pub(super) struct Agents {
-    pub(super) slots: u32,
-    binary: PathBuf,
-    master: SocketAddr,
-    log: PathBuf,
-    /// Why the latest start of an agent came to nothing.
-    trouble: Mutex<Option<String>>,
+    task: JoinHandle<()>,
+    reports: watch::Receiver<Vec<PoolReport>>,
+}
+
+/// The fleet of a server, at rest.
+///
+/// # Errors
+/// There is no worker to launch, or nobody to launch it.
+pub(super) fn fleet(base: &Base, config: &Config, master: SocketAddr) -> Result<Fleet, LaunchError> {
+    if !base.pools.is_empty() || base.runner.kind != RunnerKind::Local {
+        return pipeline::fleet_of(config, master);
+    }
+    let slots = own_slots(base);
+    let worker = WorkerCommand {
+        binary: find_worker()?,
+        master: master.to_string(),
+        slots: 1,
+        device: "auto".into(),
+        programs: Programs::Contained,
+        pool: None,
+    };
+    let launcher = Box::new(LocalLauncher::new(worker, Vec::new(), Some(log(base))));
+    let (name, kind) = ("local".to_owned(), RunnerKind::Local.name());
+    let shape = Shape { name, kind, gpus: 0, slots: 1, least: slots, most: slots, models: [0].into() };
+    let bounds = Bounds { slots: Some(slots), gpus: None };
+    Ok(Fleet { pools: vec![Pool { shape, launcher }], bounds })
+}
+
+/// Slots of this host.
+pub(super) fn own_slots(base: &Base) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    base.runner.max_num_workers.unwrap_or(cores).max(1)
+}
+
+fn log(base: &Base) -> PathBuf {
+    base.state_dir.join("serve-logs").join("local.log")
 }
 
 impl Agents {
-    /// So many agents, which are not started yet.
-    ///
-    /// # Errors
-    /// There is no worker to start.
-    pub(super) fn new(slots: u32, master: SocketAddr, log: PathBuf) -> Result<Self, LaunchError> {
-        Ok(Self { slots, binary: find_worker()?, master, log, trouble: Mutex::default() })
-    }
-
-    /// What a person should know of agents that do not start.
-    pub(super) fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn name(number: u32) -> String {
-        format!("{}-{number}", LocalLauncher::worker_name())
-    }
-
-    fn spawn(&self, number: u32) -> std::io::Result<Child> {
-        if let Some(folder) = self.log.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let log = File::options().create(true).append(true).open(&self.log)?;
-        let mut command = Command::new(&self.binary);
-        command.arg("--master").arg(self.master.to_string()).args(["--slots", "1", "--exit-with-parent", "--name"]);
-        command.arg(Self::name(number)).stdin(Stdio::piped()).stdout(log.try_clone()?).stderr(log).kill_on_drop(true);
-        // Its own process group: a Ctrl-C at the terminal is the server's to handle.
-        command.process_group(0).spawn()
-    }
-
-    /// Keeps the agents running until `stop` turns true; then lets them end.
-    pub(super) async fn run(self: Arc<Self>, lobby: Arc<Lobby>, stop: watch::Receiver<bool>) {
-        let mut agents = JoinSet::new();
-        for number in 0..self.slots {
-            agents.spawn(self.clone().keep(number, lobby.clone(), stop.clone()));
-        }
-        while agents.join_next().await.is_some() {}
-    }
-
-    async fn keep(self: Arc<Self>, number: u32, lobby: Arc<Lobby>, mut stop: watch::Receiver<bool>) {
-        let mut pause = PAUSE;
-        loop {
-            let started = Instant::now();
-            let ended = match self.spawn(number) {
-                Ok(mut child) => {
-                    // Held apart from the child, because waiting for a child closes its standard input.
-                    let pipe = child.stdin.take();
-                    tokio::select! {
-                        status = child.wait() => status.map_or_else(|error| error.to_string(), |status| status.to_string()),
-                        () = raised(&mut stop) => {
-                            drop(pipe);
-                            if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
-                                let _ = child.kill().await;
-                            }
-                            return;
+    /// Puts the fleet to work until `stop` is raised.
+    pub(super) fn start(fleet: Fleet, lobby: Arc<Lobby>, stop: watch::Receiver<bool>) -> Self {
+        let (events, mut launched) = mpsc::channel(16);
+        let (situations, situation) = watch::channel(lobby.situation());
+        let handle = fleet.start(situation, events, stop.clone());
+        let reports = handle.reports.clone();
+        let task = tokio::spawn(async move {
+            let mut look = tokio::time::interval(LOOK);
+            let mut ended = std::pin::pin!(handle.ended());
+            loop {
+                tokio::select! {
+                    () = &mut ended => return,
+                    _ = look.tick() => drop(situations.send_replace(lobby.situation())),
+                    Some(event) = launched.recv() => match event {
+                        LaunchEvent::Exited { worker, status, is_death } => {
+                            tracing::warn!(worker = worker.0, status, "a worker process ended");
+                            lobby.exited(worker, !is_death).await;
                         }
-                    }
+                        LaunchEvent::GaveUp { reason } => tracing::warn!(reason, "no more workers are launched"),
+                    },
                 }
-                Err(error) => format!("cannot start {}: {error}", self.binary.display()),
-            };
-            lobby.exited(WorkerId(Self::name(number))).await;
-            tracing::warn!(worker = Self::name(number), ended, "a worker process ended");
-            let early = started.elapsed() < EARLY;
-            let log = self.log.display();
-            let trouble = early.then(|| format!("worker {} ended early ({ended}); see {log}", Self::name(number)));
-            *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = raised(&mut stop) => return,
             }
-            pause = if early { (pause * 2).min(LONGEST_PAUSE) } else { PAUSE };
-        }
+        });
+        Self { task, reports }
+    }
+
+    /// Waits until every agent has ended; `stop` was raised before.
+    pub(super) async fn ended(self) {
+        let _ = self.task.await;
+    }
+
+    /// How launchers stand that have not brought what they should.
+    pub(super) fn notes(reports: &watch::Receiver<Vec<PoolReport>>) -> Vec<String> {
+        let reports = reports.borrow();
+        let lacking = reports.iter().filter(|report| report.count.reported < report.target.max(1));
+        explain(&lacking.cloned().collect::<Vec<_>>())
+    }
+
+    pub(super) fn reports(&self) -> watch::Receiver<Vec<PoolReport>> {
+        self.reports.clone()
     }
 }

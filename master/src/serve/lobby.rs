@@ -1,7 +1,8 @@
 //! The lobby: workers on their way to a job, and the jobs that wait for them. Carries out what the broker decides.
 
 use crate::broker::{Ability, Broker, Decision, Demand, JobId, Offer, Share, Terms};
-use crate::core::{ConnectionId, Event, Requires, Wanted};
+use crate::core::{Attendance, ConnectionId, Event, Requires, Wanted};
+use crate::launch::Situation;
 use crate::pipeline::{Desk, Floor, Seat, StageEntry};
 use crate::rpc::{Answer, Inbound, PlanFiles, Reception, Uploads};
 use compass_common::ids::{Digest, WorkerId};
@@ -107,14 +108,27 @@ impl Lobby {
     }
 
     /// A launcher saw a worker's process end.
-    pub(super) async fn exited(&self, worker: WorkerId) {
+    pub(super) async fn exited(&self, worker: WorkerId, wanted: bool) {
         let desk = self.with(|state, _| {
             let job = state.visitors.get(&worker)?.job.as_ref()?;
             state.stages.get(job).map(|stage| stage.desk.clone())
         });
         if let Some(desk) = desk {
-            desk.tell(Event::Exited { worker }).await;
+            desk.tell(Event::Exited { worker, wanted }).await;
         }
+    }
+
+    /// What launchers go by: all jobs as one.
+    pub(super) fn situation(&self) -> Situation {
+        self.with(|state, _| {
+            let open = state.broker.open_slots();
+            let attendance = |(worker, visitor): (&WorkerId, &Visitor)| {
+                let busy = visitor.job.is_some() || open > 0;
+                (worker.clone(), Attendance { slots: visitor.offer.slots, busy })
+            };
+            let workers = state.visitors.iter().map(attendance).collect();
+            Situation { demand: if open > 0 { [(0, open)].into() } else { BTreeMap::new() }, workers }
+        })
     }
 
     /// Tells everybody at the door to end.

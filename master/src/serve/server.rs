@@ -1,7 +1,7 @@
 //! The server: opens everything, goes on with what has not ended, takes in what is submitted, and ends when it is asked to.
 
-use super::agents::Agents;
-use super::job_config::job_config;
+use super::agents::{Agents, fleet, own_slots};
+use super::job_config::{job_config, launch_config};
 use super::jobs::Jobs;
 use super::lobby::{Lobby, ServedJob};
 use crate::broker::{JobId, Share};
@@ -9,12 +9,14 @@ use crate::cli::exit;
 use crate::control::{self, Accepted, ControlService, Entry, Governor, Office};
 use crate::job::{self, Ended, Failure, JobRecord, OpenedRun, Place, now};
 use crate::journal::{Journal, Line};
+use crate::launch::PoolReport;
 use crate::pipeline::{self, Desk, RunFolder};
 use crate::rpc::{self, WorkerService};
 use crate::screen::{say, within};
+use crate::web::{BearerToken, HttpServer};
 use compass_common::config::{Base, RunnerKind};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
@@ -29,7 +31,8 @@ struct Server {
     lobby: Arc<Lobby>,
     address: std::net::SocketAddr,
     office: Arc<Office>,
-    agents: Option<Arc<Agents>>,
+    /// How its launchers stand.
+    pools: OnceLock<watch::Receiver<Vec<PoolReport>>>,
     jobs: Mutex<Jobs>,
     running: Mutex<JoinSet<()>>,
     interrupted: watch::Receiver<Option<u8>>,
@@ -50,9 +53,19 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         let error = pipeline::InferError::Listen { address: base.listen, source };
         Failure::of(exit::INFRASTRUCTURE, &error)
     })?;
-    let agents = own_agents(&base, address)?.map(Arc::new);
+    let fleet = fleet(&base, &launch_config(&base, address), address);
+    let fleet = fleet.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     let socket = control::open(&base.state_dir, control::SERVER);
     let socket = socket.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let port = match &base.http {
+        None => None,
+        Some(http) => {
+            let token = http.token_file.as_deref().map(BearerToken::read).transpose();
+            let token = token.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+            let port = HttpServer::open(http.address, token).await;
+            Some(port.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?)
+        }
+    };
     let lobby = Lobby::new(address);
     let office = Arc::new(Office::default());
     let (stop, stopping) = watch::channel(false);
@@ -60,7 +73,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         lobby: lobby.clone(),
         address,
         office: office.clone(),
-        agents: agents.clone(),
+        pools: OnceLock::new(),
         jobs: Mutex::new(jobs),
         running: Mutex::default(),
         interrupted: interrupted.clone(),
@@ -74,11 +87,22 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     let (hang_up, hung_up) = watch::channel(false);
     let serving = tokio::spawn(rpc::serve(listener, service, hung_up));
     let sharing = tokio::spawn(lobby.clone().run(stopping.clone()));
+    let showing = port.map(|port| {
+        say(format!("the jobs are shown at http://{}/", port.address()));
+        tokio::spawn(port.serve_jobs(office.clone(), stopping.clone()))
+    });
     let answering = tokio::spawn(socket.serve(ControlService::new(office), stopping.clone()));
-    let working = agents.clone().map(|agents| tokio::spawn(agents.run(lobby.clone(), stopping)));
-    match &agents {
-        Some(agents) => say(format!("serving with {} workers of this host; more may dial {address}", agents.slots)),
-        None => say(format!("serving; waiting for workers: compass-worker --master {address}")),
+    let agents = Agents::start(fleet, lobby.clone(), stopping);
+    // Set once, here.
+    let _ = server.pools.set(agents.reports());
+    match &server.base.runner.kind {
+        _ if !server.base.pools.is_empty() => say(format!("serving; workers dial {address}")),
+        RunnerKind::Local => {
+            let slots = own_slots(&server.base);
+            say(format!("serving with {slots} workers of this host; more may dial {address}"));
+        }
+        RunnerKind::None => say(format!("serving; waiting for workers: compass-worker --master {address}")),
+        _ => say(format!("serving; workers dial {address}")),
     }
     // A signal, or nobody is left who could send one.
     let _ = interrupted.wait_for(Option::is_some).await;
@@ -89,7 +113,8 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     let open = running.len();
     while running.join_next().await.is_some() {}
     let _ = stop.send(true);
-    for task in [sharing, answering].into_iter().chain(working) {
+    agents.ended().await;
+    for task in [sharing, answering].into_iter().chain(showing) {
         let _ = task.await;
     }
     let _ = hang_up.send(true);
@@ -98,18 +123,6 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         say(format!("stopped; {open} jobs go on when the server is started again"));
     }
     Ok(code)
-}
-
-/// The workers that the server launches, if it launches any.
-fn own_agents(base: &Base, address: std::net::SocketAddr) -> Result<Option<Agents>, Failure> {
-    if base.runner.kind != RunnerKind::Local {
-        return Ok(None);
-    }
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    let slots = base.runner.max_num_workers.unwrap_or(cores).max(1);
-    let log = base.state_dir.join("serve-logs").join("local.log");
-    let agents = Agents::new(slots, address, log);
-    agents.map(Some).map_err(|error| Failure::of(exit::BAD_INPUT, &error))
 }
 
 impl Server {
@@ -140,7 +153,7 @@ impl Server {
         let server = self.clone();
         let span = tracing::info_span!("job", %id);
         let run = async move {
-            let ran = within(journal.clone(), server.run(&id, &job, desk)).await;
+            let ran = within(journal.clone(), server.run(&id, &job, desk.clone())).await;
             server.lobby.forget(&id);
             let stopped = server.interrupted.borrow().is_some();
             let (exit_code, reason) = match ran {
@@ -149,9 +162,17 @@ impl Server {
                 Ok(code) => (code, String::new()),
                 Err(failure) => (failure.code, failure.text),
             };
-            let outcome = Ended { exit_code, reason, at: now() };
             let mut jobs = server.jobs.lock().await;
-            let cancelled = server.office.find(&job.plan).and_then(|entry| entry.desk.cancelled());
+            let (_, view) = desk.view();
+            let outcome = Ended {
+                exit_code,
+                reason,
+                at: now(),
+                recorded_samples: view.recorded_samples,
+                expected_samples: view.expected_samples,
+                failed_tasks: view.failed_tasks,
+            };
+            let cancelled = desk.cancelled();
             let record = JobRecord { ended: Some(outcome.clone()), cancelled, ..job };
             if let Err(error) = jobs.keep(&record).await {
                 journal.write(Line::Said(format!("error: the end of this job cannot be recorded: {error}")));
@@ -221,6 +242,6 @@ impl Governor for Arc<Server> {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.agents.as_ref().and_then(|agents| agents.trouble()).into_iter().collect()
+        self.pools.get().map(Agents::notes).unwrap_or_default()
     }
 }

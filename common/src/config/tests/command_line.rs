@@ -25,7 +25,7 @@ fn flags_override_the_file() {
     let config = fixture.good(&text);
     assert_eq!(config.models.iter().map(|model| model.abbr.as_str()).collect::<Vec<_>>(), ["n"]);
     assert_eq!((config.work_dir, config.data_dir), (PathBuf::from("/tmp/w"), Some(PathBuf::from("/tmp/d"))));
-    for runner in [config.infer.runner, config.eval.runner] {
+    for runner in [&config.infer.runner, &config.eval.runner] {
         assert_eq!((runner.max_num_workers, runner.max_workers_per_gpu, runner.retry), (Some(4), 2, 0));
     }
     assert_eq!((config.infer.runner.kind, config.eval.runner.kind), (RunnerKind::None, RunnerKind::Local));

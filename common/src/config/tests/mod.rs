@@ -7,6 +7,7 @@ mod fixture;
 mod layers;
 mod model_files;
 mod not_yet;
+mod pools;
 mod positions;
 mod presets;
 mod programs;

@@ -24,7 +24,6 @@ fn of_a_model() {
         ("run_cfg = { num_gpus = 2 }", "5:24", "`num_gpus = 2`"),
         ("run_cfg = { num_procs = 4 }", "5:25", "`num_procs = 4`"),
         ("peft_path = \"adapter\"", "5:1", "`peft_path`"),
-        ("pools = [\"a\"]", "5:1", "`pools`"),
         ("model_kwargs = { load_in_8bit = true }", "5:18", "`model_kwargs.load_in_8bit`"),
         ("tokenizer_kwargs = { truncation = false }", "5:35", "`tokenizer_kwargs.truncation = false`"),
         ("generation_kwargs = { num_beams = 4 }", "5:35", "`num_beams = 4`"),
@@ -62,7 +61,7 @@ fn of_a_data_set() {
 
 #[test]
 fn of_a_stage_and_of_the_file() {
-    for runner in ["slurm", "dlc", "command", "SlurmRunner", "DLCRunner"] {
+    for runner in ["dlc", "command", "DLCRunner", "VOLCRunner"] {
         let text = format!(
             "{MODEL}{DATASET}[infer.runner]\nqos = \"x\"\ntype = \"{runner}\"\n[eval.runner]\ntype = \"local\"\n"
         );
@@ -70,7 +69,6 @@ fn of_a_stage_and_of_the_file() {
     }
     let text = format!("{MODEL}{DATASET}[infer.runner]\ntask = {{ type = \"OpenICLAttackTask\" }}\n");
     refused(&text, "12:17", "task `OpenICLAttackTask`");
-    refused(&format!("{MODEL}{DATASET}[[pool]]\nname = \"p\"\n"), "11:3", "`pool`");
 }
 
 #[test]

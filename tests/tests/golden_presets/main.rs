@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-#[path = "../../common/data/tests/presets/layout.rs"]
+#[path = "../../../common/data/tests/presets/layout.rs"]
 #[expect(dead_code, reason = "the readers' own tests use the rest")]
 mod layout;
+mod tie;
 
 use compass_tests::Job;
 use serde_json::{Map, Value};
 use std::path::Path;
+use tie::assert_tie;
 
 fn read(path: &Path) -> Map<String, Value> {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
@@ -42,7 +44,7 @@ fn reproduce(shared: &Path, data: &Path, preset: &str) -> usize {
     for (abbr, theirs) in &golden {
         let ours = job.predictions("m", abbr);
         for (index, theirs) in theirs {
-            check(&ours[index], theirs, &format!("{preset}/{abbr} {index}"));
+            check(&model, &ours[index], theirs, &format!("{preset}/{abbr} {index}"));
         }
         let limited = ours.as_object().unwrap().len() > theirs.len();
         // Where the reference run executed nothing, it has predictions and no results.
@@ -57,12 +59,15 @@ fn reproduce(shared: &Path, data: &Path, preset: &str) -> usize {
     golden.iter().map(|(_, records)| records.len()).sum()
 }
 
-fn check(ours: &Value, theirs: &Value, at: &str) {
+fn check(model: &Path, ours: &Value, theirs: &Value, at: &str) {
     for key in ["origin_prompt", "prediction", "gold"] {
         // A label is an integer in a Python file where a key of TOML is a text: 1 and "1" are the same answer.
         let written = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        if let Some(theirs) = theirs.get(key) {
-            assert_eq!(written(&ours[key]), written(theirs), "{at}: {key}");
+        let Some(theirs) = theirs.get(key).map(written) else { continue };
+        let text = written(&ours[key]);
+        match key {
+            "prediction" if text != theirs => assert_tie(model, &written(&ours["origin_prompt"]), &text, &theirs, at),
+            _ => assert_eq!(text, theirs, "{at}: {key}"),
         }
     }
     for (label, theirs) in theirs.as_object().unwrap().iter().filter(|(key, _)| key.starts_with("label: ")) {

@@ -1,0 +1,93 @@
+//! Who launches workers: the settings of each launcher, and of pools, once checked.
+
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The launchers, with what each is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunnerKind {
+    /// Workers are processes of this host.
+    #[default]
+    Local,
+    Slurm(SlurmConfig),
+    Dlc(DlcConfig),
+    /// Workers are started by a command of the user's.
+    Command(CommandConfig),
+    /// Nothing is launched; workers come by themselves.
+    None,
+}
+
+impl RunnerKind {
+    /// Its name in configurations.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Slurm(_) => "slurm",
+            Self::Dlc(_) => "dlc",
+            Self::Command(_) => "command",
+            Self::None => "none",
+        }
+    }
+
+    /// Whether its workers may run on other hosts than the master's.
+    pub fn is_remote(&self) -> bool {
+        !matches!(self, Self::Local)
+    }
+}
+
+/// `type = "slurm"`: jobs of `sbatch`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SlurmConfig {
+    pub partition: Option<String>,
+    /// The option that some sites add to Slurm: `--quotatype`.
+    pub quotatype: Option<String>,
+    pub qos: Option<String>,
+    /// Further arguments of `sbatch`, as they are.
+    pub extra_command: Vec<String>,
+}
+
+/// `type = "dlc"`: jobs of Alibaba's `dlc`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DlcConfig {}
+
+/// `type = "command"`: a template of the user's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CommandConfig {}
+
+/// A `[[pool]]`: workers that are launched in one way, in one place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PoolConfig {
+    pub name: String,
+    pub runner: RunnerKind,
+    /// Other names by which a model may ask for it.
+    pub labels: Vec<String>,
+    /// Replica slots at most; `None` leaves it to the job's bounds.
+    pub max_num_workers: Option<u32>,
+    /// Replica slots that stay while the job lasts, idle or not.
+    pub min_num_workers: u32,
+    /// GPUs at most; 0 is no bound.
+    pub max_gpus: u32,
+    /// Beginnings of model paths, and what stands in their place here; the longest that fits counts.
+    pub paths: Vec<(String, String)>,
+    /// What its workers' environment gets.
+    pub environment: Vec<(String, String)>,
+    /// Whether its workers begin samples that were granted while no master answers.
+    pub offline_continue: bool,
+    /// The worker's program there; `None` takes the one that this host has.
+    pub worker: Option<PathBuf>,
+}
+
+impl PoolConfig {
+    /// Whether a model that asks for the pools `wanted` may run here; one that names none runs anywhere.
+    pub fn takes(&self, wanted: &[String]) -> bool {
+        wanted.is_empty() || wanted.iter().any(|name| *name == self.name || self.labels.contains(name))
+    }
+
+    /// A path as this pool has it.
+    pub fn map_path(&self, path: &str) -> Option<String> {
+        let fits = self.paths.iter().filter(|(from, _)| path.starts_with(from.as_str()));
+        let (from, to) = fits.max_by_key(|(from, _)| from.len())?;
+        Some(format!("{to}{}", &path[from.len()..]))
+    }
+}

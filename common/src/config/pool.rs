@@ -1,0 +1,124 @@
+//! `[[pool]]`: places where workers are launched.
+
+use super::check::Check;
+use super::choice::Choices;
+use super::fields::{Fields, table, text};
+use super::launching::PoolConfig;
+use super::resolved::{ModelConfig, RunnerConfig};
+use super::tree::{Node, Value};
+use super::{paths, runner, spelling};
+
+const TITLE: &str = "[[pool]]";
+const OFFLINE: Choices<'_, bool> =
+    Choices { now: &[("finish", false), ("continue", true)], aliases: &[], later: &[], meanwhile: "", suffix: None };
+
+/// Reads every pool. `None` when something is wrong, which is reported.
+pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Vec<PoolConfig>> {
+    let Some(node) = root.get("pool") else { return Some(Vec::new()) };
+    let Value::Array(items) = &node.value else {
+        check.wrong_type("pool", node, "an array of tables", "[{ name = \"...\", launcher = \"slurm\" }]");
+        return None;
+    };
+    let mut pools: Vec<PoolConfig> = Vec::with_capacity(items.len());
+    let mut whole = true;
+    for item in items {
+        match pool(check, item) {
+            Some(pool) if pools.iter().any(|other| other.name == pool.name) => {
+                let message = format!("two pools are called `{}`", pool.name);
+                check.error(item.span, message, Some("give each a name of its own".into()));
+                whole = false;
+            }
+            Some(pool) => pools.push(pool),
+            None => whole = false,
+        }
+    }
+    whole.then_some(pools)
+}
+
+fn pool(check: &mut Check, node: &Node) -> Option<PoolConfig> {
+    let mut fields = table(check, "pool", node, TITLE)?;
+    let name = fields.require(check, "name", "\"cluster\"").and_then(|node| name(check, node));
+    let launcher =
+        fields.require(check, "launcher", "{ type = \"slurm\", partition = \"...\" }").map(|node| (node, fields.span));
+    let runner = launcher.and_then(|(node, _)| runner::launcher(check, node));
+    let labels = fields.texts(check, "labels").unwrap_or_default();
+    let max_num_workers = fields.u32(check, "max_num_workers", 1);
+    let min_num_workers = fields.u32(check, "min_num_workers", 0).unwrap_or(0);
+    if let Some(most) = max_num_workers.filter(|most| *most < min_num_workers)
+        && let Some(node) = fields.table.get("min_num_workers")
+    {
+        let message = format!("`min_num_workers = {min_num_workers}` is more than `max_num_workers = {most}`");
+        check.error(node.span, message, Some("lower it, or raise the other".into()));
+    }
+    let max_gpus = fields.u32(check, "max_gpus", 0).unwrap_or(0);
+    let pairs = |check: &mut Check, fields: &mut Fields<'_>, key| match fields.get(key) {
+        Some(node) => texts_by_key(check, key, node),
+        None => Vec::new(),
+    };
+    let mapped = pairs(check, &mut fields, "paths");
+    let environment = pairs(check, &mut fields, "environment");
+    let offline = fields.get("offline").and_then(|node| OFFLINE.pick(check, "offline", node)).unwrap_or(false);
+    let worker = fields.get("worker").and_then(|node| paths::resolve(check, "worker", node));
+    fields.finish(check);
+    Some(PoolConfig {
+        name: name?,
+        runner: runner?,
+        labels: labels.into_iter().map(|(label, _)| label).collect(),
+        max_num_workers,
+        min_num_workers,
+        max_gpus,
+        paths: mapped,
+        environment,
+        offline_continue: offline,
+        worker,
+    })
+}
+
+/// A pool's name stands in job names and on command lines.
+fn name(check: &mut Check, node: &Node) -> Option<String> {
+    let name = text(check, "name", node)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        let help = "write 1 to 64 letters, digits, `-`, `_` and `.`";
+        check.error(node.span, format!("no name of a pool: `{name}`"), Some(help.into()));
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+fn texts_by_key(check: &mut Check, key: &'static str, node: &Node) -> Vec<(String, String)> {
+    let Value::Table(table) = &node.value else {
+        check.wrong_type(key, node, "a table of strings", "{ \"a\" = \"b\" }");
+        return Vec::new();
+    };
+    let read = table.entries.iter().filter_map(|entry| {
+        let value = text(check, &entry.key, &entry.node)?;
+        Some((entry.key.clone(), value.to_owned()))
+    });
+    read.collect()
+}
+
+/// What can only be told once runners, models and pools are read: every pool that a model names is there, every model has
+/// one, and workers are launched either by the runner or by pools.
+pub(super) fn fit(check: &mut Check, pools: &[PoolConfig], models: &[ModelConfig], runner: &RunnerConfig) {
+    if !pools.is_empty() && runner.is_named && runner.kind != super::launching::RunnerKind::None {
+        let kind = runner.kind.name();
+        let message = format!("[[pool]] tables say how workers are launched, and so does the runner `{kind}`");
+        let help =
+            format!("remove the runner's `type` (or the flag), or make `launcher = \"{kind}\"` a pool of its own");
+        check.report(None, message, Some(help));
+    }
+    let known: Vec<&str> =
+        pools.iter().flat_map(|pool| pool.labels.iter().chain([&pool.name])).map(String::as_str).collect();
+    for model in models {
+        for wanted in model.pools.iter().filter(|wanted| !known.contains(&wanted.as_str())) {
+            let message = format!("model `{}` wants the pool `{wanted}`, which is not defined", model.abbr);
+            let near = spelling::nearest(wanted, known.iter().copied());
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "define it in a [[pool]] table, or remove it from `pools`".to_owned(),
+            };
+            check.report(None, message, Some(help));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Flags that say who launches workers, with OpenCompass's names.
+
+use clap::Args;
+use compass_common::config::SlurmFlags;
+
+/// See the module.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LaunchArguments {
+    /// Launch workers as Slurm jobs
+    #[arg(long)]
+    pub slurm: bool,
+
+    /// Partition of the Slurm jobs
+    #[arg(long, short = 'p', value_name = "NAME")]
+    pub partition: Option<String>,
+
+    /// Quota type of the Slurm jobs, where the site has them: reserved, spot, auto
+    #[arg(long, short = 'q', value_name = "TYPE")]
+    pub quotatype: Option<String>,
+
+    /// Quality of service of the Slurm jobs
+    #[arg(long, value_name = "NAME")]
+    pub qos: Option<String>,
+
+    /// GPUs that the whole job may hold at once, over all launchers; 0 is no bound
+    #[arg(long, value_name = "N")]
+    pub max_gpus: Option<u32>,
+}
+
+impl LaunchArguments {
+    /// What is said of Slurm.
+    pub fn slurm_flags(&self) -> SlurmFlags {
+        SlurmFlags {
+            asked: self.slurm,
+            partition: self.partition.clone(),
+            quotatype: self.quotatype.clone(),
+            qos: self.qos.clone(),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The pools of a job: each a task of its own, told by the autoscaler how many jobs it is to have.
+
+use super::explain::explain;
+use super::pool::{Order, Pool, PoolReport, Shape, Wires};
+use super::scaler::{Bounds, targets};
+use crate::core::Attendance;
+use crate::screen::say;
+use crate::stop::raised;
+use compass_common::ids::WorkerId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+/// How often the autoscaler looks.
+const LOOK: Duration = Duration::from_millis(250);
+/// A worker that had nothing to do for so long is retired.
+const IDLE_MS: u64 = 30_000;
+/// When nothing runs for so long, it is said why; then after twice the time.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// What the launchers tell the driver.
+#[derive(Debug)]
+pub enum LaunchEvent {
+    /// The agent of this name ended in the middle of the run. `is_death` unless somebody wanted it so.
+    Exited { worker: WorkerId, status: String, is_death: bool },
+    /// No agent will be started any more.
+    GaveUp { reason: String },
+}
+
+/// What the scheduler has to do, and who is there to do it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Situation {
+    /// Open tasks by the position of their model.
+    pub demand: BTreeMap<u32, u32>,
+    /// Connected workers.
+    pub workers: BTreeMap<WorkerId, Attendance>,
+}
+
+/// The pools of a job, not yet at work.
+pub struct Fleet {
+    pub pools: Vec<Pool>,
+    pub bounds: Bounds,
+}
+
+/// A fleet at work.
+#[derive(Debug)]
+pub struct FleetHandle {
+    task: JoinHandle<()>,
+    /// How the pools stand, in their order.
+    pub reports: watch::Receiver<Vec<PoolReport>>,
+}
+
+impl FleetHandle {
+    /// Waits until every job has ended; `stop` was raised before.
+    pub async fn ended(self) {
+        let _ = self.task.await;
+    }
+}
+
+/// A pool at work, seen from the fleet.
+struct Member {
+    shape: Shape,
+    orders: watch::Sender<Order>,
+    report: watch::Receiver<PoolReport>,
+    task: JoinHandle<()>,
+}
+
+struct Supervisor {
+    members: Vec<Member>,
+    bounds: Bounds,
+    /// Since when connected workers have nothing to do.
+    idle: BTreeMap<WorkerId, Instant>,
+    /// Since when there is work and nobody to do it, and how long that may last until it is explained.
+    quiet: Option<(Instant, Duration)>,
+    gave_up: bool,
+    events: mpsc::Sender<LaunchEvent>,
+    reports: watch::Sender<Vec<PoolReport>>,
+}
+
+impl Fleet {
+    /// Puts every pool to work. `situation` is what the scheduler last said; once `stop` is raised every job is ended.
+    pub fn start(
+        self,
+        situation: watch::Receiver<Situation>,
+        events: mpsc::Sender<LaunchEvent>,
+        stop: watch::Receiver<bool>,
+    ) -> FleetHandle {
+        let members: Vec<Member> = self.pools.into_iter().map(|pool| pool.start(&events, &stop)).collect();
+        let (reports, receiver) = watch::channel(Vec::new());
+        let supervisor = Supervisor {
+            members,
+            bounds: self.bounds,
+            idle: BTreeMap::new(),
+            quiet: None,
+            gave_up: false,
+            events,
+            reports,
+        };
+        FleetHandle { task: tokio::spawn(supervisor.run(situation, stop)), reports: receiver }
+    }
+}
+
+impl Pool {
+    fn start(self, events: &mpsc::Sender<LaunchEvent>, stop: &watch::Receiver<bool>) -> Member {
+        let shape = self.shape.clone();
+        let (orders, orders_receiver) = watch::channel(Order::default());
+        let (name, kind) = (shape.name.clone(), shape.kind);
+        let (report, report_receiver) = watch::channel(PoolReport { name, kind, ..PoolReport::default() });
+        let wires = Wires { orders: orders_receiver, report, events: events.clone(), stop: stop.clone() };
+        Member { shape, orders, report: report_receiver, task: tokio::spawn(self.run(wires)) }
+    }
+}
+
+impl Supervisor {
+    async fn run(mut self, mut situation: watch::Receiver<Situation>, mut stop: watch::Receiver<bool>) {
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = look.tick() => {}
+                () = raised(&mut stop) => break,
+            }
+            let seen = situation.borrow_and_update().clone();
+            self.order(&seen);
+            self.notice(&seen).await;
+        }
+        for member in self.members {
+            let _ = member.task.await;
+        }
+    }
+
+    fn order(&mut self, seen: &Situation) {
+        let reports: Vec<PoolReport> = self.members.iter().map(|member| member.report.borrow().clone()).collect();
+        let states = self.members.iter().zip(&reports).map(|(member, report)| {
+            let open = seen.demand.iter().filter(|(model, _)| member.shape.models.contains(model));
+            let open: u32 = open.map(|(_, tasks)| *tasks).fold(0, u32::saturating_add);
+            let elsewhere = seen.workers.iter().filter(|(worker, _)| !report.workers.contains(*worker));
+            let elsewhere: u32 = elsewhere.map(|(_, attendance)| attendance.slots).fold(0, u32::saturating_add);
+            // Workers of other pools may not take every model of this one: a pool never goes without for them.
+            let wanted = open.saturating_sub(elsewhere).max(u32::from(open > 0));
+            let ordered = member.orders.borrow().target;
+            report.state(&member.shape, wanted).ordered_last(ordered)
+        });
+        let targets = targets(&states.collect::<Vec<_>>(), self.bounds);
+        let retire = self.idle_workers(seen);
+        let connected: BTreeSet<WorkerId> = seen.workers.keys().cloned().collect();
+        for ((member, report), target) in self.members.iter().zip(&reports).zip(targets) {
+            let of_pool = |workers: &BTreeSet<WorkerId>| &report.workers & workers;
+            // Those that are to stay are not retired; nor is anybody while as many are wanted.
+            let spare = report.live().saturating_sub(target.max(member.shape.least));
+            let retire = of_pool(&retire).into_iter().take(spare as usize).collect();
+            let order = Order { target, retire, connected: of_pool(&connected) };
+            member.orders.send_if_modified(|last| {
+                let is_new = *last != order;
+                *last = order;
+                is_new
+            });
+        }
+        self.reports.send_replace(reports);
+    }
+
+    /// Workers that have had nothing to do for a while.
+    fn idle_workers(&mut self, seen: &Situation) -> BTreeSet<WorkerId> {
+        self.idle.retain(|worker, _| seen.workers.get(worker).is_some_and(|attendance| !attendance.busy));
+        for (worker, _) in seen.workers.iter().filter(|(_, attendance)| !attendance.busy) {
+            self.idle.entry(worker.clone()).or_insert_with(Instant::now);
+        }
+        let long = self.idle.iter().filter(|(_, since)| since.elapsed().as_millis() as u64 >= IDLE_MS);
+        long.map(|(worker, _)| worker.clone()).collect()
+    }
+
+    /// Says why nothing runs, and when nobody launches any more.
+    async fn notice(&mut self, seen: &Situation) {
+        let reports = self.reports.borrow().clone();
+        let is_quiet = seen.workers.is_empty() && !seen.demand.is_empty();
+        match &mut self.quiet {
+            _ if !is_quiet => self.quiet = None,
+            None => self.quiet = Some((Instant::now(), QUIET)),
+            Some((since, patience)) if since.elapsed() >= *patience => {
+                *patience *= 2;
+                let seconds = since.elapsed().as_secs();
+                say(format!("nothing has run for {seconds} s:"));
+                explain(&reports).into_iter().for_each(|line| say(format!("  {line}")));
+            }
+            Some(_) => {}
+        }
+        let given_up: Vec<String> = reports
+            .iter()
+            .filter_map(|report| Some(format!("pool {}: {}", report.name, report.given_up.as_deref()?)))
+            .collect();
+        if !self.gave_up && !given_up.is_empty() && given_up.len() == reports.len() {
+            self.gave_up = true;
+            let _ = self.events.send(LaunchEvent::GaveUp { reason: given_up.join("; ") }).await;
+        }
+    }
+}

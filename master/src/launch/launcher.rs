@@ -1,0 +1,125 @@
+//! What a launcher is: it submits jobs, says where they stand, and ends them. One job holds one agent.
+//!
+//! A launcher decides nothing: how many jobs there are to be is the autoscaler's to say, what became of one is the
+//! roster's to judge. Each is pure command building and pure parsing around a thin runner of processes.
+
+use super::error::LaunchError;
+use compass_common::ids::WorkerId;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// A future of a trait's method.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A job as its launcher names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub String);
+
+impl std::fmt::Display for JobId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A job that was submitted, and the name under which its agent will report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launched {
+    pub job: JobId,
+    pub worker: WorkerId,
+}
+
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It waits; `reason` is the launcher's word, or empty. Also after a preemption, when it will run again.
+    Queued { reason: String },
+    /// It runs.
+    Running,
+    /// It is over.
+    Ended(Outcome),
+}
+
+/// What became of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its agent went in good order.
+    Done,
+    /// Its agent failed, or could not be started.
+    Failed { reason: String },
+    /// Somebody more important took its place: no failure.
+    Preempted,
+    /// Its node broke.
+    NodeFailed,
+    /// Its time was up.
+    Walltime,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// It is gone, and nobody knows why.
+    Unknown,
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Done => "ended",
+            Self::Failed { reason } => reason,
+            Self::Preempted => "preempted",
+            Self::NodeFailed => "its node failed",
+            Self::Walltime => "its wall time was up",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "gone, nobody knows why",
+        })
+    }
+}
+
+/// How a launcher is treated.
+#[derive(Clone, Copy, Debug)]
+pub struct Manners {
+    /// How often it is asked where its jobs stand.
+    pub poll: Duration,
+    /// How often, while the end of its jobs is waited for.
+    pub ending: Duration,
+    /// How long the end of cancelled jobs is waited for.
+    pub grace: Duration,
+    /// Failures in a row after which it is given up.
+    pub failures: u32,
+    /// The pause after a first failure; it doubles with each further one.
+    pub pause: Duration,
+    /// The longest pause.
+    pub longest_pause: Duration,
+    /// A job that runs for so long without its agent reporting is ended; `None` waits for ever.
+    pub connect: Option<Duration>,
+}
+
+/// See the module.
+pub trait Launcher: Send {
+    /// Launches so many jobs, or fewer where not all could be.
+    fn submit(&mut self, jobs: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>>;
+
+    /// Where the jobs stand. One that is not listed is unknown to the launcher, by now or as yet.
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(JobId, Standing)>, LaunchError>>;
+
+    /// Asks jobs to end: agents finish what they have begun, as far as the launcher lets them.
+    fn cancel(&mut self, jobs: Vec<JobId>) -> Pending<'_, Result<(), LaunchError>>;
+
+    /// Jobs of this run that an earlier master launched and that will find this one.
+    fn adopt(&mut self) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Where the output of a job is found, in words.
+    fn log(&self, job: &JobId) -> Option<String>;
+
+    /// The command lines that launch so many jobs, for `--dry-run`.
+    fn command_lines(&self, jobs: u32) -> Vec<String>;
+
+    /// A command that ends these jobs, for a master that is about to be gone; `None` where they go with it anyway.
+    fn last_words(&self, jobs: &[JobId]) -> Option<Vec<String>> {
+        let _ = jobs;
+        None
+    }
+
+    /// How it is treated.
+    fn manners(&self) -> Manners;
+}

@@ -1,0 +1,300 @@
+//! One pool: keeps as many jobs of one launcher alive as it is told, and ends them all with the run.
+
+use super::error::LaunchError;
+use super::fleet::LaunchEvent;
+use super::launcher::{JobId, Launcher, Outcome};
+use super::roster::{Count, Happened, Roster};
+use super::{last_words, scaler::PoolState};
+use crate::screen::say;
+use crate::stop::raised;
+use compass_common::ids::WorkerId;
+use std::collections::BTreeSet;
+use std::time::Instant;
+use tokio::sync::{mpsc, watch};
+
+/// Questions in a row that a launcher may leave unanswered until it is said.
+const DEAF: u32 = 5;
+
+/// What a pool's jobs are like, and how many there may be.
+#[derive(Clone, Debug, Default)]
+pub struct Shape {
+    pub name: String,
+    /// The launcher's name in configurations.
+    pub kind: &'static str,
+    /// GPUs of one job.
+    pub gpus: u32,
+    /// Replica slots of one job.
+    pub slots: u32,
+    /// Jobs that stay while the run lasts.
+    pub least: u32,
+    /// Jobs at most.
+    pub most: u32,
+    /// Positions of the models that may run here.
+    pub models: BTreeSet<u32>,
+}
+
+/// A pool that has launched nothing yet.
+pub struct Pool {
+    pub shape: Shape,
+    pub launcher: Box<dyn Launcher>,
+}
+
+/// How a pool stands.
+#[derive(Clone, Debug, Default)]
+pub struct PoolReport {
+    pub name: String,
+    pub kind: &'static str,
+    /// Jobs that it is to have.
+    pub target: u32,
+    pub count: Count,
+    /// The names of its agents.
+    pub workers: BTreeSet<WorkerId>,
+    /// The latest failure, while failures go on.
+    pub trouble: Option<String>,
+    /// For how long nothing is launched after it, in milliseconds.
+    pub pause_left: u64,
+    /// Why nothing more will be launched.
+    pub given_up: Option<String>,
+    /// Why the launcher does not say where jobs stand, when it does not.
+    pub deaf: Option<String>,
+}
+
+/// What a pool is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Order {
+    /// Jobs that it is to have.
+    pub(super) target: u32,
+    /// Workers that have nothing to do any more.
+    pub(super) retire: BTreeSet<WorkerId>,
+    /// Workers that are connected.
+    pub(super) connected: BTreeSet<WorkerId>,
+}
+
+/// What a pool's task speaks through.
+pub(super) struct Wires {
+    pub(super) orders: watch::Receiver<Order>,
+    pub(super) report: watch::Sender<PoolReport>,
+    pub(super) events: mpsc::Sender<LaunchEvent>,
+    pub(super) stop: watch::Receiver<bool>,
+}
+
+struct Running {
+    shape: Shape,
+    launcher: Box<dyn Launcher>,
+    roster: Roster,
+    began: Instant,
+    unanswered: u32,
+    deaf: Option<String>,
+    report: watch::Sender<PoolReport>,
+    events: mpsc::Sender<LaunchEvent>,
+}
+
+impl Pool {
+    /// Runs until `stop` is raised and every job has ended, or was waited for long enough.
+    pub(super) async fn run(self, wires: Wires) {
+        let Wires { mut orders, report, events, mut stop } = wires;
+        let roster = Roster::new(self.launcher.manners());
+        let mut pool = Running {
+            shape: self.shape,
+            launcher: self.launcher,
+            roster,
+            began: Instant::now(),
+            unanswered: 0,
+            deaf: None,
+            report,
+            events,
+        };
+        pool.adopt().await;
+        let mut tick = tokio::time::interval(pool.launcher.manners().poll);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        // Nothing is begun that the end of the run has to wait for longer than for one command of the launcher.
+        while !*stop.borrow() {
+            tokio::select! {
+                () = raised(&mut stop) => break,
+                changed = orders.changed() => if changed.is_err() { break },
+                _ = tick.tick() => pool.poll().await,
+            }
+            let order = orders.borrow_and_update().clone();
+            pool.follow(&order).await;
+            pool.tell(order.target);
+        }
+        pool.end().await;
+        pool.tell(0);
+    }
+}
+
+impl Running {
+    fn now(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
+    }
+
+    async fn adopt(&mut self) {
+        match self.launcher.adopt().await {
+            Ok(launched) => {
+                if !launched.is_empty() {
+                    say(format!("pool {}: {} jobs of an earlier master go on", self.shape.name, launched.len()));
+                }
+                self.roster.launched(self.now(), launched);
+            }
+            Err(error) => tracing::warn!(pool = self.shape.name, "cannot look for earlier jobs: {}", error.sentence()),
+        }
+        self.remember();
+    }
+
+    async fn poll(&mut self) {
+        if self.roster.live() == 0 {
+            return;
+        }
+        match self.launcher.poll().await {
+            Ok(standings) => {
+                (self.unanswered, self.deaf) = (0, None);
+                for happened in self.roster.polled(self.now(), standings) {
+                    self.heed(happened).await;
+                }
+            }
+            Err(error) => {
+                self.unanswered += 1;
+                if self.unanswered == DEAF {
+                    tracing::warn!(pool = self.shape.name, "{}", error.sentence());
+                }
+                self.deaf = (self.unanswered >= DEAF).then(|| error.sentence());
+            }
+        }
+    }
+
+    async fn heed(&mut self, happened: Happened) {
+        let pool = &self.shape.name;
+        match happened {
+            Happened::Ended { job, worker, outcome, asked } => {
+                if !asked {
+                    let log = self.launcher.log(&job).map(|log| format!("; its log: {log}")).unwrap_or_default();
+                    tracing::warn!(pool, %job, worker = worker.0, "a job ended: {outcome}{log}");
+                }
+                let is_death =
+                    !asked && !matches!(outcome, Outcome::Cancelled | Outcome::Walltime | Outcome::Preempted);
+                let _ = self.events.send(LaunchEvent::Exited { worker, status: outcome.to_string(), is_death }).await;
+            }
+            Happened::Requeued { worker } => {
+                tracing::warn!(pool, worker = worker.0, "a job was preempted or lost its node, and waits to run again");
+                let status = Outcome::Preempted.to_string();
+                let _ = self.events.send(LaunchEvent::Exited { worker, status, is_death: false }).await;
+            }
+            Happened::Mute { job, worker } => {
+                self.roster.mute(self.now(), &job);
+                let log = self.launcher.log(&job).map(|log| format!("; its log tells why: {log}")).unwrap_or_default();
+                tracing::warn!(pool, %job, worker = worker.0, "a job runs whose worker never reached this master{log}");
+                self.cancel(vec![job]).await;
+            }
+        }
+    }
+
+    async fn follow(&mut self, order: &Order) {
+        self.roster.connected(&order.connected);
+        let idle = self.roster.of_workers(&order.retire);
+        self.cancel(idle).await;
+        let live = self.roster.live();
+        if live > order.target {
+            let surplus = self.roster.latest_queued(live - order.target);
+            self.cancel(surplus).await;
+        } else if live < order.target && self.roster.pause_left(self.now()) == 0 && self.roster.given_up().is_none() {
+            self.submit(order.target - live).await;
+        }
+    }
+
+    async fn submit(&mut self, jobs: u32) {
+        match self.launcher.submit(jobs).await {
+            Ok(launched) => self.roster.launched(self.now(), launched),
+            Err(error) => {
+                tracing::warn!(pool = self.shape.name, "cannot launch a worker: {}", error.sentence());
+                self.roster.refused(self.now(), error.sentence(), error.is_final());
+            }
+        }
+        self.remember();
+    }
+
+    async fn cancel(&mut self, jobs: Vec<JobId>) {
+        if jobs.is_empty() {
+            return;
+        }
+        match self.launcher.cancel(jobs.clone()).await {
+            Ok(()) => self.roster.ending(&jobs),
+            Err(error) => tracing::warn!(pool = self.shape.name, "cannot end jobs: {}", error.sentence()),
+        }
+    }
+
+    /// Ends every job, and waits until none is left.
+    async fn end(&mut self) {
+        let manners = self.launcher.manners();
+        let begun = Instant::now();
+        let mut asked = false;
+        let mut trouble: Option<LaunchError> = None;
+        while self.roster.live() > 0 && begun.elapsed() < manners.grace {
+            if !asked {
+                let jobs = self.roster.jobs();
+                match self.launcher.cancel(jobs.clone()).await {
+                    Ok(()) => {
+                        self.roster.ending(&jobs);
+                        asked = true;
+                    }
+                    Err(error) => trouble = Some(error),
+                }
+            }
+            match self.launcher.poll().await {
+                Ok(standings) => {
+                    self.roster.polled(self.now(), standings);
+                }
+                Err(error) => trouble = Some(error),
+            }
+            if self.roster.live() > 0 {
+                tokio::time::sleep(manners.ending).await;
+            }
+        }
+        let left: Vec<String> = self.roster.jobs().iter().map(ToString::to_string).collect();
+        if !left.is_empty() {
+            let why = trouble.map(|error| format!(" ({})", error.sentence())).unwrap_or_default();
+            say(format!("pool {}: these jobs may be left behind{why}: {}", self.shape.name, left.join(" ")));
+        }
+        last_words::forget(&self.shape.name);
+    }
+
+    /// What is to be done should this process be ended without asking.
+    fn remember(&self) {
+        last_words::remember(&self.shape.name, self.launcher.last_words(&self.roster.jobs()));
+    }
+
+    fn tell(&self, target: u32) {
+        let now = self.now();
+        self.report.send_replace(PoolReport {
+            name: self.shape.name.clone(),
+            kind: self.shape.kind,
+            target,
+            count: self.roster.count(now),
+            workers: self.roster.workers(),
+            trouble: self.roster.trouble().map(str::to_owned),
+            pause_left: self.roster.pause_left(now),
+            given_up: self.roster.given_up().map(str::to_owned),
+            deaf: self.deaf.clone(),
+        });
+    }
+}
+
+impl PoolReport {
+    /// Jobs that wait or run.
+    pub fn live(&self) -> u32 {
+        self.count.queued + self.count.running
+    }
+
+    /// What the autoscaler knows of a pool; `wanted` are open tasks that it could take.
+    pub(super) fn state(&self, shape: &Shape, wanted: u32) -> PoolState {
+        PoolState {
+            gpus: shape.gpus,
+            slots: shape.slots,
+            least: shape.least,
+            most: shape.most,
+            live: self.live(),
+            ordered: self.target,
+            paused: self.pause_left > 0 || self.given_up.is_some(),
+            wanted,
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The jobs of one pool, and what is to be thought of those that ended. Pure: times are milliseconds that never go back.
+//!
+//! Preemption, a broken node, an expired wall time and a cancellation by hand are no failures: they never pause a pool. A
+//! job that ends early for any other reason is one; pauses double with each in a row, until the pool is given up.
+
+use super::launcher::{JobId, Launched, Manners, Outcome, Standing};
+use compass_common::ids::WorkerId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A job that lived longer did not end early: whatever ended it, another one makes sense.
+const EARLY_MS: u64 = 60_000;
+/// Answers in a row that do not list a job, until it counts as gone.
+const MISSING: u32 = 3;
+
+/// One job.
+#[derive(Clone, Debug)]
+struct Job {
+    worker: WorkerId,
+    submitted_ms: u64,
+    /// Since when it runs; `None` while it waits.
+    running_ms: Option<u64>,
+    /// The launcher's word on why it waits.
+    reason: String,
+    /// Whether its agent reported since it runs.
+    reported: bool,
+    /// Whether it was asked to end.
+    ending: bool,
+    missing: u32,
+}
+
+/// Something that others should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Happened {
+    /// The job is over; `asked` when it was asked to end.
+    Ended { job: JobId, worker: WorkerId, outcome: Outcome, asked: bool },
+    /// The job stopped running and waits to run again.
+    Requeued { worker: WorkerId },
+    /// The job runs, and its agent has not reported in all the time that it had: it should be ended.
+    Mute { job: JobId, worker: WorkerId },
+}
+
+/// How the jobs of a pool stand, counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Jobs that wait.
+    pub queued: u32,
+    /// Jobs that run.
+    pub running: u32,
+    /// Jobs that run and whose agents have reported.
+    pub reported: u32,
+    /// Words on why jobs wait, and of how many.
+    pub reasons: BTreeMap<String, u32>,
+    /// For how long the longest waiting job waits, in milliseconds.
+    pub longest_wait: u64,
+    /// For how long the longest mute job runs, in milliseconds.
+    pub longest_mute: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Roster {
+    jobs: BTreeMap<JobId, Job>,
+    manners: Manners,
+    failures: u32,
+    paused_until: u64,
+    trouble: Option<String>,
+    given_up: Option<String>,
+}
+
+impl Roster {
+    pub(super) fn new(manners: Manners) -> Self {
+        Self { jobs: BTreeMap::new(), manners, failures: 0, paused_until: 0, trouble: None, given_up: None }
+    }
+
+    /// Jobs were submitted, or taken over from an earlier master.
+    pub(super) fn launched(&mut self, now: u64, launched: Vec<Launched>) {
+        for Launched { job, worker } in launched {
+            let entry = Job {
+                worker,
+                submitted_ms: now,
+                running_ms: None,
+                reason: String::new(),
+                reported: false,
+                ending: false,
+                missing: 0,
+            };
+            self.jobs.entry(job).or_insert(entry);
+        }
+    }
+
+    /// Nothing could be submitted; `is_final` when another try would find the same.
+    pub(super) fn refused(&mut self, now: u64, sentence: String, is_final: bool) {
+        self.failed(now, sentence.clone());
+        if is_final {
+            self.given_up = Some(sentence);
+        }
+    }
+
+    /// These agents are connected to the master.
+    pub(super) fn connected(&mut self, workers: &BTreeSet<WorkerId>) {
+        for job in self.jobs.values_mut().filter(|job| !job.reported && workers.contains(&job.worker)) {
+            job.reported = true;
+        }
+    }
+
+    /// Takes in where the jobs stand.
+    pub(super) fn polled(&mut self, now: u64, standings: Vec<(JobId, Standing)>) -> Vec<Happened> {
+        let mut standings: BTreeMap<JobId, Standing> = standings.into_iter().collect();
+        let mut happened = Vec::new();
+        let mut ended = Vec::new();
+        for (id, job) in &mut self.jobs {
+            match standings.remove(id) {
+                None => {
+                    job.missing += 1;
+                    if job.missing >= MISSING {
+                        ended.push((id.clone(), Outcome::Unknown));
+                    }
+                    continue;
+                }
+                Some(Standing::Queued { reason }) => {
+                    if job.running_ms.take().is_some() {
+                        (job.reported, job.submitted_ms) = (false, now);
+                        happened.push(Happened::Requeued { worker: job.worker.clone() });
+                    }
+                    job.reason = reason;
+                }
+                Some(Standing::Running) => {
+                    let since = *job.running_ms.get_or_insert(now);
+                    let late = self.manners.connect.is_some_and(|most| now >= since + most.as_millis() as u64);
+                    if late && !job.reported && !job.ending {
+                        happened.push(Happened::Mute { job: id.clone(), worker: job.worker.clone() });
+                    }
+                }
+                Some(Standing::Ended(outcome)) => ended.push((id.clone(), outcome)),
+            }
+            job.missing = 0;
+        }
+        for (id, outcome) in ended {
+            if let Some(job) = self.jobs.remove(&id) {
+                self.judge(now, &job, &outcome);
+                happened.push(Happened::Ended { job: id, worker: job.worker, outcome, asked: job.ending });
+            }
+        }
+        happened
+    }
+
+    fn judge(&mut self, now: u64, job: &Job, outcome: &Outcome) {
+        if job.ending {
+            return;
+        }
+        let lived = now.saturating_sub(job.running_ms.unwrap_or(job.submitted_ms));
+        match outcome {
+            Outcome::Preempted | Outcome::NodeFailed | Outcome::Walltime | Outcome::Cancelled => {}
+            _ if lived >= EARLY_MS => self.failures = 0,
+            outcome => self.failed(now, outcome.to_string()),
+        }
+    }
+
+    /// A job whose agent never reported counts as a failure, and is to end.
+    pub(super) fn mute(&mut self, now: u64, job: &JobId) {
+        let seconds = self.manners.connect.unwrap_or_default().as_secs();
+        self.ending([job]);
+        self.failed(now, format!("job {job} ran for {seconds} s and its worker never reached the master"));
+    }
+
+    fn failed(&mut self, now: u64, reason: String) {
+        self.failures += 1;
+        let doubled = self.manners.pause.as_millis() as u64 * (1 << (self.failures - 1).min(20));
+        self.paused_until = now + doubled.min(self.manners.longest_pause.as_millis() as u64);
+        if self.failures >= self.manners.failures {
+            self.given_up = Some(format!("it failed {} times in a row, last with: {reason}", self.failures));
+        }
+        self.trouble = Some(reason);
+    }
+
+    /// These jobs were asked to end.
+    pub(super) fn ending<'j>(&mut self, jobs: impl IntoIterator<Item = &'j JobId>) {
+        for job in jobs {
+            if let Some(job) = self.jobs.get_mut(job) {
+                job.ending = true;
+            }
+        }
+    }
+
+    /// Jobs, those that are asked to end included: each may hold GPUs.
+    pub(super) fn live(&self) -> u32 {
+        self.jobs.len() as u32
+    }
+
+    /// All that there are.
+    pub(super) fn jobs(&self) -> Vec<JobId> {
+        self.jobs.keys().cloned().collect()
+    }
+
+    /// So many jobs that wait and are not asked to end: the latest first, since they are the last to start.
+    pub(super) fn latest_queued(&self, most: u32) -> Vec<JobId> {
+        let queued = self.jobs.iter().filter(|(_, job)| job.running_ms.is_none() && !job.ending);
+        let mut queued: Vec<_> = queued.map(|(id, job)| (job.submitted_ms, id.clone())).collect();
+        queued.sort();
+        queued.into_iter().rev().take(most as usize).map(|(_, id)| id).collect()
+    }
+
+    /// The jobs of these workers that are not asked to end.
+    pub(super) fn of_workers(&self, workers: &BTreeSet<WorkerId>) -> Vec<JobId> {
+        let named = self.jobs.iter().filter(|(_, job)| !job.ending && workers.contains(&job.worker));
+        named.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// The agents' names.
+    pub(super) fn workers(&self) -> BTreeSet<WorkerId> {
+        self.jobs.values().map(|job| job.worker.clone()).collect()
+    }
+
+    /// How long nothing may be submitted, in milliseconds.
+    pub(super) fn pause_left(&self, now: u64) -> u64 {
+        self.paused_until.saturating_sub(now)
+    }
+
+    /// The latest failure, while failures go on.
+    pub(super) fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref().filter(|_| self.failures > 0)
+    }
+
+    /// Why nothing more will be launched.
+    pub(super) fn given_up(&self) -> Option<&str> {
+        self.given_up.as_deref()
+    }
+
+    /// How the jobs stand.
+    pub(super) fn count(&self, now: u64) -> Count {
+        let mut count = Count::default();
+        for job in self.jobs.values() {
+            match job.running_ms {
+                None => {
+                    count.queued += 1;
+                    count.longest_wait = count.longest_wait.max(now.saturating_sub(job.submitted_ms));
+                    if !job.reason.is_empty() {
+                        *count.reasons.entry(job.reason.clone()).or_default() += 1;
+                    }
+                }
+                Some(since) => {
+                    count.running += 1;
+                    count.reported += u32::from(job.reported);
+                    if !job.reported {
+                        count.longest_mute = count.longest_mute.max(now.saturating_sub(since));
+                    }
+                }
+            }
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn manners() -> Manners {
+        Manners {
+            poll: SECOND,
+            ending: SECOND,
+            grace: SECOND,
+            failures: 3,
+            pause: SECOND,
+            longest_pause: SECOND * 3,
+            connect: Some(SECOND * 100),
+        }
+    }
+
+    fn roster(names: &[&str]) -> Roster {
+        let mut roster = Roster::new(manners());
+        let launched =
+            names.iter().map(|name| Launched { job: JobId((*name).into()), worker: WorkerId(format!("w{name}")) });
+        roster.launched(0, launched.collect());
+        roster
+    }
+
+    fn at(roster: &mut Roster, now: u64, name: &str, standing: Standing) -> Vec<Happened> {
+        roster.polled(now, vec![(JobId(name.into()), standing)])
+    }
+
+    #[test]
+    fn preemption_and_its_like_never_pause() {
+        for outcome in [Outcome::Preempted, Outcome::NodeFailed, Outcome::Walltime, Outcome::Cancelled] {
+            let mut roster = roster(&["1"]);
+            let happened = at(&mut roster, 10, "1", Standing::Ended(outcome.clone()));
+            let (job, worker) = (JobId("1".into()), WorkerId("w1".into()));
+            assert_eq!(happened, [Happened::Ended { job, worker, outcome, asked: false }]);
+            assert_eq!((roster.pause_left(10), roster.trouble(), roster.live()), (0, None, 0));
+        }
+    }
+
+    #[test]
+    fn pauses_double_to_a_bound_and_then_the_pool_is_given_up() {
+        let mut roster = roster(&["1", "2", "3"]);
+        let failed = || Standing::Ended(Outcome::Failed { reason: "exit status 1".into() });
+        at(&mut roster, 0, "1", failed());
+        assert_eq!(roster.pause_left(0), 1000);
+        at(&mut roster, 0, "2", failed());
+        assert_eq!((roster.pause_left(0), roster.given_up()), (2000, None));
+        roster.refused(0, "no such partition".into(), false);
+        assert_eq!(roster.pause_left(0), 3000);
+        assert_eq!(roster.given_up(), Some("it failed 3 times in a row, last with: no such partition"));
+    }
+
+    #[test]
+    fn a_long_life_forgives_and_an_end_that_was_asked_for_is_none() {
+        let mut roster = roster(&["1", "2", "3"]);
+        at(&mut roster, 0, "1", Standing::Ended(Outcome::Done));
+        assert!(roster.trouble().is_some());
+        at(&mut roster, 1, "2", Standing::Running);
+        at(&mut roster, 70_000, "2", Standing::Ended(Outcome::Done));
+        assert!(roster.trouble().is_none());
+        roster.ending([&JobId("3".into())]);
+        at(&mut roster, 70_001, "3", Standing::Ended(Outcome::Cancelled));
+        assert!(roster.trouble().is_none());
+    }
+
+    #[test]
+    fn what_is_not_listed_is_gone_after_a_while_only() {
+        let mut roster = roster(&["1"]);
+        assert_eq!(roster.polled(0, Vec::new()), []);
+        at(&mut roster, 1, "1", Standing::Queued { reason: "Resources".into() });
+        assert_eq!(roster.count(9).reasons, BTreeMap::from([("Resources".into(), 1)]));
+        assert!(roster.polled(2, Vec::new()).is_empty() && roster.polled(3, Vec::new()).is_empty());
+        let gone = roster.polled(4, Vec::new());
+        assert!(matches!(&gone[..], [Happened::Ended { outcome: Outcome::Unknown, .. }]), "{gone:?}");
+    }
+
+    #[test]
+    fn a_requeued_job_lost_its_agent_and_a_mute_one_is_named() {
+        let mut roster = roster(&["1"]);
+        at(&mut roster, 0, "1", Standing::Running);
+        roster.connected(&BTreeSet::from([WorkerId("w1".into())]));
+        assert_eq!(roster.count(0).reported, 1);
+        let requeued = at(&mut roster, 5, "1", Standing::Queued { reason: "BeginTime".into() });
+        assert_eq!(requeued, [Happened::Requeued { worker: WorkerId("w1".into()) }]);
+        assert_eq!((roster.trouble(), roster.live()), (None, 1));
+        assert_eq!(at(&mut roster, 10, "1", Standing::Running), []);
+        let mute = at(&mut roster, 100_010, "1", Standing::Running);
+        assert!(matches!(&mute[..], [Happened::Mute { .. }]), "{mute:?}");
+        roster.mute(100_010, &JobId("1".into()));
+        assert_eq!(at(&mut roster, 100_011, "1", Standing::Running), [], "once is enough");
+        assert!(roster.trouble().unwrap().contains("never reached the master"));
+    }
+
+    #[test]
+    fn the_latest_in_the_queue_go_first() {
+        let mut roster = roster(&["1"]);
+        roster.launched(5, vec![Launched { job: JobId("0".into()), worker: WorkerId("w0".into()) }]);
+        at(&mut roster, 6, "1", Standing::Queued { reason: String::new() });
+        assert_eq!(roster.latest_queued(1), [JobId("0".into())]);
+        assert_eq!(roster.latest_queued(9).len(), 2);
+    }
+}

@@ -1,0 +1,244 @@
+//! From the configuration to the pools of workers of a stage.
+
+use super::folder::RunFolder;
+use crate::launch::{
+    Bounds, Fleet, LaunchError, Launcher, LocalLauncher, Pool, Programs, Shape, WorkerCommand, find_worker, sees_gpu,
+    visible_gpus,
+};
+use compass_common::config::{Config, DeviceRequest, ModelConfig, PoolConfig, RunnerKind};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Jobs of a remote launcher when nothing bounds them: as many as OpenCompass has by default.
+const UNBOUNDED: u32 = 1;
+
+/// How the workers of a stage are launched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaunchOptions<'o> {
+    pub(super) debug: bool,
+    pub(super) stage: &'o str,
+    pub(super) programs: Programs,
+    /// Where its logs go; `None` when nothing is started.
+    pub(super) folder: Option<&'o RunFolder>,
+}
+
+/// GPUs that a replica takes: the most that one of the models wants.
+fn gpus_of_a_replica(models: &[&ModelConfig]) -> u32 {
+    models.iter().map(|model| model.num_gpus).max().unwrap_or(0)
+}
+
+/// Replica slots of the whole job as far as `max_gpus` allows, when a model takes a GPU.
+fn gpu_slots(config: &Config) -> Option<u32> {
+    let runner = &config.infer.runner;
+    let takes = gpus_of_a_replica(&config.models.iter().collect::<Vec<_>>());
+    (runner.max_gpus > 0 && takes > 0)
+        .then(|| (runner.max_gpus / takes).saturating_mul(runner.max_workers_per_gpu.max(1)))
+}
+
+/// Replica slots of an agent on this host: what its GPUs give, or else its cores, within the bounds.
+fn local_slots(config: &Config, models: &[&ModelConfig], most: Option<u32>) -> u32 {
+    let (takes, share) = (gpus_of_a_replica(models), config.infer.runner.max_workers_per_gpu.max(1));
+    let on_cpu = models.iter().any(|model| model.device == DeviceRequest::Cpu);
+    let by_gpus = match visible_gpus() {
+        0 => None,
+        gpus => (takes > 0 && !on_cpu).then(|| (gpus / takes).saturating_mul(share)),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let hardware = by_gpus.unwrap_or_else(|| most.unwrap_or(cores));
+    hardware.min(most.unwrap_or(u32::MAX)).min(gpu_slots(config).unwrap_or(u32::MAX)).max(1)
+}
+
+/// The smaller of two bounds, either of which may be none.
+fn least(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    one.into_iter().chain(other).min()
+}
+
+/// A pool of the configuration, or the runner seen as one.
+struct Place<'c> {
+    name: &'c str,
+    runner: &'c RunnerKind,
+    pool: Option<&'c PoolConfig>,
+}
+
+fn places(config: &Config) -> Vec<Place<'_>> {
+    if config.pools.is_empty() {
+        let runner = &config.infer.runner.kind;
+        return vec![Place { name: runner.name(), runner, pool: None }];
+    }
+    config.pools.iter().map(|pool| Place { name: &pool.name, runner: &pool.runner, pool: Some(pool) }).collect()
+}
+
+impl Place<'_> {
+    fn models<'c>(&self, config: &'c Config) -> Vec<(u32, &'c ModelConfig)> {
+        let all = (0..).zip(&config.models);
+        all.filter(|(_, model)| self.pool.is_none_or(|pool| pool.takes(&model.pools))).collect()
+    }
+
+    /// GPUs, slots, fewest and most jobs.
+    fn shape(&self, config: &Config, debug: bool) -> Shape {
+        let models = self.models(config);
+        let models_here: Vec<&ModelConfig> = models.iter().map(|(_, model)| *model).collect();
+        let runner = &config.infer.runner;
+        let takes = gpus_of_a_replica(&models_here);
+        let share = if takes > 0 { runner.max_workers_per_gpu.max(1) } else { 1 };
+        let most_here = least(runner.max_num_workers, self.pool.and_then(|pool| pool.max_num_workers));
+        let gpus_here = self.pool.map(|pool| pool.max_gpus).filter(|gpus| *gpus > 0 && takes > 0);
+        let least_slots = self.pool.map_or(0, |pool| pool.min_num_workers);
+        let (gpus, slots, most) = match self.runner {
+            RunnerKind::Local => {
+                let by_gpus = gpus_here.map(|gpus| (gpus / takes.max(1)).saturating_mul(share).max(1));
+                let slots = if debug { 1 } else { local_slots(config, &models_here, least(most_here, by_gpus)) };
+                (takes.saturating_mul(slots.div_ceil(share)), slots, 1)
+            }
+            _ if debug => (takes, 1, 1),
+            _ => {
+                let by_slots = least(most_here, gpu_slots(config)).map(|most| (most / share).max(1));
+                let by_gpus = gpus_here.map(|gpus| gpus / takes.max(1));
+                (takes, share, least(by_slots, by_gpus).unwrap_or(UNBOUNDED))
+            }
+        };
+        // What the slots of all pools together may be is for the autoscaler; of the stage that runs programs nothing is
+        // known of models, and every pool takes all of it.
+        let models: BTreeSet<u32> = match config.models.is_empty() {
+            true => (0..1).collect(),
+            false => models.into_iter().map(|(at, _)| at).collect(),
+        };
+        let least = least_slots.div_ceil(slots.max(1)).min(most);
+        Shape { name: self.name.to_owned(), kind: self.runner.name(), gpus, slots, least, most, models }
+    }
+}
+
+/// Replica slots that the stage may come to have: what partitioners cut for.
+pub(super) fn slots(config: &Config, debug: bool) -> u32 {
+    if debug {
+        return 1;
+    }
+    let of_place = |place: Place<'_>| match place.runner {
+        RunnerKind::None => {
+            local_slots(config, &config.models.iter().collect::<Vec<_>>(), config.infer.runner.max_num_workers)
+        }
+        _ => {
+            let shape = place.shape(config, debug);
+            shape.slots.saturating_mul(shape.most)
+        }
+    };
+    let all = places(config).into_iter().map(of_place).fold(0, u32::saturating_add);
+    let bound = least(config.infer.runner.max_num_workers, gpu_slots(config)).unwrap_or(u32::MAX);
+    all.min(bound).max(1)
+}
+
+/// Slots that the scheduler lets in, those of workers that come by themselves included; `None` takes whatever comes.
+pub(super) fn slots_let_in(config: &Config, slots: u32, others_may_come: bool) -> Option<u32> {
+    let only_local = config.pools.is_empty() && config.infer.runner.kind == RunnerKind::Local;
+    match only_local {
+        true => (!others_may_come).then_some(slots),
+        false => least(config.infer.runner.max_num_workers, gpu_slots(config)),
+    }
+}
+
+/// Whether workers may come that no launcher of this stage started, or that outlive this master.
+pub(super) fn is_open(config: &Config) -> bool {
+    places(config).iter().any(|place| place.runner.is_remote())
+}
+
+/// Whether workers come that nobody here launches.
+pub(super) fn comes_by_itself(config: &Config) -> bool {
+    places(config).iter().any(|place| *place.runner == RunnerKind::None)
+}
+
+/// What the runner is called in `logs/run.json`.
+pub(super) fn runner_name(config: &Config) -> String {
+    let kinds: Vec<String> = places(config)
+        .iter()
+        .map(|place| match place.pool {
+            None => place.runner.name().to_owned(),
+            Some(pool) => format!("{}:{}", pool.name, place.runner.name()),
+        })
+        .collect();
+    kinds.join(",")
+}
+
+/// The pools of a stage; none when workers come by themselves.
+///
+/// # Errors
+/// There is no worker to launch, or nobody to launch it.
+pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -> Result<Fleet, LaunchError> {
+    if let Some(model) = config
+        .models
+        .iter()
+        .find(|model| !config.pools.is_empty() && config.pools.iter().all(|pool| !pool.takes(&model.pools)))
+    {
+        return Err(LaunchError::NoPool { model: model.abbr.clone() });
+    }
+    let mut pools = Vec::new();
+    for place in places(config) {
+        let shape = place.shape(config, options.debug);
+        if let Some(launcher) = launcher(config, &place, &shape, master, options)? {
+            pools.push(Pool { shape, launcher });
+        }
+    }
+    let runner = &config.infer.runner;
+    let bounds = Bounds {
+        slots: if options.debug { Some(1) } else { runner.max_num_workers },
+        gpus: (runner.max_gpus > 0).then_some(runner.max_gpus),
+    };
+    Ok(Fleet { pools, bounds })
+}
+
+/// The pools of a master that stays: nothing is known of models, every pool takes all jobs.
+///
+/// # Errors
+/// As for the pools of a stage.
+pub fn fleet_of(config: &Config, master: std::net::SocketAddr) -> Result<Fleet, LaunchError> {
+    let options = LaunchOptions { debug: false, stage: "serve", programs: Programs::Contained, folder: None };
+    fleet(config, &master.to_string(), options)
+}
+
+fn launcher(
+    config: &Config,
+    place: &Place<'_>,
+    shape: &Shape,
+    master: &str,
+    options: LaunchOptions<'_>,
+) -> Result<Option<Box<dyn Launcher>>, LaunchError> {
+    let models: Vec<&ModelConfig> = place.models(config).into_iter().map(|(_, model)| model).collect();
+    let worker = |device: String| -> Result<WorkerCommand, LaunchError> {
+        let named = place.pool.and_then(|pool| pool.worker.clone());
+        Ok(WorkerCommand {
+            binary: named.map_or_else(find_worker, Ok)?,
+            master: master.to_owned(),
+            slots: shape.slots,
+            device,
+            programs: options.programs,
+            pool: place.pool.map(|pool| pool.name.clone()),
+        })
+    };
+    let environment = place.pool.map(|pool| pool.environment.clone()).unwrap_or_default();
+    let logs = options.folder.map(|folder| folder.logs().join(options.stage));
+    match place.runner {
+        RunnerKind::None => Ok(None),
+        RunnerKind::Local => {
+            let file = match place.pool {
+                None => "local.log".to_owned(),
+                Some(pool) => format!("{}.log", pool.name),
+            };
+            let log: Option<PathBuf> = logs.filter(|_| !options.debug).map(|logs| logs.join(file));
+            let local = LocalLauncher::new(worker(device(&models, true)?)?, environment, log);
+            Ok(Some(Box::new(local)))
+        }
+        kind => Err(LaunchError::NotYet { kind: kind.name() }),
+    }
+}
+
+/// The device of the agents of a place: what its models ask for, as far as they ask.
+fn device(models: &[&ModelConfig], is_here: bool) -> Result<String, LaunchError> {
+    let first = |wanted| models.iter().find(|model| model.device == wanted).map(|model| model.abbr.clone());
+    match (first(DeviceRequest::Cpu), first(DeviceRequest::Cuda)) {
+        (Some(cpu), Some(cuda)) => Err(LaunchError::TwoDevices { cpu, cuda }),
+        (Some(_), None) => Ok("cpu".into()),
+        (None, Some(cuda)) if is_here && !sees_gpu() => Err(LaunchError::NoGpu { model: cuda }),
+        // What the nodes have is for the nodes to see.
+        (None, Some(_)) => Ok(if is_here { "cuda:0" } else { "auto" }.into()),
+        (None, None) => Ok("auto".into()),
+    }
+}
