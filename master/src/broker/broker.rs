@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 const TURN_MS: u64 = 20_000;
 /// How long a worker may hold nothing before somebody else may have it.
 const IDLE_MS: u64 = 1_000;
+/// Workers that are sent away in one go: with many, each look takes its time.
+const MOVES_AT_ONCE: usize = 64;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,10 +76,12 @@ impl Broker {
     fn advance(&mut self, now: u64) {
         let elapsed = now.saturating_sub(self.now);
         self.now = self.now.max(now);
-        let shares: Vec<(JobId, u32)> = self.jobs.keys().map(|id| (id.clone(), self.taken(id))).collect();
-        for (id, slots) in shares {
+        if elapsed == 0 {
+            return;
+        }
+        for (id, tally) in self.tallies() {
             if let Some(job) = self.jobs.get_mut(&id) {
-                job.service += elapsed * u64::from(slots) / u64::from(job.terms.weight.max(1));
+                job.service += elapsed * 1000 * u64::from(tally.taken) / u64::from(job.terms.weight.max(1));
             }
         }
     }
@@ -142,17 +146,19 @@ impl Broker {
     pub fn decide(&mut self, now: u64) -> Vec<Decision> {
         self.advance(now);
         let mut decisions = Vec::new();
-        let door = self.workers.iter().filter(|(_, worker)| worker.place == Place::Door);
-        for worker in door.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-            if let Some(job) = self.choose(&worker) {
+        let mut tallies = self.tallies();
+        for worker in self.at_the_door() {
+            if let Some(job) = self.choose(&worker, &tallies) {
                 self.set_place(&worker, Place::With { job: job.clone(), since: now, idle_since: None });
+                tallies = self.tallies();
                 decisions.push(Decision::Attach { worker, job });
             }
         }
-        // Each move makes shares more even, so this ends; the bound is for a fault in that reasoning.
-        for _ in 0..self.workers.len() {
-            let Some((worker, job, next)) = self.best_move() else { break };
+        // Each move makes shares more even, so this ends; what is beyond the bound is for the next time.
+        for _ in 0..MOVES_AT_ONCE {
+            let Some((worker, job, next)) = self.best_move(&tallies) else { break };
             self.set_place(&worker, Place::Leaving { job: job.clone(), next });
+            tallies = self.tallies();
             decisions.push(Decision::Release { worker, job });
         }
         decisions
@@ -164,100 +170,115 @@ impl Broker {
         }
     }
 
-    /// What a job has, and who is on the way to it.
-    pub fn share(&self, id: &JobId) -> Share {
-        let Some(job) = self.jobs.get(id) else { return Share::default() };
-        let of = |worker: &Worker| match &worker.place {
-            Place::With { job, .. } | Place::Leaving { next: job, .. } if job == id => worker.offer.slots,
-            _ => 0,
+    /// What every job has, in one pass over the workers.
+    fn tallies(&self) -> BTreeMap<JobId, Tally> {
+        let empty = |(id, job): (&JobId, &Job)| {
+            let share = Share { slots: 0, weight: job.terms.weight, service: job.service };
+            (id.clone(), Tally { share, taken: 0, idle: 0 })
         };
-        let slots = self.workers.values().map(of).sum();
-        Share { slots: capped(slots, &job.terms), weight: job.terms.weight, service: job.service }
+        let mut tallies: BTreeMap<JobId, Tally> = self.jobs.iter().map(empty).collect();
+        for (id, worker) in &self.workers {
+            let slots = worker.offer.slots;
+            let (at, next) = match &worker.place {
+                Place::Door => continue,
+                Place::With { job, .. } => (job, job),
+                Place::Leaving { job, next } => (job, next),
+            };
+            if let Some(tally) = tallies.get_mut(at) {
+                tally.taken = tally.taken.saturating_add(slots);
+            }
+            if let Some(tally) = tallies.get_mut(next) {
+                tally.share.slots = tally.share.slots.saturating_add(slots);
+                let holds = self.jobs.get(next).and_then(|job| job.demand.held.get(id)).copied().unwrap_or(0);
+                if at != next || holds == 0 {
+                    tally.idle = tally.idle.saturating_add(slots);
+                }
+            }
+        }
+        for (id, tally) in &mut tallies {
+            if let Some(job) = self.jobs.get(id) {
+                tally.share.slots = capped(tally.share.slots, &job.terms);
+                tally.taken = capped(tally.taken.max(job.demand.taken), &job.terms);
+            }
+        }
+        tallies
     }
 
-    /// The slots whose workers are attached to a job, whether or not they are about to leave: what its bound is about.
-    fn taken(&self, id: &JobId) -> u32 {
-        let Some(job) = self.jobs.get(id) else { return 0 };
-        let of = |worker: &Worker| match &worker.place {
-            Place::With { job, .. } | Place::Leaving { job, .. } if job == id => worker.offer.slots,
-            _ => 0,
-        };
-        let slots: u32 = self.workers.values().map(of).sum();
-        capped(slots.max(job.demand.taken), &job.terms)
+    /// What a job has, those on the way to it included.
+    pub fn share(&self, id: &JobId) -> Share {
+        self.shares().get(id).copied().unwrap_or_default()
     }
 
     /// Jobs with their shares of all that is here: for status and explanations.
     pub fn shares(&self) -> BTreeMap<JobId, Share> {
-        self.jobs.keys().map(|id| (id.clone(), self.share(id))).collect()
+        self.tallies().into_iter().map(|(id, tally)| (id, tally.share)).collect()
     }
 
     /// Slots that all jobs together could keep busy, each within its bound.
     pub fn open_slots(&self) -> u32 {
-        let of =
-            |job: &Job| capped(job.demand.usable.values().fold(0, |sum, slots| sum.saturating_add(*slots)), &job.terms);
+        let sum = |slots: &BTreeMap<_, u32>| slots.values().fold(0, |sum: u32, slots| sum.saturating_add(*slots));
+        let of = |job: &Job| capped(sum(&job.demand.usable), &job.terms);
         self.jobs.values().map(of).fold(0, u32::saturating_add)
     }
 
     /// Workers at the door, for whom nothing is to be done.
-    pub fn at_the_door(&self) -> usize {
-        self.workers.values().filter(|worker| worker.place == Place::Door).count()
+    pub fn at_the_door(&self) -> Vec<WorkerId> {
+        let waiting = self.workers.iter().filter(|(_, worker)| worker.place == Place::Door);
+        waiting.map(|(id, _)| id.clone()).collect()
     }
 
     /// The job that a worker at the door goes to.
-    fn choose(&self, id: &WorkerId) -> Option<JobId> {
+    fn choose(&self, id: &WorkerId, tallies: &BTreeMap<JobId, Tally>) -> Option<JobId> {
         let offer = &self.workers.get(id)?.offer;
         if let Some(job) = offer.holds_of.as_ref().filter(|job| self.jobs.contains_key(*job)) {
             return Some(job.clone());
         }
-        let able = self.jobs.iter().filter(|(job, state)| self.has_room(job, offer) && state.could_use(offer) > 0);
-        let wanting = able.filter(|(job, state)| {
+        let mut best = None;
+        for (id, job) in &self.jobs {
+            let Some(tally) = tallies.get(id).filter(|tally| tally.has_room(&job.terms, offer)) else { continue };
+            let waits = tally.waits(job, offer);
             // Beyond what waits, samples that others have not begun can be had, one slot each at best.
-            offer.part_of(&state.demand.waiting) > self.idle_slots(job)
-                || self.share(job).slots < state.could_use(offer)
-        });
-        let key = |(job, state): &(&JobId, &Job)| {
-            let share = self.share(job);
-            let waits = offer.part_of(&state.demand.waiting) > self.idle_slots(job);
-            let warm = state.terms.models.intersection(&offer.models).next().is_some();
-            (Reverse(waits), share.slots > 0, share.with(offer.slots).ratio(), Reverse(warm), state.service)
-        };
-        wanting.min_by_key(key).map(|(job, _)| job.clone())
-    }
-
-    /// Whether the bound of a job leaves a slot, those included that are on their way.
-    fn has_room(&self, id: &JobId, offer: &Offer) -> bool {
-        let bound = self.jobs.get(id).and_then(|job| job.terms.bound);
-        offer.slots > 0 && bound.is_none_or(|bound| self.taken(id).max(self.share(id).slots) < bound)
-    }
-
-    /// Slots of a job's workers that hold nothing yet, or nothing any more, and of those on their way to it.
-    fn idle_slots(&self, id: &JobId) -> u32 {
-        let Some(job) = self.jobs.get(id) else { return 0 };
-        let idle = self.workers.iter().filter(|(worker, state)| match &state.place {
-            Place::With { job: at, .. } => at == id && job.demand.held.get(*worker).copied().unwrap_or(0) == 0,
-            Place::Leaving { next, .. } => next == id,
-            Place::Door => false,
-        });
-        idle.map(|(_, state)| state.offer.slots).sum()
+            if !waits && tally.share.slots >= offer.part_of(&job.demand.usable) {
+                continue;
+            }
+            let warm = job.terms.models.intersection(&offer.models).next().is_some();
+            let after = tally.share.with(offer.slots).ratio();
+            // Of those that have nothing the one comes first that has had least, in whole turns: within one, it is better
+            // that no model need be loaded.
+            let has_some = tally.share.slots > 0;
+            let order = if has_some { after } else { job.service / (self.turn_ms * 1000).max(1) };
+            let key = (Reverse(waits), has_some, order, Reverse(warm), after, job.service);
+            if best.as_ref().is_none_or(|(known, _)| key < *known) {
+                best = Some((key, id));
+            }
+        }
+        best.map(|(_, id)| id.clone())
     }
 
     /// The move that helps most: the worker, the job it leaves and the one it is meant for.
-    fn best_move(&self) -> Option<(WorkerId, JobId, JobId)> {
+    fn best_move(&self, tallies: &BTreeMap<JobId, Tally>) -> Option<(WorkerId, JobId, JobId)> {
         let mut best = None;
         for (to, wanting) in &self.jobs {
+            let Some(taker) = tallies.get(to) else { continue };
             for (id, worker) in &self.workers {
                 let Place::With { job: from, since, idle_since } = &worker.place else { continue };
-                let waits = worker.offer.part_of(&wanting.demand.waiting) > self.idle_slots(to);
-                if from == to || !waits || !self.has_room(to, &worker.offer) {
+                if from == to || !taker.waits(wanting, &worker.offer) || !taker.has_room(&wanting.terms, &worker.offer)
+                {
                     continue;
                 }
-                let Some(giving) = self.jobs.get(from) else { continue };
-                let Some(urgency) = self.urgency(from, giving, to, worker, *since, *idle_since) else { continue };
+                let (Some(giving), Some(giver)) = (self.jobs.get(from), tallies.get(from)) else { continue };
+                let idle = worker.offer.part_of(&giving.demand.waiting) == 0
+                    && idle_since.is_some_and(|since| self.now >= since + IDLE_MS);
+                let rested = self.now >= since + self.turn_ms;
+                let urgency = match idle {
+                    true => Some(Urgency::Idle),
+                    false => self.urgency(giver.share, taker.share, worker.offer.slots, rested),
+                };
+                let Some(urgency) = urgency else { continue };
                 let warm = wanting.terms.models.intersection(&worker.offer.models).next().is_some();
                 let held = giving.demand.held.get(id).copied().unwrap_or(0);
-                let over = Reverse(self.share(from).ratio());
-                let key =
-                    (urgency, self.share(to).ratio(), wanting.service, over, Reverse(warm), held, Reverse(*since));
+                let (has, over) = (taker.share.ratio(), Reverse(giver.share.ratio()));
+                let key = (urgency, has, wanting.service, over, Reverse(warm), held, Reverse(*since));
                 if best.as_ref().is_none_or(|(known, _)| key < *known) {
                     best = Some((key, (id.clone(), from.clone(), to.clone())));
                 }
@@ -266,33 +287,43 @@ impl Broker {
         best.map(|(_, found)| found)
     }
 
-    /// Why the worker should leave `from` for `to`, the most urgent reason first; `None` when it should not.
-    fn urgency(
-        &self,
-        from: &JobId,
-        giving: &Job,
-        to: &JobId,
-        worker: &Worker,
-        since: u64,
-        idle_since: Option<u64>,
-    ) -> Option<Urgency> {
-        let (giver, taker) = (self.share(from), self.share(to));
-        let slots = worker.offer.slots;
-        let rested = |since: Option<u64>| since.is_some_and(|since| self.now >= since + IDLE_MS);
-        if worker.offer.part_of(&giving.demand.waiting) == 0 && rested(idle_since) {
-            return Some(Urgency::Idle);
-        }
+    /// Why a worker of so many slots should leave the giver for the taker; `None` when it should not. `rested` says
+    /// whether it has been with the giver for a turn.
+    fn urgency(&self, giver: Share, taker: Share, slots: u32, rested: bool) -> Option<Urgency> {
         let keeps_some = giver.without(slots).slots > 0;
         if taker.slots == 0 && keeps_some {
             return Some(Urgency::Starving);
         }
         if taker.slots == 0 {
-            let ahead = giver.service >= taker.service.saturating_add(self.turn_ms);
-            return (ahead && self.now >= since + self.turn_ms).then_some(Urgency::Turn);
+            let ahead = giver.service >= taker.service.saturating_add(self.turn_ms * 1000);
+            return (ahead && rested).then_some(Urgency::Turn);
         }
         // The taker would still have less than the giver has now, and the giver does not become the next to starve.
         let more_even = giver.exceeds(taker.with(slots));
         (keeps_some && more_even).then_some(Urgency::Uneven)
+    }
+}
+
+/// What a job has.
+#[derive(Clone, Copy, Debug)]
+struct Tally {
+    /// With the slots of workers on their way to it, without those that leave it.
+    share: Share,
+    /// Slots of workers that are attached, about to leave or not: what its bound is about.
+    taken: u32,
+    /// Slots of workers that hold nothing yet, or nothing any more, and of those on their way.
+    idle: u32,
+}
+
+impl Tally {
+    /// Whether the bound leaves a slot, those included that are on their way.
+    fn has_room(&self, terms: &Terms, offer: &Offer) -> bool {
+        offer.slots > 0 && terms.bound.is_none_or(|bound| self.taken.max(self.share.slots) < bound)
+    }
+
+    /// Whether tasks wait that such a worker can do, beyond those that idle slots will take.
+    fn waits(&self, job: &Job, offer: &Offer) -> bool {
+        offer.part_of(&job.demand.waiting) > self.idle
     }
 }
 
@@ -303,13 +334,6 @@ enum Urgency {
     Starving,
     Turn,
     Uneven,
-}
-
-impl Job {
-    /// Slots that a worker like this could keep busy.
-    fn could_use(&self, offer: &Offer) -> u32 {
-        offer.part_of(&self.demand.usable)
-    }
 }
 
 fn capped(slots: u32, terms: &Terms) -> u32 {

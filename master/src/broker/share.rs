@@ -6,7 +6,7 @@ pub struct Share {
     /// Slots of its workers, those on their way to it included and those that leave it not.
     pub slots: u32,
     pub weight: u32,
-    /// Slot-milliseconds by weight so far.
+    /// Slot-microseconds by weight so far.
     pub service: u64,
 }
 

@@ -50,7 +50,7 @@ pub trait Governor: Debug + Send + Sync {
     fn shares(&self) -> BTreeMap<JobId, Share>;
 
     /// Workers without a job.
-    fn idle_workers(&self) -> usize;
+    fn idle_workers(&self) -> Vec<WorkerId>;
 
     /// What keeps workers from starting.
     fn notes(&self) -> Vec<String>;
@@ -124,7 +124,7 @@ impl Office {
             process: std::process::id(),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             workers_at: self.workers_at.get().map(ToString::to_string).unwrap_or_default(),
-            idle_workers: self.governor().map_or(0, |governor| governor.idle_workers() as u32),
+            idle_workers: self.governor().map_or(0, |governor| governor.idle_workers().len() as u32),
             notes: self.governor().map(|governor| governor.notes()).unwrap_or_default(),
             jobs,
         }
@@ -150,10 +150,11 @@ impl Office {
             Some(more) => lines.extend(more),
             None => lines.push("no stage is running: nothing can be granted now".into()),
         }
+        lines.extend(job.desk.launchers());
         if let Some(governor) = self.governor() {
-            lines.extend(shares_in_words(id, job, &governor.shares(), governor.idle_workers()));
+            lines.extend(shares_in_words(id, job, &governor.shares(), governor.idle_workers().len()));
             lines.extend(governor.notes());
-            let nobody = view.slots == 0 && governor.idle_workers() == 0;
+            let nobody = view.slots == 0 && governor.idle_workers().is_empty();
             if let (true, Some(address)) = (nobody, self.workers_at.get()) {
                 lines.push(format!("workers can be added at any time: compass-worker --master {address}"));
             }
@@ -182,6 +183,9 @@ impl Office {
         }
         if !lines.is_empty() {
             return Ok(lines);
+        }
+        if self.governor().is_some_and(|governor| governor.idle_workers().contains(&worker)) {
+            return Ok(vec![format!("worker {name} waits at the door: no job has anything for it that it can do")]);
         }
         known.sort();
         known.dedup();

@@ -21,6 +21,8 @@ mod progress;
 mod queue;
 mod recorded;
 mod refusal;
+#[cfg(test)]
+mod release_tests;
 mod results;
 mod speeds;
 mod state;

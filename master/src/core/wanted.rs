@@ -80,13 +80,4 @@ impl Core {
         }
         lines
     }
-
-    /// Requirements that no connected worker meets, of tasks that wait.
-    pub fn lacking(&self) -> Vec<Requires> {
-        let waiting = self.wanted().waiting.into_keys();
-        let met = |requires: &Requires| {
-            self.workers.values().any(|worker| worker.connection.is_some() && worker.suits(*requires))
-        };
-        waiting.filter(|requires| !met(requires)).collect()
-    }
 }

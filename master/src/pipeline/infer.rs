@@ -203,6 +203,7 @@ pub async fn infer(
     }
     let (situations, situation) = watch::channel(Situation::default());
     let agents = fleet.start(situation, launched, stopping.clone());
+    desk.launching(agents.reports.clone());
     let (views, view) = watch::channel(RunView::default());
     let asks = desk.open(stage, view.clone());
     let showing = port.map(|port| {

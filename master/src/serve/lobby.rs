@@ -103,7 +103,7 @@ impl Lobby {
     }
 
     /// Workers for which there is nothing to do.
-    pub(super) fn idle(&self) -> usize {
+    pub(super) fn idle(&self) -> Vec<WorkerId> {
         self.with(|state, _| state.broker.at_the_door())
     }
 

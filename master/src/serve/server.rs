@@ -15,6 +15,7 @@ use crate::rpc::{self, WorkerService};
 use crate::screen::{say, within};
 use crate::web::{BearerToken, HttpServer};
 use compass_common::config::{Base, RunnerKind};
+use compass_common::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use tokio::net::TcpListener;
@@ -92,7 +93,8 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         tokio::spawn(port.serve_jobs(office.clone(), stopping.clone()))
     });
     let answering = tokio::spawn(socket.serve(ControlService::new(office), stopping.clone()));
-    let agents = Agents::start(fleet, lobby.clone(), stopping);
+    let (retire, retiring) = watch::channel(false);
+    let agents = Agents::start(fleet, lobby.clone(), retiring);
     // Set once, here.
     let _ = server.pools.set(agents.reports());
     match &server.base.runner.kind {
@@ -108,6 +110,8 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     let _ = interrupted.wait_for(Option::is_some).await;
     let code = (*interrupted.borrow()).unwrap_or(exit::TERMINATED);
     lobby.close(STOPPED);
+    // Else those that are told to end would be replaced.
+    let _ = retire.send(true);
     // Each hears of the signal by itself, and keeps what it has received.
     let mut running = std::mem::take(&mut *server.running.lock().await);
     let open = running.len();
@@ -237,7 +241,7 @@ impl Governor for Arc<Server> {
         self.lobby.shares()
     }
 
-    fn idle_workers(&self) -> usize {
+    fn idle_workers(&self) -> Vec<WorkerId> {
         self.lobby.idle()
     }
 
