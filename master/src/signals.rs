@@ -1,6 +1,7 @@
 //! Signals that ask a process to stop.
 
 use crate::cli::exit;
+use crate::launch::speak_last_words;
 use crate::screen::say;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -22,6 +23,7 @@ async fn forward(interrupt: watch::Sender<Option<u8>>) {
             _ = term.recv() => exit::TERMINATED,
         };
         if interrupt.borrow().is_some() {
+            speak_last_words();
             std::process::exit(i32::from(code));
         }
         say("stopping; once more to stop at once");

@@ -11,6 +11,7 @@ mod job;
 mod processes;
 mod proxy;
 mod shared;
+mod slurm;
 
 pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
 pub use etcd::{Etcd, EtcdOptions};
@@ -18,3 +19,4 @@ pub use job::{Finished, Job, Line, Running, tree_of};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use proxy::{Mood, Proxy};
 pub use shared::shared;
+pub use slurm::{QueueWatch, Slurm, SlurmJob};

@@ -10,3 +10,4 @@ pub mod engine_child;
 pub mod engine_link;
 mod parent;
 pub mod sandbox_command;
+mod slurm;

@@ -58,6 +58,7 @@ impl Core {
             slots,
             has_engine: capabilities.has_engine,
             sandbox: capabilities.sandbox.clone(),
+            pool: capabilities.pool.clone(),
             credit: 0,
             held: BTreeSet::new(),
             resident: None,

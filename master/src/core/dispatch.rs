@@ -63,7 +63,13 @@ impl Core {
 
     /// Whether the worker may run the task.
     pub(super) fn suits(&self, id: &WorkerId, worker: &Worker, task: &Task) -> bool {
-        worker.suits(task.requires) && !self.is_for_another(id, task)
+        self.can_run(worker, task) && !self.is_for_another(id, task)
+    }
+
+    /// Whether the worker has what the task requires, and is where its model loads.
+    pub(super) fn can_run(&self, worker: &Worker, task: &Task) -> bool {
+        worker.suits(task.requires)
+            && self.limits.places.get(&task.model).is_none_or(|pools| pools.contains(&worker.pool))
     }
 
     /// The attempt is durable before the grant is sent.

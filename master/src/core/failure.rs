@@ -107,7 +107,7 @@ impl Core {
                 && worker.connection.is_some()
                 && worker.credit > 0
                 && !worker.draining
-                && worker.suits(task.requires)
+                && self.can_run(worker, task)
         };
         task.failures.workers.contains(id) && self.workers.iter().any(suits)
     }

@@ -20,6 +20,7 @@ pub(super) struct Worker {
     pub(super) slots: u32,
     pub(super) has_engine: bool,
     pub(super) sandbox: SandboxState,
+    pub(super) pool: String,
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
     pub(super) resident: Option<u32>,

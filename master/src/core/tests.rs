@@ -323,8 +323,13 @@ fn a_worker_that_attaches_after_the_end_is_told_to_go() {
 fn a_worker_without_libtorch_waits_and_the_master_says_why() {
     let task = TaskView { requires: Requires::Engine, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits::default(), vec![task]);
-    let capabilities =
-        Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox: SandboxState::Unknown };
+    let capabilities = Capabilities {
+        session: "s".into(),
+        slots: 1,
+        has_engine: false,
+        sandbox: SandboxState::Unknown,
+        pool: String::new(),
+    };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     let said =
@@ -340,7 +345,7 @@ fn a_worker_without_libtorch_waits_and_the_master_says_why() {
 fn programs(sandbox: SandboxState, others_may_come: bool) -> (Bench, Vec<Effect>) {
     let task = TaskView { requires: Requires::Sandbox, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits { others_may_come, ..Limits::default() }, vec![task]);
-    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox };
+    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox, pool: String::new() };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     bench.apply(Event::Credit { worker: worker(0), grants: 2 });
@@ -358,7 +363,8 @@ fn programs_go_only_to_a_worker_with_a_sandbox() {
         assert!(effects.iter().any(said), "{effects:?}");
         assert!(bench.grants.is_empty() && !bench.core.is_finished(), "another may come");
         let sandbox = SandboxState::Works;
-        let capabilities = Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox };
+        let capabilities =
+            Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox, pool: String::new() };
         let (connection, held) = (ConnectionId(2), vec![]);
         bench.apply(Event::Attached { worker: worker(1), connection, capabilities, held });
         bench.apply(Event::Credit { worker: worker(1), grants: 2 });

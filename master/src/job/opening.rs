@@ -36,7 +36,7 @@ pub async fn open_run(
         let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
         return match running(&Digest::of(&planned.head)).await? {
             Some(folder) => Ok(folder.into()),
-            None => new_run(config, request, &planned).map(OpenedRun::from),
+            None => new_run(config, request, &planned).await.map(OpenedRun::from),
         };
     };
     if let Some(folder) = RunFolder::foreign(&config.work_dir, name) {
@@ -54,7 +54,7 @@ pub async fn open_run(
     let recorded = recorded.map_err(|error| Failure::of_store(&error))?;
     let kept = pipeline::carry_over(&folder, &plan, digest, &recorded, &planned);
     let kept = kept.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
-    let new = new_run(config, request, &planned)?;
+    let new = new_run(config, request, &planned).await?;
     pipeline::import(&new, Digest::of(&planned.head), &folder.name(), &kept)
         .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     let (kept, expected) = (kept.len(), planned.plan.expected());
@@ -101,10 +101,10 @@ fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
 }
 
 /// A run folder with its plan.
-fn new_run(config: &Config, request: &JobRequest, planned: &Planned) -> Result<RunFolder, Failure> {
+async fn new_run(config: &Config, request: &JobRequest, planned: &Planned) -> Result<RunFolder, Failure> {
     if request.infers() && !request.served {
         // Whoever cannot launch a worker should hear it before anything is written.
-        pipeline::check_launcher(config).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+        pipeline::check_launcher(config).await.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     }
     // The state first: where it cannot be kept, no run folder is left behind.
     for (key, folder) in [("state_dir", &config.state_dir), ("work_dir", &config.work_dir)] {

@@ -17,14 +17,14 @@ use tokio::process::{Child, ChildStdin, Command};
 /// Agents in a row that ended early, without the run being over, before the launcher gives up.
 const RESTARTS: u32 = 10;
 /// What the names of local agents begin with.
-const LOCAL: &str = "local-";
+const LOCAL: &str = "local";
 const RESTART_PAUSE: Duration = Duration::from_millis(300);
 /// How long an agent may take to end when the run is over.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Whether a worker of this name was launched by a master on its own host, with which it ended.
 pub fn is_local(worker: &WorkerId) -> bool {
-    worker.0.starts_with(LOCAL)
+    worker.0.strip_prefix(LOCAL).is_some_and(|rest| rest.starts_with('-'))
 }
 
 /// See the module.
@@ -53,10 +53,11 @@ impl LocalLauncher {
     }
 
     /// The name under which the agent of this number reports; they count from 0.
-    fn worker_name(number: u32) -> String {
+    fn worker_name(&self, number: u32) -> String {
+        let (pool, pid) = (self.worker.pool.as_deref().unwrap_or(LOCAL), std::process::id());
         match number {
-            0 => format!("{LOCAL}{}", std::process::id()),
-            number => format!("{LOCAL}{}-{number}", std::process::id()),
+            0 => format!("{pool}-{pid}"),
+            number => format!("{pool}-{pid}-{number}"),
         }
     }
 
@@ -76,7 +77,7 @@ impl LocalLauncher {
 
     fn launch(&mut self) -> Result<Launched, LaunchError> {
         let number = (0..).find(|number| self.agents.values().all(|agent| agent.number != *number)).unwrap_or(0);
-        let name = Self::worker_name(number);
+        let name = self.worker_name(number);
         let mut child = self.spawn(&name)?;
         let pipe = child.stdin.take();
         let job = JobId(child.id().unwrap_or_default().to_string());
@@ -133,7 +134,7 @@ impl Launcher for LocalLauncher {
     }
 
     fn command_lines(&self, jobs: u32) -> Vec<String> {
-        (0..jobs).map(|number| self.worker.shell_line(Some(&Self::worker_name(number)))).collect()
+        (0..jobs).map(|number| self.worker.shell_line(Some(&self.worker_name(number)))).collect()
     }
 
     fn manners(&self) -> Manners {

@@ -84,14 +84,15 @@ impl Leader {
         if session.nonce != hello.session {
             *session = Session::new(hello.session.clone());
         }
+        session.pool.clone_from(&hello.pool);
         session.connect(connection, outbound, hello.last_ack, hello.first_seq);
         let sandbox = match hello.sandbox {
             None => SandboxState::Unknown,
             Some(sandbox) if sandbox.refusal.is_empty() => SandboxState::Works,
             Some(sandbox) => SandboxState::Refused { reason: sandbox.refusal },
         };
-        let (session, slots, has_engine) = (hello.session, hello.slots, hello.has_engine);
-        let capabilities = Capabilities { session, slots, has_engine, sandbox };
+        let (session, slots, has_engine, pool) = (hello.session, hello.slots, hello.has_engine, hello.pool);
+        let capabilities = Capabilities { session, slots, has_engine, sandbox, pool };
         let held = hello.held.into_iter().map(|held| HeldGrant {
             grant: GrantRef { epoch: Epoch(held.epoch), task: TaskId(held.task), attempt: Attempt(held.attempt) },
             unit: UnitId(held.unit),

@@ -7,7 +7,7 @@ use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event};
-use crate::launch::{LaunchEvent, Situation};
+use crate::launch::{LaunchEvent, PoolReport, Situation, explain};
 use crate::leader::{Heard, Leader};
 use crate::ledger::{CommitError, Committed, Committer, Submission};
 use crate::rpc::{Inbound, Uploads};
@@ -72,6 +72,8 @@ pub struct Setup {
     pub launched: mpsc::Receiver<LaunchEvent>,
     /// What launchers go by.
     pub situations: watch::Sender<Situation>,
+    /// How their pools stand.
+    pub pools: watch::Receiver<Vec<PoolReport>>,
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
@@ -178,9 +180,10 @@ impl Driver {
         let leader = &mut self.setup.leader;
         match inbound {
             Inbound::Hello { connection, hello, outbound } => {
-                let (worker, slots, device) = (WorkerId(hello.worker.clone()), hello.slots, hello.device.clone());
+                let (worker, slots) = (WorkerId(hello.worker.clone()), hello.slots);
+                let (device, pool) = (hello.device.clone(), hello.pool.clone());
                 if leader.hello(now, connection, hello, outbound, &mut out) {
-                    self.setup.facts.attached(&worker, slots, &device);
+                    self.setup.facts.attached(&worker, slots, &device, &pool);
                 }
             }
             Inbound::Closed { worker, connection } => leader.closed(now, worker, connection, &mut out),
@@ -201,9 +204,8 @@ impl Driver {
 
     async fn launched(&mut self, event: LaunchEvent) -> Result<(), DriveError> {
         match event {
-            LaunchEvent::Exited { worker, status, is_death } => {
+            LaunchEvent::Exited { worker, is_death } => {
                 if is_death {
-                    tracing::warn!(worker = worker.0, status, "a worker process ended");
                     self.setup.facts.ended(&worker);
                 }
                 self.apply(Event::Exited { worker, wanted: !is_death }).await
@@ -272,7 +274,8 @@ impl Driver {
         let failed_tasks = leader.core().failures().len() as u32;
         let job = (self.setup.board.expected(), self.setup.board.live());
         let violations = leader.violations();
-        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, ..view };
+        let pools = explain(&self.setup.pools.borrow());
+        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, ..view };
         self.setup.views.send_replace(view);
         self.setup.demands.publish(leader.core());
     }

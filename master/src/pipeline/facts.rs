@@ -62,12 +62,18 @@ pub struct RunFacts {
 pub struct WorkerFacts {
     pub slots: u32,
     pub device: String,
+    /// The pool that it works for; empty where nobody said one.
+    #[serde(default)]
+    pub pool: String,
     /// Results received, repeats counted.
     pub results: u64,
     /// Times that its process ended in mid-run.
     pub deaths: u32,
     /// Seconds that its engines spent on tasks.
     pub busy_seconds: f64,
+    /// The samples whose results counted, by model and data set: `0..5,9..10`.
+    #[serde(default)]
+    pub samples: BTreeMap<String, String>,
 }
 
 impl RunFacts {
@@ -76,10 +82,16 @@ impl RunFacts {
     }
 
     /// A worker came.
-    pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str) {
+    pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str, pool: &str) {
         let facts = self.worker(worker);
         facts.slots = slots;
+        pool.clone_into(&mut facts.pool);
         device.clone_into(&mut facts.device);
+    }
+
+    /// These samples of a unit came from a worker.
+    pub fn ran(&mut self, worker: &WorkerId, unit: String, samples: String) {
+        self.worker(worker).samples.insert(unit, samples);
     }
 
     /// A worker's process ended.
@@ -146,6 +158,7 @@ impl RunFacts {
         let workers = self.workers.iter().map(|(name, worker)| WorkerView {
             name: name.clone(),
             connected: connected(name),
+            pool: worker.pool.clone(),
             slots: worker.slots,
             device: worker.device.clone(),
             results: worker.results,

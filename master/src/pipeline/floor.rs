@@ -71,7 +71,7 @@ pub(super) async fn run_on(
     let (_, launched) = mpsc::channel(1);
     let (situations, _) = watch::channel(Situation::default());
     let (stop, stopping) = watch::channel(false);
-    let board = ProgressBoard::new(plan);
+    let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(alike(board.show(options.stage, opened.facts.resumed_samples)));
     let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stopping));
     let driver = Driver::new(Setup {
@@ -96,5 +96,5 @@ pub(super) async fn run_on(
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
-    left_behind(driven?, opened.lead, folder, floor.address())
+    left_behind(driven?, opened.lead, folder, &plan, digest, floor.address()).await
 }

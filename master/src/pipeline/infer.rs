@@ -6,9 +6,12 @@ use super::facts::RunFacts;
 use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::former::{former, holdings, released};
-use super::launching::{LaunchOptions, comes_by_itself, fleet, is_open, runner_name, slots, slots_let_in};
+use super::launching::{
+    LaunchOptions, comes_by_itself, fleet, is_open, pool_terms, runner_name, slots, slots_let_in, where_models_load,
+};
 use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
+use super::origins;
 use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{Programs, Situation, is_local};
@@ -196,7 +199,7 @@ pub async fn infer(
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
     let server = tokio::spawn(serve(listener, service, stopping.clone()));
     let InferOptions { debug, stage, programs, desk, .. } = options;
-    let launching = LaunchOptions { debug, stage, programs, folder: Some(folder) };
+    let launching = LaunchOptions { debug, stage, programs, folder: Some(folder), job: &digest.short() };
     let fleet = fleet(config, &address.to_string(), launching)?;
     if comes_by_itself(config) {
         say(format!("waiting for workers: compass-worker --master {address}"));
@@ -221,6 +224,7 @@ pub async fn infer(
         uploads,
         launched: launched_receiver,
         situations,
+        pools: agents.reports.clone(),
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
@@ -241,17 +245,23 @@ pub async fn infer(
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
-    left_behind(driven?, opened.lead, folder, address)
+    left_behind(driven?, opened.lead, folder, &plan, digest, address).await
 }
 
 /// What a stage leaves behind, with its facts written.
-pub(super) fn left_behind(
+pub(super) async fn left_behind(
     driven: Driven,
     lead: Lead,
     folder: &RunFolder,
+    plan: &Plan,
+    digest: Digest,
     address: SocketAddr,
 ) -> Result<Inferred, InferError> {
-    let Driven { ending, core, facts, store } = driven;
+    let Driven { ending, core, mut facts, store } = driven;
+    if let Some(store) = &store {
+        let recorded = lengths(store, &Keys::new(&digest)).await?;
+        origins::note(&mut facts, plan, &Ledger::new(folder.ledger(), digest).load(&recorded)?);
+    }
     if let Some(line) = facts.tokens_line() {
         say(line);
     }
@@ -319,6 +329,7 @@ async fn open(
         steal,
         others_may_come: options.others_may_come || comes_by_itself(config),
         workers_stay: options.workers_stay,
+        places: where_models_load(config),
         ..Limits::default()
     };
     let facts = RunFacts {
@@ -339,6 +350,7 @@ async fn open(
         epoch: leadership.epoch,
         lease_ttl_ms: limits.lease_ttl as u32,
         heartbeat_ms: HEARTBEAT_MS,
+        pools: pool_terms(config),
     };
     let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
     let watch = Watch::new(done.collect::<Vec<_>>());

@@ -18,6 +18,7 @@ mod launching;
 mod lead;
 mod listing;
 mod live;
+mod origins;
 mod planner;
 mod progress;
 mod reasons;

@@ -10,4 +10,4 @@ pub use bulk::{PlanFiles, Uploads};
 pub use parse::{Parsed, parse_frame};
 pub use reception::{Answer, OneJob, Reception};
 pub use server::{Inbound, WorkerService, serve};
-pub use session::{Session, Terms, refuse};
+pub use session::{PoolTerms, Session, Terms, refuse};

@@ -3,7 +3,7 @@
 use crate::core::{ConnectionId, GrantRef, Kept, Message};
 use compass_common::ids::{Attempt, Digest, Epoch, TaskId};
 use compass_proto::{intervals_to_wire, v1};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::mpsc;
 use tonic::Status;
 use v1::master_frame::Body;
@@ -15,6 +15,16 @@ pub struct Terms {
     pub epoch: Epoch,
     pub lease_ttl_ms: u32,
     pub heartbeat_ms: u32,
+    /// What holds in the pools, by their names.
+    pub pools: BTreeMap<String, PoolTerms>,
+}
+
+/// What the workers of one pool are told beside.
+#[derive(Clone, Debug, Default)]
+pub struct PoolTerms {
+    pub offline_continue: bool,
+    /// Beginnings of model paths, and what stands in their place there.
+    pub paths: Vec<(String, String)>,
 }
 
 /// Turns a worker away that has no session; it hears why and ends.
@@ -29,6 +39,8 @@ pub fn refuse(outbound: &mpsc::Sender<Result<v1::MasterFrame, Status>>, reason: 
 pub struct Session {
     /// The agent process behind it.
     pub nonce: String,
+    /// The pool that it says it works for.
+    pub pool: String,
     connection: Option<(ConnectionId, mpsc::Sender<Result<v1::MasterFrame, Status>>)>,
     /// Whether the connection has had its welcome. Nothing goes before it: a new frame that overtook the replay of an
     /// older one would make the worker take the older one for handled.
@@ -48,6 +60,7 @@ impl Session {
     pub fn new(nonce: String) -> Self {
         Self {
             nonce,
+            pool: String::new(),
             connection: None,
             welcomed: false,
             last_seq: 0,
@@ -146,6 +159,8 @@ impl Session {
     pub fn send(&mut self, message: &Message, terms: &Terms) {
         match message {
             Message::Welcome { max_slots, kept, .. } => {
+                let pool = terms.pools.get(&self.pool);
+                let rule = |(from, to): &(String, String)| v1::PathRule { from: from.clone(), to: to.clone() };
                 let welcome = v1::Welcome {
                     epoch: terms.epoch.0,
                     plan: terms.plan.0.to_vec(),
@@ -154,6 +169,8 @@ impl Session {
                     last_ack: self.durable,
                     max_slots: *max_slots,
                     kept: kept.iter().map(kept_to_wire).collect(),
+                    offline_continue: pool.is_some_and(|pool| pool.offline_continue),
+                    paths: pool.into_iter().flat_map(|pool| &pool.paths).map(rule).collect(),
                 };
                 self.welcomed = true;
                 self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: Some(Body::Welcome(welcome)) });
@@ -235,7 +252,13 @@ mod tests {
     use compass_common::ids::UnitId;
     use compass_common::intervals::IntervalSet;
 
-    const TERMS: Terms = Terms { plan: Digest([1; 32]), epoch: Epoch(3), lease_ttl_ms: 30_000, heartbeat_ms: 2_000 };
+    const TERMS: Terms = Terms {
+        plan: Digest([1; 32]),
+        epoch: Epoch(3),
+        lease_ttl_ms: 30_000,
+        heartbeat_ms: 2_000,
+        pools: BTreeMap::new(),
+    };
 
     fn grant(task: u32) -> Message {
         let grant = GrantRef { epoch: Epoch(3), task: TaskId(task), attempt: Attempt(1) };

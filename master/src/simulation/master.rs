@@ -297,6 +297,7 @@ impl World {
             epoch,
             lease_ttl_ms: WORKER_LEASE_MS as u32,
             heartbeat_ms: HEARTBEAT_MS as u32,
+            pools: Default::default(),
         };
         let mut leader = Leader::new(core, terms, plan::keys(), Watch::new(done));
         if self.mutant == Some(super::Mutant::GrantBeforeDurable) {

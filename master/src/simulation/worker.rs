@@ -229,6 +229,7 @@ impl World {
             sandbox: None,
             plan: Vec::new(),
             models: Vec::new(),
+            pool: String::new(),
             first_seq: worker.outbox.front().map_or(worker.last_seq + 1, |(seq, _)| *seq),
         };
         let (welcomed, handled, sent) = (false, 0, 0);

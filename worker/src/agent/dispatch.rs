@@ -8,6 +8,7 @@ use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
 use compass_common::ids::{Digest, UnitId};
+use compass_common::path_rules::map_path;
 use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
 use std::sync::Arc;
@@ -76,7 +77,6 @@ impl Agent {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
         let order = self.unit_order(&unit)?;
-        let order_model = order.model.clone();
         let part = self.parts.get(&pack.part);
         if let Some(held) = self.grants.get_mut(grant) {
             held.slot = Some(slot);
@@ -109,7 +109,8 @@ impl Agent {
             held.begun(&pack.samples);
         }
         let model = model_of(plan, unit.id);
-        let holds = (!runs_programs).then(|| Digest::of(&order_model.plan));
+        // As the plan names it, whatever its path is here.
+        let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));
         let samples = pack.samples;
         state.busy = Some(Busy { pack: id, holds, grant, model, samples, part, since_ms: now_ms, stale: false });
         Ok(())
@@ -124,7 +125,14 @@ impl Agent {
             shot_format: unit.dataset.shot_format.clone(),
             meta_template: unit.model.meta(),
         };
-        let model = serde_json::to_vec(unit.model).map_err(|error| error.to_string())?;
+        let mut model = unit.model.clone();
+        let paths = self.terms.as_ref().map_or(&[][..], |terms| &terms.paths);
+        for path in [&mut model.path, &mut model.tokenizer_path] {
+            if let Some(here) = map_path(paths, path) {
+                *path = here;
+            }
+        }
+        let model = serde_json::to_vec(&model).map_err(|error| error.to_string())?;
         let model = ModelOrder { plan: model, device: self.options.device.clone() };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
         let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };

@@ -57,6 +57,8 @@ pub(super) struct Terms {
     pub(super) lease_ttl_ms: u64,
     pub(super) heartbeat_ms: u64,
     pub(super) active_slots: usize,
+    /// Beginnings of model paths and what stands in their place here.
+    pub(super) paths: Vec<(String, String)>,
 }
 
 /// An open stream.
@@ -191,6 +193,7 @@ impl Agent {
             sandbox: self.programs.found.clone(),
             plan: self.terms.as_ref().map(|terms| terms.plan.0.to_vec()).unwrap_or_default(),
             models: self.models_held(),
+            pool: self.options.pool.clone(),
         };
         let Some(endpoint) = self.endpoints.get(self.master).cloned() else { return };
         let dial = Dial { number: self.link, endpoint, pause, hello, clock: self.clock };
