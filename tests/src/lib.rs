@@ -7,6 +7,7 @@
 pub mod bench;
 mod echo;
 mod etcd;
+mod evidence;
 mod job;
 mod processes;
 mod proxy;
@@ -15,6 +16,7 @@ mod slurm;
 
 pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
 pub use etcd::{Etcd, EtcdOptions};
+pub use evidence::{Committed, committed};
 pub use job::{Finished, Job, Line, Running, tree_of};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use proxy::{Mood, Proxy};

@@ -150,7 +150,7 @@ impl Office {
             Some(more) => lines.extend(more),
             None => lines.push("no stage is running: nothing can be granted now".into()),
         }
-        lines.extend(job.desk.launchers());
+        lines.extend(view.pools.iter().cloned());
         if let Some(governor) = self.governor() {
             lines.extend(shares_in_words(id, job, &governor.shares(), governor.idle_workers().len()));
             lines.extend(governor.notes());

@@ -27,6 +27,8 @@ pub struct Limits {
     pub workers_stay: bool,
     /// The pools where a model loads, by its position; a model that is not listed loads anywhere.
     pub places: BTreeMap<u32, BTreeSet<String>>,
+    /// All that is out is not recorded anew before so many attempts.
+    pub fewest_attempts: u32,
     /// Whether a worker with nothing to do may take over samples that another has not begun.
     pub steal: bool,
 }
@@ -45,6 +47,7 @@ impl Default for Limits {
             workers_stay: false,
             places: BTreeMap::new(),
             steal: true,
+            fewest_attempts: 50_000,
         }
     }
 }

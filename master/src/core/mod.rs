@@ -17,6 +17,7 @@ mod holding_tests;
 mod homes;
 pub mod invariants;
 mod limits;
+mod out;
 mod progress;
 mod queue;
 mod recorded;
@@ -24,6 +25,8 @@ mod refusal;
 #[cfg(test)]
 mod release_tests;
 mod results;
+mod roster;
+mod sample_set;
 mod speeds;
 mod state;
 mod steal;
@@ -34,7 +37,7 @@ mod wanted;
 mod watch;
 
 pub use demand::Attendance;
-pub use effect::{Effect, Kept, Message, Record, Seq};
+pub use effect::{Effect, Holder, Kept, Message, Record, Seq};
 pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant, SandboxState};
 pub use limits::Limits;
 pub use progress::Progress;

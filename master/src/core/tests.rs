@@ -12,12 +12,20 @@ pub(super) fn worker(at: u8) -> WorkerId {
 
 pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
     let samples = IntervalSet::range(first, end);
-    TaskView { unit: UnitId(unit), model: unit, requires: Requires::Echo, samples, attempt: Attempt(0), sample_cost: 1 }
+    TaskView {
+        unit: UnitId(unit),
+        model: unit,
+        requires: Requires::Echo,
+        samples,
+        attempt: Attempt(0),
+        sample_cost: 1,
+        shared_cost: 0,
+    }
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
-    let capabilities =
-        Capabilities { session: format!("s{session}"), slots, has_engine: true, sandbox: SandboxState::Works };
+    let (session, pool) = (format!("s{session}"), String::new());
+    let capabilities = Capabilities { session, slots, has_engine: true, sandbox: SandboxState::Works, pool };
     Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
 }
 
@@ -67,9 +75,9 @@ impl Bench {
                             let before = self.recorded.insert((*unit, *index), result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
-                        Record::Attempt { task, attempt, .. } => {
-                            let before = self.attempts.insert(*task, *attempt);
-                            assert!(before < Some(*attempt), "attempts grow");
+                        Record::Attempt { task, holder } => {
+                            let before = self.attempts.insert(*task, holder.attempt);
+                            assert!(before < Some(holder.attempt), "attempts grow");
                         }
                         _ => {}
                     }
@@ -188,6 +196,24 @@ proptest! {
             prop_assert!(bench.core.failures().is_empty());
         }
     }
+}
+
+/// Units of the grants that each of two workers holds, of tasks of one model whose samples begin alike within a unit.
+fn units_held(tasks: &[(u32, u32)]) -> [Vec<u32>; 2] {
+    let task = |&(unit, first): &(u32, u32)| TaskView { model: 0, shared_cost: 7, ..view(unit, first, first + 5) };
+    let mut bench = Bench::new(Limits::default(), tasks.iter().map(task).collect());
+    bench.attach(0, 0, 1);
+    bench.attach(1, 0, 1);
+    let held = |who| bench.grants.iter().filter(|grant| grant.0 == who).map(|grant| grant.2.0).collect();
+    [held(0), held(1)]
+}
+
+#[test]
+fn a_worker_gets_what_begins_as_it_has_computed_and_leaves_others_theirs() {
+    let mixed = [(0, 0), (1, 0), (0, 5), (1, 5), (2, 0), (0, 10)];
+    assert_eq!(units_held(&mixed), [vec![0, 0], vec![1, 1]]);
+    let last = [(0, 0), (0, 5), (0, 10), (1, 0)];
+    assert_eq!(units_held(&last), [vec![0, 0], vec![1, 0]], "but nobody idles for it");
 }
 
 #[test]

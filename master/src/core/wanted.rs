@@ -29,7 +29,7 @@ impl Core {
             }
         }
         wanted.usable.clone_from(&wanted.waiting);
-        for (id, worker) in &self.workers {
+        for (id, worker) in self.workers.iter() {
             wanted.held.insert(id.clone(), worker.held.len() as u32);
             wanted.slots = wanted.slots.saturating_add(worker.slots);
             for task in worker.held.iter().filter_map(|id| self.task(*id)) {

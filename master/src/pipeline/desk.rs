@@ -4,7 +4,6 @@
 //! cancelled is remembered here, so that a stage which begins later hears of it.
 
 use crate::core::{Core, Event, Wanted};
-use crate::launch::{PoolReport, explain};
 use crate::web::RunView;
 use compass_common::ids::{TaskId, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,8 +53,6 @@ struct Inner {
     /// What the job was doing last, or does now.
     doing: &'static str,
     last_view: RunView,
-    /// How the launchers of the stage stand, where it has its own.
-    pools: Option<watch::Receiver<Vec<PoolReport>>>,
     cancelled: Option<String>,
 }
 
@@ -83,22 +80,9 @@ impl Desk {
         asked
     }
 
-    /// The stage has launchers of its own.
-    pub(super) fn launching(&self, pools: watch::Receiver<Vec<PoolReport>>) {
-        self.with(|inner| inner.pools = Some(pools));
-    }
-
-    /// What keeps the stage's own launchers from bringing workers, a sentence each.
-    pub fn launchers(&self) -> Vec<String> {
-        let pools = self.with(|inner| inner.pools.as_ref().map(|pools| pools.borrow().clone()));
-        let lacking = pools.unwrap_or_default().into_iter().filter(|pool| pool.count.reported < pool.target.max(1));
-        explain(&lacking.collect::<Vec<_>>())
-    }
-
     /// The stage is over.
     pub(super) fn close(&self) {
         self.with(|inner| {
-            inner.pools = None;
             if let Some(stage) = inner.stage.take() {
                 inner.last_view = stage.view.borrow().clone();
             }

@@ -21,6 +21,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 const TICK: Duration = Duration::from_millis(250);
+/// Frames that are taken in one go, before it is looked at what has become durable meanwhile.
+const AT_ONCE: usize = 256;
+/// How often the screen learns how far the run is.
+const PUBLISH: Duration = Duration::from_millis(100);
+/// How much longer than it took to make, the next view is put off: with thousands of workers it takes a while.
+const REST: u32 = 20;
 /// Records that wait for a place in the committer's queue before the driver stops listening.
 const MOST_WAITING: usize = 100_000;
 /// How long workers may take to hear that the run is over.
@@ -93,6 +99,10 @@ pub struct Driver {
     /// Why no local agent will be started any more.
     gave_up: Option<String>,
     submissions: Vec<Submission>,
+    /// Frames under way; empty between steps.
+    inbox: Vec<Inbound>,
+    published: Instant,
+    show_again: Instant,
     /// What the committer's queue has no place for, while the store is away.
     waiting: VecDeque<Submission>,
 }
@@ -106,6 +116,9 @@ impl Driver {
             clock: AttentiveClock::start(Instant::now()),
             gave_up: None,
             submissions: Vec::new(),
+            inbox: Vec::new(),
+            published: Instant::now(),
+            show_again: Instant::now(),
             waiting: VecDeque::new(),
         }
     }
@@ -126,9 +139,11 @@ impl Driver {
             }
             tokio::select! {
                 // Workers that nobody reads from hold their results back: the bound on what waits here.
-                inbound = self.setup.inbound.recv(), if self.waiting.len() < MOST_WAITING => {
-                    let inbound = inbound.ok_or(DriveError::ServiceEnded)?;
-                    self.take(inbound).await?;
+                count = self.setup.inbound.recv_many(&mut self.inbox, AT_ONCE), if self.waiting.len() < MOST_WAITING => {
+                    if count == 0 {
+                        return Err(DriveError::ServiceEnded);
+                    }
+                    self.take()?;
                 }
                 changed = self.setup.durability.changed() => {
                     let committed = self.setup.durability.borrow_and_update().clone();
@@ -148,14 +163,18 @@ impl Driver {
                 },
                 _ = tick.tick() => {
                     self.apply(Event::Tick).await?;
-                    self.show();
+                    if Instant::now() >= self.show_again {
+                        self.show();
+                    }
                     if let Some(reason) = self.gave_up.clone().filter(|_| !self.setup.leader.core().has_workers()) {
                         return Err(DriveError::NoWorkers { reason });
                     }
                 }
                 () = raised(&mut self.setup.interrupted) => break Ending::Interrupted,
             }
-            self.publish();
+            if self.published.elapsed() >= PUBLISH {
+                self.publish();
+            }
         };
         self.publish();
         self.show();
@@ -174,21 +193,28 @@ impl Driver {
         Ok(Driven { ending, core: leader.into_core(), facts, store })
     }
 
-    async fn take(&mut self, inbound: Inbound) -> Result<(), DriveError> {
+    /// Handles what is in the inbox.
+    fn take(&mut self) -> Result<(), DriveError> {
+        let (mut inbox, mut out) = (std::mem::take(&mut self.inbox), std::mem::take(&mut self.submissions));
+        inbox.drain(..).for_each(|inbound| self.hear(inbound, &mut out));
+        self.inbox = inbox;
+        self.submit(out)
+    }
+
+    fn hear(&mut self, inbound: Inbound, out: &mut Vec<Submission>) {
         let now = self.clock.now_ms(Instant::now());
-        let mut out = std::mem::take(&mut self.submissions);
         let leader = &mut self.setup.leader;
         match inbound {
             Inbound::Hello { connection, hello, outbound } => {
                 let (worker, slots) = (WorkerId(hello.worker.clone()), hello.slots);
                 let (device, pool) = (hello.device.clone(), hello.pool.clone());
-                if leader.hello(now, connection, hello, outbound, &mut out) {
+                if leader.hello(now, connection, hello, outbound, out) {
                     self.setup.facts.attached(&worker, slots, &device, &pool);
                 }
             }
-            Inbound::Closed { worker, connection } => leader.closed(now, worker, connection, &mut out),
+            Inbound::Closed { worker, connection } => leader.closed(now, worker, connection, out),
             Inbound::Frame { worker, connection, frame } => {
-                match leader.frame(now, worker.clone(), connection, frame, &self.setup.uploads, &mut out) {
+                match leader.frame(now, worker.clone(), connection, frame, &self.setup.uploads, out) {
                     Heard::Nothing => {}
                     Heard::Results { count } => self.setup.facts.results(&worker, count),
                     Heard::Report { unit, report } => {
@@ -199,7 +225,6 @@ impl Driver {
                 }
             }
         }
-        self.submit(out)
     }
 
     async fn launched(&mut self, event: LaunchEvent) -> Result<(), DriveError> {
@@ -252,7 +277,8 @@ impl Driver {
         submitted.map_err(|_| commit_error(&self.setup.durability))
     }
 
-    fn publish(&self) {
+    fn publish(&mut self) {
+        self.published = Instant::now();
         let progress = self.setup.leader.core().progress();
         self.setup.board.publish(Snapshot {
             recorded: progress.recorded,
@@ -262,7 +288,8 @@ impl Driver {
     }
 
     /// Renews the view; also when nothing changed, since its age tells whether the driver lives.
-    fn show(&self) {
+    fn show(&mut self) {
+        let begun = Instant::now();
         let leader = &self.setup.leader;
         if !self.setup.situations.is_closed() {
             let core = leader.core();
@@ -271,13 +298,14 @@ impl Driver {
         }
         let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
-        let failed_tasks = leader.core().failures().len() as u32;
+        let failed_tasks = leader.core().failed_tasks();
         let job = (self.setup.board.expected(), self.setup.board.live());
         let violations = leader.violations();
         let pools = explain(&self.setup.pools.borrow());
         let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, ..view };
         self.setup.views.send_replace(view);
         self.setup.demands.publish(leader.core());
+        self.show_again = begun + begun.elapsed() * REST;
     }
 
     /// Tells every worker that the run is over and gives the frames a moment to leave.

@@ -8,8 +8,11 @@ use compass_proto::v1;
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
+
+/// Stretches remembered at most, some dozens of megabytes; those beyond count as distinct wherever they are.
+const MOST_STRETCHES: usize = 1 << 20;
 
 /// One master's reign over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,10 +50,16 @@ pub struct RunFacts {
     pub tokens: TokenCounters,
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
-    /// `computed / distinct` tokens of the whole job: 1 where every engine computed what it held once.
+    /// `computed / distinct` tokens of the whole job: 1 where nothing was computed twice, by whomever.
     #[serde(default)]
     pub computed_per_distinct: f64,
     pub workers: BTreeMap<String, WorkerFacts>,
+    /// Data sets of the plan: units of one model stand side by side.
+    #[serde(skip)]
+    pub datasets: u32,
+    /// Stretches that an engine of the model, by its position, counted as distinct.
+    #[serde(skip)]
+    pub known: HashSet<(u32, u64)>,
     /// What engines noticed while running, each once.
     pub notes: Vec<String>,
     /// What engines found when loading, by position of the model.
@@ -101,7 +110,11 @@ impl RunFacts {
 
     /// A worker sent results.
     pub fn results(&mut self, worker: &WorkerId, count: u64) {
-        self.worker(worker).results += count;
+        // By far the most frequent: no name is copied for it.
+        match self.workers.get_mut(&worker.0) {
+            Some(known) => known.results += count,
+            None => self.worker(worker).results += count,
+        }
     }
 
     /// A worker reported a shard.
@@ -109,6 +122,13 @@ impl RunFacts {
         let Ok(report) = v1::ShardReport::decode(report) else { return };
         self.worker(worker).busy_seconds += report.seconds;
         self.tokens.add(&report.tokens.unwrap_or_default().into());
+        let model = report.unit / self.datasets.max(1);
+        for stretch in report.stretches {
+            let is_full = self.known.len() >= MOST_STRETCHES && !self.known.contains(&(model, stretch.path));
+            if !is_full && !self.known.insert((model, stretch.path)) {
+                self.tokens.distinct = self.tokens.distinct.saturating_sub(u64::from(stretch.tokens));
+            }
+        }
         for note in report.notes {
             if !self.notes.contains(&note) {
                 tracing::warn!("{note}");
@@ -127,7 +147,7 @@ impl RunFacts {
             return None;
         }
         let mut line = format!(
-            "tokens: submitted {submitted}, computed {computed}, distinct {distinct} (computed/distinct = {:.2}, \
+            "tokens: submitted {submitted}, computed {computed}, distinct {distinct} (computed/distinct = {:.3}, \
              submitted/computed = {:.1})",
             self.computed_per_distinct,
             submitted as f64 / computed as f64
@@ -193,5 +213,29 @@ impl RunFacts {
         self.adopted = progress.adopted;
         self.stolen = progress.stolen;
         self.violations = violations;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::engine::Stretch;
+
+    #[test]
+    fn what_several_engines_hold_alike_is_distinct_once() {
+        let mut facts = RunFacts { datasets: 2, ..RunFacts::default() };
+        let report = |unit, computed, stretches: &[(u64, u32)]| {
+            let tokens = TokenCounters { submitted: 900, distinct: computed, computed, ..TokenCounters::default() };
+            let stretches = stretches.iter().map(|&(path, tokens)| Stretch { path, tokens }.into()).collect();
+            v1::ShardReport { unit, tokens: Some(tokens.into()), stretches, ..Default::default() }.encode_to_vec()
+        };
+        let (one, two) = (WorkerId("one".into()), WorkerId("two".into()));
+        facts.report(&one, &report(0, 300, &[(7, 100), (8, 20)]));
+        assert_eq!((facts.tokens.distinct, facts.computed_per_distinct), (300, 1.0));
+        // The other data set of the model begins in the same way; another model's tokens are others.
+        facts.report(&two, &report(1, 200, &[(7, 100), (9, 5)]));
+        facts.report(&two, &report(2, 200, &[(7, 100)]));
+        assert_eq!((facts.tokens.computed, facts.tokens.distinct), (700, 600));
+        assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
     }
 }

@@ -70,6 +70,7 @@ pub(super) async fn run_on(
     // Nobody is launched for this stage alone.
     let (_, launched) = mpsc::channel(1);
     let (situations, _) = watch::channel(Situation::default());
+    let (_, pools) = watch::channel(Vec::new());
     let (stop, stopping) = watch::channel(false);
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(alike(board.show(options.stage, opened.facts.resumed_samples)));
@@ -82,6 +83,7 @@ pub(super) async fn run_on(
         uploads,
         launched,
         situations,
+        pools,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,

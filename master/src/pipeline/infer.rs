@@ -5,7 +5,7 @@ use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::former::{former, holdings, released};
+use super::former::{leases, released, task};
 use super::launching::{
     LaunchOptions, comes_by_itself, fleet, is_open, pool_terms, runner_name, slots, slots_let_in, where_models_load,
 };
@@ -16,7 +16,7 @@ use super::progress::ProgressBoard;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{Programs, Situation, is_local};
 use crate::leader::Leader;
-use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
+use crate::ledger::{CommitError, Committed, Committer, Journal, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{Keys, LeaseStore, Op, StoreError};
@@ -142,6 +142,7 @@ fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
         factor_labels: unit.dataset.labels,
         generates: unit.dataset.labels.is_none(),
         characters: unit.dataset.characters,
+        beginnings: unit.dataset.beginnings.clone(),
     });
     size.collect()
 }
@@ -206,7 +207,6 @@ pub async fn infer(
     }
     let (situations, situation) = watch::channel(Situation::default());
     let agents = fleet.start(situation, launched, stopping.clone());
-    desk.launching(agents.reports.clone());
     let (views, view) = watch::channel(RunView::default());
     let asks = desk.open(stage, view.clone());
     let showing = port.map(|port| {
@@ -284,7 +284,8 @@ async fn open(
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
     let (lead, mut store) = reign.part();
-    let holdings = holdings(&store, &keys).await?;
+    let leases = leases(&store, &keys).await?;
+    let (attempts, known_pages) = (leases.attempts(), leases.keys.clone());
     let lengths = lengths(&store, &keys).await?;
     let loaded = ledger.load(&lengths)?;
     for (segment, bytes) in &loaded.torn {
@@ -310,7 +311,7 @@ async fn open(
     for spec in tasks(config, plan, &recorded, slots)? {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
-            let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
+            let attempt = attempts.get(&task(unit, &samples)).copied().unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
             let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
             let requires = match known.model.kind {
@@ -318,7 +319,8 @@ async fn open(
                 ModelKind::Sandbox => Requires::Sandbox,
                 _ => Requires::Engine,
             };
-            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
+            let shared_cost = sizes.get(&unit).map_or(0, |size| size.shared_cost(&samples));
+            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost, shared_cost });
         }
     }
     let max_slots = slots_let_in(config, slots, options.others_may_come);
@@ -343,6 +345,7 @@ async fn open(
         summarizer: "default".into(),
         runner: runner_name(config),
         tasks: views.len() as u32,
+        datasets: plan.datasets.len() as u32,
         ..RunFacts::default()
     };
     let terms = Terms {
@@ -357,18 +360,20 @@ async fn open(
     let mut core = Core::new(leadership.epoch, limits, views, recorded);
     // Agents of this host end with their master; all others may still hold what they were granted.
     if is_open(config) {
-        let former = former(holdings, &released(&store, &keys).await?);
+        let former = leases.former(released(&store, &keys).await?);
         core.recover(0, &former.into_iter().filter(|former| !is_local(&former.worker)).collect::<Vec<_>>());
     }
+    let journal = Journal::new(keys.clone(), leadership.epoch, known_pages);
     let leader = Leader::new(core, terms, keys.clone(), watch);
+    let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {
         folder: folder.clone(),
         plan: plan.clone(),
-        ledger,
+        ledger: ledger.until(epoch),
         recorded: lengths,
         segment: segment.name().to_owned(),
     };
-    let committer = Committer::start(store, leadership, keys, segment, reports).map_err(InferError::Thread)?;
+    let committer = Committer::start(store, leadership, keys, journal, segment, reports).map_err(InferError::Thread)?;
     Ok(Opened { leader, committer, durability, facts, lead, live })
 }

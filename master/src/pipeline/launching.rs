@@ -217,7 +217,8 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
 /// # Errors
 /// As for the pools of a stage.
 pub fn fleet_of(config: &Config, master: std::net::SocketAddr) -> Result<Fleet, LaunchError> {
-    let options = LaunchOptions { debug: false, stage: "serve", programs: Programs::Contained, folder: None, job: "serve" };
+    let options =
+        LaunchOptions { debug: false, stage: "serve", programs: Programs::Contained, folder: None, job: "serve" };
     fleet(config, &master.to_string(), options)
 }
 

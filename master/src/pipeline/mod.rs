@@ -18,6 +18,8 @@ mod launching;
 mod lead;
 mod listing;
 mod live;
+#[cfg(test)]
+mod live_tests;
 mod origins;
 mod planner;
 mod progress;

@@ -31,7 +31,7 @@ pub(super) struct Agents {
 /// There is no worker to launch, or nobody to launch it.
 pub(super) fn fleet(base: &Base, config: &Config, master: SocketAddr) -> Result<Fleet, LaunchError> {
     if !base.pools.is_empty() || base.runner.kind != RunnerKind::Local {
-        return pipeline::fleet_of(config, master);
+        return Ok(Fleet { others_may_come: true, ..pipeline::fleet_of(config, master)? });
     }
     let slots = own_slots(base);
     let worker = WorkerCommand {
@@ -46,7 +46,7 @@ pub(super) fn fleet(base: &Base, config: &Config, master: SocketAddr) -> Result<
     let (name, kind) = ("local".to_owned(), RunnerKind::Local.name());
     let shape = Shape { name, kind, gpus: 0, slots: 1, least: slots, most: slots, models: [0].into() };
     let bounds = Bounds { slots: Some(slots), gpus: None };
-    Ok(Fleet { pools: vec![Pool { shape, launcher }], bounds })
+    Ok(Fleet { pools: vec![Pool { shape, launcher }], bounds, others_may_come: true })
 }
 
 /// Slots of this host.
@@ -74,10 +74,7 @@ impl Agents {
                     () = &mut ended => return,
                     _ = look.tick() => drop(situations.send_replace(lobby.situation())),
                     Some(event) = launched.recv() => match event {
-                        LaunchEvent::Exited { worker, status, is_death } => {
-                            tracing::warn!(worker = worker.0, status, "a worker process ended");
-                            lobby.exited(worker, !is_death).await;
-                        }
+                        LaunchEvent::Exited { worker, is_death } => lobby.exited(worker, !is_death).await,
                         LaunchEvent::GaveUp { reason } => tracing::warn!(reason, "no more workers are launched"),
                     },
                 }

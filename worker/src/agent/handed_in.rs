@@ -39,7 +39,7 @@ impl Agent {
             SlotEvent::Ended { pack, end } => {
                 if let Some(busy) = state.busy.take_if(|busy| busy.pack == pack) {
                     if !matches!(end, PackEnd::Done { .. }) {
-                        (state.resident, state.model) = (None, None);
+                        (state.resident, state.model, state.unit) = (None, None, None);
                     }
                     if !busy.stale {
                         self.pack_ended(busy, end);

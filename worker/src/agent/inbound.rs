@@ -31,7 +31,7 @@ impl Agent {
             Some(Body::Shutdown(shutdown)) => self.shutdown(shutdown.reason),
             Some(Body::Refused(refused)) => self.ending = Some(Ending::Refused { reason: refused.reason }),
             // What is durable leaves the outbox by acknowledgement; nothing else is kept of a result.
-            Some(Body::Commit(_)) | None => {}
+            None => {}
         }
     }
 

@@ -70,7 +70,7 @@ impl Programs {
                     let outcome = Outcome::Executed(executions);
                     let result = SampleResult { index, fit: PromptFit::default(), outcome };
                     let _ = reports.send(report(SlotEvent::Result((&result).into()))).await;
-                    PackEnd::Done { tokens: TokenCounters::default(), notes: Vec::new() }
+                    PackEnd::Done { tokens: TokenCounters::default(), notes: Vec::new(), stretches: Vec::new() }
                 }
                 Err(detail) => PackEnd::NeverStarted { message: format!("the sandbox failed: {detail}") },
             };

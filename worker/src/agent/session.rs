@@ -15,7 +15,7 @@ use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::programs::Programs;
 use super::slots::SlotState;
 use crate::engine_child::HAS_ENGINE;
-use crate::engine_link::{ModelOrder, Slot};
+use crate::engine_link::{Gpus, ModelOrder, Slot, count_gpus};
 use compass_common::backoff::{self, FullJitter};
 use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_common::plan::Plan;
@@ -131,9 +131,11 @@ impl Agent {
         events: mpsc::Sender<Event>,
         programs: Programs,
     ) -> Self {
-        let slot = |n| Slot::start(n, options.threads, events.clone());
+        let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        let gpus = Gpus::new(&options.device, visible.as_deref(), count_gpus(), options.slots as usize);
+        let slot = |n| Slot::start(n, options.threads, gpus.clone(), events.clone());
         let slots = (0..options.slots as usize)
-            .map(|n| SlotState { slot: slot(n), resident: None, model: None, busy: None, programs: None })
+            .map(|n| SlotState { slot: slot(n), resident: None, model: None, unit: None, busy: None, programs: None })
             .collect();
         Self {
             options,
@@ -189,6 +191,7 @@ impl Agent {
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
+            dial: self.link,
             first_seq: self.outbox.first_seq(),
             sandbox: self.programs.found.clone(),
             plan: self.terms.as_ref().map(|terms| terms.plan.0.to_vec()).unwrap_or_default(),

@@ -4,7 +4,7 @@ use super::grants::GrantKey;
 use super::parts::CachedPart;
 use super::programs::ProgramRun;
 use crate::engine_link::Slot;
-use compass_common::ids::Digest;
+use compass_common::ids::{Digest, UnitId};
 
 /// One slot.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(super) struct SlotState {
     pub(super) resident: Option<u32>,
     /// The model that its child holds, whatever the plan.
     pub(super) model: Option<Digest>,
+    /// The unit of its latest pack: its child holds what samples of it begin with.
+    pub(super) unit: Option<UnitId>,
     pub(super) busy: Option<Busy>,
     /// Programs of the pack under way, where it is of programs.
     pub(super) programs: Option<ProgramRun>,

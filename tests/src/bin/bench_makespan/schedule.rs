@@ -69,7 +69,7 @@ pub(crate) fn makespan_ms(job: &Job, kind: &PartitionerKind) -> Option<f64> {
         let size = sizes.get(&unit)?;
         let (model, sample_cost) = (size.model as u32, size.sample_cost());
         let (attempt, requires) = (Attempt(0), Requires::Echo);
-        views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
+        views.push(TaskView { unit, model, requires, samples, attempt, sample_cost, shared_cost: 0 });
     }
     let limits = Limits { steal: *kind == PartitionerKind::Balanced, ..Limits::default() };
     let mut play = Play {
