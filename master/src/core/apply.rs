@@ -55,6 +55,7 @@ impl Core {
                 }
                 self.refresh(&worker);
             }
+            Event::Release { worker } => self.release(&worker, effects),
             Event::Cancel { reason } => self.cancel(&reason, effects),
             Event::Tick => self.tick(effects),
         }

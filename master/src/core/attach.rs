@@ -80,6 +80,8 @@ impl Core {
         }
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.last_heard = now;
+        // One that was to go, and has gone with nothing left, is here anew.
+        worker.draining &= !held.is_empty();
         if let Some(old) = worker.connection.replace(connection)
             && old != connection
         {

@@ -214,6 +214,16 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
     Ok(Fleet { pools, bounds, others_may_come: comes_by_itself(config) })
 }
 
+/// The pools of a master that stays: nothing is known of models, every pool takes all jobs.
+///
+/// # Errors
+/// As for the pools of a stage.
+pub fn fleet_of(config: &Config, master: std::net::SocketAddr) -> Result<Fleet, LaunchError> {
+    let options =
+        LaunchOptions { debug: false, stage: "serve", programs: Programs::Contained, folder: None, job: "serve" };
+    fleet(config, &master.to_string(), options)
+}
+
 fn launcher(
     config: &Config,
     place: &Place<'_>,

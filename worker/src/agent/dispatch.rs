@@ -7,7 +7,7 @@ use super::slots::Busy;
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
-use compass_common::ids::UnitId;
+use compass_common::ids::{Digest, UnitId};
 use compass_common::path_rules::map_path;
 use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
@@ -136,9 +136,12 @@ impl Agent {
             held.begun(&pack.samples);
         }
         let model = model_of(plan, unit.id);
+        // As the plan names it, whatever its path is here.
+        let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));
         let Some(state) = self.slots.get_mut(slot) else { return Ok(()) };
         state.unit = Some(unit.id);
-        state.busy = Some(Busy { pack: id, grant, model, samples: pack.samples, part, since_ms: now_ms, stale: false });
+        let samples = pack.samples;
+        state.busy = Some(Busy { pack: id, holds, grant, model, samples, part, since_ms: now_ms, stale: false });
         Ok(())
     }
 
