@@ -66,7 +66,7 @@ SelectTypeParameters=CR_Core
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 GresTypes=gpu
-ReturnToService=2
+ReturnToService=1
 SlurmctldTimeout=20
 SlurmdTimeout=20
 InactiveLimit=0
@@ -127,12 +127,16 @@ down() {
   finish "$dir/munge/munged.pid"
 }
 
-# The process groups of a node's steps hang on its slurmstepd processes, which hold its spool folder.
+# All that runs for the node bears its name in its environment; what keeps it alive are the parents, slurmstepd.
 kill_node() {
-  local dir=$1 node=$2 pid
+  local dir=$1 node=$2 process pid parent
   finish "$dir/run/slurmd-$node.pid" KILL
-  for pid in $(pgrep -f "^slurmstepd: " || true); do
-    tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qx "SLURMD_NODENAME=$node" || continue
+  for process in /proc/[0-9]*; do
+    pid=${process#/proc/}
+    tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx "SLURM_CONF=$dir/slurm.conf" || continue
+    tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx "SLURMD_NODENAME=$node" || continue
+    parent=$(awk '/^PPid:/ { print $2 }' "$process/status" 2>/dev/null || true)
+    grep -qsx slurmstepd "/proc/$parent/comm" && kill_tree "$parent"
     kill_tree "$pid"
   done
 }

@@ -34,6 +34,8 @@ pub struct Launched {
 pub enum Standing {
     /// It waits; `reason` is the launcher's word, or empty. Also after a preemption, when it will run again.
     Queued { reason: String },
+    /// It waits and will not run unless somebody lets it: another one is of more use.
+    Held { reason: String },
     /// It runs.
     Running,
     /// It is over.
@@ -111,6 +113,13 @@ pub trait Launcher: Send {
     /// Jobs of this run that an earlier master launched and that will find this one.
     fn adopt(&mut self) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
         Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// The name of the agent that a job has now, where it is not the one that it was submitted with: a job that was put
+    /// back has a new one, and the old may still run on a node that nobody reaches.
+    fn worker_of(&self, job: &JobId) -> Option<WorkerId> {
+        let _ = job;
+        None
     }
 
     /// Where the output of a job is found, in words.

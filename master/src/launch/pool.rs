@@ -151,6 +151,11 @@ impl Running {
                 for happened in self.roster.polled(self.now(), standings) {
                     self.heed(happened).await;
                 }
+                for job in self.roster.jobs() {
+                    if let Some(worker) = self.launcher.worker_of(&job) {
+                        self.roster.renamed(&job, worker);
+                    }
+                }
             }
             Err(error) => {
                 self.unanswered += 1;
@@ -177,6 +182,10 @@ impl Running {
             Happened::Requeued { worker } => {
                 tracing::warn!(pool, worker = worker.0, "a job was preempted or lost its node, and waits to run again");
                 let _ = self.events.send(LaunchEvent::Exited { worker, is_death: false }).await;
+            }
+            Happened::Held { job, reason } => {
+                tracing::warn!(pool, %job, reason, "a job is held and will not run; another takes its place");
+                self.cancel(vec![job]).await;
             }
             Happened::Mute { job, worker } => {
                 self.roster.mute(self.now(), &job);

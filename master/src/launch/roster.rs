@@ -35,6 +35,8 @@ pub(super) enum Happened {
     Ended { job: JobId, worker: WorkerId, outcome: Outcome, asked: bool },
     /// The job stopped running and waits to run again.
     Requeued { worker: WorkerId },
+    /// The job waits and will not run: it should be ended, so that another takes its place.
+    Held { job: JobId, reason: String },
     /// The job runs, and its agent has not reported in all the time that it had: it should be ended.
     Mute { job: JobId, worker: WorkerId },
 }
@@ -124,6 +126,16 @@ impl Roster {
                     }
                     job.reason = reason;
                 }
+                Some(Standing::Held { reason }) => {
+                    if job.running_ms.take().is_some() {
+                        (job.reported, job.submitted_ms) = (false, now);
+                        happened.push(Happened::Requeued { worker: job.worker.clone() });
+                    }
+                    if !job.ending {
+                        happened.push(Happened::Held { job: id.clone(), reason: reason.clone() });
+                    }
+                    job.reason = reason;
+                }
                 Some(Standing::Running) => {
                     let since = *job.running_ms.get_or_insert(now);
                     let late = self.manners.connect.is_some_and(|most| now >= since + most.as_millis() as u64);
@@ -178,6 +190,13 @@ impl Roster {
             self.given_up = Some(format!("it failed {} times in a row, last with: {reason}", self.failures));
         }
         self.trouble = Some(reason);
+    }
+
+    /// A job has this agent from now on.
+    pub(super) fn renamed(&mut self, job: &JobId, worker: WorkerId) {
+        if let Some(job) = self.jobs.get_mut(job).filter(|job| job.worker != worker) {
+            (job.worker, job.reported) = (worker, false);
+        }
     }
 
     /// These jobs were asked to end.
@@ -360,6 +379,21 @@ mod tests {
         roster.mute(100_010, &JobId("1".into()));
         assert_eq!(at(&mut roster, 100_011, "1", Standing::Running), [], "once is enough");
         assert!(roster.trouble().unwrap().contains("never reached the master"));
+    }
+
+    #[test]
+    fn a_held_job_gives_way_and_a_renamed_agent_has_to_report() {
+        let mut roster = roster(&["1"]);
+        at(&mut roster, 0, "1", Standing::Running);
+        roster.connected(&BTreeSet::from([WorkerId("w1".into())]));
+        roster.renamed(&JobId("1".into()), WorkerId("w1r1".into()));
+        assert_eq!((roster.count(0).reported, roster.workers()), (0, BTreeSet::from([WorkerId("w1r1".into())])));
+        let held = || Standing::Held { reason: "JobHeldAdmin".into() };
+        let happened = at(&mut roster, 1, "1", held());
+        assert!(matches!(&happened[..], [Happened::Requeued { .. }, Happened::Held { .. }]), "{happened:?}");
+        roster.ending([&JobId("1".into())]);
+        assert_eq!(at(&mut roster, 2, "1", held()), [], "once is enough");
+        assert!(roster.trouble().is_none());
     }
 
     #[test]

@@ -89,11 +89,11 @@ impl SlurmLauncher {
         if array.is_empty() || !array.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(LaunchError::Unreadable { program: "sbatch".into(), what: said.stdout.trim().to_owned() });
         }
-        Ok((0..jobs).map(|task| self.launched(JobId(format!("{array}_{task}")))).collect())
+        Ok((0..jobs).map(|task| self.launched(JobId(format!("{array}_{task}")), 0)).collect())
     }
 
-    fn launched(&self, job: JobId) -> Launched {
-        Launched { worker: WorkerId(self.order.worker_name(&job.0)), job }
+    fn launched(&self, job: JobId, restarts: u64) -> Launched {
+        Launched { worker: WorkerId(self.order.worker_of(&job.0, restarts)), job }
     }
 
     /// This user's jobs of this run and pool.
@@ -142,7 +142,7 @@ impl SlurmLauncher {
             tracing::warn!(jobs = stray.len(), "cancelling jobs of an earlier master, which had another address");
             self.end(&stray).await?;
         }
-        Ok(ours.into_iter().map(|entry| self.launched(entry.job)).collect())
+        Ok(ours.into_iter().map(|entry| self.launched(entry.job, entry.restarts)).collect())
     }
 
     /// Has Slurm judge a job without submitting it.
@@ -199,6 +199,11 @@ impl Launcher for SlurmLauncher {
 
     fn adopt(&mut self) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
         Box::pin(self.take_over())
+    }
+
+    fn worker_of(&self, job: &JobId) -> Option<WorkerId> {
+        let restarts = self.restarts.get(job)?;
+        Some(WorkerId(self.order.worker_of(&job.0, *restarts)))
     }
 
     fn log(&self, job: &JobId) -> Option<String> {

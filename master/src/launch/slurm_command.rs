@@ -55,14 +55,21 @@ impl SlurmOrder {
         for (name, value) in &self.environment {
             script.push_str(&format!("export {name}={}\n", quoted(value)));
         }
-        let name = self.worker_name("${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}");
+        let restarts = "${SLURM_RESTART_COUNT:+r$SLURM_RESTART_COUNT}";
+        let name = self.worker_name(&format!("${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}{restarts}"));
         script.push_str(&format!("exec {} --name \"{name}\"\n", self.worker.shell_line(None)));
         script
     }
 
     /// The name of the worker in a job.
-    pub(super) fn worker_name(&self, job: &str) -> String {
+    fn worker_name(&self, job: &str) -> String {
         format!("{}-{job}", self.pool)
+    }
+
+    /// The same of a job that was put back so often: an earlier worker of it may still run on a node that nobody reaches.
+    pub(super) fn worker_of(&self, job: &str, restarts: u64) -> String {
+        let name = self.worker_name(job);
+        if restarts > 0 { format!("{name}r{restarts}") } else { name }
     }
 
     /// The same as a person would type it.
@@ -173,7 +180,7 @@ sbatch --parsable --partition=llmeval --quotatype=auto --gres=gpu:2 --nodes=1 --
 #!/bin/sh
 export HF_HOME='/a b'
 exec /opt/compass-worker --master head:50051 --device auto --slots 1 --no-sandbox --name \
-\"slurm-${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}\"
+\"slurm-${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}${SLURM_RESTART_COUNT:+r$SLURM_RESTART_COUNT}\"
 END";
         assert_eq!(order().shown(4, "compass run=20260102_030405"), expected);
         let long = SlurmOrder { name: "é".repeat(600), gpus: 0, ..order() };

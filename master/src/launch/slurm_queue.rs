@@ -92,7 +92,11 @@ fn standing(job: &Value) -> Standing {
         let outcome = match *state {
             "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" => {
                 let reason = job.get("state_reason").and_then(Value::as_str).filter(|reason| *reason != "None");
-                return Standing::Queued { reason: reason.unwrap_or_default().to_owned() };
+                let reason = reason.unwrap_or_default().to_owned();
+                // After a launch that failed on a sick node. A user's own hold is the user's wish.
+                let is_held =
+                    ["JobHeldAdmin", "JobHoldMaxRequeue", "launch failed requeued held"].contains(&reason.as_str());
+                return if is_held { Standing::Held { reason } } else { Standing::Queued { reason } };
             }
             "RUNNING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "RESIZING" | "SIGNALING" => return Standing::Running,
             "COMPLETED" => Outcome::Done,
@@ -192,6 +196,9 @@ mod tests {
         let reason = "its worker ended with exit code 4".to_owned();
         assert_eq!(found[4].standing, Standing::Ended(Outcome::Failed { reason }));
         assert!(found.iter().all(|entry| entry.comment == "compass x" && entry.user == 5));
+        let held =
+            r#"{"jobs": [{"job_id": 4, "job_state": "PENDING", "state_reason": "launch failed requeued held"}]}"#;
+        assert!(matches!(entries(held).unwrap()[0].standing, Standing::Held { .. }));
         assert_eq!((entries("squeue: error"), entries("{}")), (None, None));
         assert_eq!(job("11"), found[4].job);
     }
