@@ -7,9 +7,10 @@ use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArgume
 use compass_master::control::{self, About, Submission};
 use compass_master::core::Recorded;
 use compass_master::job::{self, Failure, JobRequest};
+use compass_master::pipeline::{self, RunFolder};
 use compass_master::screen::{OutputError, print, say};
+use compass_master::serve;
 use compass_master::signals::watch_signals;
-use compass_master::{pipeline, serve};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -115,7 +116,7 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
         ));
     }
     if cli.dry_run {
-        return dry_run(&config, cli.unsafe_local_exec).map(|()| exit::SCORED);
+        return dry_run(cli, &config).await.map(|()| exit::SCORED);
     }
     let interrupted = watch_signals();
     let request = cli.request();
@@ -126,10 +127,20 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
     Box::pin(job::run(config, &request, &opened, &place, interrupted)).await
 }
 
-/// The tasks, and the commands that would be launched.
-fn dry_run(config: &Config, unsafe_local_exec: bool) -> Result<(), Failure> {
+/// The tasks, and the commands that would be launched; of a run that has begun, its tasks and how they stand.
+async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
+    if let Some(name) = &job.reuse {
+        let folder = RunFolder::find(&config.work_dir, Some(name)).map_err(|error| Failure::of_folder(&error))?;
+        let (plan, digest, _) = pipeline::read_plan(&folder).map_err(|error| Failure::of_plan(&error))?;
+        let recorded = pipeline::recorded_lengths(config, &folder, digest, None).await;
+        let recorded = recorded.map_err(|error| Failure::of_store(&error))?;
+        let tasks = pipeline::recorded_tasks(&folder, &plan, digest, &recorded);
+        if let Some(listing) = tasks.map_err(|error| Failure::of(exit::BAD_INPUT, &error))? {
+            return print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)));
+        }
+    }
     let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
-    let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default(), unsafe_local_exec);
+    let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default(), job.unsafe_local_exec);
     let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }

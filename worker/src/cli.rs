@@ -2,6 +2,7 @@
 
 use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::engine_child::{EngineOptions, sees_gpu};
+use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use crate::slurm::SlurmTask;
 use clap::{Args, Parser, Subcommand};
@@ -23,6 +24,8 @@ Examples:
     compass-worker --master head1:50051,head2:50051
   Can this machine run programs that a model wrote?
     compass-worker sandbox --check
+  What becomes of task 3 of a run, without a master?
+    compass-worker --once --plan outputs/demo/20260102_030405 --task 3
 
 Under Slurm each task of a step is a worker of its own, named after its job
 and number, where the step binds GPUs to tasks (CUDA_VISIBLE_DEVICES is then a
@@ -50,6 +53,8 @@ pub struct Cli {
     child: Option<ChildCommand>,
     #[command(flatten)]
     agent: Option<AgentArgs>,
+    #[command(flatten)]
+    once: OnceArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -67,7 +72,7 @@ enum ChildCommand {
 #[derive(Debug, Args)]
 struct AgentArgs {
     /// Where the master listens; of several masters, all of them: whoever leads is found
-    #[arg(long, value_name = "HOST:PORT,...", required = true, value_delimiter = ',')]
+    #[arg(long, value_name = "HOST:PORT,...", required_unless_present = "once", value_delimiter = ',')]
     master: Vec<MasterAddress>,
     /// Where models run: auto takes the first GPU when there is one
     #[arg(long, value_name = "auto|cpu|cuda:N", default_value = "auto")]
@@ -102,6 +107,7 @@ struct AgentArgs {
 #[derive(Debug)]
 pub enum Role {
     Agent(AgentOptions),
+    Once(OnceOptions),
     Engine(EngineOptions),
     Sandbox(SandboxOptions),
 }
@@ -109,6 +115,13 @@ pub enum Role {
 impl Cli {
     /// What was asked for.
     pub fn role(self) -> Role {
+        let agent = self.agent.as_ref();
+        let device = agent.map_or("auto", |agent| agent.device.0.as_str()).to_owned();
+        let threads = agent.map_or(1, |agent| agent.threads.get());
+        let programs = agent.map_or(ProgramPolicy::Contained, AgentArgs::programs);
+        if let Some(options) = self.once.options(device, threads, programs) {
+            return Role::Once(options);
+        }
         match (self.child, self.agent) {
             (Some(ChildCommand::Engine { threads }), _) => Role::Engine(EngineOptions { threads: threads.get() }),
             (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
@@ -122,8 +135,17 @@ impl Cli {
 }
 
 impl AgentArgs {
+    fn programs(&self) -> ProgramPolicy {
+        match (self.no_sandbox, self.unsafe_local_exec) {
+            (true, _) => ProgramPolicy::Never,
+            (false, true) => ProgramPolicy::Unsafe,
+            (false, false) => ProgramPolicy::Contained,
+        }
+    }
+
     fn options(self) -> AgentOptions {
         let slurm = SlurmTask::read(|name| std::env::var(name).ok());
+        let programs = self.programs();
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         AgentOptions {
             masters: self.master.into_iter().map(|address| address.0).collect(),
@@ -137,11 +159,7 @@ impl AgentArgs {
             threads: self.threads.get(),
             master_lost_timeout: self.master_lost_timeout,
             exit_with_parent: self.exit_with_parent,
-            programs: match (self.no_sandbox, self.unsafe_local_exec) {
-                (true, _) => ProgramPolicy::Never,
-                (false, true) => ProgramPolicy::Unsafe,
-                (false, false) => ProgramPolicy::Contained,
-            },
+            programs,
         }
     }
 }
@@ -211,12 +229,13 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_common::partition::TaskName;
 
     fn agent(line: &str) -> Result<AgentOptions, String> {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
         match cli.role() {
             Role::Agent(options) => Ok(options),
-            Role::Engine(_) | Role::Sandbox(_) => Err("no agent".into()),
+            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) => Err("no agent".into()),
         }
     }
 
@@ -246,6 +265,24 @@ mod tests {
             ("compass-worker --master head:1 --master-lost-timeout 10", "90s, 10m or 2h"),
         ] {
             let message = agent(line).unwrap_err();
+            assert!(message.contains(hint), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn one_task_needs_no_master() {
+        let role =
+            |line: &str| Cli::try_parse_from(line.split_whitespace()).map(Cli::role).map_err(|error| error.to_string());
+        let once = role("compass-worker --once --plan out/run --task 3 --out r.jsonl --device cpu").unwrap();
+        assert!(matches!(once, Role::Once(options) if options.task == TaskName::Number(3) && options.device == "cpu"));
+        for (line, hint) in [
+            ("compass-worker --once --plan out/run", "--task"),
+            ("compass-worker --once --task 3", "--plan"),
+            ("compass-worker --master a:1 --task 3", "--once"),
+            ("compass-worker --once --plan out/run --task 3 --master a:1", "cannot be used with"),
+            ("compass-worker --once --plan out/run --task x", "write its number"),
+        ] {
+            let message = role(line).unwrap_err();
             assert!(message.contains(hint), "{line}: {message}");
         }
     }

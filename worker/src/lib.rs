@@ -8,6 +8,7 @@ pub mod cli;
 pub mod echo;
 pub mod engine_child;
 pub mod engine_link;
+pub mod once;
 mod parent;
 pub mod sandbox_command;
 mod slurm;

@@ -4,7 +4,7 @@
 use clap::Parser;
 use compass_worker::agent::{self, Ending};
 use compass_worker::cli::{Cli, Role};
-use compass_worker::{engine_child, sandbox_command};
+use compass_worker::{engine_child, once, sandbox_command};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     match role {
         Role::Engine(options) => engine_child::run(options),
         Role::Sandbox(options) => sandbox_command::run(options),
+        Role::Once(options) => once::run(options),
         Role::Agent(options) => {
             let ending = agent::run(options);
             if !matches!(ending, Ending::Shutdown { .. } | Ending::ParentGone) {

@@ -1,5 +1,6 @@
 //! Who launches workers: the settings of each launcher, and of pools, once checked.
 
+use super::aliyun::AliyunConfig;
 use crate::path_rules::map_path;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ pub enum RunnerKind {
     #[default]
     Local,
     Slurm(SlurmConfig),
-    Dlc(DlcConfig),
+    Dlc(Box<DlcConfig>),
     /// Workers are started by a command of the user's.
     Command(CommandConfig),
     /// Nothing is launched; workers come by themselves.
@@ -50,11 +51,35 @@ pub struct SlurmConfig {
 
 /// `type = "dlc"`: jobs of Alibaba's `dlc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DlcConfig {}
+pub struct DlcConfig {
+    pub aliyun: AliyunConfig,
+    /// Whether jobs of higher priority may take the place of these.
+    pub preemptible: bool,
+}
 
 /// `type = "command"`: a template of the user's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CommandConfig {}
+pub struct CommandConfig {
+    pub pieces: Vec<Piece>,
+    /// Whether the command passes its standard input on to the worker, which then ends when the master does.
+    pub pipe: bool,
+}
+
+/// A piece of a command's template.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Piece {
+    /// Shell, as it is.
+    Shell(String),
+    /// The worker's command line: words of a shell.
+    TaskCommand,
+    /// The same as a single word, for whatever hands it to a second shell.
+    TaskWord,
+    /// GPUs of a job.
+    Gpus,
+    /// The job's name.
+    Name,
+}
 
 /// A `[[pool]]`: workers that are launched in one way, in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -1,6 +1,7 @@
 //! The contract of eval.toml: parsed with positions, checked whole, then trusted.
 
 mod abbr;
+mod aliyun;
 mod base;
 mod check;
 mod choice;
@@ -42,6 +43,8 @@ mod pool;
 mod postprocessor;
 mod presets;
 mod presets_later;
+mod python;
+mod python_token;
 mod raw_template;
 mod resolved;
 mod retriever;
@@ -68,15 +71,16 @@ mod template;
 mod tests;
 mod tree;
 
+pub use aliyun::{AliyunConfig, DlcCommand, JobEnvironment};
 pub use base::{Base, load_base};
 pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
 pub use file_format::FileFormat;
 pub use http::HttpConfig;
-pub use launching::{CommandConfig, DlcConfig, PoolConfig, RunnerKind, SlurmConfig};
+pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
 pub use load::{Loaded, load, preset_datasets};
 pub use model_presets::{ModelPreset, model_presets};
-pub use overrides::{CustomDataset, HfModel, ModelFlags, Overrides, SlurmFlags};
+pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
 pub use resolved::{

@@ -27,6 +27,8 @@ pub struct Overrides {
     pub max_gpus: Option<u32>,
     /// `--slurm` and what belongs to it.
     pub slurm: SlurmFlags,
+    /// `--dlc` and what belongs to it.
+    pub dlc: DlcFlags,
     /// `--hf-path`: a model that the command line describes; the job has it alone.
     pub hf: Option<HfModel>,
     /// Flags over every model of the job.
@@ -49,6 +51,15 @@ pub struct SlurmFlags {
     pub partition: Option<String>,
     pub quotatype: Option<String>,
     pub qos: Option<String>,
+}
+
+/// `--dlc`, `--aliyun-cfg`: of both runners.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DlcFlags {
+    /// `--dlc`: both runners are of DLC, whatever the file says.
+    pub asked: bool,
+    /// The file with the jobs' settings.
+    pub aliyun_cfg: Option<PathBuf>,
 }
 
 /// `--hf-path` and `--hf-type`.

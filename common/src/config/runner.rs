@@ -8,23 +8,28 @@ use super::overrides::Overrides;
 use super::resolved::RunnerConfig;
 use super::tree::{Node, Value};
 use super::{runner_command, runner_dlc, runner_slurm};
+use std::path::Path;
 
 /// A launcher by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
     Local,
     Slurm,
-    #[expect(dead_code, reason = "its launcher comes next")]
     Dlc,
-    #[expect(dead_code, reason = "its launcher comes next")]
     Command,
     None,
 }
 
 const RUNNERS: Choices<'_, Tag> = Choices {
-    now: &[("local", Tag::Local), ("slurm", Tag::Slurm), ("none", Tag::None)],
+    now: &[
+        ("local", Tag::Local),
+        ("slurm", Tag::Slurm),
+        ("dlc", Tag::Dlc),
+        ("command", Tag::Command),
+        ("none", Tag::None),
+    ],
     aliases: &[("slurm_sequential", Tag::Slurm)],
-    later: &["dlc", "command", "volc", "rjob", "local_api"],
+    later: &["volc", "rjob", "local_api"],
     meanwhile: "write `type = \"none\"` and start workers with the launcher yourself, or `type = \"local\"`",
     suffix: Some("Runner"),
 };
@@ -50,7 +55,7 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         }
     }
     if let Some((tag, mut fields)) = known {
-        config.kind = kind(check, tag.unwrap_or(Tag::Local), &mut fields);
+        config.kind = kind(check, tag.unwrap_or(Tag::Local), &mut fields, flags.dlc.aliyun_cfg.as_deref());
         config.max_num_workers = fields.u32(check, "max_num_workers", 1);
         config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu", 1).unwrap_or(config.max_workers_per_gpu);
         config.max_gpus = fields.u32(check, "max_gpus", 0).unwrap_or(config.max_gpus);
@@ -60,17 +65,17 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         }
         fields.finish(check);
     }
-    over(&mut config, flags);
+    over(check, &mut config, flags);
     config
 }
 
-/// Reads the keys that belong to one launcher.
-pub(super) fn kind(check: &mut Check, tag: Tag, fields: &mut Fields<'_>) -> RunnerKind {
+/// Reads the keys that belong to one launcher; `aliyun_cfg` is the file of the flag.
+pub(super) fn kind(check: &mut Check, tag: Tag, fields: &mut Fields<'_>, aliyun_cfg: Option<&Path>) -> RunnerKind {
     match tag {
         Tag::Local => RunnerKind::Local,
         Tag::None => RunnerKind::None,
         Tag::Slurm => RunnerKind::Slurm(runner_slurm::read(check, fields)),
-        Tag::Dlc => RunnerKind::Dlc(runner_dlc::read(check, fields)),
+        Tag::Dlc => RunnerKind::Dlc(Box::new(runner_dlc::read(check, fields, aliyun_cfg))),
         Tag::Command => RunnerKind::Command(runner_command::read(check, fields)),
     }
 }
@@ -78,19 +83,22 @@ pub(super) fn kind(check: &mut Check, tag: Tag, fields: &mut Fields<'_>) -> Runn
 /// The launcher of a pool: by name, or a table with `type` and its settings.
 pub(super) fn launcher(check: &mut Check, node: &Node) -> Option<RunnerKind> {
     let (tag, mut fields) = RUNNERS.tagged(check, "launcher", node)?;
-    let read = kind(check, tag, &mut fields);
+    let read = kind(check, tag, &mut fields, None);
     fields.finish(check);
     Some(read)
 }
 
 /// What the command line says over the file.
-fn over(config: &mut RunnerConfig, flags: &Overrides) {
+fn over(check: &mut Check, config: &mut RunnerConfig, flags: &Overrides) {
     config.max_num_workers = flags.max_num_workers.or(config.max_num_workers);
     config.max_workers_per_gpu = flags.max_workers_per_gpu.unwrap_or(config.max_workers_per_gpu);
     config.max_gpus = flags.max_gpus.unwrap_or(config.max_gpus);
     config.retry = flags.retry.unwrap_or(config.retry);
     if flags.slurm.asked && !matches!(config.kind, RunnerKind::Slurm(_)) {
         config.kind = RunnerKind::Slurm(Default::default());
+    }
+    if flags.dlc.asked && !matches!(config.kind, RunnerKind::Dlc(_)) {
+        config.kind = RunnerKind::Dlc(Box::new(runner_dlc::flagged(check, flags.dlc.aliyun_cfg.as_deref())));
     }
     if let RunnerKind::Slurm(slurm) = &mut config.kind {
         runner_slurm::flags(slurm, &flags.slurm);

@@ -1,10 +1,36 @@
-//! `type = "dlc"`.
+//! `type = "dlc"`: the settings of the jobs, and whether they may be preempted.
 
+use super::aliyun;
 use super::check::Check;
 use super::fields::Fields;
 use super::launching::DlcConfig;
+use super::tree::Value;
+use std::path::Path;
 
-/// Reads what DLC is told.
-pub(super) fn read(_check: &mut Check, _fields: &mut Fields<'_>) -> DlcConfig {
-    DlcConfig {}
+/// Reads what DLC is told; `file` is that of `--aliyun-cfg`.
+pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>, file: Option<&Path>) -> DlcConfig {
+    let aliyun = aliyun::read(check, fields.get("aliyun_cfg"), file, Some(fields.span));
+    let preemptible = match fields.get("preemptible") {
+        None => false,
+        Some(node) => match node.value {
+            Value::Boolean(truth) => truth,
+            _ => {
+                check.wrong_type("preemptible", node, "a boolean", "true");
+                false
+            }
+        },
+    };
+    for key in ["eval_with_gpu", "keep_tmp_file", "lark_bot_url"] {
+        if let Some(entry) = fields.table.entry(key) {
+            check.note(entry.key_span, format!("`{key}` is ignored"), "remove it");
+            fields.get(key);
+        }
+    }
+    // What is wrong with them has been reported.
+    DlcConfig { aliyun: aliyun.unwrap_or_default(), preemptible }
+}
+
+/// What `--dlc` alone asks for.
+pub(super) fn flagged(check: &mut Check, file: Option<&Path>) -> DlcConfig {
+    DlcConfig { aliyun: aliyun::read(check, None, file, None).unwrap_or_default(), preemptible: false }
 }

@@ -8,8 +8,10 @@ mod naive;
 mod num_worker;
 mod pieces;
 mod size;
+mod task_list;
 mod unit;
 
 pub use cut::partition;
 pub use kind::{PartitionStrategy, PartitionerKind};
+pub use task_list::{ListedPiece, ListedTask, TaskList, TaskName, TaskNameError};
 pub use unit::{PartitionError, TaskSpec, UnitSize};

@@ -3,7 +3,7 @@
 //! The digest of the head's bytes is the identity of the job. Nothing of a run (partitioner, workers, times) is in it,
 //! because nothing of a run may change a number.
 
-use super::{EvalSpec, InferSpec, ModelPlan};
+use super::{EvalSpec, InferSpec, ModelKind, ModelPlan};
 use crate::ids::{Digest, UnitId};
 use crate::prompt::{Beginning, ShotFormat};
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,14 @@ pub struct Unit<'a> {
 }
 
 impl Unit<'_> {
+    /// What a person calls it: `model/dataset`; programs, which no model runs, by their data set alone.
+    pub fn name(&self) -> String {
+        match self.model.kind {
+            ModelKind::Sandbox => self.dataset.abbr.clone(),
+            _ => format!("{}/{}", self.model.abbr, self.dataset.abbr),
+        }
+    }
+
     /// How the outputs become metrics: the data set's way, after the model's own postprocessors.
     pub fn eval(&self) -> EvalSpec {
         let mut eval = self.dataset.eval.clone();
@@ -122,7 +130,6 @@ impl DatasetPlan {
 mod tests {
     use super::*;
     use crate::evaluator::EvaluatorSpec;
-    use crate::plan::ModelKind;
     use crate::postprocess::Postprocessor;
 
     #[test]

@@ -272,6 +272,7 @@ impl JobArguments {
             retry: self.retry,
             max_gpus: self.launch.max_gpus,
             slurm: self.launch.slurm_flags(),
+            dlc: self.launch.dlc_flags(),
             hf: self.model.hf(),
             model: self.model.flags(),
             custom_dataset: self.custom.dataset(),

@@ -2,8 +2,6 @@
 
 /// Flags and commands that are known by name and served by a later version.
 const NOT_YET: &[(&str, &str)] = &[
-    ("--dlc", "use [infer.runner] type = \"none\" and start compass-worker yourself"),
-    ("--aliyun-cfg", "it belongs to --dlc"),
     (
         "--summarizer",
         "write [[summary_group]] tables; the groups of the presets (mmlu, ceval, bbh ...) are there by themselves",
@@ -69,7 +67,7 @@ mod tests {
 
     #[test]
     fn later_flags_are_refused_by_name() {
-        assert!(not_yet(&words("m --config e.toml --dlc")).unwrap().contains("`--dlc` is not yet supported"));
+        assert!(not_yet(&words("m --config e.toml --lark")).unwrap().contains("`--lark` is not yet supported"));
         assert!(not_yet(&words("m token list")).unwrap().contains("`token`"));
         assert!(not_yet(&words("m --config e.toml --models token")).is_none());
         assert!(not_yet(&words("m serve")).is_none());

@@ -1,7 +1,8 @@
 //! Flags that say who launches workers, with OpenCompass's names.
 
 use clap::Args;
-use compass_common::config::SlurmFlags;
+use compass_common::config::{DlcFlags, SlurmFlags};
+use std::path::PathBuf;
 
 /// See the module.
 #[derive(Clone, Debug, Default, Args)]
@@ -22,12 +23,25 @@ pub struct LaunchArguments {
     #[arg(long, value_name = "NAME")]
     pub qos: Option<String>,
 
+    /// Launch workers as jobs of Alibaba's DLC
+    #[arg(long, conflicts_with = "slurm")]
+    pub dlc: bool,
+
+    /// Settings of the DLC jobs: TOML, or Python's plain values [default: ~/.aliyun.cfg]
+    #[arg(long, value_name = "FILE")]
+    pub aliyun_cfg: Option<PathBuf>,
+
     /// GPUs that the whole job may hold at once, over all launchers; 0 is no bound
     #[arg(long, value_name = "N")]
     pub max_gpus: Option<u32>,
 }
 
 impl LaunchArguments {
+    /// What is said of DLC.
+    pub fn dlc_flags(&self) -> DlcFlags {
+        DlcFlags { asked: self.dlc, aliyun_cfg: self.aliyun_cfg.clone() }
+    }
+
     /// What is said of Slurm.
     pub fn slurm_flags(&self) -> SlurmFlags {
         SlurmFlags {

@@ -4,6 +4,8 @@
 //! asks for, and a [`Roster`] judges what became of each. [`Fleet`] owns the pools of a job.
 
 mod binary;
+mod command;
+mod dlc;
 mod error;
 mod explain;
 mod fleet;
@@ -20,6 +22,8 @@ mod slurm_queue;
 mod worker_command;
 
 pub use binary::{find_worker, sees_gpu, visible_gpus};
+pub use command::CommandLauncher;
+pub use dlc::{DlcLauncher, DlcPlace};
 pub use error::LaunchError;
 pub use explain::explain;
 pub use fleet::{Fleet, FleetHandle, LaunchEvent, Situation};

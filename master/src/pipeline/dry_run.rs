@@ -4,10 +4,13 @@ use super::execution::{has_programs, stage_config};
 use super::execution_plan::outline;
 use super::infer::{InferError, tasks};
 use super::launching::{LaunchOptions, comes_by_itself, fleet, slots};
+use super::task_list::listing;
 use crate::core::Recorded;
 use crate::launch::Programs;
 use compass_common::config::Config;
-use compass_common::plan::{ModelKind, Plan};
+use compass_common::ids::Digest;
+use compass_common::partition::TaskList;
+use compass_common::plan::Plan;
 use std::fmt::Write as _;
 
 /// The tasks that a run would grant and the commands that it would launch, as text.
@@ -38,22 +41,9 @@ fn stage(
     kind: &str,
 ) -> Result<String, InferError> {
     let tasks = tasks(config, plan, recorded, slots(config, false))?;
-    let mut text = String::new();
-    for (at, task) in tasks.iter().enumerate() {
-        let pieces = task.pieces.iter().filter_map(|(unit, samples)| {
-            let unit = plan.unit(*unit)?;
-            let ranges = samples.pairs().iter().map(|(first, end)| format!("{first}..{end}"));
-            let name = match unit.model.kind {
-                ModelKind::Sandbox => unit.dataset.abbr.clone(),
-                _ => format!("{}/{}", unit.model.abbr, unit.dataset.abbr),
-            };
-            Some(format!("{name}[{}]", ranges.collect::<Vec<_>>().join(",")))
-        });
-        let pieces: Vec<String> = pieces.collect();
-        let samples: u32 = task.pieces.iter().map(|(_, samples)| samples.len()).sum();
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{kind}task {at}: {samples} samples: {}", pieces.join(" "));
-    }
+    // What it is the list of does not show.
+    let mut text = listing(&TaskList::new(plan, &Digest([0; 32]), &tasks), kind, |_| String::new());
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "{} tasks, {} samples", tasks.len(), plan.expected() - recorded.len());
     for pool in fleet(config, &config.listen.to_string(), launching(programs))?.pools {
         for line in pool.launcher.command_lines(pool.shape.most) {

@@ -13,6 +13,7 @@ use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::origins;
 use super::progress::ProgressBoard;
+use super::task_list::keep_tasks;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{Programs, Situation, is_local};
 use crate::leader::Leader;
@@ -308,7 +309,9 @@ async fn open(
     let slots = slots(config, options.debug);
     let sizes: BTreeMap<_, _> = sizes(plan, &recorded).into_iter().map(|size| (size.id, size)).collect();
     let mut views = Vec::new();
-    for spec in tasks(config, plan, &recorded, slots)? {
+    let specs = tasks(config, plan, &recorded, slots)?;
+    keep_tasks(folder, plan, &digest, &specs)?;
+    for spec in specs {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
             let attempt = attempts.get(&task(unit, &samples)).copied().unwrap_or_default();

@@ -28,6 +28,7 @@ mod rows;
 mod score;
 #[cfg(test)]
 mod score_tests;
+mod task_list;
 
 pub use adopt::{Adopted, adopt};
 pub use carry_over::{CarryOverError, carry_over};
@@ -47,3 +48,4 @@ pub use live::LiveWriting;
 pub use planner::{PlanError, Planned, plan, plan_digest, read_plan, write_plan};
 pub use progress::{ProgressBoard, Snapshot, StageBar};
 pub use score::{Evidence, Executions, ScoreError, Scored, score, summarize};
+pub use task_list::recorded_tasks;

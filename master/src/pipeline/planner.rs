@@ -6,7 +6,9 @@ use super::folder::{FolderError, RunFolder, write_atomically};
 use super::rows::{self, Rows};
 use compass_common::config::{self, Config, DatasetConfig, DeviceRequest, ModelConfig};
 use compass_common::ids::Digest;
-use compass_common::plan::{Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan};
+use compass_common::plan::{
+    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, head_path, part_path,
+};
 use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_common::report::{prediction_record, pretty};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
@@ -277,19 +279,15 @@ fn close(part: Part, refs: &mut Vec<PartRef>, parts: &mut BTreeMap<Digest, Vec<u
     parts.insert(digest, json);
 }
 
-fn part_path(folder: &RunFolder, digest: &Digest) -> PathBuf {
-    folder.plan().join("parts").join(format!("{digest}.json"))
-}
-
 /// Writes the plan into a run folder; returns the job's digest.
 ///
 /// # Errors
 /// Those of the disk.
 pub fn write_plan(folder: &RunFolder, planned: &Planned) -> Result<Digest, PlanError> {
     for (digest, bytes) in &planned.parts {
-        write_atomically(&part_path(folder, digest), bytes)?;
+        write_atomically(&part_path(folder.root(), digest), bytes)?;
     }
-    write_atomically(&folder.plan().join("job.json"), &planned.head)?;
+    write_atomically(&head_path(folder.root()), &planned.head)?;
     Ok(Digest::of(&planned.head))
 }
 
@@ -298,7 +296,7 @@ pub fn write_plan(folder: &RunFolder, planned: &Planned) -> Result<Digest, PlanE
 /// # Errors
 /// A file is missing or damaged, or the plan is of another format.
 pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, PathBuf>), PlanError> {
-    let path = folder.plan().join("job.json");
+    let path = head_path(folder.root());
     let damaged = |path: &PathBuf, reason: String| PlanError::Damaged { path: path.clone(), reason };
     let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error.to_string()))?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
@@ -310,7 +308,7 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     let digest = Digest::of(&bytes);
     let mut files = BTreeMap::from([(digest, path)]);
     for part in plan.datasets.iter().flat_map(|dataset| &dataset.parts) {
-        let path = part_path(folder, &part.digest);
+        let path = part_path(folder.root(), &part.digest);
         // Read whole: workers would refuse a part that is not what its name says, and nobody could finish its samples.
         let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error.to_string()))?;
         if Digest::of(&bytes) != part.digest {
@@ -338,7 +336,7 @@ pub fn plan_digest(folder: &RunFolder) -> Result<Digest, PlanError> {
 /// # Errors
 /// The file is missing or damaged.
 pub(super) fn read_part(folder: &RunFolder, part: &PartRef) -> Result<Part, PlanError> {
-    let path = part_path(folder, &part.digest);
+    let path = part_path(folder.root(), &part.digest);
     let damaged = |reason: String| PlanError::Damaged { path: path.clone(), reason };
     let bytes = std::fs::read(&path).map_err(|error| damaged(error.to_string()))?;
     if Digest::of(&bytes) != part.digest {

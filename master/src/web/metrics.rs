@@ -99,12 +99,15 @@ struct JobLabels {
     run: String,
 }
 
+/// A metric's name and help, and how it is read off.
+type JobFigure = (&'static str, &'static str, fn(&JobStatus) -> i64);
+
 impl Collector for ScrapeJobs {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let open: Vec<&JobStatus> = self.0.jobs.iter().filter(|job| job.exit_code.is_none()).collect();
         gauge(&mut encoder, "jobs", "Jobs that have not ended.", open.len() as i64)?;
         gauge(&mut encoder, "workers_idle", "Workers without a job.", i64::from(self.0.idle_workers))?;
-        let figures: [(&str, &str, fn(&JobStatus) -> i64); 6] = [
+        let figures: [JobFigure; 6] = [
             ("samples_expected", "Samples of the job.", |job| job.expected_samples as i64),
             ("samples_recorded", "Samples with a durable result.", |job| job.recorded_samples as i64),
             ("tasks_open", "Tasks neither done nor failed.", |job| i64::from(job.open_tasks)),

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Samples of one pack at most.
 /// Enough to keep an engine's slots full while long answers end, and to share beginnings.
-pub(super) const PACK_SAMPLES: usize = 64;
+pub(crate) const PACK_SAMPLES: usize = 64;
 
 /// A pack is not made smaller than this to leave something for other slots.
 const LEAST_SHARE: usize = 8;

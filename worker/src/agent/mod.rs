@@ -29,5 +29,8 @@ mod slots;
 mod suspects;
 
 pub use ending::Ending;
+pub(crate) use grants::PACK_SAMPLES;
 pub use options::{AgentOptions, ProgramPolicy};
+pub(crate) use programs::Programs;
 pub use run::run;
+pub(crate) use suspects::Suspects;

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 /// What this worker found out about running programs, once.
 #[derive(Debug)]
-pub(super) struct Programs {
+pub(crate) struct Programs {
     sandbox: Option<Sandbox>,
     /// For the hello; `None` when nobody looked.
     pub(super) found: Option<v1::Sandbox>,
@@ -26,7 +26,7 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Looks for an isolation that holds, as far as `policy` allows; programs run in up to `slots` slots at once.
-    pub(super) async fn look(policy: ProgramPolicy, slots: u32) -> Self {
+    pub(crate) async fn look(policy: ProgramPolicy, slots: u32) -> Self {
         if policy == ProgramPolicy::Never {
             return Self { sandbox: None, found: None };
         }
@@ -61,14 +61,11 @@ impl Programs {
         reports: mpsc::Sender<Event>,
     ) -> Option<ProgramRun> {
         let sandbox = self.sandbox.clone()?;
-        let Body::Execute { programs } = &part.sample(index)?.body else { return None };
-        let programs = programs.clone();
+        let programs = programs_of(part, index)?.to_vec();
         Some(ProgramRun(tokio::spawn(async move {
             let report = |event| Event::Slot(SlotReport { slot, event });
-            let end = match run_all(&sandbox, &programs).await {
-                Ok(executions) => {
-                    let outcome = Outcome::Executed(executions);
-                    let result = SampleResult { index, fit: PromptFit::default(), outcome };
+            let end = match run_sample(&sandbox, index, &programs).await {
+                Ok(result) => {
                     let _ = reports.send(report(SlotEvent::Result((&result).into()))).await;
                     PackEnd::Done { tokens: TokenCounters::default(), notes: Vec::new(), stretches: Vec::new() }
                 }
@@ -77,6 +74,36 @@ impl Programs {
             let _ = reports.send(report(SlotEvent::Ended { pack, end })).await;
         })))
     }
+}
+
+impl Programs {
+    /// Why no programs are run here; `None` when they are.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        match (&self.sandbox, &self.found) {
+            (Some(_), _) => None,
+            (None, Some(found)) => Some(found.refusal.clone()),
+            (None, None) => Some("--no-sandbox forbids it".into()),
+        }
+    }
+
+    /// Runs the programs of the sample `index` of `part` here and now; `None` without a sandbox, or when there are none. The
+    /// error is the sandbox's.
+    pub(crate) async fn run(&self, part: &Part, index: u32) -> Option<Result<SampleResult, String>> {
+        let sandbox = self.sandbox.as_ref()?;
+        Some(run_sample(sandbox, index, programs_of(part, index)?).await)
+    }
+}
+
+fn programs_of(part: &Part, index: u32) -> Option<&[Program]> {
+    match &part.sample(index)?.body {
+        Body::Execute { programs } => Some(programs),
+        _ => None,
+    }
+}
+
+async fn run_sample(sandbox: &Sandbox, index: u32, programs: &[Program]) -> Result<SampleResult, String> {
+    let outcome = Outcome::Executed(run_all(sandbox, programs).await?);
+    Ok(SampleResult { index, fit: PromptFit::default(), outcome })
 }
 
 /// Programs under way. Dropping it kills them.

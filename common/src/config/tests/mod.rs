@@ -1,5 +1,6 @@
 //! Tests of the configuration from files on disk to what a person reads.
 
+mod aliyun;
 mod command_line;
 mod evaluator_fit;
 mod example;

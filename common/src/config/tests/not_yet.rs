@@ -60,7 +60,7 @@ fn of_a_data_set() {
 
 #[test]
 fn of_a_stage_and_of_the_file() {
-    for runner in ["dlc", "command", "DLCRunner", "VOLCRunner"] {
+    for runner in ["volc", "rjob", "VOLCRunner"] {
         let text = format!(
             "{MODEL}{DATASET}[infer.runner]\nqos = \"x\"\ntype = \"{runner}\"\n[eval.runner]\ntype = \"local\"\n"
         );

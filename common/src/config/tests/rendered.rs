@@ -58,7 +58,7 @@ error: nothing defines the data set `questions_of_mine`
 #[test]
 fn not_yet_says_what_to_use_now() {
     let text = format!(
-        "[master]\nadvertise = \"node1\"\n{MODEL}{DATASET}\n[infer]\nrunner = {{ type = \"dlc\", partition = \"llm\" }}\n"
+        "[master]\nadvertise = \"node1\"\n{MODEL}{DATASET}\n[infer]\nrunner = {{ type = \"volc\", partition = \"llm\" }}\n"
     );
     let expected = "\
 error: `advertise = \"node1\"` is not yet supported
@@ -68,11 +68,11 @@ error: `advertise = \"node1\"` is not yet supported
    |             ^^^^^^^
    = help: workers are local and are told the address that is listened on: remove it
 
-error: `type = \"dlc\"` is not yet supported
+error: `type = \"volc\"` is not yet supported
    --> eval.toml:15:19
     |
- 15 | runner = { type = \"dlc\", partition = \"llm\" }
-    |                   ^^^^^
+ 15 | runner = { type = \"volc\", partition = \"llm\" }
+    |                   ^^^^^^
     = help: write `type = \"none\"` and start workers with the launcher yourself, or `type = \"local\"`
 
 2 errors; nothing was started";

@@ -192,7 +192,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let server = tokio::spawn(serve(listener, service, stopping));
     let empty = Plan { format: PLAN_FORMAT, config: digest, models: Vec::new(), datasets: Vec::new() };
     let (views, _view) = watch::channel(RunView::default());
-    let (situations, _situation) = watch::channel(Situation::default());
+    let (situations, _) = watch::channel(Situation::default());
     let (_fleet, reported) = watch::channel(Vec::new());
     let (_desk, asks) = mpsc::channel(1);
     let driver = Driver::new(Setup {

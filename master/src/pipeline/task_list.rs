@@ -1,0 +1,83 @@
+//! The list of a run's tasks in its folder: written when a master begins, shown by `--dry-run -r`, read by
+//! `compass-worker --once`.
+
+use super::folder::{FolderError, RunFolder, write_atomically};
+use crate::ledger::{Kind, Ledger, LedgerError};
+use compass_common::ids::Digest;
+use compass_common::partition::{ListedPiece, TaskList, TaskSpec};
+use compass_common::plan::{Plan, tasks_path};
+use compass_common::result::{Outcome, SampleResult};
+use compass_proto::v1;
+use prost::Message as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// A line for each task, with what `more` says of it.
+pub(super) fn listing(list: &TaskList, kind: &str, more: impl Fn(&[(u32, u32)]) -> String) -> String {
+    let mut text = String::new();
+    for task in &list.tasks {
+        let pieces: Vec<String> = task.pieces.iter().map(ListedPiece::shown).collect();
+        let samples: Vec<(u32, u32)> =
+            task.pieces.iter().flat_map(|piece| piece.samples.iter().map(|index| (piece.unit.0, index))).collect();
+        let (at, count, pieces) = (task.task, samples.len(), pieces.join(" "));
+        let _ = writeln!(text, "{kind}task {at}: {count} samples: {pieces}{}", more(&samples));
+    }
+    text
+}
+
+/// Writes the list of a run's tasks into its folder, where `compass-worker --once` and [`recorded_tasks`] find it.
+///
+/// # Errors
+/// Those of the disk.
+pub(super) fn keep_tasks(
+    folder: &RunFolder,
+    plan: &Plan,
+    digest: &Digest,
+    tasks: &[TaskSpec],
+) -> Result<(), FolderError> {
+    let json = serde_json::to_vec(&TaskList::new(plan, digest, tasks)).unwrap_or_default();
+    write_atomically(&tasks_path(folder.root()), &json)
+}
+
+/// The tasks of a run that has begun, as text: their numbers, what each holds, and what has no result or failed. `None` when
+/// the run has no list of them.
+///
+/// # Errors
+/// The ledger is damaged.
+pub fn recorded_tasks(
+    folder: &RunFolder,
+    plan: &Plan,
+    digest: Digest,
+    lengths: &BTreeMap<String, u64>,
+) -> Result<Option<String>, LedgerError> {
+    let list = std::fs::read(tasks_path(folder.root())).ok();
+    let list = list.and_then(|bytes| serde_json::from_slice::<TaskList>(&bytes).ok());
+    let Some(list) = list.filter(|list| list.plan == digest.to_string()) else { return Ok(None) };
+    let (mut done, mut failed) = (BTreeSet::new(), BTreeSet::new());
+    for entry in Ledger::new(folder.ledger(), digest).load(lengths)?.entries {
+        if entry.kind() != Kind::Sample {
+            continue;
+        }
+        let result = v1::SampleResult::decode(entry.payload.as_slice()).ok();
+        let Some(result) = result.and_then(|result| SampleResult::try_from(result).ok()) else { continue };
+        // The first result of a sample is the one that counts.
+        if done.insert((entry.unit, result.index)) && matches!(result.outcome, Outcome::Failed { .. }) {
+            failed.insert((entry.unit, result.index));
+        }
+    }
+    let mut text = listing(&list, "", |samples| {
+        let open = samples.iter().filter(|sample| !done.contains(sample)).count();
+        let failed = samples.iter().filter(|sample| failed.contains(sample)).count();
+        match (open, failed) {
+            (0, 0) => " (done)".into(),
+            (open, 0) => format!(" ({open} without a result)"),
+            (0, failed) => format!(" (done, {failed} of them failed)"),
+            (open, failed) => format!(" ({open} without a result, {failed} failed)"),
+        }
+    });
+    let (tasks, missing) = (list.tasks.len(), plan.expected().saturating_sub(done.len() as u64));
+    let _ = writeln!(text, "{tasks} tasks of this run; to resume it would run {missing} samples, cut anew");
+    let run = folder.shown();
+    let _ = writeln!(text, "look at one of them with: compass-worker --once --plan {run} --task N");
+    Ok(Some(text))
+}

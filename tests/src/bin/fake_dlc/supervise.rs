@@ -1,0 +1,152 @@
+//! A job's life: it waits in its queue, its machine is prepared, its command runs, and it ends or is ended.
+
+use super::faults::Faults;
+use super::job::{Job, Status, timestamp};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_millis(20);
+/// Between the request to end and the end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Starts the supervisor of a job.
+pub(super) fn start(job: &Job) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(["supervise", job.id()]).env("FAKE_DLC_STATE", job.state());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.spawn().map(drop).map_err(|error| error.to_string())
+}
+
+/// How a job's command came to its end.
+enum End {
+    Exited(bool),
+    Preempted,
+    Stopped,
+    Forgotten,
+}
+
+/// Supervises a job to its end.
+pub(super) fn run(job: &Job, faults: &Faults) {
+    for status in [Status::Queuing, Status::EnvPreparing] {
+        job.set(status, "");
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_millis(chance()) || faults.number("queue").is_some_and(|many| many > 0) {
+            if !job.is_there() {
+                return;
+            }
+            if job.is_asked("stop") {
+                return job.set(Status::Stopped, "JobStopped: stopped by user");
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+    if faults.strikes("fail") {
+        return job.set(Status::Failed, "ImagePullFailed: the image cannot be pulled");
+    }
+    let command = if faults.strikes("deaf") { "exec sleep 1000000".to_owned() } else { job.command() };
+    if faults.strikes("restarting") {
+        job.set(Status::Running, "");
+        if let Ok(mut child) = spawn(job, &command) {
+            std::thread::sleep(Duration::from_millis(chance()));
+            end(&mut child);
+        }
+        job.set(Status::Restarting, "NodeFailure: the node of the job failed");
+        std::thread::sleep(Duration::from_millis(chance()));
+    }
+    job.set(Status::Running, "");
+    let ended = match spawn(job, &command) {
+        Ok(mut child) => watch(job, &mut child, faults.strikes("preempt")),
+        Err(_) => End::Exited(false),
+    };
+    match ended {
+        End::Exited(true) => job.set(Status::Succeeded, ""),
+        End::Exited(false) => job.set(Status::Failed, "CommandFailed: the command did not exit with 0"),
+        End::Preempted => job.set(Status::Stopped, "JobPreempted: preempted by a job of higher priority"),
+        End::Stopped => job.set(Status::Stopped, "JobStopped: stopped by user"),
+        End::Forgotten => {}
+    }
+}
+
+/// Some milliseconds.
+fn chance() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::from(now.subsec_micros() ^ std::process::id()) % 250
+}
+
+/// The command in a shell, as on a machine that has nothing of this one but its files.
+fn spawn(job: &Job, command: &str) -> std::io::Result<Child> {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command).env_clear().current_dir("/");
+    shell.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", job.state());
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = shell.spawn()?;
+    let log = Arc::new(Mutex::new(File::options().create(true).append(true).open(job.log_path())?));
+    if let Some(out) = child.stdout.take() {
+        keep(out, log.clone());
+    }
+    if let Some(err) = child.stderr.take() {
+        keep(err, log);
+    }
+    Ok(child)
+}
+
+fn keep(stream: impl Read + Send + 'static, log: Arc<Mutex<File>>) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
+            let line = format!("{}\t{}\n", timestamp(), String::from_utf8_lossy(&line));
+            if let Ok(mut log) = log.lock() {
+                let _ = log.write_all(line.as_bytes());
+            }
+        }
+    });
+}
+
+fn watch(job: &Job, child: &mut Child, preempt: bool) -> End {
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return End::Exited(status.success());
+        }
+        let ended = if !job.is_there() {
+            Some(End::Forgotten)
+        } else if job.is_asked("stop") {
+            Some(End::Stopped)
+        } else if preempt || job.is_asked("preempt") {
+            Some(End::Preempted)
+        } else {
+            None
+        };
+        if let Some(ended) = ended {
+            if !matches!(ended, End::Forgotten) {
+                job.set(Status::Stopping, "");
+            }
+            end(child);
+            return ended;
+        }
+        std::thread::sleep(TICK);
+    }
+}
+
+/// Asks the command's processes to end, then ends them.
+fn end(child: &mut Child) {
+    let group = child.id();
+    let signal = |name: &str| {
+        // The shell's own: a bare Debian has no kill program.
+        let line = format!("kill -{name} -- -{group}");
+        let _ = Command::new("/bin/sh").args(["-c", &line]).stderr(Stdio::null()).status();
+    };
+    signal("TERM");
+    let begin = Instant::now();
+    while begin.elapsed() < GRACE {
+        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+            break;
+        }
+        std::thread::sleep(TICK);
+    }
+    signal("KILL");
+    let _ = child.wait();
+}

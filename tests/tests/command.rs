@@ -1,0 +1,135 @@
+//! Workers that a line of shell of the user's starts.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{Job, assert_same, children_of, echo_job, is_alive, kill, undisturbed, wait_until};
+
+fn runner(template: &str, more: &str) -> String {
+    format!("[infer.runner]\ntype = \"command\"\ntemplate = '{template}'\nmax_num_workers = 2\n{more}\n")
+}
+
+fn command_job(delay_ms: u32, template: &str, more: &str) -> Job {
+    echo_job(delay_ms, "listen = \"127.0.0.1:0\"", &runner(template, more))
+}
+
+/// A program of this name, first on PATH.
+fn install(job: &mut Job, name: &str, script: &str) {
+    job.write(&format!("bin/{name}"), script);
+    let path = job.path("bin").join(name);
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let found = std::env::var("PATH").unwrap_or_default();
+    job.set_env("PATH", &format!("{}:{found}", job.path("bin").display()));
+}
+
+fn descendants(process: u32) -> Vec<u32> {
+    let mut found = children_of(process);
+    let mut at = 0;
+    while let Some(&next) = found.get(at) {
+        found.extend(children_of(next));
+        at += 1;
+    }
+    found
+}
+
+fn wait_for_progress(job: &Job) {
+    let begun = wait_until("the ledger exists", || Some(job.ledger_bytes()).filter(|bytes| *bytes > 0));
+    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
+}
+
+#[test]
+fn the_seeds_templates_give_the_same_bytes() {
+    let expected = undisturbed();
+    // As ssh does it: the words are joined, and a second shell reads them.
+    let ssh = "#!/bin/sh\necho \"$1\" >> hosts\nshift\nexec sh -c \"$*\"\n";
+    let srun = "#!/bin/sh\nexec \"$@\"\n";
+    for template in [
+        "{task_cmd}",
+        "srun {task_cmd}",
+        "ssh node7 {task_cmd}",
+        "ssh node7 {task_word}",
+        "A=${{HOME}} sh -c {task_word}; exit $?",
+    ] {
+        let mut job = command_job(0, template, "");
+        install(&mut job, "ssh", ssh);
+        install(&mut job, "srun", srun);
+        job.run(&[]).expect(0);
+        assert_same(&job, &expected);
+        let workers = job.facts()["workers"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert!(workers.iter().all(|worker| worker.starts_with("command-")), "{workers:?}");
+        assert_eq!(job.log("hosts").contains("node7"), template.starts_with("ssh"), "{template}");
+    }
+}
+
+#[test]
+fn workers_end_with_a_master_that_is_killed() {
+    let job = command_job(40, "sh -c {task_word}; true", "");
+    let master = job.start(&[]);
+    wait_for_progress(&job);
+    let family = descendants(master.pid());
+    assert!(family.len() >= 3, "shells, agents and engines: {family:?}");
+    kill(master.pid(), "KILL");
+    master.finish();
+    wait_until("the whole family is gone", || family.iter().all(|&process| !is_alive(process)).then_some(()));
+}
+
+#[test]
+fn a_line_that_passes_no_input_on_is_asked_to_end() {
+    let expected = undisturbed();
+    let mut job = command_job(40, "{task_cmd} < /dev/null", "pipe = false\n");
+    let master = job.start(&[]);
+    wait_for_progress(&job);
+    let family = descendants(master.pid());
+    master.signal("TERM");
+    master.finish().expect(143);
+    assert!(family.iter().all(|&process| !is_alive(process)), "nothing outlives the master");
+    job.set_env("COMPASS_ECHO_DELAY_MS", "0");
+    job.run(&["-r"]).expect(0);
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn a_worker_that_dies_is_replaced() {
+    let expected = undisturbed();
+    let job = command_job(40, "{task_cmd}", "");
+    let master = job.start(&["--max-num-workers", "1"]);
+    wait_for_progress(&job);
+    for process in descendants(master.pid()) {
+        if is_alive(process) {
+            kill(process, "KILL");
+        }
+    }
+    master.finish().expect(0);
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn a_line_that_cannot_start_is_explained_with_its_last_words() {
+    let job = command_job(0, "no-such-launcher {task_cmd}", "");
+    let finished = job.run(&[]);
+    assert!(matches!(finished.code, Some(1..=3)), "{finished:?}");
+    let screen = &finished.stderr;
+    assert!(screen.contains("the command ended with exit status: 127; its last line is:"), "{screen}");
+    assert!(screen.contains("no-such-launcher: not found"), "{screen}");
+}
+
+#[test]
+fn a_template_is_checked_before_anything_starts() {
+    for (template, part) in [
+        ("srun worker", "starts no worker: it has no `{task_cmd}`"),
+        ("srun {cmd}", "unknown placeholder `{cmd}`"),
+        ("A=${HOME} {task_cmd}", "written twice"),
+    ] {
+        let job = command_job(0, template, "");
+        let refused = job.run(&[]).expect(2);
+        assert!(refused.stderr.contains(part) && refused.stderr.contains("eval.toml:"), "{}", refused.stderr);
+        assert!(job.runs().is_empty());
+    }
+}
+
+#[test]
+fn a_dry_run_prints_the_lines() {
+    let job = command_job(0, "ssh node7 -g{num_gpus} {name} {task_word}", "");
+    let printed = job.run(&["--dry-run"]).expect(0).stdout;
+    let lines: Vec<&str> = printed.lines().filter(|line| line.contains("ssh node7 -g0 command-")).collect();
+    assert_eq!(lines.len(), 2, "{printed}");
+}

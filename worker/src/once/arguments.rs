@@ -1,0 +1,48 @@
+//! What is said on the command line.
+
+use crate::agent::ProgramPolicy;
+use clap::Args;
+use compass_common::partition::TaskName;
+use std::path::PathBuf;
+
+/// Flags beside those of every worker.
+#[derive(Debug, Default, Args)]
+pub(crate) struct OnceArgs {
+    /// Run one task of a run folder without a master and print its results as JSON lines; the run stays as it is
+    #[arg(long, requires_all = ["plan", "task"], conflicts_with = "master")]
+    pub(crate) once: bool,
+    /// With --once: the run folder, or a folder below its execution/ for programs that a model wrote
+    #[arg(long, value_name = "RUN_FOLDER", requires = "once")]
+    plan: Option<PathBuf>,
+    /// With --once: the task's number, as `compass-master --config FILE -r RUN --dry-run` lists it, or samples as they
+    /// are listed there: model/dataset[0..5,9]
+    #[arg(long, value_name = "N", requires = "once")]
+    task: Option<TaskName>,
+    /// With --once: write the results into FILE instead of to standard output
+    #[arg(long, value_name = "FILE", requires = "once")]
+    out: Option<PathBuf>,
+}
+
+/// See [`super::run()`].
+#[derive(Clone, Debug)]
+pub struct OnceOptions {
+    /// The run folder.
+    pub plan: PathBuf,
+    pub task: TaskName,
+    /// `None` is standard output.
+    pub out: Option<PathBuf>,
+    /// `auto`, `cpu` or `cuda:N`.
+    pub device: String,
+    /// Threads within the engine.
+    pub threads: u32,
+    /// Whether programs that a model wrote may be run here.
+    pub programs: ProgramPolicy,
+}
+
+impl OnceArgs {
+    /// What is asked for; `None` when it is not this.
+    pub(crate) fn options(self, device: String, threads: u32, programs: ProgramPolicy) -> Option<OnceOptions> {
+        let (Some(plan), Some(task), true) = (self.plan, self.task, self.once) else { return None };
+        Some(OnceOptions { plan, task, out: self.out, device, threads, programs })
+    }
+}

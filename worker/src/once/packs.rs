@@ -1,0 +1,56 @@
+//! The packs of a task: each of one part, those of a pack whose engine died in packs of half as many, as an agent does it.
+
+use crate::agent::Suspects;
+use compass_common::intervals::IntervalSet;
+use compass_common::plan::{DatasetPlan, PartRef};
+use std::collections::VecDeque;
+
+/// Samples of one part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pack {
+    pub(super) part: PartRef,
+    pub(super) samples: Vec<u32>,
+}
+
+/// What is left of the samples of one unit.
+#[derive(Debug)]
+pub(super) struct Packs {
+    waiting: VecDeque<Pack>,
+    suspects: Suspects,
+}
+
+impl Packs {
+    /// The samples in packs of at most `most`.
+    pub(super) fn new(dataset: &DatasetPlan, samples: &IntervalSet, most: usize) -> Self {
+        let mut waiting: VecDeque<Pack> = VecDeque::new();
+        for index in samples.iter() {
+            let Some(part) = dataset.part_of(index) else { continue };
+            match waiting.back_mut().filter(|pack| pack.part == *part && pack.samples.len() < most) {
+                Some(pack) => pack.samples.push(index),
+                None => waiting.push_back(Pack { part: part.clone(), samples: vec![index] }),
+            }
+        }
+        Self { waiting, suspects: Suspects::default() }
+    }
+
+    /// The next pack.
+    pub(super) fn next(&mut self) -> Option<Pack> {
+        self.waiting.pop_front()
+    }
+
+    /// A sample has its result.
+    pub(super) fn cleared(&mut self, sample: u32) {
+        self.suspects.cleared(sample);
+    }
+
+    /// The engine died on `pack` before `unfinished` had results. Returns those that are not tried again.
+    pub(super) fn died(&mut self, pack: &Pack, unfinished: &[u32]) -> Vec<u32> {
+        let condemned = self.suspects.engine_died(pack.samples.len(), unfinished);
+        let again: Vec<u32> = unfinished.iter().copied().filter(|sample| !condemned.contains(sample)).collect();
+        let together = again.first().and_then(|&sample| self.suspects.together(sample)).unwrap_or(1);
+        for samples in again.chunks(together.max(1)).rev() {
+            self.waiting.push_front(Pack { part: pack.part.clone(), samples: samples.to_vec() });
+        }
+        condemned
+    }
+}

@@ -1,0 +1,114 @@
+//! The plan of a run folder, checked as it is read: every file is what its name says, or is named as damaged.
+
+use compass_common::ids::{Digest, UnitId};
+use compass_common::intervals::IntervalSet;
+use compass_common::partition::{TaskList, TaskName, TaskNameError};
+use compass_common::plan::{ModelKind, PLAN_FORMAT, Part, PartRef, Plan, head_path, part_path, tasks_path};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a task cannot be run here; nothing was started.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    #[error("{run} is no run folder: it has no plan/job.json; name the folder <work_dir>/YYYYmmdd_HHMMSS of a run")]
+    NoRun { run: PathBuf },
+    #[error("the plan is damaged: {path}: {reason}; restore the file from a copy of the run")]
+    Damaged { path: PathBuf, reason: String },
+    #[error(
+        "the run was planned by format {found}, this worker reads format {PLAN_FORMAT}; use the version that began it"
+    )]
+    Format { found: u32 },
+    #[error(
+        "the run has no list of its tasks ({path}), which its master writes when it begins; name samples instead: \
+         --task 'model/dataset[0..5]'"
+    )]
+    NoList { path: PathBuf },
+    #[error(transparent)]
+    Task(#[from] TaskNameError),
+    #[error(
+        "model `{model}` is at {path} in the plan, which this machine does not have; run this where the path is mounted"
+    )]
+    NoModel { model: String, path: PathBuf },
+    #[error("model `{model}` needs libtorch, without which this worker was built")]
+    NoEngine { model: String },
+}
+
+/// A run folder's plan.
+#[derive(Debug)]
+pub(super) struct PlanFolder {
+    run: PathBuf,
+    pub(super) plan: Plan,
+    digest: Digest,
+}
+
+/// A part in both its forms: as it lies there, for the engine, and read.
+#[derive(Debug)]
+pub(super) struct ReadPart {
+    pub(super) digest: Digest,
+    pub(super) bytes: Vec<u8>,
+    pub(super) part: Part,
+}
+
+impl PlanFolder {
+    /// Reads the head.
+    pub(super) fn open(run: &Path) -> Result<Self, ReadError> {
+        let path = head_path(run);
+        let bytes = match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReadError::NoRun { run: run.into() }),
+            read => read.map_err(|error| damaged(&path, error))?,
+        };
+        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
+        let found = value.get("format").and_then(serde_json::Value::as_u64).unwrap_or_default() as u32;
+        if found != PLAN_FORMAT {
+            return Err(ReadError::Format { found });
+        }
+        let plan = serde_json::from_value(value).map_err(|error| damaged(&path, error))?;
+        Ok(Self { run: run.into(), plan, digest: Digest::of(&bytes) })
+    }
+
+    /// The samples of a task, each of whose models is here.
+    pub(super) fn task(&self, task: &TaskName, has_engine: bool) -> Result<Vec<(UnitId, IntervalSet)>, ReadError> {
+        let list = match task {
+            TaskName::Number(_) => Some(self.list()?),
+            TaskName::Samples { .. } => None,
+        };
+        let pieces = task.pieces(&self.plan, &self.digest, list.as_ref())?;
+        for unit in pieces.iter().filter_map(|(unit, _)| self.plan.unit(*unit)) {
+            if matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) {
+                continue;
+            }
+            let (model, path) = (unit.model.abbr.clone(), PathBuf::from(&unit.model.path));
+            if !has_engine {
+                return Err(ReadError::NoEngine { model });
+            }
+            if !path.exists() {
+                return Err(ReadError::NoModel { model, path });
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn list(&self) -> Result<TaskList, ReadError> {
+        let path = tasks_path(&self.run);
+        match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::NoList { path }),
+            Err(error) => Err(damaged(&path, error)),
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error)),
+        }
+    }
+
+    /// Reads a part.
+    pub(super) fn part(&self, part: &PartRef) -> Result<ReadPart, ReadError> {
+        let path = part_path(&self.run, &part.digest);
+        let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error))?;
+        if Digest::of(&bytes) != part.digest {
+            return Err(damaged(&path, "its content does not match its name"));
+        }
+        let read = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
+        Ok(ReadPart { digest: part.digest, bytes, part: read })
+    }
+}
+
+fn damaged(path: &Path, reason: impl ToString) -> ReadError {
+    ReadError::Damaged { path: path.into(), reason: reason.to_string() }
+}

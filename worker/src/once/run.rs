@@ -1,0 +1,243 @@
+//! Runs the task's samples and prints what comes out.
+
+use super::arguments::OnceOptions;
+use super::packs::{Pack, Packs};
+use super::reading::{PlanFolder, ReadError, ReadPart};
+use crate::agent::{PACK_SAMPLES, Programs};
+use crate::engine_child::HAS_ENGINE;
+use crate::engine_link::{Gpus, ModelOrder, PackEnd, PackOrder, PartOrder, Slot, SlotEvent, SlotReport};
+use compass_common::engine::{PackSpec, TokenCounters};
+use compass_common::ids::UnitId;
+use compass_common::intervals::IntervalSet;
+use compass_common::plan::{ModelKind, Unit};
+use compass_common::report::prediction_record;
+use compass_common::result::{Outcome, PromptFit, SampleResult};
+use std::fs::File;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+const SCORED: u8 = 0;
+const INCOMPLETE: u8 = 1;
+const BAD_INPUT: u8 = 2;
+const INFRASTRUCTURE: u8 = 3;
+
+/// Why the task did not come to its end.
+#[derive(Debug, thiserror::Error)]
+enum OnceError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("model `{model}` cannot be loaded: {reason}")]
+    Load { model: String, reason: String },
+    #[error("the engine cannot run {unit}: {reason}")]
+    Engine { unit: String, reason: String },
+    #[error("programs that a model wrote cannot be run here: {0}")]
+    Sandbox(String),
+    #[error("cannot write the results")]
+    Write(#[source] io::Error),
+    #[error("cannot start the runtime")]
+    Runtime(#[source] io::Error),
+}
+
+impl OnceError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Read(_) => BAD_INPUT,
+            Self::Load { .. } | Self::Engine { .. } | Self::Sandbox(_) => INCOMPLETE,
+            Self::Write(_) | Self::Runtime(_) => INFRASTRUCTURE,
+        }
+    }
+}
+
+/// What there is to say at the end.
+#[derive(Debug, Default)]
+struct Tally {
+    scored: u32,
+    failed: u32,
+    tokens: TokenCounters,
+}
+
+/// Runs one task of a run folder. Exit codes: 0 every sample has a result, 1 some failed or the model cannot be loaded, 2
+/// there is no such task or the plan is damaged, 3 the results cannot be written.
+pub fn run(options: OnceOptions) -> ExitCode {
+    let say = |text: String| drop(writeln!(io::stderr(), "compass-worker: {text}"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let done = runtime.map_err(OnceError::Runtime).and_then(|runtime| runtime.block_on(Box::pin(run_task(&options))));
+    match done {
+        Ok(tally) => {
+            let TokenCounters { submitted, computed, generated, .. } = tally.tokens;
+            say(format!(
+                "{} samples scored, {} failed; tokens: {submitted} submitted, {computed} computed, {generated} generated",
+                tally.scored, tally.failed
+            ));
+            ExitCode::from(if tally.failed == 0 { SCORED } else { INCOMPLETE })
+        }
+        Err(error) => {
+            let mut text = format!("error: {error}");
+            if let Some(source) = std::error::Error::source(&error) {
+                text.push_str(&format!(": {source}"));
+            }
+            say(text);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+async fn run_task(options: &OnceOptions) -> Result<Tally, OnceError> {
+    let folder = PlanFolder::open(&options.plan)?;
+    let pieces = folder.task(&options.task, HAS_ENGINE)?;
+    // Read before anything is started, so that a damaged part is the only thing that is said.
+    for (unit, samples) in &pieces {
+        let Some(unit) = folder.plan.unit(*unit) else { continue };
+        let mut packs = Packs::new(unit.dataset, samples, PACK_SAMPLES);
+        while let Some(pack) = packs.next() {
+            folder.part(&pack.part)?;
+        }
+    }
+    let out: Box<dyn Write + Send> = match &options.out {
+        Some(path) => Box::new(File::create(path).map_err(OnceError::Write)?),
+        None => Box::new(io::stdout()),
+    };
+    let mut task = Task { options, folder, out, tally: Tally::default() };
+    for (unit, samples) in &pieces {
+        Box::pin(task.piece(*unit, samples)).await?;
+    }
+    Ok(task.tally)
+}
+
+struct Task<'o> {
+    options: &'o OnceOptions,
+    folder: PlanFolder,
+    out: Box<dyn Write + Send>,
+    tally: Tally,
+}
+
+impl Task<'_> {
+    async fn piece(&mut self, unit: UnitId, samples: &IntervalSet) -> Result<(), OnceError> {
+        let plan = self.folder.plan.clone();
+        let Some(unit) = plan.unit(unit) else { return Ok(()) };
+        let packs = Packs::new(unit.dataset, samples, PACK_SAMPLES);
+        match unit.model.kind {
+            ModelKind::Sandbox => self.programs(&unit, packs).await,
+            _ => {
+                let (reports, inbox) = mpsc::channel(1024);
+                let slot = Slot::start::<SlotReport>(0, self.options.threads, Gpus::default(), reports);
+                let done = self.engine(&unit, packs, &slot, inbox).await;
+                slot.stop().await;
+                done
+            }
+        }
+    }
+
+    async fn engine(
+        &mut self,
+        unit: &Unit<'_>,
+        mut packs: Packs,
+        slot: &Slot,
+        mut inbox: mpsc::Receiver<SlotReport>,
+    ) -> Result<(), OnceError> {
+        let broken = |reason: String| OnceError::Engine { unit: unit.name(), reason };
+        let model = serde_json::to_vec(unit.model).map_err(|error| broken(error.to_string()))?;
+        let model =
+            Arc::new(ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus });
+        let spec = PackSpec {
+            infer: unit.dataset.infer.clone(),
+            shot_format: unit.dataset.shot_format.clone(),
+            meta_template: unit.model.meta(),
+        };
+        let spec = Arc::new(serde_json::to_vec(&spec).map_err(|error| broken(error.to_string()))?);
+        let mut id = 0;
+        while let Some(pack) = packs.next() {
+            let part = self.folder.part(&pack.part)?;
+            id += 1;
+            let bytes = Arc::new(part.bytes.clone());
+            let order = PackOrder {
+                id,
+                model: model.clone(),
+                spec: spec.clone(),
+                part: PartOrder { digest: part.digest, bytes },
+                samples: pack.samples.clone(),
+            };
+            if !slot.submit(order) {
+                return Err(broken("it takes no packs".into()));
+            }
+            let mut unfinished = pack.samples.clone();
+            let end = loop {
+                match inbox.recv().await.map(|report| report.event) {
+                    Some(SlotEvent::Ready { .. }) => {}
+                    Some(SlotEvent::Result(result)) => {
+                        packs.cleared(result.index);
+                        unfinished.retain(|index| *index != result.index);
+                        let index = result.index;
+                        let result = SampleResult::try_from(result).unwrap_or_else(|error| {
+                            failed(index, format!("the engine gave a result that makes no sense: {error}"))
+                        });
+                        self.print(unit, &part, &result)?;
+                    }
+                    Some(SlotEvent::Ended { end, .. }) => break end,
+                    None => return Err(broken("its slot is gone".into())),
+                }
+            };
+            let reason = match end {
+                PackEnd::Done { tokens, notes, .. } => {
+                    self.tally.tokens.add(&tokens);
+                    for note in notes {
+                        tracing::info!(note, "the engine notes");
+                    }
+                    "the engine gave no result for this sample, twice".to_owned()
+                }
+                PackEnd::Broken { message } => format!("the engine died on this sample twice: {message}"),
+                PackEnd::LoadFailed { message } => {
+                    return Err(OnceError::Load { model: unit.model.abbr.clone(), reason: message });
+                }
+                PackEnd::NeverStarted { message } => return Err(broken(message)),
+            };
+            for index in packs.died(&pack, &unfinished) {
+                self.print(unit, &part, &failed(index, reason.clone()))?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn programs(&mut self, unit: &Unit<'_>, mut packs: Packs) -> Result<(), OnceError> {
+        let programs = Programs::look(self.options.programs, 1).await;
+        if let Some(refusal) = programs.refusal() {
+            return Err(OnceError::Sandbox(refusal));
+        }
+        while let Some(Pack { part, samples }) = packs.next() {
+            let part = self.folder.part(&part)?;
+            for index in samples {
+                let result = programs.run(&part.part, index).await;
+                let result = result.unwrap_or_else(|| Err("the sample holds no programs".into()));
+                self.print(unit, &part, &result.map_err(OnceError::Sandbox)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A line: model, data set and index, then the record as predictions have it.
+    fn print(&mut self, unit: &Unit<'_>, part: &ReadPart, result: &SampleResult) -> Result<(), OnceError> {
+        let Some(sample) = part.part.sample(result.index) else { return Ok(()) };
+        match result.outcome {
+            Outcome::Failed { .. } => self.tally.failed += 1,
+            _ => self.tally.scored += 1,
+        }
+        let meta = unit.model.meta();
+        let record = prediction_record(unit.dataset, meta.as_ref(), &part.part, sample, result);
+        let mut line = serde_json::Map::new();
+        line.insert("model".into(), unit.model.abbr.clone().into());
+        line.insert("dataset".into(), unit.dataset.abbr.clone().into());
+        line.insert("index".into(), result.index.into());
+        if let serde_json::Value::Object(record) = record {
+            line.extend(record);
+        }
+        let mut line = serde_json::to_vec(&line).map_err(|error| OnceError::Write(error.into()))?;
+        line.push(b'\n');
+        self.out.write_all(&line).and_then(|()| self.out.flush()).map_err(OnceError::Write)
+    }
+}
+
+fn failed(index: u32, reason: String) -> SampleResult {
+    SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Failed { reason } }
+}
