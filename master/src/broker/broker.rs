@@ -28,6 +28,8 @@ struct Job {
     terms: Terms,
     demand: Demand,
     service: u64,
+    /// How many jobs came before it: of equals the oldest comes first.
+    order: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub struct Broker {
     now: u64,
     jobs: BTreeMap<JobId, Job>,
     workers: BTreeMap<WorkerId, Worker>,
+    /// Jobs that have come so far.
+    came: u64,
 }
 
 impl Default for Broker {
@@ -69,7 +73,7 @@ impl Default for Broker {
 impl Broker {
     /// A broker without jobs and workers, whose turns are so long.
     pub fn new(turn_ms: u64) -> Self {
-        Self { turn_ms, now: 0, jobs: BTreeMap::new(), workers: BTreeMap::new() }
+        Self { turn_ms, now: 0, jobs: BTreeMap::new(), workers: BTreeMap::new(), came: 0 }
     }
 
     /// Time passes: slots cost service.
@@ -93,7 +97,10 @@ impl Broker {
         let least = self.jobs.values().map(|job| job.service).min().unwrap_or_default();
         match self.jobs.get_mut(&id) {
             Some(job) => job.terms = terms,
-            None => drop(self.jobs.insert(id, Job { terms, demand: Demand::default(), service: least })),
+            None => {
+                self.came += 1;
+                self.jobs.insert(id, Job { terms, demand: Demand::default(), service: least, order: self.came });
+            }
         }
     }
 
@@ -247,7 +254,7 @@ impl Broker {
             // that no model need be loaded.
             let has_some = tally.share.slots > 0;
             let order = if has_some { after } else { job.service / (self.turn_ms * 1000).max(1) };
-            let key = (Reverse(waits), has_some, order, Reverse(warm), after, job.service);
+            let key = (Reverse(waits), has_some, order, Reverse(warm), after, job.service, job.order);
             if best.as_ref().is_none_or(|(known, _)| key < *known) {
                 best = Some((key, id));
             }
@@ -278,7 +285,7 @@ impl Broker {
                 let warm = wanting.terms.models.intersection(&worker.offer.models).next().is_some();
                 let held = giving.demand.held.get(id).copied().unwrap_or(0);
                 let (has, over) = (taker.share.ratio(), Reverse(giver.share.ratio()));
-                let key = (urgency, has, wanting.service, over, Reverse(warm), held, Reverse(*since));
+                let key = (urgency, has, wanting.service, wanting.order, over, Reverse(warm), held, Reverse(*since));
                 if best.as_ref().is_none_or(|(known, _)| key < *known) {
                     best = Some((key, (id.clone(), from.clone(), to.clone())));
                 }

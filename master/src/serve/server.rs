@@ -114,8 +114,8 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     let _ = retire.send(true);
     // Each hears of the signal by itself, and keeps what it has received.
     let mut running = std::mem::take(&mut *server.running.lock().await);
-    let open = running.len();
     while running.join_next().await.is_some() {}
+    let open = server.office.status().jobs.iter().filter(|job| job.exit_code.is_none()).count();
     let _ = stop.send(true);
     agents.ended().await;
     for task in [sharing, answering].into_iter().chain(showing) {

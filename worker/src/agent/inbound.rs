@@ -128,7 +128,7 @@ impl Agent {
         self.outbox.clear();
         self.facts.clear();
         for slot in &mut self.slots {
-            slot.resident = None;
+            (slot.resident, slot.unit) = (None, None);
             if let Some(busy) = &mut slot.busy {
                 busy.stale = true;
             }
