@@ -8,6 +8,7 @@
 #   lints                                    1 min
 #   tests                                    11 min of runs after their own build of 3 min: the peers' reference data, real
 #                                            processes that are killed, one etcd and three
+#   slurm                                    3 min: a Slurm of this machine alone, with every loss that it knows
 #   dependency policy                        seconds, where cargo-deny is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -46,9 +47,25 @@ lints() {
 tests() {
   if cargo nextest --version >/dev/null 2>&1; then
     cargo test --quiet --workspace --doc
-    cargo nextest run --workspace --features compass-tests/engine --no-fail-fast
+    cargo nextest run --workspace --features compass-tests/engine --no-fail-fast -E 'not binary(/^slurm/)'
   else
     cargo test --workspace --features compass-tests/engine --no-fail-fast
+  fi
+}
+
+# Without root or Slurm these tests are skipped and say so.
+slurm() {
+  local missing=()
+  command -v slurmctld >/dev/null || missing+=(slurmctld)
+  command -v slurmd >/dev/null || missing+=(slurmd)
+  command -v squeue >/dev/null || missing+=(slurm-client)
+  command -v munged >/dev/null || missing+=(munge)
+  if [ ${#missing[@]} -gt 0 ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+      echo "skipped: cannot install ${missing[*]}"
+  fi
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run -p compass-tests --features engine --no-fail-fast --success-output final -E 'binary(/^slurm/)'
   fi
 }
 
@@ -66,4 +83,5 @@ stage "build" cargo build --workspace --features compass-tests/engine
 stage "formatting" formatting
 stage "lints" lints
 stage "tests" tests
+stage "slurm" slurm
 stage "dependency policy" policy

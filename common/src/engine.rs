@@ -55,7 +55,7 @@ pub struct TokenCounters {
     /// Tokens of all texts, as a loop over prompts would compute them.
     pub submitted: u64,
     /// Of these, tokens that no text before had in the same place after the same beginning, as far as beginnings are cut at
-    /// the plan's borders. Counted by each engine for itself: a beginning that two workers hold is distinct twice.
+    /// the plan's borders. Each engine counts for itself; what several held alike ([`Stretch`]) the master counts once.
     #[serde(default)]
     pub distinct: u64,
     /// Rows that went through the model.
@@ -75,6 +75,14 @@ impl TokenCounters {
         self.padded += other.padded;
         self.generated += other.generated;
     }
+}
+
+/// Tokens between two structural borders, after the same beginning: what other engines of the same model may hold as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stretch {
+    /// Tells it, with all that stands before it and how that is cut, from others.
+    pub path: u64,
+    pub tokens: u32,
 }
 
 /// Why an engine cannot go on; a sample that cannot be run is an outcome, not a fault.
@@ -106,6 +114,11 @@ pub trait Engine {
 
     /// What it noticed while running that a person should know, in words: once each, and not again.
     fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Of the tokens that it counted as distinct since it was asked last, those that another engine may have counted too.
+    fn take_stretches(&mut self) -> Vec<Stretch> {
         Vec::new()
     }
 }

@@ -11,6 +11,7 @@ pub mod ids;
 pub mod intervals;
 pub mod metric;
 pub mod partition;
+pub mod path_rules;
 pub mod plan;
 pub mod postprocess;
 pub mod prompt;

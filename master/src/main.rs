@@ -5,7 +5,7 @@ use compass_common::config::{self, Config};
 use compass_common::ids::Digest;
 use compass_master::cli::{Cli, Command, Mode, exit, not_yet};
 use compass_master::core::Recorded;
-use compass_master::launch::Programs;
+use compass_master::launch::{Programs, speak_last_words};
 use compass_master::ledger::LedgerError;
 use compass_master::pipeline::{
     self, Ending, ExecuteError, FolderError, InferError, InferOptions, LiveWriting, PlanError, Planned, Reign,
@@ -193,7 +193,7 @@ async fn open_run(cli: &Cli, config: &Config) -> Result<(RunFolder, Option<RunFo
         let planned = pipeline::plan(config).map_err(|error| plan_failure(&error))?;
         return match running(config, &planned).await? {
             Some(folder) => Ok((folder, None)),
-            None => new_run(cli, config, &planned).map(|folder| (folder, None)),
+            None => new_run(cli, config, &planned).await.map(|folder| (folder, None)),
         };
     };
     if let Some(folder) = RunFolder::foreign(&config.work_dir, name) {
@@ -211,7 +211,7 @@ async fn open_run(cli: &Cli, config: &Config) -> Result<(RunFolder, Option<RunFo
     let recorded = recorded.map_err(|error| store_failure(&error))?;
     let kept = pipeline::carry_over(&folder, &plan, digest, &recorded, &planned);
     let kept = kept.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
-    let new = new_run(cli, config, &planned)?;
+    let new = new_run(cli, config, &planned).await?;
     pipeline::import(&new, Digest::of(&planned.head), &folder.name(), &kept)
         .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     let (kept, expected) = (kept.len(), planned.plan.expected());
@@ -270,10 +270,10 @@ fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
 }
 
 /// A run folder with its plan.
-fn new_run(cli: &Cli, config: &Config, planned: &Planned) -> Result<RunFolder, Failure> {
+async fn new_run(cli: &Cli, config: &Config, planned: &Planned) -> Result<RunFolder, Failure> {
     if matches!(cli.mode, Mode::All | Mode::Infer) {
         // Whoever cannot launch a worker should hear it before anything is written.
-        pipeline::check_launcher(config).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+        pipeline::check_launcher(config).await.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     }
     // The state first: where it cannot be kept, no run folder is left behind.
     for (key, folder) in [("state_dir", &config.state_dir), ("work_dir", &config.work_dir)] {
@@ -396,6 +396,7 @@ async fn watch_signals(interrupt: watch::Sender<Option<u8>>) {
             _ = term.recv() => exit::TERMINATED,
         };
         if interrupt.borrow().is_some() {
+            speak_last_words();
             std::process::exit(i32::from(code));
         }
         say("stopping; once more to stop at once");

@@ -1,7 +1,7 @@
 //! Conversions wire <-> domain.
 
 use crate::v1;
-use compass_common::engine::TokenCounters;
+use compass_common::engine::{Stretch, TokenCounters};
 use compass_common::ids::Digest;
 use compass_common::intervals::IntervalSet;
 use compass_common::result::{
@@ -37,6 +37,18 @@ pub fn intervals_to_wire(set: &IntervalSet) -> Vec<v1::Interval> {
 /// Normalises what the wire carried; empty intervals vanish.
 pub fn intervals_from_wire(intervals: &[v1::Interval]) -> IntervalSet {
     IntervalSet::from_pairs(intervals.iter().map(|interval| (interval.first, interval.end)))
+}
+
+impl From<Stretch> for v1::Stretch {
+    fn from(stretch: Stretch) -> Self {
+        Self { path: stretch.path, tokens: stretch.tokens }
+    }
+}
+
+impl From<v1::Stretch> for Stretch {
+    fn from(stretch: v1::Stretch) -> Self {
+        Self { path: stretch.path, tokens: stretch.tokens }
+    }
 }
 
 impl From<TokenCounters> for v1::TokenCounters {

@@ -7,16 +7,20 @@
 pub mod bench;
 mod echo;
 mod etcd;
+mod evidence;
 mod fake_dlc;
 mod job;
 mod processes;
 mod proxy;
 mod shared;
+mod slurm;
 
 pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
 pub use etcd::{Etcd, EtcdOptions};
+pub use evidence::{Committed, committed};
 pub use fake_dlc::FakeDlc;
 pub use job::{Finished, Job, Running};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use proxy::{Mood, Proxy};
 pub use shared::shared;
+pub use slurm::{QueueWatch, Slurm, SlurmJob};

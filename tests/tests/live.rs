@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 const FILES: [&str; 2] = ["echo/choice_ppl.json", "echo/answer_gen.json"];
 
-/// The predictions files that are there, each of them a whole document.
+/// The predictions files that are there, each of them a whole document; those that lack samples lie in `tmp/`.
 fn present(job: &Job) -> BTreeMap<String, Map<String, Value>> {
-    let files = job.tree("predictions").into_iter().filter(|(name, _)| FILES.contains(&name.as_str()));
+    let files = job.tree("predictions").into_iter().map(|(name, bytes)| (name.replace("/tmp/", "/"), bytes));
+    let files = files.filter(|(name, _)| FILES.contains(&name.as_str()));
     files.map(|(name, bytes)| (name, serde_json::from_slice(&bytes).unwrap())).collect()
 }
 

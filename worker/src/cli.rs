@@ -4,6 +4,7 @@ use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::engine_child::{EngineOptions, sees_gpu};
 use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
+use crate::slurm::SlurmTask;
 use clap::{Args, Parser, Subcommand};
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -17,14 +18,20 @@ Examples:
     compass-worker --master head:50051 --device cuda:1
   Four engines of two threads each, beside the master:
     compass-worker --master 127.0.0.1:50051 --device cpu --slots 4 --threads 2
-  One worker on each of eight nodes:
-    srun -N 8 compass-worker --master head:50051
+  One worker on each of eight nodes, each with all the GPUs of its node:
+    srun -N 8 --gres=gpu:8 compass-worker --master head:50051
   Whichever of two masters leads:
     compass-worker --master head1:50051,head2:50051
   Can this machine run programs that a model wrote?
     compass-worker sandbox --check
   What becomes of task 3 of a run, without a master?
     compass-worker --once --plan outputs/demo/20260102_030405 --task 3
+
+Under Slurm each task of a step is a worker of its own, named after its job
+and number, where the step binds GPUs to tasks (CUDA_VISIBLE_DEVICES is then a
+part of SLURM_STEP_GPUS) or has none. Where all tasks of a node see the same
+GPUs, the first one (SLURM_LOCALID=0) takes them all, with an engine for each,
+and the others go home. A worker finishes in time for SLURM_JOB_END_TIME.
 
 Stop it with Ctrl-C or SIGTERM: it finishes the samples that it has begun,
 hands them in and goes. A second signal ends it at once. Nothing is lost
@@ -70,10 +77,13 @@ struct AgentArgs {
     /// Where models run: auto takes the first GPU when there is one
     #[arg(long, value_name = "auto|cpu|cuda:N", default_value = "auto")]
     device: Device,
-    /// Engines to run at once; each holds its own copy of the model
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    slots: u32,
-    /// Name shown by the master, unique among its workers [default: <hostname>-<pid>]
+    /// Engines to run at once; each holds its own copy of the model [default: 1, or as many as Slurm gives it GPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    slots: Option<u32>,
+    /// The pool of the master's configuration that it works for
+    #[arg(long, value_name = "NAME", env = "COMPASS_POOL", value_parser = parse_name)]
+    pool: Option<String>,
+    /// Name shown by the master, unique among its workers [default: <hostname>-<pid>, under Slurm the job's]
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
     /// Threads within one engine
@@ -135,12 +145,17 @@ impl AgentArgs {
 
     fn options(self) -> AgentOptions {
         let programs = self.programs();
+        let slurm = SlurmTask::read(|name| std::env::var(name).ok());
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         AgentOptions {
             masters: self.master.into_iter().map(|address| address.0).collect(),
             device: self.device.0,
-            slots: self.slots,
-            name: self.name.unwrap_or_else(|| format!("{node}-{}", std::process::id())),
+            slots: self.slots.unwrap_or(slurm.slots),
+            name: self.name.or(slurm.name).unwrap_or_else(|| format!("{node}-{}", std::process::id())),
+            pool: self.pool.unwrap_or_default(),
+            leaves_at: slurm.leaves_at,
+            // Who says how many engines there are to be means this process.
+            stands_back: slurm.stands_back.filter(|_| self.slots.is_none() && !self.exit_with_parent),
             threads: self.threads.get(),
             master_lost_timeout: self.master_lost_timeout,
             exit_with_parent: self.exit_with_parent,

@@ -11,3 +11,4 @@ pub mod engine_link;
 pub mod once;
 mod parent;
 pub mod sandbox_command;
+mod slurm;

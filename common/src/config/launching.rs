@@ -1,6 +1,7 @@
 //! Who launches workers: the settings of each launcher, and of pools, once checked.
 
 use super::aliyun::AliyunConfig;
+use crate::path_rules::map_path;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -111,8 +112,6 @@ impl PoolConfig {
 
     /// A path as this pool has it.
     pub fn map_path(&self, path: &str) -> Option<String> {
-        let fits = self.paths.iter().filter(|(from, _)| path.starts_with(from.as_str()));
-        let (from, to) = fits.max_by_key(|(from, _)| from.len())?;
-        Some(format!("{to}{}", &path[from.len()..]))
+        map_path(&self.paths, path)
     }
 }

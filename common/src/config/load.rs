@@ -76,6 +76,8 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
     let (listen, state_dir, store, http) = master::read(check, &mut root);
 
+    let pools = pool::read(check, &mut root);
+    check.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
     let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
     let models = each(check, &chosen, model::read, "[[model]]");
     let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
@@ -89,9 +91,8 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     stage::size_flags(&mut infer, overrides);
     let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
     let summary_groups = summary_group::read(check, &mut root);
-    let pools = pool::read(check, &mut root);
     if let (Some(pools), Some(models)) = (&pools, &models) {
-        pool::fit(check, pools, models, &infer.runner);
+        pool::fit(check, pools, models, overrides);
     }
     root.finish(check);
     Some(Config {

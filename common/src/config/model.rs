@@ -151,11 +151,6 @@ fn bos(check: &mut Check, node: &Node) -> Option<BosPolicy> {
 
 fn run_cfg(check: &mut Check, mut fields: Fields<'_>) -> u32 {
     let gpus = fields.u32(check, "num_gpus", 0).unwrap_or(0);
-    if gpus > 1
-        && let Some(node) = fields.table.get("num_gpus")
-    {
-        check.value_not_yet("num_gpus", node, "write `num_gpus = 1`: a replica runs on one device");
-    }
     if fields.u32(check, "num_procs", 1).is_some_and(|procs| procs > 1)
         && let Some(node) = fields.table.get("num_procs")
     {

@@ -5,6 +5,7 @@ use super::fields::{Fields, text};
 use super::hub;
 use super::paths;
 use super::tree::Node;
+use crate::path_rules::map_path;
 use crate::plan::ModelKind;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,11 @@ fn directory_of(path: PathBuf) -> PathBuf {
     }
 }
 
+/// Whether a pool has the path under a name of its own, where it is then looked for.
+fn is_elsewhere(check: &Check, path: &str) -> bool {
+    map_path(&check.elsewhere, path).is_some()
+}
+
 /// What every directory of a kind holds, and which files its weights may begin in.
 fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
     match kind {
@@ -73,7 +79,11 @@ fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
 
 /// A directory of this host, there or not.
 fn resolved(check: &mut Check, key: &str, node: &Node) -> Option<PathBuf> {
-    if text(check, key, node)?.contains("s3://") {
+    let written = text(check, key, node)?;
+    if is_elsewhere(check, written) {
+        return Some(written.into());
+    }
+    if written.contains("s3://") {
         check.value_not_yet(key, node, "copy the model to a directory of this host and name that");
         return None;
     }
@@ -87,7 +97,7 @@ fn resolved(check: &mut Check, key: &str, node: &Node) -> Option<PathBuf> {
 
 /// Whether `path` is a directory with `file` in it; if not, that is reported, for a model of this job.
 fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
-    if check.unselected || path.join(file).is_file() {
+    if check.unselected || path.join(file).is_file() || is_elsewhere(check, &path.display().to_string()) {
         return true;
     }
     let written = node.text().unwrap_or_default();
@@ -126,7 +136,8 @@ fn holds(check: &mut Check, node: &Node, path: &Path, file: &str) -> bool {
 /// Whether there are weights to load in `path`; if not, that is reported, for a model of this job.
 fn holds_weights(check: &mut Check, node: &Node, path: &Path, kind: ModelKind) -> bool {
     let (_, known) = files_of(kind);
-    if check.unselected || known.iter().any(|file| path.join(file).is_file()) {
+    let is_there = known.iter().any(|file| path.join(file).is_file());
+    if check.unselected || is_there || is_elsewhere(check, &path.display().to_string()) {
         return true;
     }
     let written = node.text().unwrap_or_default();

@@ -81,7 +81,7 @@ pub(super) fn data_place(
 }
 
 /// The folder of the file that `span` is in; for a preset, the data folder.
-fn beside(check: &Check, span: Span) -> PathBuf {
+pub(super) fn beside(check: &Check, span: Span) -> PathBuf {
     if check.sources.is_preset(span.file) {
         return check.data_root.clone();
     }

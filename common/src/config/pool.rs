@@ -4,7 +4,8 @@ use super::check::Check;
 use super::choice::Choices;
 use super::fields::{Fields, table, text};
 use super::launching::PoolConfig;
-use super::resolved::{ModelConfig, RunnerConfig};
+use super::overrides::Overrides;
+use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
 use super::{paths, runner, spelling};
 
@@ -55,7 +56,8 @@ fn pool(check: &mut Check, node: &Node) -> Option<PoolConfig> {
         Some(node) => texts_by_key(check, key, node),
         None => Vec::new(),
     };
-    let mapped = pairs(check, &mut fields, "paths");
+    let mapped = pairs(check, &mut fields, "paths").into_iter().map(|(from, to)| (whole_path(check, node, &from), to));
+    let mapped: Vec<(String, String)> = mapped.collect();
     let environment = pairs(check, &mut fields, "environment");
     let offline = fields.get("offline").and_then(|node| OFFLINE.pick(check, "offline", node)).unwrap_or(false);
     let worker = fields.get("worker").and_then(|node| paths::resolve(check, "worker", node));
@@ -72,6 +74,16 @@ fn pool(check: &mut Check, node: &Node) -> Option<PoolConfig> {
         offline_continue: offline,
         worker,
     })
+}
+
+/// The beginning of a path as models' paths are once they are read: absolute, unless it is of no file system.
+fn whole_path(check: &Check, node: &Node, from: &str) -> String {
+    if from.contains("://") {
+        return from.to_owned();
+    }
+    let whole = paths::beside(check, node.span).join(from);
+    let whole = std::path::absolute(&whole).unwrap_or(whole).display().to_string();
+    if from.ends_with('/') && !whole.ends_with('/') { whole + "/" } else { whole }
 }
 
 /// A pool's name stands in job names and on command lines.
@@ -98,15 +110,13 @@ fn texts_by_key(check: &mut Check, key: &'static str, node: &Node) -> Vec<(Strin
     read.collect()
 }
 
-/// What can only be told once runners, models and pools are read: every pool that a model names is there, every model has
-/// one, and workers are launched either by the runner or by pools.
-pub(super) fn fit(check: &mut Check, pools: &[PoolConfig], models: &[ModelConfig], runner: &RunnerConfig) {
-    if !pools.is_empty() && runner.is_named && runner.kind != super::launching::RunnerKind::None {
-        let kind = runner.kind.name();
-        let message = format!("[[pool]] tables say how workers are launched, and so does the runner `{kind}`");
-        let help =
-            format!("remove the runner's `type` (or the flag), or make `launcher = \"{kind}\"` a pool of its own");
-        check.report(None, message, Some(help));
+/// What can only be told once models and pools are read: every pool that a model names is there, and no flag launches what
+/// pools launch. The runner's `type` of a file gives way to pools: a base that is included may name one.
+pub(super) fn fit(check: &mut Check, pools: &[PoolConfig], models: &[ModelConfig], flags: &Overrides) {
+    if !pools.is_empty() && flags.slurm.asked {
+        let message = "`--slurm` launches workers, and so do the [[pool]] tables".to_owned();
+        let help = "leave the flag away; a pool of Slurm is one with `launcher = { type = \"slurm\" }`";
+        check.report(None, message, Some(help.into()));
     }
     let known: Vec<&str> =
         pools.iter().flat_map(|pool| pool.labels.iter().chain([&pool.name])).map(String::as_str).collect();

@@ -156,9 +156,6 @@ pub struct StageConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunnerConfig {
     pub kind: RunnerKind,
-    /// Whether somebody named the kind, rather than leaving it to the default.
-    #[serde(skip)]
-    pub is_named: bool,
     /// Replica slots; `None` takes what the GPUs (or cores) allow.
     pub max_num_workers: Option<u32>,
     pub max_workers_per_gpu: u32,

@@ -40,7 +40,6 @@ const MAX_WORKERS_PER_GPU: u32 = 1;
 pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) -> RunnerConfig {
     let mut config = RunnerConfig {
         kind: RunnerKind::Local,
-        is_named: false,
         max_num_workers: None,
         max_workers_per_gpu: MAX_WORKERS_PER_GPU,
         max_gpus: 0,
@@ -56,7 +55,6 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         }
     }
     if let Some((tag, mut fields)) = known {
-        config.is_named = tag.is_some();
         config.kind = kind(check, tag.unwrap_or(Tag::Local), &mut fields, flags.dlc.aliyun_cfg.as_deref());
         config.max_num_workers = fields.u32(check, "max_num_workers", 1);
         config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu", 1).unwrap_or(config.max_workers_per_gpu);
@@ -97,11 +95,10 @@ fn over(check: &mut Check, config: &mut RunnerConfig, flags: &Overrides) {
     config.max_gpus = flags.max_gpus.unwrap_or(config.max_gpus);
     config.retry = flags.retry.unwrap_or(config.retry);
     if flags.slurm.asked && !matches!(config.kind, RunnerKind::Slurm(_)) {
-        (config.kind, config.is_named) = (RunnerKind::Slurm(Default::default()), true);
+        config.kind = RunnerKind::Slurm(Default::default());
     }
     if flags.dlc.asked && !matches!(config.kind, RunnerKind::Dlc(_)) {
-        let dlc = runner_dlc::flagged(check, flags.dlc.aliyun_cfg.as_deref());
-        (config.kind, config.is_named) = (RunnerKind::Dlc(dlc), true);
+        config.kind = RunnerKind::Dlc(runner_dlc::flagged(check, flags.dlc.aliyun_cfg.as_deref()));
     }
     if let RunnerKind::Slurm(slurm) = &mut config.kind {
         runner_slurm::flags(slurm, &flags.slurm);

@@ -19,6 +19,7 @@ pub(crate) fn dataset(abbr: &str, infer: InferSpec, samples: u32) -> DatasetPlan
         eval: acc(),
         samples,
         characters: 0,
+        beginnings: Vec::new(),
         labels: None,
         parts: Vec::new(),
     }

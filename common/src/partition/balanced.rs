@@ -4,25 +4,36 @@
 //! of what is left, down to an eighth of a fair share of the whole, which makes about five pieces per worker. Units are
 //! walked from dear to cheap and cut only where a piece ends, because neighbours in a data set share prefixes; units too
 //! small to be worth a task of their own travel together.
+//!
+//! Samples that begin alike stay in one piece as long as balance allows: such a run is cut only into pieces whose own work
+//! is [`WORTH`] times the beginning that each of them computes anew, or where it is more than a worker's fair share.
 
 use super::pieces::Cursor;
 use super::{TaskSpec, UnitSize};
+use crate::intervals::IntervalSet;
 use std::cmp::Reverse;
+
+/// A beginning that is computed once more costs a piece at most one part in so many of its own work.
+const WORTH: u64 = 50;
 
 /// Tasks of all models, model after model; `groups` holds one model's units each.
 pub(super) fn cut(groups: &[Vec<&UnitSize>], workers: u32) -> Vec<TaskSpec> {
-    let total: u64 = groups.iter().flatten().map(|unit| cost(unit)).fold(0, u64::saturating_add);
+    let total: u64 = groups.iter().flatten().map(|unit| unit.cost()).fold(0, u64::saturating_add);
     let workers = u64::from(workers);
     let least = (total / (8 * workers)).max(1);
+    let fair = (total / workers).max(1);
     let mut left = total;
     let mut tasks = Vec::new();
     for group in groups {
         let mut units = group.clone();
-        units.sort_by_key(|unit| Reverse(cost(unit)));
-        let mut cutter = Cutter { workers, least, left, quota: 0, cost: 0, pieces: Vec::new(), done: Vec::new() };
-        cutter.open();
+        units.sort_by_key(|unit| Reverse(unit.cost()));
+        let open = TaskSpec { pieces: Vec::new() };
+        let mut cutter = Cutter { workers, least, fair, left, quota: 0, cost: 0, open, done: Vec::new() };
+        cutter.next_quota();
         for unit in units {
-            cutter.walk(unit);
+            for (run, shared) in unit.runs() {
+                cutter.walk(unit, &run, shared);
+            }
         }
         cutter.close();
         left = cutter.left;
@@ -33,67 +44,77 @@ pub(super) fn cut(groups: &[Vec<&UnitSize>], workers: u32) -> Vec<TaskSpec> {
     tasks
 }
 
-fn cost(unit: &UnitSize) -> u64 {
-    unit.sample_cost().saturating_mul(u64::from(unit.remaining.len()))
-}
-
 /// Fills one task after the other.
 struct Cutter {
     workers: u64,
     /// The least cost that is worth a task.
     least: u64,
+    /// A worker's share of the whole job.
+    fair: u64,
     /// Cost of all that is in no closed task.
     left: u64,
     /// What the open task should cost.
     quota: u64,
     /// What it costs so far.
     cost: u64,
-    pieces: Vec<TaskPiece>,
+    open: TaskSpec,
     done: Vec<(u64, TaskSpec)>,
 }
 
-type TaskPiece = (crate::ids::UnitId, crate::intervals::IntervalSet);
-
 impl Cutter {
-    fn open(&mut self) {
+    fn next_quota(&mut self) {
         self.quota = (self.left / (2 * self.workers)).max(self.least);
     }
 
     fn close(&mut self) {
-        if !self.pieces.is_empty() {
-            let task = TaskSpec { pieces: std::mem::take(&mut self.pieces) };
+        if !self.open.pieces.is_empty() {
+            let task = std::mem::replace(&mut self.open, TaskSpec { pieces: Vec::new() });
             self.done.push((self.cost, task));
         }
         self.left = self.left.saturating_sub(self.cost);
         self.cost = 0;
-        self.open();
+        self.next_quota();
     }
 
-    fn walk(&mut self, unit: &UnitSize) {
+    /// Takes in samples of a unit whose common beginning costs `shared`.
+    fn walk(&mut self, unit: &UnitSize, run: &IntervalSet, shared: u64) {
         let each = unit.sample_cost();
-        let mut cursor = Cursor::new(&unit.remaining);
+        let mut cursor = Cursor::new(run);
+        let fewest = self.fewest(each, cursor.left(), shared);
         // A scrap is what is not worth cutting off.
         let scrap = self.least / 2;
         while cursor.left() > 0 {
-            let rest = each.saturating_mul(u64::from(cursor.left()));
+            let rest = each.saturating_mul(u64::from(cursor.left())).saturating_add(shared);
             let room = self.quota.saturating_sub(self.cost);
-            if rest <= room.saturating_add(scrap) {
-                self.pieces.push((unit.id, cursor.take(u32::MAX)));
+            let fits = rest <= room.saturating_add(scrap);
+            let worth = scrap.max(each).max(each.saturating_mul(u64::from(fewest)).saturating_add(shared));
+            if !fits && !self.open.pieces.is_empty() && room < worth {
+                self.close();
+                continue;
+            }
+            let count = u32::try_from(room.saturating_sub(shared) / each).unwrap_or(u32::MAX).max(fewest);
+            if fits || cursor.left() < count.saturating_add(fewest) {
+                self.open.add(unit.id, &cursor.take(u32::MAX));
                 self.cost = self.cost.saturating_add(rest);
                 if self.cost.saturating_add(scrap) >= self.quota {
                     self.close();
                 }
                 continue;
             }
-            if !self.pieces.is_empty() && room < scrap.max(each) {
-                self.close();
-                continue;
-            }
-            let count = u32::try_from(room / each).unwrap_or(u32::MAX).max(1);
-            self.pieces.push((unit.id, cursor.take(count)));
-            self.cost = self.cost.saturating_add(each.saturating_mul(u64::from(count)));
+            self.open.add(unit.id, &cursor.take(count));
+            self.cost = self.cost.saturating_add(each.saturating_mul(u64::from(count))).saturating_add(shared);
             self.close();
         }
+    }
+
+    /// How many samples of a run of `samples` must stay together.
+    fn fewest(&self, each: u64, samples: u32, shared: u64) -> u32 {
+        if shared == 0 {
+            return 1;
+        }
+        let own = each.saturating_mul(u64::from(samples));
+        let pieces = (own / shared.saturating_mul(WORTH)).max(own.saturating_add(shared).div_ceil(self.fair)).max(1);
+        u32::try_from(u64::from(samples) / pieces).unwrap_or(samples).max(1)
     }
 }
 
@@ -101,7 +122,7 @@ impl Cutter {
 mod tests {
     use super::*;
     use crate::ids::UnitId;
-    use crate::intervals::IntervalSet;
+    use crate::prompt::Beginning;
 
     fn unit(id: u32, samples: u32, characters_each: u64, generates: bool) -> UnitSize {
         UnitSize {
@@ -113,6 +134,7 @@ mod tests {
             factor_labels: None,
             generates,
             characters: characters_each * u64::from(samples),
+            beginnings: Vec::new(),
         }
     }
 
@@ -138,6 +160,49 @@ mod tests {
         assert!((8..=14).contains(&tasks.len()), "{}", tasks.len());
         let cuts = tasks.iter().flat_map(|task| &task.pieces).filter(|(_, set)| set.len() < 100).count();
         assert!(cuts <= 2 * tasks.len(), "a task cuts at most one unit at each end");
+    }
+
+    /// The tasks in which each unit stands.
+    fn spread(tasks: &[TaskSpec], units: &[UnitSize]) -> Vec<usize> {
+        let holds = |task: &TaskSpec, id: UnitId| task.pieces.iter().any(|(unit, _)| *unit == id);
+        units.iter().map(|unit| tasks.iter().filter(|task| holds(task, unit.id)).count()).collect()
+    }
+
+    #[test]
+    fn what_begins_alike_stays_together_as_long_as_balance_allows() {
+        let alike = |id, samples, characters| UnitSize {
+            beginnings: vec![Beginning { end: samples, characters }],
+            ..unit(id, samples, 250, false)
+        };
+        // Few-shot subjects: a beginning costs as much as some ten samples.
+        let subjects: Vec<UnitSize> = (0..4).map(|id| alike(id, 100, 3000)).collect();
+        for workers in [1, 2, 4] {
+            assert_eq!(spread(&cut(&[subjects.iter().collect()], workers), &subjects), [1; 4], "{workers}");
+        }
+        assert_eq!(spread(&cut(&[subjects.iter().collect()], 8), &subjects), [2; 4], "more workers than beginnings");
+        // Alone it goes to all workers, but not in more pieces than that.
+        let one = [alike(0, 100, 3000)];
+        for workers in 1..6 {
+            assert_eq!(spread(&cut(&[one.iter().collect()], workers), &one), [workers as usize]);
+        }
+        // Where its samples outweigh it by far it is cut as any other.
+        let many = [alike(0, 10_000, 3000)];
+        assert!(spread(&cut(&[many.iter().collect()], 2), &many)[0] >= 8);
+    }
+
+    #[test]
+    fn cuts_fall_where_beginnings_change() {
+        let runs = |ends: &[u32]| ends.iter().map(|&end| Beginning { end, characters: 3000 }).collect();
+        let one = UnitSize { beginnings: runs(&[90, 200, 310, 400]), ..unit(0, 400, 250, false) };
+        let tasks = cut(&[vec![&one]], 4);
+        let mut starts: Vec<u32> = tasks.iter().map(|task| task.pieces[0].1.pairs()[0].0).collect();
+        starts.sort_unstable();
+        assert_eq!(starts, [0, 90, 200, 310]);
+        let left = UnitSize { remaining: IntervalSet::from_pairs([(80, 100), (350, 400)]), ..one };
+        let runs: Vec<_> = left.runs().iter().map(|(run, shared)| (run.pairs().to_vec(), *shared)).collect();
+        assert_eq!(runs, [(vec![(80, 90)], 3000), (vec![(90, 100)], 3000), (vec![(350, 400)], 3000)]);
+        assert_eq!(left.shared_cost(&IntervalSet::range(95, 96)), 3000);
+        assert_eq!(unit(0, 400, 250, false).shared_cost(&IntervalSet::range(95, 96)), 0);
     }
 
     #[test]

@@ -69,6 +69,7 @@ mod tests {
     use crate::ids::UnitId;
     use crate::intervals::IntervalSet;
     use crate::partition::PartitionStrategy;
+    use crate::prompt::Beginning;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -97,12 +98,20 @@ mod tests {
     fn unit() -> impl Strategy<Value = UnitSize> {
         let family = prop_oneof![Just("gsm8k"), Just("piqa"), Just("mmlu_professional_law")];
         let holes = proptest::collection::vec((0u32..500, 0u32..60), 0..6);
-        (0usize..3, family, 0u32..500, holes, proptest::option::of(0u32..6), any::<bool>(), 0u64..2_000_000).prop_map(
-            |(model, abbr, samples, holes, factor_labels, generates, characters)| {
+        let runs = proptest::collection::vec((1u32..200, 0u64..20_000), 0..5);
+        let labels = proptest::option::of(0u32..6);
+        (0usize..3, family, 0u32..500, holes, labels, any::<bool>(), 0u64..2_000_000, runs).prop_map(
+            |(model, abbr, samples, holes, factor_labels, generates, characters, runs)| {
                 let done = IntervalSet::from_pairs(holes.into_iter().map(|(at, run)| (at, at + run)));
                 let remaining = IntervalSet::range(0, samples).minus(&done);
                 let id = UnitId(0);
-                UnitSize { id, model, abbr: abbr.into(), remaining, samples, factor_labels, generates, characters }
+                let abbr = abbr.into();
+                let ends = runs.into_iter().scan(0, |end, (length, characters)| {
+                    *end += length;
+                    Some(Beginning { end: *end, characters })
+                });
+                let beginnings = ends.collect();
+                UnitSize { id, model, abbr, remaining, samples, factor_labels, generates, characters, beginnings }
             },
         )
     }
@@ -147,6 +156,7 @@ mod tests {
             factor_labels: None,
             generates: false,
             characters: 1,
+            beginnings: Vec::new(),
         };
         let beyond = partition(&PartitionerKind::Naive, std::slice::from_ref(&unit), 1);
         assert_eq!(beyond, Err(PartitionError::BeyondEnd { unit: UnitId(3), sample: 4, samples: 4 }));

@@ -49,6 +49,7 @@ mod tests {
             factor_labels: None,
             generates: true,
             characters: 0,
+            beginnings: Vec::new(),
         }
     }
 

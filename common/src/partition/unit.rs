@@ -2,6 +2,7 @@
 
 use crate::ids::UnitId;
 use crate::intervals::IntervalSet;
+use crate::prompt::Beginning;
 
 /// One (model, data set) pair and how much of it is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +20,10 @@ pub struct UnitSize {
     pub factor_labels: Option<u32>,
     /// Whether samples are continued by the model, not only scored.
     pub generates: bool,
-    /// Unicode characters of all prompts of all samples, all options counted.
+    /// Unicode characters that are the samples' own, see [`crate::prompt::workload`].
     pub characters: u64,
+    /// Where neighbouring samples begin alike; empty where they have nothing in common.
+    pub beginnings: Vec<Beginning>,
 }
 
 /// How much dearer a character is where the model goes on writing after it: a prior until workers have reported.
@@ -33,6 +36,46 @@ impl UnitSize {
     pub fn sample_cost(&self) -> u64 {
         let weight = if self.generates { GENERATION_WEIGHT } else { 1 };
         (self.characters / u64::from(self.samples.max(1))).saturating_add(SAMPLE_OVERHEAD).saturating_mul(weight)
+    }
+}
+
+impl UnitSize {
+    /// What remains, in runs of samples that begin alike, each with the characters of that beginning: whoever runs any of
+    /// them computes it once.
+    pub fn runs(&self) -> Vec<(IntervalSet, u64)> {
+        let mut runs = Vec::new();
+        let mut rest = self.remaining.clone();
+        for beginning in &self.beginnings {
+            let after = rest.minus(&IntervalSet::range(0, beginning.end));
+            let run = rest.minus(&after);
+            if !run.is_empty() {
+                runs.push((run, beginning.characters));
+            }
+            rest = after;
+        }
+        if !rest.is_empty() {
+            runs.push((rest, 0));
+        }
+        runs
+    }
+
+    /// The longest beginning of any of the samples: what it costs at most, in characters, to run some of them elsewhere.
+    pub fn shared_cost(&self, samples: &IntervalSet) -> u64 {
+        let mut start = 0;
+        let mut most = 0;
+        for beginning in &self.beginnings {
+            let (first, end) = (std::mem::replace(&mut start, beginning.end), beginning.end);
+            if beginning.characters > most && samples.pairs().iter().any(|&(from, to)| from < end && first < to) {
+                most = beginning.characters;
+            }
+        }
+        most
+    }
+
+    /// Estimated cost of all that remains, in characters to prefill.
+    pub fn cost(&self) -> u64 {
+        let shared = self.runs().iter().fold(0, |sum: u64, (_, shared)| sum.saturating_add(*shared));
+        self.sample_cost().saturating_mul(u64::from(self.remaining.len())).saturating_add(shared)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{EvalSpec, InferSpec, ModelKind, ModelPlan};
 use crate::ids::{Digest, UnitId};
-use crate::prompt::ShotFormat;
+use crate::prompt::{Beginning, ShotFormat};
 use serde::{Deserialize, Serialize};
 
 /// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.
@@ -39,8 +39,11 @@ pub struct DatasetPlan {
     pub eval: EvalSpec,
     /// Number of samples, all parts together.
     pub samples: u32,
-    /// Characters of all prompts, all options counted: the partitioners' prior for cost.
+    /// Characters that no other sample shares, see [`crate::prompt::workload`]: the partitioners' prior for cost.
     pub characters: u64,
+    /// Where neighbouring samples begin alike, what is computed once for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beginnings: Vec<Beginning>,
     /// Labels of the template: what the `size` partitioner multiplies rows by; `None` for generation.
     pub labels: Option<u32>,
     /// The parts in sample order; part `i` holds the samples from its `first` up to the next part's.
@@ -143,6 +146,7 @@ mod tests {
             eval,
             samples: 0,
             characters: 0,
+            beginnings: Vec::new(),
             labels: None,
             parts: Vec::new(),
         };

@@ -120,11 +120,12 @@ impl<'a> Form<'a> {
             segments.push(Segment::Shots);
         }
         match self {
-            Self::Jinja(source) => segments.push(Segment::Question(jinja::text(source, row)?)),
+            Self::Jinja(source) => segments.extend(cut_off(source, jinja::text(source, row)?)),
             Self::Text(text) if !place.in_template => {
-                segments.push(Segment::Question(fill(&place.without_separator(text), row, blank)));
+                let text = place.without_separator(text);
+                segments.extend(cut_off(&text, fill(&text, row, blank)));
             }
-            Self::Text(text) => segments.extend(filler.pieces(text)),
+            Self::Text(text) => segments.extend(filler.pieces(text, cut_off)),
             Self::Rounds(rounds) => {
                 for (section, lines) in
                     [(Section::Begin, &rounds.begin), (Section::Round, &rounds.round), (Section::End, &rounds.end)]
@@ -184,6 +185,22 @@ impl<'a> Form<'a> {
     }
 }
 
+/// A filled template in two: what stands before its first brace is the same for every row, the rest is the row's own.
+fn cut_off(template: &str, filled: String) -> Vec<Segment> {
+    let alike = template.find('{').unwrap_or(0);
+    match (filled.split_at_checked(alike), template.get(..alike)) {
+        (Some((start, own)), Some(head)) if !head.is_empty() && start == head && !own.is_empty() => {
+            vec![Segment::Header(head.to_owned()), Segment::Question(own.to_owned())]
+        }
+        _ => vec![Segment::Question(filled)],
+    }
+}
+
+/// The same, not cut: what a role always says is the same for every row.
+fn in_one(template: &str, filled: String) -> Vec<Segment> {
+    vec![if template.contains('{') { Segment::Question(filled) } else { Segment::Header(filled) }]
+}
+
 /// Takes the message that asks from the end of what stands before the dialogue: one that came out of a column is known only
 /// now.
 fn last_of_user(segments: &mut Vec<Segment>, wanted: bool) -> Option<Segment> {
@@ -205,7 +222,7 @@ struct Filler<'a> {
 impl Filler<'_> {
     fn line(&mut self, line: &Line, segments: &mut Vec<Segment>) -> Result<(), String> {
         let segment = match line {
-            Line::Text(text) => Segment::Item(Prompt(self.pieces(text))),
+            Line::Text(text) => Segment::Item(Prompt(self.pieces(text, in_one))),
             Line::Expand(column) => {
                 segments.extend(chat::messages(self.row, column)?.into_iter().map(|turn| {
                     let fallback_role = Some(messages::api_role(&turn.role).to_owned());
@@ -219,15 +236,16 @@ impl Filler<'_> {
                 fallback_role: role.fallback_role.clone(),
                 begin: role.begin.clone(),
                 end: role.end.clone(),
-                prompt: role.prompt.as_ref().map(|prompt| Prompt(self.pieces(prompt))),
+                prompt: role.prompt.as_ref().map(|prompt| Prompt(self.pieces(prompt, in_one))),
             }),
         };
         segments.push(segment);
         Ok(())
     }
 
-    /// A text filled from the row, cut where its shots go. Empty stretches are left out.
-    fn pieces(&mut self, text: &str) -> Vec<Segment> {
+    /// A text filled from the row, cut where its shots go; `after` makes segments of what stands after them. Empty stretches
+    /// are left out.
+    fn pieces(&mut self, text: &str, after: fn(&str, String) -> Vec<Segment>) -> Vec<Segment> {
         let mut segments = Vec::new();
         let text = self.place.without_separator(text);
         let text = text.as_ref();
@@ -246,7 +264,7 @@ impl Filler<'_> {
             match (text.is_empty(), self.after_shots) {
                 (true, _) => {}
                 (false, false) => segments.push(Segment::Header(text)),
-                (false, true) => segments.push(Segment::Question(text)),
+                (false, true) => segments.extend(after(piece, text)),
             }
         }
         segments

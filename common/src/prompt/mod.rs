@@ -1,6 +1,7 @@
 //! Prompts: templates as OpenCompass writes them, and the structured form that the plan keeps.
 
 mod answers;
+mod beginnings;
 mod chat;
 mod check;
 mod error;
@@ -29,6 +30,7 @@ mod template;
 mod wording;
 
 pub use answers::column_name;
+pub use beginnings::{Beginning, Workload, workload};
 pub use error::{PromptError, Split};
 pub use format::{Row, safe_format};
 pub use messages::chat_role;

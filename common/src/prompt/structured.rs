@@ -18,7 +18,7 @@ pub struct Prompt(pub Vec<Segment>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Segment {
-    /// Text before the shots: the same for a whole data set, as a rule.
+    /// Text before the shots, or before the sample's own words: the same for a whole data set, as a rule.
     Header(String),
     /// Where the sample's shots stand.
     Shots,

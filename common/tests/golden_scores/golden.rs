@@ -37,6 +37,7 @@ pub(crate) fn dataset(infer: InferSpec, eval: EvalSpec, samples: usize) -> Datas
         eval,
         samples: samples as u32,
         characters: 0,
+        beginnings: Vec::new(),
         labels: None,
         parts: Vec::new(),
     }

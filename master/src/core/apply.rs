@@ -59,6 +59,7 @@ impl Core {
         }
         self.dispatch(effects);
         self.steal(effects);
+        self.record_what_is_out(effects);
         self.conclude(effects);
     }
 
@@ -83,7 +84,7 @@ impl Core {
         }
         let mut lost = Vec::new();
         let mut silent = Vec::new();
-        for (id, worker) in &self.workers {
+        for (id, worker) in self.workers.iter() {
             let since = self.now.saturating_sub(worker.last_heard);
             if since >= self.limits.lease_ttl {
                 lost.push(id.clone());
@@ -107,7 +108,8 @@ impl Core {
     /// A hung engine looks like a slow one from here, so nobody is thrown out; but a run must not stand still in silence.
     fn name_the_stalled(&mut self, effects: &mut Vec<Effect>) {
         let (now, stall) = (self.now, self.limits.stall);
-        for (id, worker) in &mut self.workers {
+        for id in self.workers.keys().cloned().collect::<Vec<_>>() {
+            let Some(worker) = self.workers.get_mut(&id) else { continue };
             if worker.held.is_empty() {
                 worker.last_progress = now;
             }

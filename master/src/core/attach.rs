@@ -1,13 +1,13 @@
 //! Workers come and go, and keep what they hold as far as it is still to be had.
 
 use super::apply::SHUTDOWN;
-use super::effect::{Effect, Kept, Message, Record};
+use super::effect::{Effect, Holder, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, GrantRef, HeldGrant};
 use super::state::{Core, Worker};
 use super::task::{Failures, Former, Requires, Task, TaskState};
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 impl Core {
     /// Keeps from everybody else, for the time of a lease, what an older leader granted: its holder may come back. The
@@ -41,8 +41,8 @@ impl Core {
         if self.workers.get(&id).is_some_and(|known| known.session != capabilities.session) {
             self.lose(&id, FailureClass::Lost, "another process took its name", effects);
         }
-        let elsewhere: u32 =
-            self.workers.iter().filter(|(other, _)| **other != id).map(|(_, worker)| worker.slots).sum();
+        let before = self.workers.get(&id).map_or(0, |known| known.slots);
+        let elsewhere = self.slots - before;
         let room = self.limits.max_slots.map_or(u32::MAX, |most| most.saturating_sub(elsewhere));
         let slots = capabilities.slots.min(room);
         if slots == 0 {
@@ -52,25 +52,33 @@ impl Core {
             return;
         }
         let now = self.now;
-        let worker = self.workers.entry(id.clone()).or_insert_with(|| Worker {
-            connection: None,
-            session: capabilities.session.clone(),
-            slots,
-            has_engine: capabilities.has_engine,
-            sandbox: capabilities.sandbox.clone(),
-            credit: 0,
-            held: BTreeSet::new(),
-            resident: None,
-            unit: None,
-            last_heard: now,
-            draining: false,
-            last_progress: now,
-            stall: 0,
-            recorded_any: false,
-            infrastructure: 0,
-            awaits: None,
-            load: None,
-        });
+        if before == 0 {
+            self.slots += slots;
+            self.workers.insert(
+                id.clone(),
+                Worker {
+                    connection: None,
+                    session: capabilities.session.clone(),
+                    slots,
+                    has_engine: capabilities.has_engine,
+                    sandbox: capabilities.sandbox.clone(),
+                    pool: capabilities.pool.clone(),
+                    credit: 0,
+                    held: BTreeSet::new(),
+                    resident: None,
+                    units: VecDeque::new(),
+                    last_heard: now,
+                    draining: false,
+                    last_progress: now,
+                    stall: 0,
+                    recorded_any: false,
+                    infrastructure: 0,
+                    awaits: None,
+                    load: None,
+                },
+            );
+        }
+        let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.last_heard = now;
         if let Some(old) = worker.connection.replace(connection)
             && old != connection
@@ -80,8 +88,7 @@ impl Core {
         self.refresh(&id);
         let kept = self.keep(&id, held, effects);
         self.send(&id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
-        if !capabilities.has_engine && self.tasks.iter().any(|task| task.is_open() && task.requires == Requires::Engine)
-        {
+        if !capabilities.has_engine && self.open_by[Requires::Engine as usize] > 0 {
             let build = "it was built without libtorch; build compass-worker with its default features";
             effects.push(Effect::Note { text: format!("worker {id} cannot run every model of this job: {build}") });
         }
@@ -174,15 +181,21 @@ impl Core {
         let task = self.task_mut(id)?;
         task.attempt = Attempt(task.attempt.0 + 1);
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
+        let shared_cost = task.shared_cost;
         self.set_state(id, TaskState::Granted { worker: worker.clone() });
         if let Some(worker) = self.workers.get_mut(worker) {
-            (worker.resident, worker.unit) = (Some(model), Some(unit));
+            let before = worker.resident.replace(model);
             if worker.held.len() == 1 {
                 worker.last_progress = now;
             }
+            if before != Some(model) {
+                self.count_resident(before, Some(model));
+            }
         }
-        let record = Record::Attempt { task: id, attempt, unit, samples: samples.clone(), worker: worker.clone() };
-        self.persist(record, effects);
+        self.comes_to(worker, unit, shared_cost);
+        let holder = Holder { worker: worker.clone(), unit, attempt, samples: samples.clone() };
+        self.persist(Record::Attempt { task: id, holder }, effects);
+        self.attempts_since += 1;
         Some((GrantRef { epoch, task: id, attempt }, unit, samples))
     }
 

@@ -70,6 +70,10 @@ impl Core {
         let at = worker.held.iter().rev().copied().find(|&task| self.task(task).is_some_and(splits))?;
         let task = self.task(at)?;
         let count = (over / self.sample_ms(id, task)) as u32;
+        // Somebody else will have to compute what they begin with.
+        if !self.is_worth(task, u64::from(count)) {
+            return None;
+        }
         let kept = task.remaining.len().saturating_sub(count);
         let samples = IntervalSet::from_indices(task.remaining.iter().skip(kept as usize));
         (!samples.is_empty()).then_some((at, samples))
@@ -93,11 +97,21 @@ impl Core {
         let Some(fair) = self.fair_ms else { return at };
         let Some(task) = self.task(at) else { return at };
         let count = ((fair / 2.0 / self.sample_ms(id, task)) as usize).max(1);
-        if self.is_last_worker() || count as f64 * SLACK >= f64::from(task.remaining.len()) {
+        let rest = u64::from(task.remaining.len()).saturating_sub(count as u64);
+        if self.is_last_worker()
+            || count as f64 * SLACK >= f64::from(task.remaining.len())
+            || !self.is_worth(task, rest)
+        {
             return at;
         }
         let (unit, head) = (task.unit, IntervalSet::from_indices(task.remaining.iter().take(count)));
         self.carve(unit, &head, |other, _| other == at).unwrap_or(at)
+    }
+
+    /// Whether it is worth to leave so many samples of a task to somebody who may have to compute what they begin with.
+    fn is_worth(&self, task: &Task, count: u64) -> bool {
+        let least = task.shared_cost.saturating_mul(self.worth_of(task.shared_cost));
+        count.saturating_mul(task.sample_cost) >= least
     }
 
     fn is_last_worker(&self) -> bool {

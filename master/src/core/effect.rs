@@ -12,13 +12,24 @@ pub struct Seq(pub u64);
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// Into the store: the attempt that is about to be granted, and to whom, for the next leader.
-    Attempt { task: TaskId, attempt: Attempt, unit: UnitId, samples: IntervalSet, worker: WorkerId },
+    Attempt { task: TaskId, holder: Holder },
+    /// Into the store: all that is out, in place of every attempt before.
+    Out { holders: Vec<Holder> },
     /// Into the ledger: the first result of a sample.
     Sample { unit: UnitId, index: u32, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
     /// Into the ledger: a later result that differs from the recorded one.
     Divergence { unit: UnitId, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
     /// Into the ledger: what a worker made of its own results.
     Report { worker: WorkerId, report: Vec<u8> },
+}
+
+/// Who was given what, under which attempt of its task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub worker: WorkerId,
+    pub unit: UnitId,
+    pub attempt: Attempt,
+    pub samples: IntervalSet,
 }
 
 /// What a worker keeps of a grant that it held: under which name from now on, and which samples.

@@ -18,6 +18,8 @@ pub struct Capabilities {
     pub has_engine: bool,
     /// Whether it can run programs that a model wrote.
     pub sandbox: SandboxState,
+    /// The pool that it works for; empty where nobody said one.
+    pub pool: String,
 }
 
 /// What a worker found out about its sandbox.

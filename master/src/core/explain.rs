@@ -55,7 +55,13 @@ impl Core {
         if up.is_empty() {
             return "no worker is connected".to_owned();
         }
-        let able: Vec<_> = up.into_iter().filter(|(_, worker)| worker.suits(task.requires)).collect();
+        if let Some(pools) = self.limits.places.get(&task.model)
+            && up.iter().all(|(_, worker)| !pools.contains(&worker.pool))
+        {
+            let pools: Vec<&str> = pools.iter().map(String::as_str).collect();
+            return format!("its model loads in {} alone, and no connected worker is of there", pools.join(", "));
+        }
+        let able: Vec<_> = up.into_iter().filter(|(_, worker)| self.can_run(worker, task)).collect();
         if able.is_empty() {
             let lacks = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };
             return format!("it needs {lacks}, and no connected worker has it");

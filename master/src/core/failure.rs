@@ -43,8 +43,8 @@ impl Core {
         message: String,
         effects: &mut Vec<Effect>,
     ) {
-        let limits = self.limits.clone();
-        let Some(task) = self.task_mut(id) else { return };
+        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
+        let limits = &self.limits;
         let failures = &mut task.failures;
         let mut state = TaskState::Pending;
         let spent = match class {
@@ -76,13 +76,7 @@ impl Core {
         }
         if state != TaskState::Pending {
             // A model that cannot be loaded fails every task with the same words: they are said once.
-            let known = |task: &Task| match &task.state {
-                TaskState::Failed { message: said, .. } | TaskState::Quarantined { message: said, .. } => {
-                    *said == message
-                }
-                _ => false,
-            };
-            if !self.tasks.iter().any(known) {
+            if self.failure_words.insert(message.clone()) {
                 effects.push(Effect::Note { text: format!("task {id} failed: {message}") });
             }
         }
@@ -107,7 +101,7 @@ impl Core {
                 && worker.connection.is_some()
                 && worker.credit > 0
                 && !worker.draining
-                && worker.suits(task.requires)
+                && self.can_run(worker, task)
         };
         task.failures.workers.contains(id) && self.workers.iter().any(suits)
     }

@@ -7,7 +7,13 @@ use compass_common::intervals::IntervalSet;
 
 /// Attaches with what a hello lists; the credit is that of one slot. What the welcome leaves to the worker.
 fn attach_holding(bench: &mut Bench, at: u8, connection: u64, held: Vec<HeldGrant>) -> Vec<Kept> {
-    let capabilities = Capabilities { session: "s0".into(), slots: 1, has_engine: true, sandbox: SandboxState::Works };
+    let capabilities = Capabilities {
+        session: "s0".into(),
+        slots: 1,
+        has_engine: true,
+        sandbox: SandboxState::Works,
+        pool: String::new(),
+    };
     let connection = ConnectionId(connection);
     let effects = bench.apply(Event::Attached { worker: worker(at), connection, capabilities, held });
     bench.apply(Event::Credit { worker: worker(at), grants: 2 });
@@ -83,7 +89,13 @@ fn a_new_leader_waits_for_those_who_may_hold_something() {
     bench.apply(Event::Tick);
     assert_eq!(bench.grants[1].3.pairs(), [(2, 6)], "it did not come");
     let mut effects = Vec::new();
-    let capabilities = Capabilities { session: "new".into(), slots: 1, has_engine: true, sandbox: SandboxState::Works };
+    let capabilities = Capabilities {
+        session: "new".into(),
+        slots: 1,
+        has_engine: true,
+        sandbox: SandboxState::Works,
+        pool: String::new(),
+    };
     let event = Event::Attached { worker: worker(3), connection: ConnectionId(8), capabilities, held: vec![] };
     other.apply(1, event, &mut effects);
     assert_eq!(other.progress().granted, 2, "it came with nothing: the idle worker has it at once");
@@ -175,8 +187,13 @@ fn a_task_tells_why_it_waits() {
     let mut bench = Bench::new(Limits::default(), vec![view]);
     let why = |bench: &Bench| bench.core.explain_task(TaskId(0)).unwrap();
     assert!(why(&bench).contains("no worker is connected"));
-    let capabilities =
-        Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox: SandboxState::Unknown };
+    let capabilities = Capabilities {
+        session: "s".into(),
+        slots: 1,
+        has_engine: false,
+        sandbox: SandboxState::Unknown,
+        pool: String::new(),
+    };
     let (connection, held) = (ConnectionId(1), vec![]);
     bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     assert!(why(&bench).contains("it needs libtorch, and no connected worker has it"));

@@ -71,9 +71,10 @@ pub fn check(core: &Core) -> Vec<Violation> {
             }
         }
     }
-    for (id, worker) in &core.workers {
+    for (id, worker) in core.workers.iter() {
         held += worker.held.len() as u32;
-        if worker.load.is_some_and(|load| !core.ready.contains(&(load, id.clone()))) {
+        let seat = core.workers.seat(id);
+        if worker.load.zip(seat).is_some_and(|place| !core.ready.contains(&place)) {
             fail(P1, format!("worker {id} is ready and not where such workers are"));
         }
     }
@@ -81,6 +82,19 @@ pub fn check(core: &Core) -> Vec<Violation> {
         fail(G1, format!("{held} held, {granted} granted, {open} open; counted {} and {}", core.granted, core.open));
     }
     let slots: u32 = core.workers.values().map(|worker| worker.slots).sum();
+    if slots != core.slots {
+        fail(R1, format!("{slots} slots, counted {}", core.slots));
+    }
+    let failed = core.tasks.iter().filter(|task| task.has_failed()).count() as u32;
+    if failed != core.failed || core.open_by.iter().sum::<u32>() != core.open {
+        fail(P1, format!("{failed} tasks failed, counted {}; open {} by {:?}", core.failed, core.open, core.open_by));
+    }
+    for (model, &count) in &core.residents {
+        let there = core.workers.values().filter(|worker| worker.resident == Some(*model)).count() as u32;
+        if there != count {
+            fail(R1, format!("{there} workers have model {model} resident, counted {count}"));
+        }
+    }
     if core.limits.max_slots.is_some_and(|most| slots > most) {
         fail(R1, format!("{slots} slots, {:?} allowed", core.limits.max_slots));
     }

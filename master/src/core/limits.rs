@@ -1,5 +1,7 @@
 //! The bounds that a job runs within.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Bounds and budgets of a job. Times in milliseconds.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -23,6 +25,10 @@ pub struct Limits {
     pub others_may_come: bool,
     /// Whether another stage follows, for which workers are to stay.
     pub workers_stay: bool,
+    /// The pools where a model loads, by its position; a model that is not listed loads anywhere.
+    pub places: BTreeMap<u32, BTreeSet<String>>,
+    /// All that is out is not recorded anew before so many attempts.
+    pub fewest_attempts: u32,
     /// Whether a worker with nothing to do may take over samples that another has not begun.
     pub steal: bool,
 }
@@ -39,7 +45,9 @@ impl Default for Limits {
             max_slots: None,
             others_may_come: true,
             workers_stay: false,
+            places: BTreeMap::new(),
             steal: true,
+            fewest_attempts: 50_000,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Which samples are recorded, and with what: the memory behind "the first recorded wins".
 
+use super::sample_set::SampleSet;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ pub struct Recorded {
 
 #[derive(Clone, Debug, Default)]
 struct Unit {
-    done: IntervalSet,
+    done: SampleSet,
     fingerprints: BTreeMap<u32, u64>,
 }
 
@@ -50,7 +51,7 @@ impl Recorded {
 
     /// The recorded samples of a unit.
     pub fn done(&self, unit: UnitId) -> IntervalSet {
-        self.units.get(&unit).map(|unit| unit.done.clone()).unwrap_or_default()
+        self.units.get(&unit).map(|unit| unit.done.intervals()).unwrap_or_default()
     }
 
     /// Whether a sample is recorded.
@@ -60,7 +61,7 @@ impl Recorded {
 
     /// How many samples are recorded.
     pub fn len(&self) -> u64 {
-        self.units.values().map(|unit| unit.fingerprints.len() as u64).sum()
+        self.units.values().map(|unit| unit.done.len()).sum()
     }
 
     /// Whether nothing is recorded.

@@ -16,6 +16,9 @@ impl Core {
             Some(SandboxState::Unknown) => "it was told not to look for a sandbox (--no-sandbox)".to_owned(),
             Some(SandboxState::Refused { reason }) => reason.clone(),
         };
+        if self.open_by[Requires::Sandbox as usize] == 0 {
+            return;
+        }
         let waiting: Vec<TaskId> = self.queue.iter().filter(|&id| self.needs_sandbox(id)).collect();
         if waiting.is_empty() {
             return;

@@ -2,7 +2,8 @@
 //! both learnt from what workers hand in.
 
 use compass_common::ids::{UnitId, WorkerId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
 /// Observed time, in milliseconds, after which what was seen counts half: speeds change with the data and the neighbours.
 const HORIZON_MS: u64 = 300_000;
@@ -35,7 +36,8 @@ const LEAST_SEEN_MS: f64 = 1000.0;
 /// Cost per millisecond by worker and model, and the correction of each unit's cost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speeds {
-    seen: BTreeMap<(WorkerId, u32), Seen>,
+    /// By model. Only ever looked up.
+    seen: BTreeMap<u32, HashMap<WorkerId, Seen, BuildHasherDefault<DefaultHasher>>>,
     all: BTreeMap<u32, Seen>,
     units: BTreeMap<UnitId, Taken>,
 }
@@ -53,8 +55,11 @@ impl Speeds {
         }
         // Speeds are those on corrected costs, so that a worker does not look fast for having had the cheap units.
         let cost = cost as f64 * self.correction(unit);
-        let entries = [self.seen.entry((worker.clone(), model)).or_default(), self.all.entry(model).or_default()];
-        for seen in entries {
+        let of_model = self.seen.entry(model).or_default();
+        if !of_model.contains_key(worker) {
+            of_model.insert(worker.clone(), Seen::default());
+        }
+        for seen in of_model.get_mut(worker).into_iter().chain([self.all.entry(model).or_default()]) {
             seen.cost += cost;
             seen.ms += ms;
             if seen.ms > HORIZON_MS {
@@ -76,7 +81,7 @@ impl Speeds {
 
     /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.
     pub(super) fn rate(&self, worker: &WorkerId, model: u32) -> Option<f64> {
-        let own = self.seen.get(&(worker.clone(), model)).and_then(|seen| seen.rate());
+        let own = self.seen.get(&model).and_then(|seen| seen.get(worker)).and_then(|seen| seen.rate());
         own.or_else(|| self.average(model))
     }
 }

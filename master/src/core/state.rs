@@ -7,11 +7,19 @@ use super::limits::Limits;
 use super::progress::Progress;
 use super::queue::Queue;
 use super::recorded::Recorded;
+use super::roster::{Roster, Seat};
 use super::speeds::Speeds;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
 use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What is moved must be so many times the beginning that is computed once more for it, while such beginnings are no more
+/// than one part in so many of the job.
+const SHARED_WORTH: u64 = 4;
+const REPEATED_PART: u64 = 64;
+/// And so many times from then on.
+const LATE_WORTH: u64 = 20;
 
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
@@ -20,11 +28,12 @@ pub(super) struct Worker {
     pub(super) slots: u32,
     pub(super) has_engine: bool,
     pub(super) sandbox: SandboxState,
+    pub(super) pool: String,
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
     pub(super) resident: Option<u32>,
-    /// The unit of its latest grant: its neighbours share prefixes with what the worker has computed.
-    pub(super) unit: Option<UnitId>,
+    /// The units of its latest grants, the latest last: others of them share prefixes with what it has computed.
+    pub(super) units: VecDeque<UnitId>,
     pub(super) last_heard: u64,
     pub(super) draining: bool,
     /// When it last handed anything in, or had nothing to hand in.
@@ -75,17 +84,33 @@ pub struct Core {
     pub(super) recovering: BTreeSet<TaskId>,
     pub(super) recovering_until: u64,
     pub(super) homes: Homes,
-    pub(super) workers: BTreeMap<WorkerId, Worker>,
+    pub(super) workers: Roster,
+    /// How many workers have a unit among their latest.
+    pub(super) at_units: BTreeMap<UnitId, u32>,
+    /// What all tasks cost, and what of it workers computed that others had computed already.
+    whole: u64,
+    repeated: u64,
     /// Workers that can take a grant, the least loaded first.
-    pub(super) ready: BTreeSet<(u32, WorkerId)>,
+    pub(super) ready: BTreeSet<(u32, Seat)>,
     pub(super) recorded: Recorded,
     pub(super) speeds: Speeds,
+    /// Open tasks by what they require.
+    pub(super) open_by: [u32; Requires::KINDS],
+    /// Workers by the model that they have resident.
+    pub(super) residents: BTreeMap<u32, u32>,
+    /// Slots of all workers.
+    pub(super) slots: u32,
+    /// Tasks that have failed or are in quarantine, and the words that were said of them.
+    pub(super) failed: u32,
+    pub(super) failure_words: BTreeSet<String>,
     /// Before then nothing is worth stealing.
     pub(super) steal_again: u64,
     /// How long the job will still take, in milliseconds, if everybody is busy to the end; known only towards it.
     pub(super) fair_ms: Option<f64>,
     pub(super) last_seq: Seq,
     pub(super) counters: Progress,
+    /// Attempts since all that is out was recorded.
+    pub(super) attempts_since: u64,
     pub(super) open: u32,
     pub(super) granted: u32,
     pub(super) finished: bool,
@@ -105,14 +130,23 @@ impl Core {
             recovering: BTreeSet::new(),
             recovering_until: 0,
             homes: Homes::default(),
-            workers: BTreeMap::new(),
+            workers: Roster::default(),
+            at_units: BTreeMap::new(),
+            whole: 0,
+            repeated: 0,
             ready: BTreeSet::new(),
             recorded,
             speeds: Speeds::default(),
+            open_by: [0; Requires::KINDS],
+            residents: BTreeMap::new(),
+            slots: 0,
+            failed: 0,
+            failure_words: BTreeSet::new(),
             steal_again: 0,
             fair_ms: None,
             last_seq: Seq(0),
             counters: Progress::default(),
+            attempts_since: 0,
             open: 0,
             granted: 0,
             finished: false,
@@ -120,11 +154,14 @@ impl Core {
             splits_without_ack: false,
         };
         for view in tasks {
+            let cost = view.sample_cost.max(1).saturating_mul(u64::from(view.samples.len()));
+            core.whole = core.whole.saturating_add(cost).saturating_add(view.shared_cost);
             core.add(Task {
                 unit: view.unit,
                 model: view.model,
                 requires: view.requires,
                 sample_cost: view.sample_cost.max(1),
+                shared_cost: view.shared_cost,
                 remaining: view.samples,
                 attempt: view.attempt,
                 state: TaskState::Done,
@@ -152,7 +189,7 @@ impl Core {
     /// The one way from state to state: queue, holders and counters follow.
     pub(super) fn set_state(&mut self, id: TaskId, state: TaskState) {
         let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
-        let was_open = task.is_open();
+        let (was_open, was_failed) = (task.is_open(), task.has_failed());
         let before = std::mem::replace(&mut task.state, state);
         task.asked = IntervalSet::new();
         match before {
@@ -186,29 +223,87 @@ impl Core {
             }
             _ => {}
         }
-        let is_open = self.task(id).is_some_and(Task::is_open);
+        let Some(task) = self.tasks.get(id.0 as usize) else { return };
+        let (is_open, has_failed) = (task.is_open(), task.has_failed());
+        let requiring = &mut self.open_by[task.requires as usize];
+        *requiring = *requiring + u32::from(is_open) - u32::from(was_open);
         self.open = self.open + u32::from(is_open) - u32::from(was_open);
+        self.failed = self.failed + u32::from(has_failed) - u32::from(was_failed);
     }
 
     /// Puts a worker where it belongs among those that can take a grant.
     pub(super) fn refresh(&mut self, id: &WorkerId) {
+        let Some(seat) = self.workers.seat(id) else { return };
         let Some(worker) = self.workers.get_mut(id) else { return };
         let load = worker.free_load();
         if worker.load != load {
             if let Some(old) = std::mem::replace(&mut worker.load, load) {
-                self.ready.remove(&(old, id.clone()));
+                self.ready.remove(&(old, seat));
             }
-            self.ready.extend(load.map(|load| (load, id.clone())));
+            self.ready.extend(load.map(|load| (load, seat)));
+        }
+    }
+
+    /// How many times what is computed once more (`again`) must be moved to another worker to be worth it: little, as long
+    /// as all such repetitions are a small part of the job, and much from then on.
+    pub(super) fn worth_of(&self, again: u64) -> u64 {
+        if self.repeated.saturating_add(again) <= self.whole / REPEATED_PART { SHARED_WORTH } else { LATE_WORTH }
+    }
+
+    /// Notes that a worker is at a unit, whose samples have a beginning of this cost in common: its engines hold that of two
+    /// units a slot.
+    pub(super) fn comes_to(&mut self, id: &WorkerId, unit: UnitId, shared_cost: u64) {
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        if let Some(place) = worker.units.iter().position(|&known| known == unit) {
+            worker.units.remove(place);
+        } else {
+            let others = self.at_units.entry(unit).or_default();
+            self.repeated = self.repeated.saturating_add(if *others > 0 { shared_cost } else { 0 });
+            *others += 1;
+        }
+        worker.units.push_back(unit);
+        if worker.units.len() > 2 * worker.slots.max(1) as usize
+            && let Some(left) = worker.units.pop_front()
+        {
+            self.leaves(left);
+        }
+    }
+
+    fn leaves(&mut self, unit: UnitId) {
+        if let Some(count) = self.at_units.get_mut(&unit) {
+            *count -= 1;
+            if *count == 0 {
+                self.at_units.remove(&unit);
+            }
         }
     }
 
     /// Forgets a worker; what it held is for the caller to see to.
     pub(super) fn remove_worker(&mut self, id: &WorkerId) -> Option<Worker> {
+        let seat = self.workers.seat(id)?;
         let worker = self.workers.remove(id)?;
+        worker.units.iter().for_each(|&unit| self.leaves(unit));
         if let Some(load) = worker.load {
-            self.ready.remove(&(load, id.clone()));
+            self.ready.remove(&(load, seat));
         }
+        self.slots -= worker.slots;
+        self.count_resident(worker.resident, None);
         Some(worker)
+    }
+
+    /// A worker has another model resident than before.
+    pub(super) fn count_resident(&mut self, before: Option<u32>, now: Option<u32>) {
+        if let Some(count) = before.and_then(|model| self.residents.get_mut(&model)) {
+            *count -= 1;
+        }
+        if let Some(model) = now {
+            *self.residents.entry(model).or_default() += 1;
+        }
+    }
+
+    /// How many tasks have failed or are in quarantine.
+    pub fn failed_tasks(&self) -> u32 {
+        self.failed
     }
 
     /// Samples go to a thief before their holder has let go of them, from here on: for the simulation, which must find out.

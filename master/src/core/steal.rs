@@ -16,6 +16,9 @@ const WORTH_MS: f64 = 100.0;
 const PAUSE_MS: u64 = 100;
 /// Workers that are seen to in one step; the others' turn comes with the next event.
 const AT_ONCE: usize = 4;
+/// Beyond so many workers nobody looks at all of them with every event, but after a pause, and then for so many idle ones.
+const MANY: usize = 64;
+const AT_ONCE_OF_MANY: usize = 512;
 
 impl Core {
     /// Asks the busiest workers for samples on behalf of idle ones.
@@ -24,10 +27,23 @@ impl Core {
             return;
         }
         // The least loaded come first; beyond a full slot each nobody is idle.
-        let free = self.ready.iter().take_while(|(load, _)| *load < 1000).map(|(_, id)| id);
-        let idle = free.filter(|id| self.is_idle(id)).take(AT_ONCE);
-        for thief in idle.cloned().collect::<Vec<_>>() {
-            let Some((id, samples)) = self.spoils(&thief) else {
+        let free = self
+            .ready
+            .iter()
+            .take_while(|(load, _)| *load < 1000)
+            .filter_map(|(_, seat)| Some(self.workers.at(*seat)?.0));
+        let many = self.workers.len() > MANY;
+        let idle = free.filter(|id| self.is_idle(id)).take(if many { AT_ONCE_OF_MANY } else { AT_ONCE });
+        let idle = idle.cloned().collect::<Vec<_>>();
+        let mut busiest = if many && !idle.is_empty() { self.busiest() } else { Vec::new() };
+        if many {
+            self.steal_again = self.now + PAUSE_MS;
+        }
+        for thief in idle {
+            if !many {
+                busiest = self.busiest();
+            }
+            let Some((id, samples)) = self.spoils(&thief, &mut busiest) else {
                 self.steal_again = self.now + PAUSE_MS;
                 continue;
             };
@@ -76,26 +92,44 @@ impl Core {
         self.speeds.rate(id, model).unwrap_or(1.0)
     }
 
-    /// The end of a task of the worker that will be busy longest, as far as the idle one may run it.
-    fn spoils(&self, thief: &WorkerId) -> Option<(TaskId, IntervalSet)> {
+    /// Who could give something away, by how long they will be busy, longest first.
+    fn busiest(&self) -> Vec<(f64, WorkerId)> {
+        let could = self.workers.iter().filter(|(_, worker)| worker.connection.is_some() && !worker.held.is_empty());
+        let mut busiest: Vec<_> = could.map(|(id, _)| (self.load_ms(id), id.clone())).collect();
+        busiest.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        busiest
+    }
+
+    /// The end of a task of the worker that will be busy longest, as far as the idle one may run it; that worker is taken
+    /// off the list.
+    fn spoils(&self, thief: &WorkerId, busiest: &mut Vec<(f64, WorkerId)>) -> Option<(TaskId, IntervalSet)> {
         let own = self.load_ms(thief);
-        let mut best: Option<(f64, TaskId)> = None;
-        for (id, worker) in self.workers.iter().filter(|(id, worker)| *id != thief && worker.connection.is_some()) {
+        let mut best = None;
+        for (at, (load, id)) in busiest.iter().enumerate().take_while(|(_, (load, _))| *load > own) {
             // The latest grant has most likely not been begun.
-            let Some(task) = worker.held.iter().rev().copied().find(|&task| self.yields(task, thief)) else { continue };
-            let load = self.load_ms(id);
+            let held =
+                self.workers.get(id).filter(|_| id != thief).into_iter().flat_map(|worker| worker.held.iter().rev());
+            let Some(task) = held.copied().find(|&task| self.yields(task, thief)) else { continue };
             let model = self.task(task).map_or(0, |task| task.model);
             let worth = if self.speeds.rate(id, model).is_some() { WORTH_MS } else { 0.0 };
-            if load > own + worth && best.is_none_or(|(most, _)| load > most) {
-                best = Some((load, task));
+            if *load > own + worth {
+                best = Some((at, task));
+                break;
             }
         }
-        let (load, id) = best?;
+        let (at, id) = best?;
+        let (load, _) = busiest.remove(at);
         let task = self.task(id)?;
         let (holder, _) = self.holder(id)?;
         let (slow, fast) = (self.rate(&holder, task.model), self.rate(thief, task.model));
-        // x samples' worth of cost such that (load * slow - x) / slow = own + x / fast.
-        let share = (load - own) * slow * fast / (slow + fast);
+        // What the samples begin with must be computed once more, unless the thief has been at the unit.
+        let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(&task.unit));
+        let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.unit) };
+        // x samples' worth of cost such that (load * slow - x) / slow = own + (again + x) / fast.
+        let share = ((load - own) - again / fast) * slow * fast / (slow + fast);
+        if share < self.worth_of(task.shared_cost) as f64 * again {
+            return None;
+        }
         let most = if self.workers.get(&holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
         let count = (share / self.sample_cost(task)) as u32;
         let count = count.max(1).min(task.remaining.len().saturating_sub(most));

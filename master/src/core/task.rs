@@ -26,6 +26,7 @@ pub enum TaskState {
 
 /// What a worker must have to run a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
 pub enum Requires {
     /// Nothing: every worker has the echo engine.
     Echo,
@@ -33,6 +34,11 @@ pub enum Requires {
     Engine,
     /// An isolation that holds programs which a model wrote.
     Sandbox,
+}
+
+impl Requires {
+    /// How many there are.
+    pub(super) const KINDS: usize = 3;
 }
 
 /// A task to schedule: part of one unit.
@@ -49,6 +55,8 @@ pub struct TaskView {
     pub attempt: Attempt,
     /// What one of its samples costs, in any unit that is the same for all tasks of a model.
     pub sample_cost: u64,
+    /// What it costs at most to compute once more what its samples have in common with others of the unit.
+    pub shared_cost: u64,
 }
 
 /// What an older leader granted and nothing tells of its end.
@@ -77,6 +85,7 @@ pub(super) struct Task {
     pub(super) model: u32,
     pub(super) requires: Requires,
     pub(super) sample_cost: u64,
+    pub(super) shared_cost: u64,
     pub(super) remaining: IntervalSet,
     pub(super) attempt: Attempt,
     pub(super) state: TaskState,
@@ -92,11 +101,16 @@ impl Task {
         matches!(self.state, TaskState::Pending | TaskState::Recovering { .. } | TaskState::Granted { .. })
     }
 
-    /// Whether it waits, or waits for `worker`, or is out at `worker`.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.state, TaskState::Failed { .. } | TaskState::Quarantined { .. })
+    }
+
+    /// Whether it waits, or waits for `worker`, or is out at `worker`. What waits for another one is not free: that one may
+    /// be at it, within its lease, whatever this one held before.
     pub(super) fn is_free_for(&self, worker: &WorkerId) -> bool {
         match &self.state {
-            TaskState::Pending | TaskState::Recovering { .. } => true,
-            TaskState::Granted { worker: holder } => holder == worker,
+            TaskState::Pending => true,
+            TaskState::Recovering { worker: holder } | TaskState::Granted { worker: holder } => holder == worker,
             _ => false,
         }
     }

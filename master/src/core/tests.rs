@@ -12,12 +12,20 @@ pub(super) fn worker(at: u8) -> WorkerId {
 
 pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
     let samples = IntervalSet::range(first, end);
-    TaskView { unit: UnitId(unit), model: unit, requires: Requires::Echo, samples, attempt: Attempt(0), sample_cost: 1 }
+    TaskView {
+        unit: UnitId(unit),
+        model: unit,
+        requires: Requires::Echo,
+        samples,
+        attempt: Attempt(0),
+        sample_cost: 1,
+        shared_cost: 0,
+    }
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
-    let capabilities =
-        Capabilities { session: format!("s{session}"), slots, has_engine: true, sandbox: SandboxState::Works };
+    let (session, pool) = (format!("s{session}"), String::new());
+    let capabilities = Capabilities { session, slots, has_engine: true, sandbox: SandboxState::Works, pool };
     Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
 }
 
@@ -67,9 +75,9 @@ impl Bench {
                             let before = self.recorded.insert((*unit, *index), result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
-                        Record::Attempt { task, attempt, .. } => {
-                            let before = self.attempts.insert(*task, *attempt);
-                            assert!(before < Some(*attempt), "attempts grow");
+                        Record::Attempt { task, holder } => {
+                            let before = self.attempts.insert(*task, holder.attempt);
+                            assert!(before < Some(holder.attempt), "attempts grow");
                         }
                         _ => {}
                     }
@@ -185,6 +193,24 @@ proptest! {
             prop_assert!(bench.core.failures().is_empty());
         }
     }
+}
+
+/// Units of the grants that each of two workers holds, of tasks of one model whose samples begin alike within a unit.
+fn units_held(tasks: &[(u32, u32)]) -> [Vec<u32>; 2] {
+    let task = |&(unit, first): &(u32, u32)| TaskView { model: 0, shared_cost: 7, ..view(unit, first, first + 5) };
+    let mut bench = Bench::new(Limits::default(), tasks.iter().map(task).collect());
+    bench.attach(0, 0, 1);
+    bench.attach(1, 0, 1);
+    let held = |who| bench.grants.iter().filter(|grant| grant.0 == who).map(|grant| grant.2.0).collect();
+    [held(0), held(1)]
+}
+
+#[test]
+fn a_worker_gets_what_begins_as_it_has_computed_and_leaves_others_theirs() {
+    let mixed = [(0, 0), (1, 0), (0, 5), (1, 5), (2, 0), (0, 10)];
+    assert_eq!(units_held(&mixed), [vec![0, 0], vec![1, 1]]);
+    let last = [(0, 0), (0, 5), (0, 10), (1, 0)];
+    assert_eq!(units_held(&last), [vec![0, 0], vec![1, 0]], "but nobody idles for it");
 }
 
 #[test]
@@ -320,8 +346,13 @@ fn a_worker_that_attaches_after_the_end_is_told_to_go() {
 fn a_worker_without_libtorch_waits_and_the_master_says_why() {
     let task = TaskView { requires: Requires::Engine, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits::default(), vec![task]);
-    let capabilities =
-        Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox: SandboxState::Unknown };
+    let capabilities = Capabilities {
+        session: "s".into(),
+        slots: 1,
+        has_engine: false,
+        sandbox: SandboxState::Unknown,
+        pool: String::new(),
+    };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     let said =
@@ -337,7 +368,7 @@ fn a_worker_without_libtorch_waits_and_the_master_says_why() {
 fn programs(sandbox: SandboxState, others_may_come: bool) -> (Bench, Vec<Effect>) {
     let task = TaskView { requires: Requires::Sandbox, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits { others_may_come, ..Limits::default() }, vec![task]);
-    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox };
+    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox, pool: String::new() };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     bench.apply(Event::Credit { worker: worker(0), grants: 2 });
@@ -355,7 +386,8 @@ fn programs_go_only_to_a_worker_with_a_sandbox() {
         assert!(effects.iter().any(said), "{effects:?}");
         assert!(bench.grants.is_empty() && !bench.core.is_finished(), "another may come");
         let sandbox = SandboxState::Works;
-        let capabilities = Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox };
+        let capabilities =
+            Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox, pool: String::new() };
         let (connection, held) = (ConnectionId(2), vec![]);
         bench.apply(Event::Attached { worker: worker(1), connection, capabilities, held });
         bench.apply(Event::Credit { worker: worker(1), grants: 2 });

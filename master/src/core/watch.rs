@@ -1,12 +1,13 @@
 //! Watches a history for broken invariants, effect by effect: in tests, in the simulation, and in every run, where the
 //! count stands in `logs/run.json`.
 //!
-//! Costs a look-up per effect and a few bytes per task and run of samples.
+//! Costs a look-up per effect, a few bytes per task and a bit per sample.
 
 use super::effect::{Effect, Message, Record, Seq};
 use super::event::GrantRef;
 use super::invariants::{C1, C2, G2, Violation, X1};
-use compass_common::ids::{Attempt, TaskId, UnitId};
+use super::sample_set::SampleSet;
+use compass_common::ids::{Attempt, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
@@ -14,15 +15,17 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     last_seq: Seq,
-    attempts: BTreeMap<TaskId, (Attempt, Seq)>,
-    recorded: BTreeMap<UnitId, IntervalSet>,
+    /// By the task's number.
+    attempts: Vec<Option<(Attempt, Seq)>>,
+    recorded: BTreeMap<UnitId, SampleSet>,
     cancelled: bool,
 }
 
 impl Watch {
     /// A watch over a core that begins with `done` recorded.
     pub fn new(done: impl IntoIterator<Item = (UnitId, IntervalSet)>) -> Self {
-        Self { recorded: done.into_iter().collect(), ..Self::default() }
+        let recorded = done.into_iter().map(|(unit, samples)| (unit, samples.into())).collect();
+        Self { recorded, ..Self::default() }
     }
 
     /// The job was cancelled: nothing may be granted from here on.
@@ -57,8 +60,13 @@ impl Watch {
             return Some(Violation { id: C1, detail: format!("record {} where {} was due", seq.0, expected.0) });
         }
         match record {
-            Record::Attempt { task, attempt, .. } => {
-                let before = self.attempts.insert(*task, (*attempt, seq));
+            Record::Attempt { task, holder } => {
+                let attempt = &holder.attempt;
+                let at = task.0 as usize;
+                if at >= self.attempts.len() {
+                    self.attempts.resize(at + 1, None);
+                }
+                let before = self.attempts[at].replace((*attempt, seq));
                 let falls = before.is_some_and(|(before, _)| before >= *attempt);
                 falls.then(|| Violation { id: G2, detail: format!("attempt {attempt} of task {task} does not grow") })
             }
@@ -72,7 +80,7 @@ impl Watch {
     }
 
     fn granted(&self, grant: GrantRef, after: Seq) -> Option<Violation> {
-        let known = self.attempts.get(&grant.task).copied();
+        let known = self.attempts.get(grant.task.0 as usize).copied().flatten();
         let sound = known.is_some_and(|(attempt, seq)| attempt == grant.attempt && seq <= after);
         (!sound).then(|| Violation { id: G2, detail: format!("{grant:?} is sent without waiting for its attempt") })
     }

@@ -45,8 +45,6 @@ pub enum LaunchError {
     Refused { sentence: String },
     #[error("`{program}` said what cannot be understood: {what}")]
     Unreadable { program: String, what: String },
-    #[error("the launcher `{kind}` is not yet supported")]
-    NotYet { kind: &'static str },
 }
 
 impl LaunchError {

@@ -7,7 +7,11 @@ const MUTE_MS: u64 = 20_000;
 
 /// One sentence per pool.
 pub fn explain(reports: &[PoolReport]) -> Vec<String> {
-    reports.iter().map(|report| format!("pool {} ({}): {}", report.name, report.kind, standing(report))).collect()
+    let who = |report: &PoolReport| match report.name == report.kind {
+        true => report.name.clone(),
+        false => format!("pool {} ({})", report.name, report.kind),
+    };
+    reports.iter().map(|report| format!("{}: {}", who(report), standing(report))).collect()
 }
 
 fn standing(report: &PoolReport) -> String {

@@ -23,7 +23,7 @@ const QUIET: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub enum LaunchEvent {
     /// The agent of this name ended in the middle of the run. `is_death` unless somebody wanted it so.
-    Exited { worker: WorkerId, status: String, is_death: bool },
+    Exited { worker: WorkerId, is_death: bool },
     /// No agent will be started any more.
     GaveUp { reason: String },
 }
@@ -41,6 +41,8 @@ pub struct Situation {
 pub struct Fleet {
     pub pools: Vec<Pool>,
     pub bounds: Bounds,
+    /// Whether workers come that nobody here launches: then the end of launching is not the end of hope.
+    pub others_may_come: bool,
 }
 
 /// A fleet at work.
@@ -74,6 +76,7 @@ struct Supervisor {
     /// Since when there is work and nobody to do it, and how long that may last until it is explained.
     quiet: Option<(Instant, Duration)>,
     gave_up: bool,
+    others_may_come: bool,
     events: mpsc::Sender<LaunchEvent>,
     reports: watch::Sender<Vec<PoolReport>>,
 }
@@ -94,6 +97,7 @@ impl Fleet {
             idle: BTreeMap::new(),
             quiet: None,
             gave_up: false,
+            others_may_come: self.others_may_come,
             events,
             reports,
         };
@@ -173,7 +177,7 @@ impl Supervisor {
     /// Says why nothing runs, and when nobody launches any more.
     async fn notice(&mut self, seen: &Situation) {
         let reports = self.reports.borrow().clone();
-        let is_quiet = seen.workers.is_empty() && !seen.demand.is_empty();
+        let is_quiet = seen.workers.is_empty() && !seen.demand.is_empty() && !reports.is_empty();
         match &mut self.quiet {
             _ if !is_quiet => self.quiet = None,
             None => self.quiet = Some((Instant::now(), QUIET)),
@@ -191,6 +195,10 @@ impl Supervisor {
             .collect();
         if !self.gave_up && !given_up.is_empty() && given_up.len() == reports.len() {
             self.gave_up = true;
+            if self.others_may_come {
+                say(format!("no more workers are launched: {}", given_up.join("; ")));
+                return;
+            }
             let _ = self.events.send(LaunchEvent::GaveUp { reason: given_up.join("; ") }).await;
         }
     }

@@ -94,6 +94,11 @@ pub struct Manners {
 
 /// See the module.
 pub trait Launcher: Send {
+    /// Whether jobs would be taken, before anything is begun.
+    fn check(&mut self) -> Pending<'_, Result<(), LaunchError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Launches so many jobs, or fewer where not all could be.
     fn submit(&mut self, jobs: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>>;
 

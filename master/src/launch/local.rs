@@ -46,10 +46,11 @@ impl LocalLauncher {
     }
 
     /// The name under which the agent of this number reports; they count from 0.
-    fn worker_name(number: u32) -> String {
+    fn worker_name(&self, number: u32) -> String {
+        let (pool, pid) = (self.worker.pool.as_deref().unwrap_or("local"), std::process::id());
         match number {
-            0 => format!("local-{}", std::process::id()),
-            number => format!("local-{}-{number}", std::process::id()),
+            0 => format!("{pool}-{pid}"),
+            number => format!("{pool}-{pid}-{number}"),
         }
     }
 
@@ -69,7 +70,7 @@ impl LocalLauncher {
 
     fn launch(&mut self) -> Result<Launched, LaunchError> {
         let number = (0..).find(|number| self.agents.values().all(|agent| agent.number != *number)).unwrap_or(0);
-        let name = Self::worker_name(number);
+        let name = self.worker_name(number);
         let mut child = self.spawn(&name)?;
         let pipe = child.stdin.take();
         let job = JobId(child.id().unwrap_or_default().to_string());
@@ -126,7 +127,7 @@ impl Launcher for LocalLauncher {
     }
 
     fn command_lines(&self, jobs: u32) -> Vec<String> {
-        (0..jobs).map(|number| self.worker.shell_line(Some(&Self::worker_name(number)))).collect()
+        (0..jobs).map(|number| self.worker.shell_line(Some(&self.worker_name(number)))).collect()
     }
 
     fn manners(&self) -> Manners {

@@ -172,12 +172,11 @@ impl Running {
                 }
                 let is_death =
                     !asked && !matches!(outcome, Outcome::Cancelled | Outcome::Walltime | Outcome::Preempted);
-                let _ = self.events.send(LaunchEvent::Exited { worker, status: outcome.to_string(), is_death }).await;
+                let _ = self.events.send(LaunchEvent::Exited { worker, is_death }).await;
             }
             Happened::Requeued { worker } => {
                 tracing::warn!(pool, worker = worker.0, "a job was preempted or lost its node, and waits to run again");
-                let status = Outcome::Preempted.to_string();
-                let _ = self.events.send(LaunchEvent::Exited { worker, status, is_death: false }).await;
+                let _ = self.events.send(LaunchEvent::Exited { worker, is_death: false }).await;
             }
             Happened::Mute { job, worker } => {
                 self.roster.mute(self.now(), &job);

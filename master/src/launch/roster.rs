@@ -135,24 +135,31 @@ impl Roster {
             }
             job.missing = 0;
         }
+        let mut failure = None;
         for (id, outcome) in ended {
             if let Some(job) = self.jobs.remove(&id) {
-                self.judge(now, &job, &outcome);
+                failure = self.judge(now, &job, &outcome).or(failure);
                 happened.push(Happened::Ended { job: id, worker: job.worker, outcome, asked: job.ending });
             }
+        }
+        // What ends together has one reason: an array of eight that cannot start is one failure.
+        if let Some(reason) = failure {
+            self.failed(now, reason);
         }
         happened
     }
 
-    fn judge(&mut self, now: u64, job: &Job, outcome: &Outcome) {
-        if job.ending {
-            return;
-        }
+    /// The reason, if this end is a failure.
+    fn judge(&mut self, now: u64, job: &Job, outcome: &Outcome) -> Option<String> {
         let lived = now.saturating_sub(job.running_ms.unwrap_or(job.submitted_ms));
         match outcome {
-            Outcome::Preempted | Outcome::NodeFailed | Outcome::Walltime | Outcome::Cancelled => {}
-            _ if lived >= EARLY_MS => self.failures = 0,
-            outcome => self.failed(now, outcome.to_string()),
+            _ if job.ending => None,
+            Outcome::Preempted | Outcome::NodeFailed | Outcome::Walltime | Outcome::Cancelled => None,
+            _ if lived >= EARLY_MS => {
+                self.failures = 0;
+                None
+            }
+            outcome => Some(outcome.to_string()),
         }
     }
 
@@ -304,6 +311,14 @@ mod tests {
         roster.refused(0, "no such partition".into(), false);
         assert_eq!(roster.pause_left(0), 3000);
         assert_eq!(roster.given_up(), Some("it failed 3 times in a row, last with: no such partition"));
+    }
+
+    #[test]
+    fn what_ends_together_is_one_failure() {
+        let mut roster = roster(&["1", "2", "3", "4"]);
+        let failed = |name: &str| (JobId(name.into()), Standing::Ended(Outcome::Failed { reason: "no".into() }));
+        assert_eq!(roster.polled(0, ["1", "2", "3", "4"].map(failed).to_vec()).len(), 4);
+        assert_eq!((roster.pause_left(0), roster.given_up(), roster.live()), (1000, None, 0));
     }
 
     #[test]

@@ -3,14 +3,15 @@
 use crate::core::{ConnectionId, Message, Seq};
 use compass_common::ids::WorkerId;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Something that waits.
 #[derive(Debug)]
 pub(super) enum Gated {
     /// A message to the process `nonce` of a worker.
-    Send { worker: WorkerId, nonce: String, message: Message },
+    Send { worker: WorkerId, nonce: Arc<str>, message: Message },
     /// The worker's frames up to `seq` have been handled.
-    Acknowledge { worker: WorkerId, nonce: String, seq: u64 },
+    Acknowledge { worker: WorkerId, nonce: Arc<str>, seq: u64 },
 }
 
 /// See the module.

@@ -5,12 +5,13 @@ use super::submission::submission;
 use crate::core::{
     Capabilities, ConnectionId, Core, Effect, Event, GrantRef, HeldGrant, Message, SandboxState, Seq, Watch,
 };
-use crate::ledger::Submission;
+use crate::ledger::{Content, Submission};
 use crate::rpc::{Parsed, Session, Terms, Uploads, parse_frame, refuse};
 use crate::store::{Keys, Op};
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
 use compass_proto::{intervals_from_wire, v1};
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use tokio::sync::mpsc;
 use tonic::Status;
 
@@ -33,7 +34,8 @@ pub struct Leader {
     core: Core,
     terms: Terms,
     keys: Keys,
-    sessions: BTreeMap<WorkerId, Session>,
+    /// Only looked up, but at the end.
+    sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
     gate: Gate,
     watch: Watch,
     violations: u64,
@@ -43,7 +45,7 @@ pub struct Leader {
 impl Leader {
     /// A leader that has heard nobody yet; `watch` knows what was recorded before it.
     pub fn new(core: Core, terms: Terms, keys: Keys, watch: Watch) -> Self {
-        let (sessions, gate, effects) = (BTreeMap::new(), Gate::default(), Vec::new());
+        let (sessions, gate, effects) = (HashMap::default(), Gate::default(), Vec::new());
         Self { core, terms, keys, sessions, gate, watch, violations: 0, effects }
     }
 
@@ -81,17 +83,22 @@ impl Leader {
             return false;
         }
         let session = self.sessions.entry(worker.clone()).or_insert_with(|| Session::new(hello.session.clone()));
-        if session.nonce != hello.session {
+        if *session.nonce != *hello.session {
             *session = Session::new(hello.session.clone());
         }
-        session.connect(connection, outbound, hello.last_ack, hello.first_seq);
+        if session.is_overtaken(hello.dial) {
+            tracing::info!(%worker, dial = hello.dial, "a hello came after that of a later connection; it is void");
+            return false;
+        }
+        session.pool.clone_from(&hello.pool);
+        session.connect(connection, outbound, hello.dial, hello.last_ack, hello.first_seq);
         let sandbox = match hello.sandbox {
             None => SandboxState::Unknown,
             Some(sandbox) if sandbox.refusal.is_empty() => SandboxState::Works,
             Some(sandbox) => SandboxState::Refused { reason: sandbox.refusal },
         };
-        let (session, slots, has_engine) = (hello.session, hello.slots, hello.has_engine);
-        let capabilities = Capabilities { session, slots, has_engine, sandbox };
+        let (session, slots, has_engine, pool) = (hello.session, hello.slots, hello.has_engine, hello.pool);
+        let capabilities = Capabilities { session, slots, has_engine, sandbox, pool };
         let held = hello.held.into_iter().map(|held| HeldGrant {
             grant: GrantRef { epoch: Epoch(held.epoch), task: TaskId(held.task), attempt: Attempt(held.attempt) },
             unit: UnitId(held.unit),
@@ -193,9 +200,10 @@ impl Leader {
                 );
             }
             match effect {
-                Effect::Persist { seq, record } => out.push(submission(&self.keys, self.terms.epoch, seq, record)),
+                Effect::Persist { seq, record } => out.push(submission(seq, record)),
                 Effect::Send { worker, message, after } => {
-                    let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone()).unwrap_or_default();
+                    let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone());
+                    let nonce = nonce.unwrap_or_default();
                     self.gate.push(after, Gated::Send { worker, nonce, message });
                 }
                 Effect::Disconnect { worker, connection } => {
@@ -216,22 +224,32 @@ impl Leader {
     }
 
     fn let_out(&mut self) {
+        let mut owed: BTreeSet<WorkerId> = BTreeSet::new();
+        let mut leaving = Vec::new();
+        // First all that is durable by now, so that the frames which leave anyway say so.
         while let Some(gated) = self.gate.next() {
             match gated {
-                Gated::Send { worker, nonce, message } => {
-                    // By now the worker may be another process or on another connection, the grant somebody else's.
-                    let stale = matches!(&message, Message::Grant { grant, .. } if !self.core.is_live(&worker, grant));
-                    let session = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce && !stale);
-                    let session = session.filter(|session| bound_to(&message).is_none_or(|at| session.is_current(at)));
-                    if let Some(session) = session {
-                        session.send(&message, &self.terms);
-                    }
-                }
+                Gated::Send { worker, nonce, message } => leaving.push((worker, nonce, message)),
                 Gated::Acknowledge { worker, nonce, seq } => {
                     if let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce) {
                         session.acknowledge(seq);
+                        owed.insert(worker);
                     }
                 }
+            }
+        }
+        for (worker, nonce, message) in leaving {
+            // By now the worker may be another process or on another connection, the grant somebody else's.
+            let stale = matches!(&message, Message::Grant { grant, .. } if !self.core.is_live(&worker, grant));
+            let session = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce && !stale);
+            let session = session.filter(|session| bound_to(&message).is_none_or(|at| session.is_current(at)));
+            if let Some(session) = session {
+                session.send(&message, &self.terms);
+            }
+        }
+        for worker in owed {
+            if let Some(session) = self.sessions.get_mut(&worker) {
+                session.flush();
             }
         }
     }
@@ -254,7 +272,7 @@ impl Leader {
     /// Tells every worker to end; the next leader need not wait for them.
     pub fn shut_down(&mut self, reason: &'static str, out: &mut Vec<Submission>) {
         let (key, value) = (self.keys.released(), self.terms.epoch.0.to_le_bytes().to_vec());
-        out.push(Submission { seq: self.core.last_seq(), entry: None, op: Some(Op::Put { key, value }) });
+        out.push(Submission { seq: self.core.last_seq(), content: Content::Op(Op::Put { key, value }) });
         for session in self.sessions.values_mut() {
             session.send(&Message::Shutdown { reason }, &self.terms);
         }

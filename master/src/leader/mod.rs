@@ -6,6 +6,8 @@
 mod gate;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod leader;
+#[cfg(test)]
+mod leader_tests;
 mod submission;
 
 pub use leader::{Heard, Leader};

@@ -1,12 +1,12 @@
 //! From the scheduler's records to what the committer makes durable.
 
-use crate::core::{GrantRef, Record, Seq};
-use crate::ledger::{Entry, Kind, Submission};
-use crate::store::{Holding, Keys, Op};
-use compass_common::ids::{Epoch, UnitId, WorkerId};
+use crate::core::{GrantRef, Holder, Record, Seq};
+use crate::ledger::{Content, Entry, Kind, Submission};
+use crate::store::Lease;
+use compass_common::ids::{UnitId, WorkerId};
 
 /// The entry or the write that makes a record durable.
-pub(super) fn submission(keys: &Keys, epoch: Epoch, seq: Seq, record: Record) -> Submission {
+pub(super) fn submission(seq: Seq, record: Record) -> Submission {
     let entry = |kind: Kind, unit: UnitId, grant: GrantRef, worker: WorkerId, payload| Entry {
         kind: kind.into(),
         unit: unit.0,
@@ -16,21 +16,19 @@ pub(super) fn submission(keys: &Keys, epoch: Epoch, seq: Seq, record: Record) ->
         worker: worker.0,
         payload,
     };
-    let (entry, op) = match record {
-        Record::Attempt { attempt, unit, samples, worker, .. } => {
-            let key = keys.attempt(&Keys::attempt_key(unit, &samples));
-            let holding = Holding { attempt, epoch, seq: seq.0, worker, samples };
-            (None, Some(Op::Put { key, value: holding.encode() }))
-        }
+    let lease = |Holder { worker, unit, attempt, samples }| Lease { worker, unit, attempt, samples };
+    let content = match record {
+        Record::Attempt { holder, .. } => Content::Lease(lease(holder)),
+        Record::Out { holders } => Content::Leases(holders.into_iter().map(lease).collect()),
         Record::Sample { unit, grant, worker, result, .. } => {
-            (Some(entry(Kind::Sample, unit, grant, worker, result)), None)
+            Content::Entry(entry(Kind::Sample, unit, grant, worker, result))
         }
         Record::Divergence { unit, grant, worker, result } => {
-            (Some(entry(Kind::Divergence, unit, grant, worker, result)), None)
+            Content::Entry(entry(Kind::Divergence, unit, grant, worker, result))
         }
         Record::Report { worker, report } => {
-            (Some(Entry { kind: Kind::Report.into(), worker: worker.0, payload: report, ..Entry::default() }), None)
+            Content::Entry(Entry { kind: Kind::Report.into(), worker: worker.0, payload: report, ..Entry::default() })
         }
     };
-    Submission { seq, entry, op }
+    Submission { seq, content }
 }

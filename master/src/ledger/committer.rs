@@ -1,26 +1,15 @@
 //! The committer: group commit on a thread of its own.
 //!
 //! Takes everything that has gathered, appends and syncs the ledger, and only then writes one fenced transaction that
-//! holds the attempts and the segment's durable length. What it confirms is durable.
+//! holds the leases and the segment's durable length. What it confirms is durable.
 
-use super::record::Entry;
+use super::batch::{Journal, Submission, transactions};
 use super::segment::{LedgerError, SegmentWriter};
 use crate::core::Seq;
-use crate::store::{AnyStore, Keys, Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
+use crate::store::{AnyStore, Keys, Leadership, LeaseStore, Op, Standing, StoreError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
-
-/// Something to make durable.
-#[derive(Debug)]
-pub struct Submission {
-    /// Its number; submissions ascend.
-    pub seq: Seq,
-    /// For the ledger.
-    pub entry: Option<Entry>,
-    /// For the store.
-    pub op: Option<Op>,
-}
 
 /// What the committer reports: never queued, only the latest counts.
 #[derive(Clone, Debug, Default)]
@@ -63,13 +52,14 @@ impl<S: LeaseStore + 'static> Committer<S> {
         store: S,
         leadership: Leadership,
         keys: Keys,
+        journal: Journal,
         segment: SegmentWriter,
         reports: watch::Sender<Committed>,
     ) -> std::io::Result<Self> {
         let (submissions, receiver) = mpsc::channel(QUEUE);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let thread = std::thread::Builder::new().name("committer".into()).spawn(move || {
-            let work = Work { store, leadership, keys, segment, reports };
+            let work = Work { store, leadership, keys, journal, segment, reports };
             runtime.block_on(work.run(receiver))
         })?;
         Ok(Self { submissions, thread })
@@ -115,6 +105,7 @@ struct Work<S> {
     store: S,
     leadership: Leadership,
     keys: Keys,
+    journal: Journal,
     segment: SegmentWriter,
     reports: watch::Sender<Committed>,
 }
@@ -165,21 +156,15 @@ impl<S: LeaseStore> Work<S> {
     }
 
     async fn commit(&mut self, batch: &mut Vec<Submission>) -> Result<Seq, CommitError> {
-        let last = batch.last().map_or(Seq(0), |submission| submission.seq);
-        let mut entries = Vec::new();
-        let mut ops = Vec::new();
-        for submission in batch.drain(..) {
-            entries.extend(submission.entry);
-            ops.extend(submission.op);
-        }
-        if !entries.is_empty() {
-            let length = self.segment.append(&entries)?;
+        let mut batch = self.journal.batch(batch.drain(..));
+        if !batch.entries.is_empty() {
+            let length = self.segment.append(&batch.entries)?;
             let key = self.keys.segment(self.segment.name());
-            ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });
+            batch.ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });
         }
-        for part in ops.chunks(MAX_OPS) {
-            self.store.commit(&self.leadership, part.to_vec()).await?;
+        for part in transactions(batch.ops) {
+            self.store.commit(&self.leadership, part).await?;
         }
-        Ok(last)
+        Ok(batch.last)
     }
 }

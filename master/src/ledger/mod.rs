@@ -2,11 +2,13 @@
 //!
 //! The ledger alone says which samples are done.
 
+mod batch;
 mod committer;
 mod record;
 mod segment;
 
-pub use committer::{CommitError, Committed, Committer, Submission};
+pub use batch::{Batch, Content, Journal, Submission, transactions};
+pub use committer::{CommitError, Committed, Committer};
 #[cfg(any(test, feature = "simulation"))]
 pub(crate) use record::encode;
 pub use record::{Entry, Kind};

@@ -32,6 +32,7 @@ pub enum LedgerError {
 pub struct Ledger {
     folder: PathBuf,
     plan: Digest,
+    until: Option<Epoch>,
 }
 
 /// What the segments hold.
@@ -48,7 +49,13 @@ pub struct Loaded {
 impl Ledger {
     /// The ledger of a run folder.
     pub fn new(folder: PathBuf, plan: Digest) -> Self {
-        Self { folder, plan }
+        Self { folder, plan, until: None }
+    }
+
+    /// Only the segments of leaders up to an epoch: what a later one records is nothing that an earlier one could judge.
+    #[must_use]
+    pub fn until(self, epoch: Epoch) -> Self {
+        Self { until: Some(epoch), ..self }
     }
 
     /// Reads every segment. `recorded` is what the store knows of this job: of a segment, bytes beyond the recorded
@@ -88,8 +95,9 @@ impl Ledger {
         let mut segments = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-            if let Some(epoch) = name.split('-').next().and_then(|digits| digits.parse().ok()) {
-                segments.push((name, Epoch(epoch)));
+            let epoch = name.split('-').next().and_then(|digits| digits.parse().ok()).map(Epoch);
+            if let Some(epoch) = epoch.filter(|epoch| self.until.is_none_or(|last| *epoch <= last)) {
+                segments.push((name, epoch));
             }
         }
         segments.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));

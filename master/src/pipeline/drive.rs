@@ -6,7 +6,7 @@ use super::clock::AttentiveClock;
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event};
-use crate::launch::{LaunchEvent, Situation};
+use crate::launch::{LaunchEvent, PoolReport, Situation, explain};
 use crate::leader::{Heard, Leader};
 use crate::ledger::{CommitError, Committed, Committer, Submission};
 use crate::rpc::{Inbound, Uploads};
@@ -20,6 +20,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 const TICK: Duration = Duration::from_millis(250);
+/// Frames that are taken in one go, before it is looked at what has become durable meanwhile.
+const AT_ONCE: usize = 256;
+/// How often the screen learns how far the run is.
+const PUBLISH: Duration = Duration::from_millis(100);
+/// How much longer than it took to make, the next view is put off: with thousands of workers it takes a while.
+const REST: u32 = 20;
 /// Records that wait for a place in the committer's queue before the driver stops listening.
 const MOST_WAITING: usize = 100_000;
 /// How long workers may take to hear that the run is over.
@@ -71,6 +77,8 @@ pub struct Setup {
     pub launched: mpsc::Receiver<LaunchEvent>,
     /// What launchers go by.
     pub situations: watch::Sender<Situation>,
+    /// How their pools stand.
+    pub pools: watch::Receiver<Vec<PoolReport>>,
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
@@ -86,6 +94,10 @@ pub struct Driver {
     /// Why no local agent will be started any more.
     gave_up: Option<String>,
     submissions: Vec<Submission>,
+    /// Frames under way; empty between steps.
+    inbox: Vec<Inbound>,
+    published: Instant,
+    show_again: Instant,
     /// What the committer's queue has no place for, while the store is away.
     waiting: VecDeque<Submission>,
 }
@@ -99,6 +111,9 @@ impl Driver {
             clock: AttentiveClock::start(Instant::now()),
             gave_up: None,
             submissions: Vec::new(),
+            inbox: Vec::new(),
+            published: Instant::now(),
+            show_again: Instant::now(),
             waiting: VecDeque::new(),
         }
     }
@@ -119,9 +134,11 @@ impl Driver {
             }
             tokio::select! {
                 // Workers that nobody reads from hold their results back: the bound on what waits here.
-                inbound = self.setup.inbound.recv(), if self.waiting.len() < MOST_WAITING => {
-                    let inbound = inbound.ok_or(DriveError::ServiceEnded)?;
-                    self.take(inbound).await?;
+                count = self.setup.inbound.recv_many(&mut self.inbox, AT_ONCE), if self.waiting.len() < MOST_WAITING => {
+                    if count == 0 {
+                        return Err(DriveError::ServiceEnded);
+                    }
+                    self.take()?;
                 }
                 changed = self.setup.durability.changed() => {
                     let committed = self.setup.durability.borrow_and_update().clone();
@@ -140,14 +157,18 @@ impl Driver {
                 },
                 _ = tick.tick() => {
                     self.apply(Event::Tick).await?;
-                    self.show();
+                    if Instant::now() >= self.show_again {
+                        self.show();
+                    }
                     if let Some(reason) = self.gave_up.clone().filter(|_| !self.setup.leader.core().has_workers()) {
                         return Err(DriveError::NoWorkers { reason });
                     }
                 }
                 () = raised(&mut self.setup.interrupted) => break Ending::Interrupted,
             }
-            self.publish();
+            if self.published.elapsed() >= PUBLISH {
+                self.publish();
+            }
         };
         self.publish();
         self.farewell(ending).await;
@@ -165,20 +186,28 @@ impl Driver {
         Ok(Driven { ending, core: leader.into_core(), facts, store })
     }
 
-    async fn take(&mut self, inbound: Inbound) -> Result<(), DriveError> {
+    /// Handles what is in the inbox.
+    fn take(&mut self) -> Result<(), DriveError> {
+        let (mut inbox, mut out) = (std::mem::take(&mut self.inbox), std::mem::take(&mut self.submissions));
+        inbox.drain(..).for_each(|inbound| self.hear(inbound, &mut out));
+        self.inbox = inbox;
+        self.submit(out)
+    }
+
+    fn hear(&mut self, inbound: Inbound, out: &mut Vec<Submission>) {
         let now = self.clock.now_ms(Instant::now());
-        let mut out = std::mem::take(&mut self.submissions);
         let leader = &mut self.setup.leader;
         match inbound {
             Inbound::Hello { connection, hello, outbound } => {
-                let (worker, slots, device) = (WorkerId(hello.worker.clone()), hello.slots, hello.device.clone());
-                if leader.hello(now, connection, hello, outbound, &mut out) {
-                    self.setup.facts.attached(&worker, slots, &device);
+                let (worker, slots) = (WorkerId(hello.worker.clone()), hello.slots);
+                let (device, pool) = (hello.device.clone(), hello.pool.clone());
+                if leader.hello(now, connection, hello, outbound, out) {
+                    self.setup.facts.attached(&worker, slots, &device, &pool);
                 }
             }
-            Inbound::Closed { worker, connection } => leader.closed(now, worker, connection, &mut out),
+            Inbound::Closed { worker, connection } => leader.closed(now, worker, connection, out),
             Inbound::Frame { worker, connection, frame } => {
-                match leader.frame(now, worker.clone(), connection, frame, &self.setup.uploads, &mut out) {
+                match leader.frame(now, worker.clone(), connection, frame, &self.setup.uploads, out) {
                     Heard::Nothing => {}
                     Heard::Results { count } => self.setup.facts.results(&worker, count),
                     Heard::Report { unit, report } => {
@@ -189,14 +218,12 @@ impl Driver {
                 }
             }
         }
-        self.submit(out)
     }
 
     async fn launched(&mut self, event: LaunchEvent) -> Result<(), DriveError> {
         match event {
-            LaunchEvent::Exited { worker, status, is_death } => {
+            LaunchEvent::Exited { worker, is_death } => {
                 if is_death {
-                    tracing::warn!(worker = worker.0, status, "a worker process ended");
                     self.setup.facts.ended(&worker);
                 }
                 self.apply(Event::Exited { worker, wanted: !is_death }).await
@@ -229,7 +256,8 @@ impl Driver {
         submitted.map_err(|_| commit_error(&self.setup.durability))
     }
 
-    fn publish(&self) {
+    fn publish(&mut self) {
+        self.published = Instant::now();
         let progress = self.setup.leader.core().progress();
         self.setup.board.publish(Snapshot {
             recorded: progress.recorded,
@@ -239,7 +267,8 @@ impl Driver {
     }
 
     /// Renews the view; also when nothing changed, since its age tells whether the driver lives.
-    fn show(&self) {
+    fn show(&mut self) {
+        let begun = Instant::now();
         let leader = &self.setup.leader;
         if !self.setup.situations.is_closed() {
             let core = leader.core();
@@ -248,11 +277,13 @@ impl Driver {
         }
         let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
-        let failed_tasks = leader.core().failures().len() as u32;
+        let failed_tasks = leader.core().failed_tasks();
         let job = (self.setup.board.expected(), self.setup.board.live());
         let violations = leader.violations();
-        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, ..view };
+        let pools = explain(&self.setup.pools.borrow());
+        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, ..view };
         self.setup.views.send_replace(view);
+        self.show_again = begun + begun.elapsed() * REST;
     }
 
     /// Tells every worker that the run is over and gives the frames a moment to leave.

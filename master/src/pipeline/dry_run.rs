@@ -60,11 +60,13 @@ fn stage(
 ///
 /// # Errors
 /// They cannot.
-pub fn check_launcher(config: &Config) -> Result<(), InferError> {
-    fleet(config, &config.listen.to_string(), launching(Programs::None))?;
+pub async fn check_launcher(config: &Config) -> Result<(), InferError> {
+    for mut pool in fleet(config, &config.listen.to_string(), launching(Programs::None))?.pools {
+        pool.launcher.check().await?;
+    }
     Ok(())
 }
 
 fn launching(programs: Programs) -> LaunchOptions<'static> {
-    LaunchOptions { debug: false, stage: "", programs, folder: None }
+    LaunchOptions { debug: false, stage: "", programs, folder: None, job: "JOB" }
 }

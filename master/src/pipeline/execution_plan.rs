@@ -83,6 +83,7 @@ fn dataset(
         eval: unit.eval(),
         samples: rendered.samples.len() as u32,
         characters,
+        beginnings: Vec::new(),
         labels: None,
         parts: cut(&rendered, parts),
     }

@@ -8,8 +8,11 @@ use compass_proto::v1;
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
+
+/// Stretches remembered at most, some dozens of megabytes; those beyond count as distinct wherever they are.
+const MOST_STRETCHES: usize = 1 << 20;
 
 /// One master's reign over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,10 +50,16 @@ pub struct RunFacts {
     pub tokens: TokenCounters,
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
-    /// `computed / distinct` tokens of the whole job: 1 where every engine computed what it held once.
+    /// `computed / distinct` tokens of the whole job: 1 where nothing was computed twice, by whomever.
     #[serde(default)]
     pub computed_per_distinct: f64,
     pub workers: BTreeMap<String, WorkerFacts>,
+    /// Data sets of the plan: units of one model stand side by side.
+    #[serde(skip)]
+    pub datasets: u32,
+    /// Stretches that an engine of the model, by its position, counted as distinct.
+    #[serde(skip)]
+    pub known: HashSet<(u32, u64)>,
     /// What engines noticed while running, each once.
     pub notes: Vec<String>,
     /// What engines found when loading, by position of the model.
@@ -62,12 +71,18 @@ pub struct RunFacts {
 pub struct WorkerFacts {
     pub slots: u32,
     pub device: String,
+    /// The pool that it works for; empty where nobody said one.
+    #[serde(default)]
+    pub pool: String,
     /// Results received, repeats counted.
     pub results: u64,
     /// Times that its process ended in mid-run.
     pub deaths: u32,
     /// Seconds that its engines spent on tasks.
     pub busy_seconds: f64,
+    /// The samples whose results counted, by model and data set: `0..5,9..10`.
+    #[serde(default)]
+    pub samples: BTreeMap<String, String>,
 }
 
 impl RunFacts {
@@ -76,10 +91,16 @@ impl RunFacts {
     }
 
     /// A worker came.
-    pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str) {
+    pub fn attached(&mut self, worker: &WorkerId, slots: u32, device: &str, pool: &str) {
         let facts = self.worker(worker);
         facts.slots = slots;
+        pool.clone_into(&mut facts.pool);
         device.clone_into(&mut facts.device);
+    }
+
+    /// These samples of a unit came from a worker.
+    pub fn ran(&mut self, worker: &WorkerId, unit: String, samples: String) {
+        self.worker(worker).samples.insert(unit, samples);
     }
 
     /// A worker's process ended.
@@ -89,7 +110,11 @@ impl RunFacts {
 
     /// A worker sent results.
     pub fn results(&mut self, worker: &WorkerId, count: u64) {
-        self.worker(worker).results += count;
+        // By far the most frequent: no name is copied for it.
+        match self.workers.get_mut(&worker.0) {
+            Some(known) => known.results += count,
+            None => self.worker(worker).results += count,
+        }
     }
 
     /// A worker reported a shard.
@@ -97,6 +122,13 @@ impl RunFacts {
         let Ok(report) = v1::ShardReport::decode(report) else { return };
         self.worker(worker).busy_seconds += report.seconds;
         self.tokens.add(&report.tokens.unwrap_or_default().into());
+        let model = report.unit / self.datasets.max(1);
+        for stretch in report.stretches {
+            let is_full = self.known.len() >= MOST_STRETCHES && !self.known.contains(&(model, stretch.path));
+            if !is_full && !self.known.insert((model, stretch.path)) {
+                self.tokens.distinct = self.tokens.distinct.saturating_sub(u64::from(stretch.tokens));
+            }
+        }
         for note in report.notes {
             if !self.notes.contains(&note) {
                 tracing::warn!("{note}");
@@ -115,7 +147,7 @@ impl RunFacts {
             return None;
         }
         let mut line = format!(
-            "tokens: submitted {submitted}, computed {computed}, distinct {distinct} (computed/distinct = {:.2}, \
+            "tokens: submitted {submitted}, computed {computed}, distinct {distinct} (computed/distinct = {:.3}, \
              submitted/computed = {:.1})",
             self.computed_per_distinct,
             submitted as f64 / computed as f64
@@ -146,6 +178,7 @@ impl RunFacts {
         let workers = self.workers.iter().map(|(name, worker)| WorkerView {
             name: name.clone(),
             connected: connected(name),
+            pool: worker.pool.clone(),
             slots: worker.slots,
             device: worker.device.clone(),
             results: worker.results,
@@ -180,5 +213,29 @@ impl RunFacts {
         self.adopted = progress.adopted;
         self.stolen = progress.stolen;
         self.violations = violations;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::engine::Stretch;
+
+    #[test]
+    fn what_several_engines_hold_alike_is_distinct_once() {
+        let mut facts = RunFacts { datasets: 2, ..RunFacts::default() };
+        let report = |unit, computed, stretches: &[(u64, u32)]| {
+            let tokens = TokenCounters { submitted: 900, distinct: computed, computed, ..TokenCounters::default() };
+            let stretches = stretches.iter().map(|&(path, tokens)| Stretch { path, tokens }.into()).collect();
+            v1::ShardReport { unit, tokens: Some(tokens.into()), stretches, ..Default::default() }.encode_to_vec()
+        };
+        let (one, two) = (WorkerId("one".into()), WorkerId("two".into()));
+        facts.report(&one, &report(0, 300, &[(7, 100), (8, 20)]));
+        assert_eq!((facts.tokens.distinct, facts.computed_per_distinct), (300, 1.0));
+        // The other data set of the model begins in the same way; another model's tokens are others.
+        facts.report(&two, &report(1, 200, &[(7, 100), (9, 5)]));
+        facts.report(&two, &report(2, 200, &[(7, 100)]));
+        assert_eq!((facts.tokens.computed, facts.tokens.distinct), (700, 600));
+        assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
     }
 }

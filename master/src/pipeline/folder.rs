@@ -4,6 +4,9 @@ use compass_common::ids::Digest;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 /// Why a run folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +40,33 @@ pub struct RunFolder {
     root: PathBuf,
 }
 
+/// What files end with that are being written.
+const PARTIAL: &str = ".partial";
+
+/// A mark that no other process has, on whatever host: masters share run folders, and one that was stopped in the middle
+/// of a file must not go on in another's.
+fn mark() -> String {
+    static PROCESS: OnceLock<String> = OnceLock::new();
+    static FILES: AtomicU64 = AtomicU64::new(0);
+    let process = PROCESS.get_or_init(|| {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+        Digest::of(format!("{host} {} {now}", std::process::id()).as_bytes()).short()
+    });
+    format!("{process}-{}", FILES.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Removes what was left half written of a file, by processes that died over it.
+pub(super) fn remove_leftovers(path: &Path) {
+    let Some(name) = path.file_name().map(|name| format!("{}.", name.to_string_lossy())) else { return };
+    for entry in path.parent().map(fs::read_dir).into_iter().flatten().flatten().flatten() {
+        let other = entry.file_name().to_string_lossy().into_owned();
+        if other.starts_with(&name) && other.ends_with(PARTIAL) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Writes a file so that it is there whole or not at all, whatever dies.
 ///
 /// # Errors
@@ -46,7 +76,7 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FolderEr
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed("create the folder of"))?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
+    name.push(format!(".{}{PARTIAL}", mark()));
     let partial = path.with_file_name(name);
     let mut file = fs::File::create(&partial).map_err(failed("create"))?;
     file.write_all(bytes).map_err(failed("write"))?;
@@ -216,6 +246,22 @@ impl RunFolder {
 
     pub fn predictions(&self, model: &str, dataset: &str) -> PathBuf {
         self.root.join("predictions").join(file_name(model)).join(format!("{}.json", file_name(dataset)))
+    }
+
+    /// Predictions of a data set that lacks some: never under the name of whole ones, so that no leader of old, however
+    /// late it wakes, writes over them.
+    pub fn unfinished_predictions(&self, model: &str, dataset: &str) -> PathBuf {
+        let whole = self.predictions(model, dataset);
+        whole.with_file_name("tmp").join(whole.file_name().unwrap_or_default())
+    }
+
+    /// Removes what was written of them, once the whole ones are there.
+    pub(super) fn remove_unfinished_predictions(&self, model: &str, dataset: &str) {
+        let path = self.unfinished_predictions(model, dataset);
+        let _ = fs::remove_file(&path);
+        remove_leftovers(&path);
+        // The last one takes the folder with it.
+        let _ = path.parent().map(fs::remove_dir);
     }
 
     pub fn results(&self, model: &str, dataset: &str) -> PathBuf {

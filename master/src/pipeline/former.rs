@@ -1,19 +1,67 @@
 //! What the store tells of the grants of older leaders: their attempts, and who may still hold what.
 
 use crate::core::Former;
-use crate::store::{Holding, Keys, LeaseStore, StoreError};
-use compass_common::ids::{Epoch, UnitId};
+use crate::store::{Keys, Lease, LeasePage, LeaseStore, StoreError, leases_that_count};
+use compass_common::ids::{Attempt, Epoch, UnitId};
 use compass_common::intervals::IntervalSet;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Every grant that was made durable, by its key without the prefix.
-pub(super) async fn holdings(store: &impl LeaseStore, keys: &Keys) -> Result<BTreeMap<String, Holding>, StoreError> {
-    let prefix = keys.attempts();
-    let entries = store.scan_all(&prefix).await?.into_iter();
-    Ok(entries
-        .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?.to_owned(), Holding::decode(&value)?)))
-        .collect())
+/// The log of leases.
+#[derive(Debug, Default)]
+pub(crate) struct Leases {
+    /// From the oldest to the latest, each with the epoch of its leader.
+    pub(crate) all: Vec<(Epoch, Lease)>,
+    /// The keys of the log.
+    pub(crate) keys: Vec<String>,
+}
+
+impl Leases {
+    /// Reads the log from what a store holds below [`Keys::leases`], in order of keys.
+    pub(crate) fn read(keys: &Keys, entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+        let (mut known, mut pages) = (Vec::new(), Vec::new());
+        for (key, value) in entries {
+            let page = keys.lease_page_of(&key).zip(LeasePage::decode(&value));
+            pages.extend(page);
+            known.push(key);
+        }
+        Self { all: leases_that_count(pages), keys: known }
+    }
+
+    /// The highest attempt of the task that begins with these samples. Only of what may still be out: attempts are told
+    /// apart by their epoch first.
+    pub(crate) fn attempts(&self) -> BTreeMap<(UnitId, u32), Attempt> {
+        let mut attempts = BTreeMap::new();
+        for (_, lease) in &self.all {
+            let attempt: &mut Attempt = attempts.entry(task(lease.unit, &lease.samples)).or_default();
+            *attempt = lease.attempt.max(*attempt);
+        }
+        attempts
+    }
+
+    /// Who may still hold what: for every sample the latest grant, if its epoch did not end with a release.
+    pub(crate) fn former(self, released: Epoch) -> Vec<Former> {
+        let mut seen: BTreeMap<UnitId, IntervalSet> = BTreeMap::new();
+        let mut former = Vec::new();
+        for (epoch, Lease { worker, unit, samples, .. }) in self.all.into_iter().rev() {
+            let known = seen.entry(unit).or_default();
+            let samples = samples.minus(known);
+            *known = IntervalSet::from_pairs(known.pairs().iter().chain(samples.pairs()).copied());
+            if epoch > released && !samples.is_empty() {
+                former.push(Former { worker, unit, samples });
+            }
+        }
+        former
+    }
+}
+
+/// Names a task by its unit and first sample: stable for a partition, unique among tasks that are out at once.
+pub(crate) fn task(unit: UnitId, samples: &IntervalSet) -> (UnitId, u32) {
+    (unit, samples.pairs().first().map_or(0, |pair| pair.0))
+}
+
+/// Every grant that was made durable and may still be out.
+pub(super) async fn leases(store: &impl LeaseStore, keys: &Keys) -> Result<Leases, StoreError> {
+    Ok(Leases::read(keys, store.scan_all(&keys.leases()).await?))
 }
 
 /// The last epoch whose leader told its workers to go before it went itself.
@@ -23,47 +71,39 @@ pub(super) async fn released(store: &impl LeaseStore, keys: &Keys) -> Result<Epo
     Ok(Epoch(found.and_then(|(_, value)| value.try_into().ok()).map_or(0, u64::from_le_bytes)))
 }
 
-/// Who may still hold what: for every sample the latest grant, if its epoch did not end with a release.
-pub(crate) fn former(holdings: BTreeMap<String, Holding>, released: &Epoch) -> Vec<Former> {
-    let unit = |key: &str| key.split('/').next().and_then(|unit| unit.parse().ok()).map(UnitId);
-    let mut latest: Vec<(UnitId, Holding)> =
-        holdings.into_iter().filter_map(|(key, holding)| Some((unit(&key)?, holding))).collect();
-    latest.sort_by_key(|(_, holding)| Reverse((holding.epoch, holding.seq)));
-    let mut seen: BTreeMap<UnitId, IntervalSet> = BTreeMap::new();
-    let mut former = Vec::new();
-    for (unit, holding) in latest {
-        let known = seen.entry(unit).or_default();
-        let samples = holding.samples.minus(known);
-        *known = IntervalSet::from_pairs(known.pairs().iter().chain(samples.pairs()).copied());
-        if holding.epoch > *released && !samples.is_empty() {
-            former.push(Former { worker: holding.worker, unit, samples });
-        }
-    }
-    former
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::{Attempt, WorkerId};
+    use compass_common::ids::{Digest, WorkerId};
 
-    fn holding(epoch: u64, seq: u64, worker: &str, first: u32, end: u32) -> (String, Holding) {
+    fn lease(worker: &str, first: u32, end: u32) -> Lease {
         let samples = IntervalSet::range(first, end);
-        let key = Keys::attempt_key(UnitId(3), &samples);
-        (key, Holding { attempt: Attempt(1), epoch: Epoch(epoch), seq, worker: WorkerId(worker.into()), samples })
+        Lease { worker: WorkerId(worker.into()), unit: UnitId(3), attempt: Attempt(first + 1), samples }
     }
 
     #[test]
     fn of_a_sample_the_latest_grant_counts_unless_it_was_released() {
-        let holdings =
-            BTreeMap::from([holding(2, 9, "a", 0, 10), holding(2, 12, "b", 6, 10), holding(1, 40, "c", 2, 30)]);
+        let keys = Keys::new(&Digest::of(b"plan"));
+        let page = |epoch, number, leases| {
+            (keys.lease_page(Epoch(epoch), number), LeasePage { leases, replaces: None }.encode())
+        };
+        let read = || {
+            let entries = [
+                page(1, 40, vec![lease("c", 2, 30)]),
+                page(2, 9, vec![lease("a", 0, 10)]),
+                page(2, 12, vec![lease("b", 6, 10)]),
+            ];
+            Leases::read(&keys, entries)
+        };
         let of = |released| -> Vec<_> {
-            let former = former(holdings.clone(), &Epoch(released));
+            let former = read().former(Epoch(released));
             former.into_iter().map(|former| (former.worker.0, former.samples.pairs().to_vec())).collect()
         };
         let (b, a, c) = (("b".into(), vec![(6, 10)]), ("a".into(), vec![(0, 6)]), ("c".into(), vec![(10, 30)]));
         assert_eq!(of(0), [b.clone(), a.clone(), c]);
         assert_eq!(of(1), [b, a]);
         assert!(of(2).is_empty());
+        assert_eq!(read().attempts().get(&(UnitId(3), 6)), Some(&Attempt(7)));
+        assert_eq!(read().keys.len(), 3);
     }
 }

@@ -3,16 +3,19 @@
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::former::{former, holdings, released};
-use super::launching::{LaunchOptions, comes_by_itself, fleet, is_open, runner_name, slots, slots_let_in};
+use super::former::{leases, released, task};
+use super::launching::{
+    LaunchOptions, comes_by_itself, fleet, is_open, pool_terms, runner_name, slots, slots_let_in, where_models_load,
+};
 use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
+use super::origins;
 use super::progress::ProgressBoard;
 use super::task_list::keep_tasks;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{Programs, Situation};
 use crate::leader::Leader;
-use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError};
+use crate::ledger::{CommitError, Committed, Committer, Journal, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
 use crate::store::{Keys, LeaseStore, Op, StoreError};
@@ -134,6 +137,7 @@ fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
         factor_labels: unit.dataset.labels,
         generates: unit.dataset.labels.is_none(),
         characters: unit.dataset.characters,
+        beginnings: unit.dataset.beginnings.clone(),
     });
     size.collect()
 }
@@ -188,7 +192,7 @@ pub async fn infer(
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
     let server = tokio::spawn(serve(listener, service, stopping.clone()));
     let InferOptions { debug, stage, programs, .. } = options;
-    let launching = LaunchOptions { debug, stage, programs, folder: Some(folder) };
+    let launching = LaunchOptions { debug, stage, programs, folder: Some(folder), job: &digest.short() };
     let fleet = fleet(config, &address.to_string(), launching)?;
     if comes_by_itself(config) {
         say(format!("waiting for workers: compass-worker --master {address}"));
@@ -211,6 +215,7 @@ pub async fn infer(
         uploads,
         launched: launched_receiver,
         situations,
+        pools: agents.reports.clone(),
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
@@ -228,7 +233,11 @@ pub async fn infer(
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
-    let Driven { ending, core, facts, store } = driven?;
+    let Driven { ending, core, mut facts, store } = driven?;
+    if let Some(store) = &store {
+        let recorded = lengths(store, &Keys::new(&digest)).await?;
+        origins::note(&mut facts, &plan, &Ledger::new(folder.ledger(), digest).load(&recorded)?);
+    }
     if let Some(line) = facts.tokens_line() {
         say(line);
     }
@@ -251,7 +260,8 @@ async fn open(
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
     let (lead, mut store) = reign.part();
-    let holdings = holdings(&store, &keys).await?;
+    let leases = leases(&store, &keys).await?;
+    let (attempts, known_pages) = (leases.attempts(), leases.keys.clone());
     let lengths = lengths(&store, &keys).await?;
     let loaded = ledger.load(&lengths)?;
     for (segment, bytes) in &loaded.torn {
@@ -279,7 +289,7 @@ async fn open(
     for spec in specs {
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
-            let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
+            let attempt = attempts.get(&task(unit, &samples)).copied().unwrap_or_default();
             let model = unit.0 / plan.datasets.len().max(1) as u32;
             let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
             let requires = match known.model.kind {
@@ -287,7 +297,8 @@ async fn open(
                 ModelKind::Sandbox => Requires::Sandbox,
                 _ => Requires::Engine,
             };
-            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
+            let shared_cost = sizes.get(&unit).map_or(0, |size| size.shared_cost(&samples));
+            views.push(TaskView { unit, model, requires, samples, attempt, sample_cost, shared_cost });
         }
     }
     let max_slots = slots_let_in(config, slots, options.others_may_come);
@@ -298,6 +309,7 @@ async fn open(
         steal,
         others_may_come: options.others_may_come || comes_by_itself(config),
         workers_stay: options.workers_stay,
+        places: where_models_load(config),
         ..Limits::default()
     };
     let facts = RunFacts {
@@ -311,6 +323,7 @@ async fn open(
         summarizer: "default".into(),
         runner: runner_name(config),
         tasks: views.len() as u32,
+        datasets: plan.datasets.len() as u32,
         ..RunFacts::default()
     };
     let terms = Terms {
@@ -318,23 +331,26 @@ async fn open(
         epoch: leadership.epoch,
         lease_ttl_ms: limits.lease_ttl as u32,
         heartbeat_ms: HEARTBEAT_MS,
+        pools: pool_terms(config),
     };
     let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
     let watch = Watch::new(done.collect::<Vec<_>>());
     let mut core = Core::new(leadership.epoch, limits, views, recorded);
     // Agents of this host end with their master; all others may still hold what they were granted.
     if is_open(config) {
-        core.recover(0, &former(holdings, &released(&store, &keys).await?));
+        core.recover(0, &leases.former(released(&store, &keys).await?));
     }
+    let journal = Journal::new(keys.clone(), leadership.epoch, known_pages);
     let leader = Leader::new(core, terms, keys.clone(), watch);
+    let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {
         folder: folder.clone(),
         plan: plan.clone(),
-        ledger,
+        ledger: ledger.until(epoch),
         recorded: lengths,
         segment: segment.name().to_owned(),
     };
-    let committer = Committer::start(store, leadership, keys, segment, reports).map_err(InferError::Thread)?;
+    let committer = Committer::start(store, leadership, keys, journal, segment, reports).map_err(InferError::Thread)?;
     Ok(Opened { leader, committer, durability, facts, lead, live })
 }

@@ -2,12 +2,13 @@
 
 use super::folder::RunFolder;
 use crate::launch::{
-    Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool, Programs, Shape,
-    WorkerCommand, find_worker, sees_gpu, visible_gpus,
+    Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool,
+    Programs, Shape, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
 };
+use crate::rpc::PoolTerms;
 use compass_common::config::{Config, DeviceRequest, ModelConfig, PoolConfig, RunnerKind};
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Jobs of a remote launcher when nothing bounds them: as many as OpenCompass has by default.
 const UNBOUNDED: u32 = 1;
@@ -20,6 +21,8 @@ pub(super) struct LaunchOptions<'o> {
     pub(super) programs: Programs,
     /// Where its logs go; `None` when nothing is started.
     pub(super) folder: Option<&'o RunFolder>,
+    /// The plan's digest, short.
+    pub(super) job: &'o str,
 }
 
 /// GPUs that a replica takes: the most that one of the models wants.
@@ -71,7 +74,7 @@ fn places(config: &Config) -> Vec<Place<'_>> {
 impl Place<'_> {
     fn models<'c>(&self, config: &'c Config) -> Vec<(u32, &'c ModelConfig)> {
         let all = (0..).zip(&config.models);
-        all.filter(|(_, model)| self.pool.is_none_or(|pool| pool.takes(&model.pools))).collect()
+        all.filter(|(_, model)| self.pool.is_none_or(|pool| loads(pool, model))).collect()
     }
 
     /// GPUs, slots, fewest and most jobs.
@@ -158,6 +161,30 @@ pub(super) fn runner_name(config: &Config) -> String {
     kinds.join(",")
 }
 
+/// What the workers of each pool are told beside the plan.
+pub(super) fn pool_terms(config: &Config) -> BTreeMap<String, PoolTerms> {
+    let terms = |pool: &PoolConfig| PoolTerms { offline_continue: pool.offline_continue, paths: pool.paths.clone() };
+    config.pools.iter().map(|pool| (pool.name.clone(), terms(pool))).collect()
+}
+
+/// The pools where a model loads, by its position, for those that do not load everywhere.
+pub(super) fn where_models_load(config: &Config) -> BTreeMap<u32, BTreeSet<String>> {
+    let everywhere = |model: &ModelConfig| config.pools.iter().all(|pool| loads(pool, model));
+    let bound = (0..).zip(&config.models).filter(|(_, model)| !config.pools.is_empty() && !everywhere(model));
+    let pools = |model: &ModelConfig| -> BTreeSet<String> {
+        config.pools.iter().filter(|pool| loads(pool, model)).map(|pool| pool.name.clone()).collect()
+    };
+    bound.map(|(at, model)| (at, pools(model))).collect()
+}
+
+/// Whether a model may run in a pool: it may name its pools, and files that are not here must have a name there.
+fn loads(pool: &PoolConfig, model: &ModelConfig) -> bool {
+    let is_found = |path: &Path| {
+        path.as_os_str().is_empty() || path.exists() || pool.map_path(&path.display().to_string()).is_some()
+    };
+    pool.takes(&model.pools) && is_found(&model.path) && is_found(&model.tokenizer_path)
+}
+
 /// The pools of a stage; none when workers come by themselves.
 ///
 /// # Errors
@@ -166,7 +193,7 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
     if let Some(model) = config
         .models
         .iter()
-        .find(|model| !config.pools.is_empty() && config.pools.iter().all(|pool| !pool.takes(&model.pools)))
+        .find(|model| !config.pools.is_empty() && config.pools.iter().all(|pool| !loads(pool, model)))
     {
         return Err(LaunchError::NoPool { model: model.abbr.clone() });
     }
@@ -182,7 +209,7 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
         slots: if options.debug { Some(1) } else { runner.max_num_workers },
         gpus: (runner.max_gpus > 0).then_some(runner.max_gpus),
     };
-    Ok(Fleet { pools, bounds })
+    Ok(Fleet { pools, bounds, others_may_come: comes_by_itself(config) })
 }
 
 fn launcher(
@@ -194,7 +221,11 @@ fn launcher(
 ) -> Result<Option<Box<dyn Launcher>>, LaunchError> {
     let models: Vec<&ModelConfig> = place.models(config).into_iter().map(|(_, model)| model).collect();
     let worker = |device: String| -> Result<WorkerCommand, LaunchError> {
-        let named = place.pool.and_then(|pool| pool.worker.clone());
+        let of_jobs = match place.runner {
+            RunnerKind::Dlc(dlc) => dlc.aliyun.worker_path.as_ref().map(PathBuf::from),
+            _ => None,
+        };
+        let named = place.pool.and_then(|pool| pool.worker.clone()).or(of_jobs);
         Ok(WorkerCommand {
             binary: named.map_or_else(find_worker, Ok)?,
             master: master.to_owned(),
@@ -218,11 +249,8 @@ fn launcher(
             Ok(Some(Box::new(local)))
         }
         RunnerKind::Dlc(dlc) => {
-            let mut worker = worker(device(&models, false)?)?;
-            if let (None, Some(path)) = (place.pool.and_then(|pool| pool.worker.as_ref()), &dlc.aliyun.worker_path) {
-                worker.binary = path.into();
-            }
-            let run = options.folder.map(RunFolder::name).unwrap_or_else(|| "RUN".into());
+            let worker = worker(device(&models, false)?)?;
+            let run = options.folder.map_or_else(|| "RUN".into(), RunFolder::name);
             let run = if place.pool.is_some() { format!("{run}-{}", place.name) } else { run };
             let place = DlcPlace { run, gpus: shape.gpus, environment, logs };
             Ok(Some(Box::new(DlcLauncher::new(dlc.clone(), worker, place))))
@@ -233,8 +261,26 @@ fn launcher(
             let launcher = CommandLauncher::new(command.clone(), worker, name, shape.gpus, environment, logs);
             Ok(Some(Box::new(launcher)))
         }
-        kind @ RunnerKind::Slurm(_) => Err(LaunchError::NotYet { kind: kind.name() }),
+        RunnerKind::Slurm(slurm) => {
+            let run = options.folder.map_or_else(|| "RUN".into(), RunFolder::name);
+            let belonging = Belonging { run: &run, job: options.job, stage: options.stage, pool: place.name, master };
+            let order = SlurmOrder {
+                pool: place.name.to_owned(),
+                config: slurm.clone(),
+                gpus: shape.gpus,
+                worker: worker(device(&models, false)?)?,
+                environment,
+                name: format!("compass {} [{}]", belonging.run, abbreviations(&models)),
+                logs,
+            };
+            Ok(Some(Box::new(SlurmLauncher::new(order, &belonging))))
+        }
     }
+}
+
+/// The models of a place, for people.
+fn abbreviations(models: &[&ModelConfig]) -> String {
+    models.iter().map(|model| model.abbr.as_str()).collect::<Vec<_>>().join(",")
 }
 
 /// The device of the agents of a place: what its models ask for, as far as they ask.

@@ -1,7 +1,8 @@
 //! `predictions/` while the run goes on: what is durable of each data set, rewritten whole and atomically now and then.
 //!
-//! A file holds the samples that have a result, in order; the last samples, and files of data sets that failed, come with
-//! scoring, which writes every file once more. Writing rests twenty times as long as it took, so that it costs a
+//! A file holds the samples that have a result, in order. One that lacks some lies in `tmp/`, beside its final place, where
+//! only whole ones are written: those have the bytes that scoring gives them once more. So a leader of old, stopped over a
+//! file and woken after the run's end, can do no harm. Data sets that failed come with scoring alone. Writing rests twenty times as long as it took, so that it costs a
 //! twentieth of a thread at most. A disk that refuses ends it with a warning: the run goes on, and scoring will say more.
 
 use super::folder::{RunFolder, write_atomically};
@@ -33,7 +34,7 @@ pub enum LiveWriting {
     Off,
     /// While it goes on; scoring follows and writes them once more.
     Meanwhile,
-    /// At its end too, as nobody scores this run yet.
+    /// At its end too, as nobody scores this run yet; what lacks samples then stays in `tmp/`.
     UntilTheEnd,
 }
 
@@ -88,7 +89,11 @@ impl LivePredictions {
     }
 
     /// Writes the file of every unit that has more results than were `written`; returns how many each has now.
-    fn write(&self, length: u64, mut written: BTreeMap<UnitId, usize>) -> Result<BTreeMap<UnitId, usize>, ScoreError> {
+    pub(super) fn write(
+        &self,
+        length: u64,
+        mut written: BTreeMap<UnitId, usize>,
+    ) -> Result<BTreeMap<UnitId, usize>, ScoreError> {
         let mut results = self.results(length)?;
         for unit in self.plan.units() {
             let Some(results) = results.remove(&unit.id) else { continue };
@@ -138,6 +143,12 @@ impl LivePredictions {
             }
         });
         write_records(&mut predictions, records)?;
-        Ok(write_atomically(&self.folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?)
+        let (model, dataset) = (&unit.model.abbr, &unit.dataset.abbr);
+        if results.len() < unit.dataset.samples as usize {
+            return Ok(write_atomically(&self.folder.unfinished_predictions(model, dataset), &predictions)?);
+        }
+        write_atomically(&self.folder.predictions(model, dataset), &predictions)?;
+        self.folder.remove_unfinished_predictions(model, dataset);
+        Ok(())
     }
 }

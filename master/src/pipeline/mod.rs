@@ -16,6 +16,9 @@ mod launching;
 mod lead;
 mod listing;
 mod live;
+#[cfg(test)]
+mod live_tests;
+mod origins;
 mod planner;
 mod progress;
 mod reasons;

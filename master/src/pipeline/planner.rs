@@ -4,15 +4,15 @@
 
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::rows::{self, Rows};
-use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
+use compass_common::config::{self, Config, DatasetConfig, DeviceRequest, ModelConfig};
 use compass_common::ids::Digest;
 use compass_common::plan::{
-    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, OptionText, PLAN_FORMAT, Part, PartRef, Plan, Program, Sample,
-    head_path, part_path,
+    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, head_path, part_path,
 };
-use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, ShotFormat, render};
+use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_common::report::{prediction_record, pretty};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -86,7 +86,25 @@ fn misfits(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// dtype `auto` is float32: what every device can do, and what the scores are checked in.
+/// dtype `auto`: on the CPU float32, what the scores are checked in; on GPUs the checkpoint's own. Decided by what is
+/// configured, never by the hardware that happens to run a sample.
+fn dtype(model: &ModelConfig) -> Dtype {
+    let on_gpu = match model.device {
+        DeviceRequest::Cuda => true,
+        DeviceRequest::Auto => model.num_gpus > 0,
+        DeviceRequest::Cpu => false,
+    };
+    let own = || {
+        let config: Value = serde_json::from_slice(&std::fs::read(model.path.join("config.json")).ok()?).ok()?;
+        match config.get("torch_dtype").or_else(|| config.get("dtype"))?.as_str()? {
+            "bfloat16" => Some(Dtype::Bfloat16),
+            "float16" => Some(Dtype::Float16),
+            _ => None,
+        }
+    };
+    model.dtype.or_else(|| own().filter(|_| on_gpu)).unwrap_or(Dtype::Float32)
+}
+
 fn pin_model(model: &ModelConfig) -> ModelPlan {
     ModelPlan {
         abbr: model.abbr.clone(),
@@ -95,7 +113,7 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         tokenizer_path: model.tokenizer_path.display().to_string(),
         max_seq_len: model.max_seq_len,
         max_out_len: model.max_out_len,
-        dtype: model.dtype.unwrap_or(Dtype::Float32),
+        dtype: dtype(model),
         bos: model.bos,
         profile: model.profile,
         meta_template: model.meta_template.clone(),
@@ -159,7 +177,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         Some(Body::Loglikelihood { options, .. }) => Some(options.len() as u32),
         _ => None,
     };
-    let characters = rendered.samples.iter().map(|sample| characters(sample, &rendered.shots, &rendered.format)).sum();
+    let work = workload(&rendered.samples, &rendered.shots, &rendered.format);
     Ok(DatasetPlan {
         abbr: dataset.abbr.clone(),
         version,
@@ -167,7 +185,8 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         shot_format: rendered.format.clone(),
         eval: dataset.eval.clone(),
         samples: rendered.samples.len() as u32,
-        characters,
+        characters: work.own_characters,
+        beginnings: work.beginnings,
         labels,
         parts: cut(&rendered, parts),
     })
@@ -219,27 +238,6 @@ pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<
     let mut text = Vec::new();
     pretty(&mut text, &record).map_err(|error| vec![error.to_string()])?;
     Ok(String::from_utf8_lossy(&text).into_owned() + "\n")
-}
-
-/// Characters of all texts of a sample as they would be computed one by one.
-fn characters(sample: &Sample, shots: &[Shot], format: &ShotFormat) -> u64 {
-    let length = |text: &str| text.chars().count() as u64;
-    let shown = sample.shots.iter().filter_map(|&at| shots.get(at as usize)).map(Shot::characters);
-    let shown = shown.sum::<u64>()
-        + length(&format.separator) * (sample.shots.len().saturating_sub(1) as u64)
-        + length(&format.end);
-    match &sample.body {
-        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => {
-            prompt.characters(shown)
-        }
-        Body::Execute { programs } => programs.iter().map(Program::characters).sum(),
-        Body::Chat { turns } => turns.iter().map(|turn| length(&turn.content)).sum(),
-        Body::Ppl { options } => options.iter().map(|option| option.prompt.characters(shown)).sum(),
-        Body::Loglikelihood { context, options } => {
-            let context = |option: &OptionText| option.context.as_ref().unwrap_or(context).characters(shown);
-            options.iter().map(|option| context(option) + length(&option.continuation)).sum()
-        }
-    }
 }
 
 /// Cuts the samples into parts; each part carries the shots that its samples name.
@@ -301,8 +299,8 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     let path = head_path(folder.root());
     let damaged = |path: &PathBuf, reason: String| PlanError::Damaged { path: path.clone(), reason };
     let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error.to_string()))?;
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
-    let found = value.get("format").and_then(serde_json::Value::as_u64).unwrap_or_default() as u32;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
+    let found = value.get("format").and_then(Value::as_u64).unwrap_or_default() as u32;
     if found != PLAN_FORMAT {
         return Err(PlanError::Format { run: folder.name(), found });
     }

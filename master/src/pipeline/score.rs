@@ -2,7 +2,7 @@
 //!
 //! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
 
-use super::folder::{FolderError, RunFolder, write_atomically};
+use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically};
 use super::import::ADOPTED;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
@@ -223,9 +223,14 @@ fn score_unit(
         let mut results = Vec::new();
         pretty(&mut results, &document)?;
         if !entries.adopted {
-            write_atomically(&folder.predictions(&unit.model.abbr, &unit.dataset.abbr), &predictions)?;
+            let path = folder.predictions(&unit.model.abbr, &unit.dataset.abbr);
+            write_atomically(&path, &predictions)?;
+            remove_leftovers(&path);
+            folder.remove_unfinished_predictions(&unit.model.abbr, &unit.dataset.abbr);
         }
-        write_atomically(&folder.results(&unit.model.abbr, &unit.dataset.abbr), &results)?;
+        let path = folder.results(&unit.model.abbr, &unit.dataset.abbr);
+        write_atomically(&path, &results)?;
+        remove_leftovers(&path);
     }
     Ok(reasons::cell(&unit, metrics, &findings))
 }

@@ -23,12 +23,12 @@ fn sample(index: u32) -> Sample {
 }
 
 /// Option `best` has the least perplexity.
-fn result(index: u32, best: usize) -> SampleResult {
+pub(super) fn result(index: u32, best: usize) -> SampleResult {
     let score = |at| PplScore { nll_sum: if at == best { 1.0 } else { 2.0 }, tokens: 1, normalizer: None };
     SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Ppl(vec![score(0), score(1)]) }
 }
 
-fn planned() -> Planned {
+pub(super) fn planned() -> Planned {
     let part = Part { shots: vec![], samples: vec![sample(0), sample(1)] };
     let bytes = serde_json::to_vec(&part).unwrap();
     let digest = Digest::of(&bytes);
@@ -41,6 +41,7 @@ fn planned() -> Planned {
         eval,
         samples: 2,
         characters: 12,
+        beginnings: Vec::new(),
         labels: Some(2),
         parts: vec![PartRef { digest, first: 0, samples: 2, bytes: bytes.len() as u64 }],
     };

@@ -8,4 +8,4 @@ mod session;
 pub use bulk::{PlanFiles, Uploads};
 pub use parse::{Parsed, parse_frame};
 pub use server::{Inbound, WorkerService, serve};
-pub use session::{Session, Terms, refuse};
+pub use session::{PoolTerms, Session, Terms, refuse};

@@ -3,7 +3,8 @@
 use crate::core::{ConnectionId, GrantRef, Kept, Message};
 use compass_common::ids::{Attempt, Digest, Epoch, TaskId};
 use compass_proto::{intervals_to_wire, v1};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use tonic::Status;
 use v1::master_frame::Body;
@@ -15,6 +16,16 @@ pub struct Terms {
     pub epoch: Epoch,
     pub lease_ttl_ms: u32,
     pub heartbeat_ms: u32,
+    /// What holds in the pools, by their names.
+    pub pools: BTreeMap<String, PoolTerms>,
+}
+
+/// What the workers of one pool are told beside.
+#[derive(Clone, Debug, Default)]
+pub struct PoolTerms {
+    pub offline_continue: bool,
+    /// Beginnings of model paths, and what stands in their place there.
+    pub paths: Vec<(String, String)>,
 }
 
 /// Turns a worker away that has no session; it hears why and ends.
@@ -28,7 +39,9 @@ pub fn refuse(outbound: &mpsc::Sender<Result<v1::MasterFrame, Status>>, reason: 
 #[derive(Debug)]
 pub struct Session {
     /// The agent process behind it.
-    pub nonce: String,
+    pub nonce: Arc<str>,
+    /// The pool that it says it works for.
+    pub pool: String,
     connection: Option<(ConnectionId, mpsc::Sender<Result<v1::MasterFrame, Status>>)>,
     /// Whether the connection has had its welcome. Nothing goes before it: a new frame that overtook the replay of an
     /// older one would make the worker take the older one for handled.
@@ -37,35 +50,49 @@ pub struct Session {
     unacknowledged: VecDeque<v1::MasterFrame>,
     /// Highest frame of the worker's that was applied.
     handled: u64,
+    /// The worker's count of its connections, as of the latest.
+    dial: u64,
     /// With which frame the worker said that it would go on.
     first_seq: u64,
     /// Highest frame of the worker's whose consequences are durable: what it is told.
     durable: u64,
+    /// Whether it has not been told so yet.
+    owed: bool,
 }
 
 impl Session {
     /// A session without a connection yet.
     pub fn new(nonce: String) -> Self {
         Self {
-            nonce,
+            nonce: nonce.into(),
+            pool: String::new(),
             connection: None,
             welcomed: false,
             last_seq: 0,
             unacknowledged: VecDeque::new(),
             handled: 0,
+            dial: 0,
             first_seq: 1,
             durable: 0,
+            owed: false,
         }
     }
 
-    /// A connection takes over; frames up to `last_ack` need no replay, and the worker goes on with `first_seq`.
+    /// Whether the worker has opened a later connection than this one, whose hello was faster.
+    pub fn is_overtaken(&self, dial: u64) -> bool {
+        dial < self.dial
+    }
+
+    /// A connection takes over, the `dial`th of the worker; frames up to `last_ack` need no replay, and the worker goes on with `first_seq`.
     pub fn connect(
         &mut self,
         id: ConnectionId,
         outbound: mpsc::Sender<Result<v1::MasterFrame, Status>>,
+        dial: u64,
         last_ack: u64,
         first_seq: u64,
     ) {
+        self.dial = dial;
         self.connection = Some((id, outbound));
         self.welcomed = false;
         self.first_seq = first_seq;
@@ -97,7 +124,7 @@ impl Session {
     /// Whether another process is at work under this name: its connection is up, and `nonce` is not its own.
     pub fn belongs_to_another(&self, nonce: &str) -> bool {
         let is_up = self.connection.as_ref().is_some_and(|(_, outbound)| !outbound.is_closed());
-        is_up && self.nonce != nonce
+        is_up && *self.nonce != *nonce
     }
 
     /// Whether `id` is the connection in use.
@@ -128,10 +155,17 @@ impl Session {
         }
     }
 
-    /// The consequences of the worker's frames up to `seq` are durable: tell it.
+    /// The consequences of the worker's frames up to `seq` are durable: to be told with the next frame, or by
+    /// [`Self::flush`].
     pub fn acknowledge(&mut self, seq: u64) {
         if seq > self.durable {
-            self.durable = seq;
+            (self.durable, self.owed) = (seq, true);
+        }
+    }
+
+    /// Tells what is durable and was not told yet.
+    pub fn flush(&mut self) {
+        if self.owed {
             self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: None });
         }
     }
@@ -146,6 +180,8 @@ impl Session {
     pub fn send(&mut self, message: &Message, terms: &Terms) {
         match message {
             Message::Welcome { max_slots, kept, .. } => {
+                let pool = terms.pools.get(&self.pool);
+                let rule = |(from, to): &(String, String)| v1::PathRule { from: from.clone(), to: to.clone() };
                 let welcome = v1::Welcome {
                     epoch: terms.epoch.0,
                     plan: terms.plan.0.to_vec(),
@@ -154,6 +190,8 @@ impl Session {
                     last_ack: self.durable,
                     max_slots: *max_slots,
                     kept: kept.iter().map(kept_to_wire).collect(),
+                    offline_continue: pool.is_some_and(|pool| pool.offline_continue),
+                    paths: pool.into_iter().flat_map(|pool| &pool.paths).map(rule).collect(),
                 };
                 self.welcomed = true;
                 self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: Some(Body::Welcome(welcome)) });
@@ -167,10 +205,8 @@ impl Session {
                 self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body });
                 self.connection = None;
             }
-            // For information: what is durable is also acknowledged, and by the welcome after a reconnect.
-            Message::Commit { .. } => {
-                self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: body_of(message, terms) });
-            }
+            // The acknowledgement says it, or the welcome after a reconnect.
+            Message::Commit { .. } => {}
             message => {
                 self.last_seq += 1;
                 let frame = v1::MasterFrame { seq: self.last_seq, ack: self.durable, body: body_of(message, terms) };
@@ -184,9 +220,12 @@ impl Session {
     fn transmit(&mut self, frame: v1::MasterFrame) {
         if self.welcomed
             && let Some((_, outbound)) = &self.connection
-            && outbound.try_send(Ok(frame)).is_err()
         {
-            self.connection = None;
+            // Every frame says how far all is durable; after a reconnect the welcome does.
+            self.owed = false;
+            if outbound.try_send(Ok(frame)).is_err() {
+                self.connection = None;
+            }
         }
     }
 }
@@ -213,9 +252,6 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
             samples: intervals_to_wire(samples),
             plan: terms.plan.0.to_vec(),
         }),
-        Message::Commit { unit, samples } => {
-            Body::Commit(v1::Commit { unit: unit.0, samples: intervals_to_wire(samples) })
-        }
         Message::Revoke { grant, samples, reason } => Body::Revoke(v1::Revoke {
             epoch: grant.epoch.0,
             task: grant.task.0,
@@ -224,7 +260,7 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
             samples: samples.as_ref().map(intervals_to_wire).unwrap_or_default(),
         }),
         Message::Shutdown { reason } => Body::Shutdown(v1::Shutdown { reason: (*reason).to_owned() }),
-        Message::Welcome { .. } | Message::Refused { .. } => return None,
+        Message::Welcome { .. } | Message::Refused { .. } | Message::Commit { .. } => return None,
     })
 }
 
@@ -234,7 +270,13 @@ mod tests {
     use compass_common::ids::UnitId;
     use compass_common::intervals::IntervalSet;
 
-    const TERMS: Terms = Terms { plan: Digest([1; 32]), epoch: Epoch(3), lease_ttl_ms: 30_000, heartbeat_ms: 2_000 };
+    const TERMS: Terms = Terms {
+        plan: Digest([1; 32]),
+        epoch: Epoch(3),
+        lease_ttl_ms: 30_000,
+        heartbeat_ms: 2_000,
+        pools: BTreeMap::new(),
+    };
 
     fn grant(task: u32) -> Message {
         let grant = GrantRef { epoch: Epoch(3), task: TaskId(task), attempt: Attempt(1) };
@@ -260,15 +302,16 @@ mod tests {
     fn nothing_overtakes_the_welcome_and_the_replay_after_it() {
         let mut session = Session::new("s".into());
         let (first, lost) = mpsc::channel(8);
-        session.connect(ConnectionId(1), first, 0, 1);
+        session.connect(ConnectionId(1), first, 1, 0, 1);
         session.send(&welcome(), &TERMS);
         session.send(&grant(5), &TERMS);
         drop(lost);
         let (second, mut receiver) = mpsc::channel(8);
-        session.connect(ConnectionId(2), second, 0, 1);
+        session.connect(ConnectionId(2), second, 2, 0, 1);
         // A grant whose record became durable only now, before the answer to the new hello.
         session.send(&grant(6), &TERMS);
         session.acknowledge(9);
+        session.flush();
         assert!(told(&mut receiver).is_empty());
         session.send(&welcome(), &TERMS);
         assert_eq!(told(&mut receiver), ["welcome", "1: grant 5", "2: grant 6"]);
@@ -281,16 +324,25 @@ mod tests {
         session.send(&grant(6), &TERMS);
         let (outbound, mut receiver) = mpsc::channel(8);
         session.keep_grants(|grant| grant.task == TaskId(6));
-        session.connect(ConnectionId(1), outbound, 0, 1);
+        session.connect(ConnectionId(1), outbound, 1, 0, 1);
         session.send(&welcome(), &TERMS);
         assert_eq!(told(&mut receiver), ["welcome", "2: grant 6"]);
     }
 
     #[test]
-    fn commits_are_not_kept_so_that_a_replay_stays_as_short_as_the_credit() {
+    fn one_word_says_how_far_all_is_durable() {
         let mut session = Session::new("s".into());
-        let commit = Message::Commit { unit: UnitId(0), samples: IntervalSet::range(0, 1) };
-        (0..5000).for_each(|_| session.send(&commit, &TERMS));
-        assert!(session.unacknowledged.is_empty());
+        let (outbound, mut receiver) = mpsc::channel(8);
+        session.connect(ConnectionId(1), outbound, 1, 0, 1);
+        session.send(&welcome(), &TERMS);
+        (1..5000).for_each(|seq| session.acknowledge(seq));
+        session.send(&grant(5), &TERMS);
+        session.flush();
+        assert_eq!(told(&mut receiver), ["welcome", "1: grant 5"], "the grant says it");
+        session.acknowledge(5000);
+        session.flush();
+        session.flush();
+        assert_eq!(told(&mut receiver).len(), 1);
+        assert_eq!(session.unacknowledged.len(), 1, "nothing but the grant would be said again");
     }
 }

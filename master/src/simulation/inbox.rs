@@ -91,7 +91,7 @@ impl World {
         let latest = self.store.epoch;
         let reply = self.store.handle(self.now, &request);
         if let (Request::Transaction { epoch, ops, .. }, super::store::Reply::Done { .. }) = (&request, &reply) {
-            self.oracle.committed(*epoch, latest, ops, &self.disk);
+            self.oracle.committed(self.now, *epoch, latest, ops, &self.disk);
             let gone = life != self.masters[master].life || !self.masters[master].up;
             if gone {
                 self.oracle.saw("a transaction took effect after its master had died");

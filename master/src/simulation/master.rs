@@ -7,9 +7,10 @@ use super::store::{LEASE_MS, Reply, Request};
 use super::world::{Happening, World};
 use crate::core::{Core, Limits, Recorded, Watch};
 use crate::leader::Leader;
-use crate::pipeline::former::former;
+use crate::ledger::Journal;
+use crate::pipeline::former::Leases;
 use crate::rpc::Terms;
-use crate::store::{Holding, Op};
+use crate::store::Op;
 use compass_common::ids::{Epoch, UnitId};
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ pub(super) enum Purpose {
 pub(super) struct Opening {
     pub(super) epoch: Epoch,
     recorded: Recorded,
-    holdings: BTreeMap<String, Holding>,
+    leases: Leases,
     segment: String,
 }
 
@@ -204,8 +205,8 @@ impl World {
         match master.epoch() {
             None if self.now < until => {
                 master.lease_until = until;
-                let (recorded, holdings, segment) = (Recorded::default(), BTreeMap::new(), String::new());
-                master.phase = Phase::Opening(Box::new(Opening { epoch, recorded, holdings, segment }));
+                let (recorded, leases, segment) = (Recorded::default(), Leases::default(), String::new());
+                master.phase = Phase::Opening(Box::new(Opening { epoch, recorded, leases, segment }));
                 self.oracle.note(self.now, || format!("m{at} leads epoch {epoch}"));
                 self.call(at, Purpose::Load, Request::Read);
             }
@@ -218,15 +219,13 @@ impl World {
     fn load(&mut self, at: usize, entries: &BTreeMap<String, (Vec<u8>, u64)>) {
         let found = self.read_ledger(entries);
         self.oracle.loaded(&found);
-        let attempts = plan::keys().attempts();
         let Phase::Opening(opening) = &mut self.masters[at].phase else { return };
         for ((unit, index), result) in &found {
             opening.recorded.arrive(UnitId(*unit), *index, result);
         }
-        opening.holdings = entries
-            .range(attempts.clone()..)
-            .filter_map(|(key, (value, _))| Some((key.strip_prefix(&attempts)?.to_owned(), Holding::decode(value)?)))
-            .collect();
+        let prefix = plan::keys().leases();
+        let log = entries.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
+        opening.leases = Leases::read(&plan::keys(), log.map(|(key, (value, _))| (key.clone(), value.clone())));
         opening.segment = format!("{:08}-m{at}", opening.epoch.0);
         if opening.epoch.0 > 1 {
             self.oracle.saw("a leader took over");
@@ -272,7 +271,8 @@ impl World {
 
     fn opened(&mut self, at: usize, revision: u64) {
         let Phase::Opening(opening) = std::mem::replace(&mut self.masters[at].phase, Phase::Standby) else { return };
-        let Opening { epoch, recorded, holdings, segment } = *opening;
+        let Opening { epoch, recorded, leases, segment } = *opening;
+        let journal = Journal::new(plan::keys(), epoch, leases.keys.clone());
         let poisoned = self.scenario.poison.is_some();
         let limits = Limits {
             lease_ttl: WORKER_LEASE_MS,
@@ -280,9 +280,10 @@ impl World {
             retry: if poisoned { 3 } else { 10_000 },
             losses: 10_000,
             infrastructure: 10_000,
+            fewest_attempts: 8,
             ..Limits::default()
         };
-        let tasks = plan::tasks(&self.scenario, &recorded, &holdings);
+        let tasks = plan::tasks(&self.scenario, &recorded, &leases.attempts());
         let units = 0..self.scenario.units.len() as u32;
         let done: Vec<_> = units.map(UnitId).map(|unit| (unit, recorded.done(unit))).collect();
         let mut core = Core::new(epoch, limits, tasks, recorded);
@@ -290,19 +291,21 @@ impl World {
             core.split_without_ack();
         }
         if self.mutant != Some(super::Mutant::NoRecoveringWindow) {
-            core.recover(0, &former(holdings, &Epoch(0)));
+            core.recover(0, &leases.former(Epoch(0)));
         }
         let terms = Terms {
             plan: plan::digest(),
             epoch,
             lease_ttl_ms: WORKER_LEASE_MS as u32,
             heartbeat_ms: HEARTBEAT_MS as u32,
+            pools: Default::default(),
         };
         let mut leader = Leader::new(core, terms, plan::keys(), Watch::new(done));
         if self.mutant == Some(super::Mutant::GrantBeforeDurable) {
             leader.leak_grants();
         }
-        self.masters[at].phase = Phase::Leading(Box::new(Reign::new(epoch, leader, segment, revision, self.now)));
+        let reign = Reign::new(epoch, leader, journal, segment, revision, self.now);
+        self.masters[at].phase = Phase::Leading(Box::new(reign));
     }
 
     /// The process ends and is started again: what it led is over.

@@ -3,8 +3,9 @@
 use super::disk::Disk;
 use super::plan;
 use crate::core::invariants::{C1, C2, C3, C4, G2, L1, Violation, W1};
-use crate::store::{Holding, Keys, Op};
-use compass_common::ids::{Epoch, UnitId};
+use crate::pipeline::former::task;
+use crate::store::{Lease, LeasePage, Op};
+use compass_common::ids::{Attempt, Epoch, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_proto::{intervals_from_wire, v1};
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ pub(super) struct Oracle {
     lengths: BTreeMap<String, u64>,
     /// Who was granted a sample last, durably.
     holders: BTreeMap<(u32, u32), String>,
+    /// The durable attempt of each task, named by its unit and first sample, with its epoch.
+    attempts: BTreeMap<(UnitId, u32), (Epoch, Attempt)>,
     epoch: Epoch,
     pub(super) violations: Vec<Violation>,
     /// How often each thing worth seeing happened.
@@ -47,23 +50,33 @@ impl Oracle {
     }
 
     /// A transaction of `epoch` took effect.
-    pub(super) fn committed(&mut self, epoch: Epoch, latest: Epoch, ops: &[Op], disk: &Disk) {
+    pub(super) fn committed(&mut self, now: u64, epoch: Epoch, latest: Epoch, ops: &[Op], disk: &Disk) {
         if epoch < latest || epoch < self.epoch {
             self.violation(L1, format!("epoch {epoch} committed after epoch {latest} had begun"));
         }
         self.epoch = self.epoch.max(epoch);
-        let (segments, attempts) = (plan::keys().segments(), plan::keys().attempts());
+        let (segments, leases) = (plan::keys().segments(), plan::keys().leases());
         for op in ops {
             let Op::Put { key, value } = op else { continue };
             if let Some(name) = key.strip_prefix(&segments) {
                 let length = value.as_slice().try_into().map_or(0, u64::from_le_bytes);
                 self.believe(name, length, disk);
-            } else if key.starts_with(&attempts)
-                && let Some(holding) = Holding::decode(value)
+            } else if key.starts_with(&leases)
+                && let Some(page) = LeasePage::decode(value)
             {
-                let unit = key[attempts.len()..].split('/').next().and_then(|unit| unit.parse().ok()).unwrap_or(0);
-                for index in holding.samples.iter() {
-                    self.holders.insert((unit, index), holding.worker.0.clone());
+                if page.replaces.is_some() {
+                    self.saw("all that is out was recorded");
+                }
+                let all = if page.replaces.is_some() { "all that is out, " } else { "" };
+                for lease in page.leases {
+                    self.note(now, || {
+                        let Lease { worker, unit, attempt, samples } = &lease;
+                        format!("{all}durable: {worker} has {:?} of unit {unit}, attempt {attempt}", samples.pairs())
+                    });
+                    self.attempts.insert(task(lease.unit, &lease.samples), (epoch, lease.attempt));
+                    for index in lease.samples.iter() {
+                        self.holders.insert((lease.unit.0, index), lease.worker.0.clone());
+                    }
                 }
             }
         }
@@ -105,41 +118,28 @@ impl Oracle {
     }
 
     /// A frame leaves a master.
-    pub(super) fn told(&mut self, frame: &v1::MasterFrame, entries: &BTreeMap<String, (Vec<u8>, u64)>) {
+    pub(super) fn told(&mut self, frame: &v1::MasterFrame) {
         use v1::master_frame::Body;
         match &frame.body {
             Some(Body::Grant(grant)) => {
                 let samples = intervals_from_wire(&grant.samples);
-                self.granted(grant.epoch, grant.unit, &samples, grant.attempt, entries);
+                self.granted(grant.epoch, grant.unit, &samples, grant.attempt);
             }
             Some(Body::Welcome(welcome)) => {
                 for kept in &welcome.kept {
                     let Some(now) = kept.now.as_ref() else { continue };
                     if (now.epoch, now.task, now.attempt) != (kept.held_epoch, kept.held_task, kept.held_attempt) {
-                        self.granted(now.epoch, now.unit, &intervals_from_wire(&now.samples), now.attempt, entries);
+                        self.granted(now.epoch, now.unit, &intervals_from_wire(&now.samples), now.attempt);
                     }
-                }
-            }
-            Some(Body::Commit(commit)) => {
-                for index in intervals_from_wire(&commit.samples).iter() {
-                    self.is_believed(commit.unit, index, "a worker hears that it is committed");
                 }
             }
             _ => {}
         }
     }
 
-    fn granted(
-        &mut self,
-        epoch: u64,
-        unit: u32,
-        samples: &IntervalSet,
-        attempt: u32,
-        entries: &BTreeMap<String, (Vec<u8>, u64)>,
-    ) {
-        let key = plan::keys().attempt(&Keys::attempt_key(UnitId(unit), samples));
-        let known = entries.get(&key).and_then(|(value, _)| Holding::decode(value));
-        if !known.is_some_and(|known| known.epoch.0 == epoch && known.attempt.0 >= attempt) {
+    fn granted(&mut self, epoch: u64, unit: u32, samples: &IntervalSet, attempt: u32) {
+        let known = self.attempts.get(&task(UnitId(unit), samples));
+        if !known.is_some_and(|known| known.0.0 == epoch && known.1.0 >= attempt) {
             self.violation(G2, format!("attempt {attempt} of {samples:?} of unit {unit} is granted and not durable"));
         }
     }
@@ -152,7 +152,8 @@ impl Oracle {
     }
 
     /// A worker begins a sample.
-    pub(super) fn begins(&mut self, worker: &str, unit: u32, index: u32) {
+    pub(super) fn begins(&mut self, now: u64, worker: &str, unit: u32, index: u32) {
+        self.note(now, || format!("{worker} begins sample {index} of unit {unit}"));
         if let Some(holder) = self.holders.get(&(unit, index)).filter(|holder| *holder != worker) {
             let detail = format!("{worker} begins sample {index} of unit {unit}, which {holder} has by now");
             self.violation(W1, detail);

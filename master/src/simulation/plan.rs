@@ -2,8 +2,9 @@
 
 use super::scenario::Scenario;
 use crate::core::{Recorded, Requires, TaskView};
-use crate::store::{Holding, Keys};
-use compass_common::ids::{Digest, UnitId};
+use crate::pipeline::former::task;
+use crate::store::Keys;
+use compass_common::ids::{Attempt, Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_proto::v1;
 use std::collections::BTreeMap;
@@ -26,16 +27,28 @@ pub(super) fn result(unit: u32, index: u32, by: u64) -> v1::SampleResult {
 }
 
 /// The tasks of a leader that finds so much recorded: runs of what is left, a model to each unit but the first two.
-pub(super) fn tasks(scenario: &Scenario, recorded: &Recorded, holdings: &BTreeMap<String, Holding>) -> Vec<TaskView> {
+pub(super) fn tasks(
+    scenario: &Scenario,
+    recorded: &Recorded,
+    attempts: &BTreeMap<(UnitId, u32), Attempt>,
+) -> Vec<TaskView> {
     let mut views = Vec::new();
     for (at, &samples) in scenario.units.iter().enumerate() {
         let unit = UnitId(at as u32);
         let left: Vec<u32> = IntervalSet::range(0, samples).minus(&recorded.done(unit)).iter().collect();
         for run in left.chunks(scenario.task_samples.max(1) as usize) {
             let samples = IntervalSet::from_indices(run.iter().copied());
-            let attempt = holdings.get(&Keys::attempt_key(unit, &samples)).map(|held| held.attempt).unwrap_or_default();
+            let attempt = attempts.get(&task(unit, &samples)).copied().unwrap_or_default();
             let model = (at as u32).saturating_sub(1);
-            views.push(TaskView { unit, model, requires: Requires::Echo, samples, attempt, sample_cost: 1 });
+            views.push(TaskView {
+                unit,
+                model,
+                requires: Requires::Echo,
+                samples,
+                attempt,
+                sample_cost: 1,
+                shared_cost: 0,
+            });
         }
     }
     views

@@ -5,9 +5,9 @@ use super::mutant::Mutant;
 use super::plan;
 use super::store::Request;
 use super::world::{Happening, Up, World};
-use crate::core::{ConnectionId, Event, Seq, invariants};
+use crate::core::{ConnectionId, Event, invariants};
 use crate::leader::Leader;
-use crate::ledger::Submission;
+use crate::ledger::{Batch, Journal, Submission};
 use crate::rpc::Uploads;
 use crate::store::Op;
 use compass_common::ids::{Epoch, WorkerId};
@@ -21,12 +21,6 @@ const MOST: usize = 120;
 /// As the driver's clock: what takes longer was a time in which nobody listened.
 const LONGEST_STEP_MS: u64 = 1_000;
 
-#[derive(Debug)]
-struct Batch {
-    last: Seq,
-    ops: Vec<Op>,
-}
-
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Reign {
@@ -35,6 +29,7 @@ pub(super) struct Reign {
     pub(super) segment: String,
     revision: u64,
     submitted: VecDeque<Submission>,
+    journal: Journal,
     batch: Option<Batch>,
     streams: BTreeMap<usize, mpsc::Receiver<Result<v1::MasterFrame, Status>>>,
     uploads: Uploads,
@@ -45,13 +40,21 @@ pub(super) struct Reign {
 }
 
 impl Reign {
-    pub(super) fn new(epoch: Epoch, leader: Leader, segment: String, revision: u64, now: u64) -> Self {
+    pub(super) fn new(
+        epoch: Epoch,
+        leader: Leader,
+        journal: Journal,
+        segment: String,
+        revision: u64,
+        now: u64,
+    ) -> Self {
         Self {
             epoch,
             leader,
             segment,
             revision,
             submitted: VecDeque::new(),
+            journal,
             batch: None,
             streams: BTreeMap::new(),
             uploads: Uploads::default(),
@@ -159,7 +162,7 @@ impl World {
             reign.streams.remove(link);
         }
         for (link, frame) in frames {
-            self.oracle.told(&frame, &self.store.entries);
+            self.oracle.told(&frame);
             if self.links.all[link].broken {
                 continue;
             }
@@ -179,19 +182,14 @@ impl World {
         if count == 0 {
             return;
         }
-        let (mut entries, mut ops, mut last) = (Vec::new(), Vec::new(), Seq(0));
-        for submission in reign.submitted.drain(..count) {
-            last = submission.seq;
-            entries.extend(submission.entry);
-            ops.extend(submission.op);
-        }
+        let mut batch = reign.journal.batch(reign.submitted.drain(..count));
         let segment = reign.segment.clone();
-        let length = self.disk.append(&segment, &entries);
+        let length = self.disk.append(&segment, &batch.entries);
         let key = plan::keys().segment(&segment);
-        ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });
+        batch.ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });
         let life = self.masters[at].life;
         if let Some(reign) = self.masters[at].reign() {
-            reign.batch = Some(Batch { last, ops });
+            reign.batch = Some(batch);
         }
         let pause = if self.rng.chance(20) { self.rng.between(50, 400) } else { self.rng.between(1, 10) };
         self.after(pause, Happening::Synced { master: at, life });

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 32] = [
+const SOMETIMES: [&str; 33] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -39,6 +39,7 @@ const SOMETIMES: [&str; 32] = [
     "a sample was given up",
     "a sample that nobody can run was tried",
     "the job was cancelled",
+    "all that is out was recorded",
 ];
 
 fn told(scenario: &Scenario, mutant: Option<Mutant>) -> String {

@@ -227,6 +227,8 @@ impl World {
             held: worker.listed(),
             last_ack: 0,
             sandbox: None,
+            pool: String::new(),
+            dial: link as u64,
             first_seq: worker.outbox.front().map_or(worker.last_seq + 1, |(seq, _)| *seq),
         };
         let (welcomed, handled, sent) = (false, 0, 0);
@@ -308,7 +310,7 @@ impl World {
             let times = if now < worker.slow_until { worker.times } else { 1 };
             let name = worker.name.clone();
             for &sample in &samples {
-                self.oracle.begins(&name, unit, sample);
+                self.oracle.begins(now, &name, unit, sample);
             }
             let each = self.scenario.sample_ms * times;
             let takes = samples.len() as u64 * self.rng.between(each / 2, each * 3 / 2);

@@ -31,6 +31,8 @@ impl World {
             }
             stream.handled = frame.seq;
         }
+        self.oracle.note(now, || format!("w{at} hears {:?}", frame.body));
+        let worker = &mut self.workers[at];
         match frame.body {
             Some(Body::Welcome(welcome)) => self.welcome(at, &welcome),
             Some(Body::HeartbeatAck(ack)) => {

@@ -1,16 +1,12 @@
 //! The key layout, shared by all backends.
 
-use compass_common::ids::{Digest, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_common::ids::{Digest, Epoch};
 
 /// Keys of one job.
 #[derive(Clone, Debug)]
 pub struct Keys {
     prefix: String,
 }
-
-/// A task by content: its number may differ from run to run, its samples do not.
-pub type AttemptKey = String;
 
 impl Keys {
     /// The keys of the job whose plan has this digest.
@@ -33,24 +29,24 @@ impl Keys {
         format!("{}{name}", self.segments())
     }
 
-    /// Prefix of the attempts.
-    pub fn attempts(&self) -> String {
-        format!("{}/attempts/", self.prefix)
+    /// Prefix of the log of leases, see [`super::LeasePage`].
+    pub fn leases(&self) -> String {
+        format!("{}/leases/", self.prefix)
+    }
+
+    /// A page of it; keys are in order of epoch and number.
+    pub fn lease_page(&self, epoch: Epoch, number: u64) -> String {
+        format!("{}{:016}/{number:016}", self.leases(), epoch.0)
+    }
+
+    /// Epoch and number of a page, from its key.
+    pub fn lease_page_of(&self, key: &str) -> Option<(Epoch, u64)> {
+        let (epoch, number) = key.strip_prefix(&self.leases())?.split_once('/')?;
+        Some((Epoch(epoch.parse().ok()?), number.parse().ok()?))
     }
 
     /// The last epoch whose leader sent its workers away at its end: nobody holds anything of it.
     pub fn released(&self) -> String {
         format!("{}/released", self.prefix)
-    }
-
-    /// The highest attempt of a task.
-    pub fn attempt(&self, key: &AttemptKey) -> String {
-        format!("{}{key}", self.attempts())
-    }
-
-    /// Names a task by its unit and first sample: stable for a partition, unique among tasks that are out at once.
-    pub fn attempt_key(unit: UnitId, samples: &IntervalSet) -> AttemptKey {
-        let first = samples.pairs().first().map_or(0, |pair| pair.0);
-        format!("{:06}/{first:010}", unit.0)
     }
 }

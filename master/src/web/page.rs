@@ -38,6 +38,7 @@ pub(super) fn render(view: &RunView) -> String {
         vec![
             worker.name.clone(),
             state.into(),
+            worker.pool.clone(),
             worker.device.clone(),
             worker.slots.to_string(),
             worker.results.to_string(),
@@ -45,7 +46,10 @@ pub(super) fn render(view: &RunView) -> String {
             worker.deaths.to_string(),
         ]
     });
-    table(&mut page, &["worker", "state", "device", "slots", "results", "busy s", "deaths"], workers);
+    table(&mut page, &["worker", "state", "pool", "device", "slots", "results", "busy s", "deaths"], workers);
+    for pool in &view.pools {
+        let _ = write!(page, "<p>{}", escaped(pool));
+    }
     let live = view.live.iter().map(|metric| {
         let value = format!("{:.2}", metric.value);
         vec![metric.model.clone(), metric.dataset.clone(), metric.metric.clone(), value]

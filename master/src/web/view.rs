@@ -30,6 +30,8 @@ pub struct RunView {
     pub violations: u64,
     pub tokens: TokenCounters,
     pub workers: Vec<WorkerView>,
+    /// How each pool of workers stands, in a sentence.
+    pub pools: Vec<String>,
     /// From shard reports; the table is made from the ledger alone.
     pub live: Vec<LiveMetric>,
 }
@@ -39,6 +41,8 @@ pub struct RunView {
 pub struct WorkerView {
     pub name: String,
     pub connected: bool,
+    /// The pool that it works for; empty where nobody said one.
+    pub pool: String,
     pub slots: u32,
     pub device: String,
     /// Results received, repeats counted.

@@ -1,5 +1,6 @@
 //! Where a model runs, and how the CUDA half of libtorch gets into a binary that links only the CPU half.
 
+use crate::memory::free_bytes;
 use compass_common::engine::EngineFault;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -61,6 +62,63 @@ pub(crate) fn resolve(choice: DeviceChoice) -> Result<Device, EngineFault> {
             Err(EngineFault::Device(format!("device cuda:{ordinal} is not there: {seen}")))
         }
     }
+}
+
+/// The devices of a replica that asks for `gpus` of them: as many as that from the one chosen on, or the CPU alone.
+///
+/// # Errors
+/// [`EngineFault::Device`] when this process does not see so many.
+pub(crate) fn resolve_all(choice: DeviceChoice, gpus: u32) -> Result<Vec<Device>, EngineFault> {
+    let first = match resolve(choice)? {
+        Device::Cuda(first) if gpus > 1 => first,
+        one => return Ok(vec![one]),
+    };
+    let seen = usize::try_from(Cuda::device_count()).unwrap_or(0);
+    if first + gpus as usize > seen {
+        return Err(EngineFault::Device(format!(
+            "the model asks for run_cfg.num_gpus = {gpus}, and this worker sees {seen} CUDA devices (CUDA_VISIBLE_DEVICES \
+             bounds them)"
+        )));
+    }
+    Ok((first..first + gpus as usize).map(Device::Cuda).collect())
+}
+
+/// Bytes that are free on a device.
+pub(crate) fn free_on(device: Device) -> usize {
+    match device {
+        Device::Cuda(ordinal) => cuda_memory(ordinal).map_or(UNKNOWN_CUDA_BYTES, |(free, _)| free),
+        _ => free_bytes(),
+    }
+}
+
+/// What is assumed where a GPU does not say.
+const UNKNOWN_CUDA_BYTES: usize = 4 << 30;
+
+/// Free and total bytes of a GPU, asked of the CUDA run-time library that libtorch brought along; `None` without one.
+pub(crate) fn cuda_memory(ordinal: usize) -> Option<(usize, usize)> {
+    type SetDevice = unsafe extern "C" fn(libc::c_int) -> libc::c_int;
+    type MemGetInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> libc::c_int;
+    let set = symbol(c"cudaSetDevice")?;
+    let get = symbol(c"cudaMemGetInfo")?;
+    // SAFETY: these are the two functions' types in every version of the CUDA run-time API, whose symbols bear no other.
+    let (set, get) = unsafe {
+        (
+            std::mem::transmute::<*mut libc::c_void, SetDevice>(set),
+            std::mem::transmute::<*mut libc::c_void, MemGetInfo>(get),
+        )
+    };
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: both only read the number and write the two integers, which live through the call. libtorch sets its own
+    // device before each of its operations.
+    let code = unsafe { set(libc::c_int::try_from(ordinal).ok()?) | get(&raw mut free, &raw mut total) };
+    (code == 0).then_some((free, total))
+}
+
+/// A function of a library that is loaded.
+fn symbol(name: &CStr) -> Option<*mut libc::c_void> {
+    // SAFETY: `name` is NUL-terminated and lives through the call, which only looks names up.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
 }
 
 /// `"cpu"` or `"cuda"`: within one kind, results are byte-identical; across kinds they agree to a tolerance.
@@ -150,6 +208,17 @@ mod tests {
         let fault = device_kind(&DeviceChoice::Cuda(999)).unwrap_err();
         assert!(matches!(fault, EngineFault::Device(_)));
         assert!(fault.to_string().contains("cuda:999"), "{fault}");
+    }
+
+    #[test]
+    fn a_replica_of_several_gpus_needs_as_many() {
+        assert_eq!(resolve_all(DeviceChoice::Cpu, 4).unwrap(), [Device::Cpu], "the CPU is one, whatever is asked for");
+        assert!(resolve_all(DeviceChoice::Cuda(999), 2).is_err());
+        if !Cuda::is_available() {
+            assert_eq!(resolve_all(DeviceChoice::Auto, 2).unwrap(), [Device::Cpu]);
+            assert_eq!(cuda_memory(0), None);
+        }
+        assert!(free_on(Device::Cpu) > 0);
     }
 
     #[test]

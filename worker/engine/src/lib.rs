@@ -16,13 +16,14 @@ mod load;
 mod memory;
 mod models;
 mod parity;
+mod placement;
 mod reproducible;
 pub mod tokenizer;
 mod weights;
 
 pub use device::{CudaLibrary, DeviceChoice, DeviceChoiceError, device_kind, load_cuda_library};
 pub use executor::{Trace, Traced};
-pub use load::load;
+pub use load::{load, load_sharing};
 pub use parity::ParityModel;
 
 #[cfg(doc)]

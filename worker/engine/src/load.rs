@@ -1,10 +1,12 @@
 //! From a model's plan to an engine.
 
 use crate::config::ModelConfig;
-use crate::device::{DeviceChoice, resolve};
+use crate::device::{DeviceChoice, cuda_memory, resolve_all};
 use crate::executor::Executor;
 use crate::fault::file_fault;
+use crate::memory::free_bytes;
 use crate::models::{CausalLm, Family, Placement};
+use crate::placement::{Rooms, place_layers, workers_that_fit};
 use crate::reproducible::make_mkl_reproducible;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use crate::weights::Weights;
@@ -26,6 +28,19 @@ const ROPE_POSITIONS: u32 = 4096;
 /// [`EngineFault::Model`] when the files are missing, damaged, or ask for what is not supported: one message that names
 /// the file, and the tensor where there is one. [`EngineFault::Device`] when the device is not there or fails.
 pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
+    load_sharing(plan, device, threads, 1)
+}
+
+/// As [`load`], where so many workers (`sharers`, at least 1) have one device, or one set of devices, among them.
+///
+/// # Errors
+/// As [`load`]; [`EngineFault::Model`] also when a GPU has no room for so many, which names how many fit.
+pub fn load_sharing(
+    plan: &ModelPlan,
+    device: &DeviceChoice,
+    threads: u32,
+    sharers: u32,
+) -> Result<Box<dyn Engine>, EngineFault> {
     if matches!(plan.kind, ModelKind::Echo | ModelKind::Sandbox) {
         let what = format!(
             "model `{}` is of kind {:?}, which needs no weights and is not run by libtorch",
@@ -36,7 +51,7 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
     tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
     let _no_grad = tch::no_grad_guard();
     let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
-    let device = resolve(*device)?;
+    let devices = resolve_all(*device, plan.num_gpus)?;
     let directory = Path::new(&plan.path);
     if !directory.is_dir() {
         return Err(file_fault(directory, "no such model directory on this machine"));
@@ -50,7 +65,8 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
     if max_seq_len == 0 {
         return Err(EngineFault::Model(format!("model `{}`: max_seq_len must be at least 1", plan.abbr)));
     }
-    let model = load_model(directory, plan.kind, &config, plan.dtype, device, max_seq_len, &mut notes)?;
+    let on = Spread::ByMemory { devices: &devices, sharers };
+    let model = load_model(directory, plan.kind, &config, plan.dtype, on, max_seq_len, &mut notes)?;
     if let Some(most) = model.most_positions().filter(|&most| most < max_seq_len as usize) {
         let what = format!(
             "model `{}`: max_seq_len {max_seq_len} goes beyond the {most} positions that the model has learnt",
@@ -74,6 +90,66 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
     Ok(Box::new(Executor::new(plan, model, (tokenizer, kwargs), facts, eos)?))
 }
 
+/// Where a model is to be loaded.
+pub(crate) enum Spread<'a> {
+    /// All of it on the first of the devices, or its layers over all of them as their memory goes, where there are several.
+    ByMemory { devices: &'a [Device], sharers: u32 },
+    /// Its layers on these devices, the rest on the first of them.
+    Layers(&'a [Device]),
+}
+
+impl Spread<'_> {
+    /// Where everything is that belongs to no layer.
+    fn home(&self) -> Device {
+        let (Self::ByMemory { devices, .. } | Self::Layers(devices)) = self;
+        devices.first().copied().unwrap_or(Device::Cpu)
+    }
+}
+
+/// Devices of the layers by the memory of the devices; empty where all fit on the first.
+fn arrange(weights: &Weights, devices: &[Device], sharers: u32) -> Result<Vec<Device>, EngineFault> {
+    let memory = |device: &Device| match device {
+        Device::Cuda(ordinal) => cuda_memory(*ordinal),
+        _ => None,
+    };
+    let known: Vec<(usize, usize)> = devices.iter().filter_map(memory).collect();
+    if known.len() < devices.len() {
+        // The CPU, or a GPU that does not say what it has: what does not fit will show.
+        return Ok(Vec::new());
+    }
+    let sizes = weights.sizes();
+    let all = sizes.outside + sizes.layers.iter().sum::<u64>();
+    if sharers > 1 {
+        let total = known.iter().map(|(_, total)| *total as u64).sum();
+        let fit = workers_that_fit(total, all + OF_A_WORKER);
+        if fit < u64::from(sharers) {
+            return Err(EngineFault::Model(format!(
+                "{sharers} workers of {} GiB of weights each do not fit on one GPU of {} GiB: write `max_workers_per_gpu = \
+                 {}`",
+                all >> 30,
+                total >> 30,
+                fit.max(1)
+            )));
+        }
+    }
+    if devices.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let share = |free: usize| free as u64 / u64::from(sharers.max(1));
+    let rooms = Rooms { gpus: known.iter().map(|(free, _)| share(*free)).collect(), cpu: share(free_bytes()) };
+    let places = place_layers(&sizes, &rooms).ok_or_else(|| {
+        let gpus = devices.len();
+        EngineFault::Model(format!(
+            "{} GiB of weights fit neither on {gpus} GPUs nor, beyond them, in the CPU's memory: raise run_cfg.num_gpus",
+            all >> 30
+        ))
+    })?;
+    Ok(places.into_iter().map(|place| devices.get(place).copied().unwrap_or(Device::Cpu)).collect())
+}
+
+/// What a worker takes of a GPU beside its weights, at the least: the library's own, keys and values, what passes through.
+const OF_A_WORKER: u64 = 2 << 30;
+
 /// The model alone; `notes` receives what its files ask for that is not obeyed.
 ///
 /// # Errors
@@ -83,7 +159,7 @@ pub(crate) fn load_model(
     layout: ModelKind,
     config: &ModelConfig,
     dtype: Dtype,
-    device: Device,
+    on: Spread<'_>,
     max_seq_len: u32,
     notes: &mut Vec<String>,
 ) -> Result<Box<dyn CausalLm>, EngineFault> {
@@ -93,7 +169,16 @@ pub(crate) fn load_model(
         Dtype::Float16 => Kind::Half,
     };
     let family = Family::of_layout(layout, config)?;
-    let weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
+    let device = on.home();
+    let mut weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
+    let layers = match on {
+        Spread::ByMemory { devices, sharers } => arrange(&weights, devices, sharers)?,
+        Spread::Layers(devices) => devices.to_vec(),
+    };
+    if layers.contains(&Device::Cpu) && device != Device::Cpu {
+        notes.push("the GPUs cannot hold all layers: the last ones are computed on the CPU, slowly".into());
+    }
+    weights.spread(layers);
     let to = Placement { kind, device, positions: i64::from(max_seq_len.min(ROPE_POSITIONS)) };
     Ok(Box::new(family.load(config, weights, to, notes)?))
 }

@@ -1,9 +1,10 @@
-//! How much memory this process may still take, as the system says.
+//! How much memory this process may still take, as the system says: the machine, the control group, and the limit that a
+//! shell sets with `ulimit -v`.
 
 /// What is assumed where the system does not say.
 const UNKNOWN: usize = 1 << 30;
 
-/// Bytes that are free: what the machine has left, or the control group's limit leaves.
+/// Bytes that are free: what the machine has left, or the least that a limit leaves.
 pub(crate) fn free_bytes() -> usize {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
     let group = std::fs::read_to_string("/proc/self/cgroup").ok().and_then(|text| {
@@ -14,12 +15,30 @@ pub(crate) fn free_bytes() -> usize {
         };
         Some(number("memory.max")?.saturating_sub(number("memory.current")?))
     });
-    machine.into_iter().chain(group).min().unwrap_or(UNKNOWN)
+    let limits = std::fs::read_to_string("/proc/self/limits").ok();
+    let status = std::fs::read_to_string("/proc/self/status").ok();
+    let space = limits.as_deref().and_then(address_space).zip(status.as_deref().and_then(taken_space));
+    let space = space.map(|(limit, taken)| limit.saturating_sub(taken));
+    machine.into_iter().chain(group).chain(space).min().unwrap_or(UNKNOWN)
+}
+
+/// The limit of the address space in bytes, where there is one.
+fn address_space(limits: &str) -> Option<usize> {
+    limits.lines().find_map(|line| line.strip_prefix("Max address space"))?.split_whitespace().next()?.parse().ok()
+}
+
+/// How much of it is taken.
+fn taken_space(status: &str) -> Option<usize> {
+    kibibytes(status.lines().find_map(|line| line.strip_prefix("VmSize:"))?)
+}
+
+fn kibibytes(text: &str) -> Option<usize> {
+    text.trim().strip_suffix("kB")?.trim().parse::<usize>().ok().map(|kib| kib * 1024)
 }
 
 fn available(meminfo: &str) -> Option<usize> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok().map(|kib| kib * 1024)
+    kibibytes(line)
 }
 
 #[cfg(test)]
@@ -31,5 +50,11 @@ mod tests {
         assert_eq!(available("MemTotal: 9 kB\nMemAvailable:   12 kB\nBuffers: 1 kB\n"), Some(12 * 1024));
         assert_eq!(available("MemTotal: 9 kB\n"), None);
         assert!(free_bytes() > 1 << 20);
+        let limits = |soft: &str| {
+            format!("Max data size  unlimited  unlimited  bytes\nMax address space  {soft}  unlimited  bytes\n")
+        };
+        assert_eq!(address_space(&limits("4096")), Some(4096));
+        assert_eq!(address_space(&limits("unlimited")), None);
+        assert_eq!(taken_space("VmPeak:\t9 kB\nVmSize:\t 3 kB\n"), Some(3 * 1024));
     }
 }

@@ -5,7 +5,7 @@ use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
 use crate::executor::{Trace, Traced, trace};
 use crate::fault::device_fault;
-use crate::load::load_model;
+use crate::load::{Spread, load_model};
 use crate::models::CausalLm;
 use crate::reproducible::make_mkl_reproducible;
 use compass_common::engine::{EngineFault, TokenCounters};
@@ -42,10 +42,27 @@ impl ParityModel {
         let _no_grad = tch::no_grad_guard();
         let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
         let config = ModelConfig::read(directory, layout)?;
-        let model = load_model(directory, layout, &config, dtype, resolve(*device)?, 64, &mut notes)?;
+        let devices = [resolve(*device)?];
+        let on = Spread::ByMemory { devices: &devices, sharers: 1 };
+        let model = load_model(directory, layout, &config, dtype, on, 64, &mut notes)?;
         for note in notes {
             tracing::warn!(note, "the model's files ask for what is not obeyed");
         }
+        Ok(Self { model })
+    }
+
+    /// As [`ParityModel::load`], with the layers on devices of their own, in order; everything else is on the first.
+    ///
+    /// # Errors
+    /// As [`crate::load`].
+    pub fn load_spread(directory: &Path, dtype: Dtype, devices: &[DeviceChoice]) -> Result<Self, EngineFault> {
+        tch::set_num_threads(1);
+        let _no_grad = tch::no_grad_guard();
+        make_mkl_reproducible();
+        let config = ModelConfig::read(directory, ModelKind::Hf)?;
+        let devices = devices.iter().map(|device| resolve(*device)).collect::<Result<Vec<_>, _>>()?;
+        let on = Spread::Layers(&devices);
+        let model = load_model(directory, ModelKind::Hf, &config, dtype, on, 64, &mut Vec::new())?;
         Ok(Self { model })
     }
 

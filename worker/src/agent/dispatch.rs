@@ -8,9 +8,13 @@ use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
 use compass_common::ids::UnitId;
+use compass_common::path_rules::map_path;
 use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
 use std::sync::Arc;
+
+/// What waits of a grant must be so many times what its samples begin with, for another slot to join in.
+const HELP_WORTH: u64 = 4;
 
 /// Position in the plan of a unit's model.
 fn model_of(plan: &Plan, unit: UnitId) -> u32 {
@@ -20,6 +24,15 @@ fn model_of(plan: &Plan, unit: UnitId) -> u32 {
 /// Whether a unit's samples are programs to run.
 fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
     plan.unit(unit).is_some_and(|unit| unit.model.kind == ModelKind::Sandbox)
+}
+
+/// Whether another slot may join in a grant: what waits of it is several times what its samples begin with, which the slot
+/// may have to compute once more.
+fn is_worth_help(plan: &Plan, held: &Held) -> bool {
+    let Some(unit) = plan.unit(held.unit) else { return false };
+    let each = unit.dataset.characters / u64::from(unit.dataset.samples.max(1));
+    let shared = unit.dataset.beginnings.iter().map(|beginning| beginning.characters).max().unwrap_or(0);
+    each.saturating_mul(u64::from(held.waiting().len())) >= shared.saturating_mul(HELP_WORTH)
 }
 
 impl Agent {
@@ -51,23 +64,36 @@ impl Agent {
         }
     }
 
-    /// The grant that the slot works on; else the oldest that no active slot has, those for its resident model first.
+    /// The grant that the slot works on; else one that no active slot has: of what the slot has just computed, or of its
+    /// resident model, or the oldest, those last of which another slot is at the unit. When all are taken, it helps.
     fn choose_grant(&self, slot: usize, active: usize, plan: &Plan) -> Option<GrantKey> {
-        let resident = self.slots[slot].resident;
+        let (resident, unit) = (self.slots[slot].resident, self.slots[slot].unit);
         let open = || self.grants.iter().filter(|held| held.has_waiting());
         let own = open().find(|held| held.slot == Some(slot));
-        let free = || open().filter(|held| held.slot.is_none_or(|other| other >= active));
-        let warm = || free().find(|held| Some(model_of(plan, held.unit)) == resident);
+        let elsewhere = |held: &Held| {
+            let others = self.slots[..active].iter().enumerate().filter(|(other, _)| *other != slot);
+            others.into_iter().any(|(_, other)| other.unit == Some(held.unit))
+        };
+        let free = open().filter(|held| held.slot.is_none_or(|other| other >= active));
+        let best = free.min_by_key(|held| {
+            let cold = Some(model_of(plan, held.unit)) != resident;
+            (cold, Some(held.unit) != unit, elsewhere(held))
+        });
         // Programs of one task are run side by side: they share nothing that a slot would hold.
         let programs = || open().find(|held| runs_programs(plan, held.unit));
-        own.or_else(warm).or_else(|| free().next()).or_else(programs).map(|held| held.key)
+        let help = || open().find(|held| is_worth_help(plan, held) && Some(model_of(plan, held.unit)) == resident);
+        own.or(best).or_else(programs).or_else(help).map(|held| held.key)
     }
 
     /// Sends the grant's next pack to the slot, or asks for the part that it needs.
     fn start_pack(&mut self, slot: usize, grant: GrantKey, plan: &Plan, now_ms: u64) -> Result<(), String> {
         let Some(held) = self.grants.get(grant) else { return Ok(()) };
         let unit = plan.unit(held.unit).ok_or_else(|| format!("the plan has no unit {}", held.unit))?;
-        let mut pack = held.next_pack(unit.dataset).ok_or_else(|| missing_sample(held, &unit))?;
+        let active = self.terms.as_ref().map_or(1, |terms| terms.active_slots);
+        // What is left for all slots is shared out.
+        let is_last = self.grants.iter().all(|other| other.key == grant || !other.has_waiting());
+        let sharers = if is_last && is_worth_help(plan, held) { active } else { 1 };
+        let mut pack = held.next_pack(unit.dataset, sharers).ok_or_else(|| missing_sample(held, &unit))?;
         let runs_programs = runs_programs(plan, unit.id);
         if runs_programs {
             pack.samples.truncate(1);
@@ -78,7 +104,9 @@ impl Agent {
         let order = self.unit_order(&unit)?;
         let part = self.parts.get(&pack.part);
         if let Some(held) = self.grants.get_mut(grant) {
-            held.slot = Some(slot);
+            if held.slot.is_none_or(|owner| owner >= active) {
+                held.slot = Some(slot);
+            }
             held.shard.get_or_insert_with(|| Shard::new(&unit.eval()));
         }
         let Some(part) = part else {
@@ -108,6 +136,8 @@ impl Agent {
             held.begun(&pack.samples);
         }
         let model = model_of(plan, unit.id);
+        let Some(state) = self.slots.get_mut(slot) else { return Ok(()) };
+        state.unit = Some(unit.id);
         state.busy = Some(Busy { pack: id, grant, model, samples: pack.samples, part, since_ms: now_ms, stale: false });
         Ok(())
     }
@@ -121,8 +151,16 @@ impl Agent {
             shot_format: unit.dataset.shot_format.clone(),
             meta_template: unit.model.meta(),
         };
-        let model = serde_json::to_vec(unit.model).map_err(|error| error.to_string())?;
-        let model = ModelOrder { plan: model, device: self.options.device.clone() };
+        let mut model = unit.model.clone();
+        let num_gpus = model.num_gpus;
+        let paths = self.terms.as_ref().map_or(&[][..], |terms| &terms.paths);
+        for path in [&mut model.path, &mut model.tokenizer_path] {
+            if let Some(here) = map_path(paths, path) {
+                *path = here;
+            }
+        }
+        let model = serde_json::to_vec(&model).map_err(|error| error.to_string())?;
+        let model = ModelOrder { plan: model, device: self.options.device.clone(), num_gpus };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
         let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };
         self.unit_orders.insert(unit.id, order.clone());
@@ -132,7 +170,7 @@ impl Agent {
     /// Asks for the parts that grants in waiting will need first, while that costs nobody his own.
     fn fetch_ahead(&mut self, plan: &Plan) {
         let waiting = self.grants.iter().filter(|held| held.slot.is_none() && held.has_waiting());
-        let packs = waiting.filter_map(|held| held.next_pack(plan.unit(held.unit)?.dataset));
+        let packs = waiting.filter_map(|held| held.next_pack(plan.unit(held.unit)?.dataset, 1));
         let digests: Vec<_> = packs.map(|pack| pack.part).collect();
         for digest in digests {
             if self.parts.has_room() && self.parts.get(&digest).is_none() {

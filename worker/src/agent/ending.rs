@@ -10,6 +10,10 @@ pub enum Ending {
     Shutdown { reason: String },
     /// The master told this worker to finish what it had begun and go.
     Drained,
+    /// The launcher's time for this worker was up.
+    TimeIsUp,
+    /// Another process of this node does what this one was started for.
+    StoodBack { reason: String },
     /// The launcher at the other end of standard input is gone.
     ParentGone,
     /// No master answered for so long.
@@ -26,7 +30,7 @@ impl Ending {
     /// The process's exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Shutdown { .. } | Self::Drained | Self::ParentGone => 0,
+            Self::Shutdown { .. } | Self::Drained | Self::ParentGone | Self::TimeIsUp | Self::StoodBack { .. } => 0,
             Self::Broken { .. } => 1,
             Self::MasterLost { .. } => 3,
             Self::Refused { .. } => 4,
@@ -40,6 +44,8 @@ impl fmt::Display for Ending {
         match self {
             Self::Shutdown { reason } => write!(f, "shut down by the master: {reason}"),
             Self::Drained => f.write_str("drained by the master"),
+            Self::TimeIsUp => f.write_str("its time is up: what had begun is handed in"),
+            Self::StoodBack { reason } => f.write_str(reason),
             Self::ParentGone => f.write_str("the launcher is gone"),
             Self::MasterLost { after } => {
                 let seconds = after.as_secs();

@@ -18,6 +18,8 @@ pub(super) enum Event {
     Uploaded { link: u64, seq: u64, done: Result<(), BulkError> },
     /// SIGINT or SIGTERM.
     Signal(u8),
+    /// The launcher will end this process soon.
+    TimeIsUp,
     /// Standard input ended.
     ParentGone,
 }

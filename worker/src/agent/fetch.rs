@@ -60,7 +60,7 @@ impl Agent {
     fn part_is_hopeless(&mut self, digest: Digest, reason: &str) {
         let Some(plan) = self.plan.clone() else { return };
         let needs = |held: &&super::grants::Held| {
-            let pack = plan.unit(held.unit).and_then(|unit| held.next_pack(unit.dataset));
+            let pack = plan.unit(held.unit).and_then(|unit| held.next_pack(unit.dataset, 1));
             pack.is_some_and(|pack| pack.part == digest)
         };
         let failing: Vec<_> = self.grants.iter().filter(needs).map(|held| held.key).collect();

@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// Enough to keep an engine's slots full while long answers end, and to share beginnings.
 pub(crate) const PACK_SAMPLES: usize = 64;
 
+/// A pack is not made smaller than this to leave something for other slots.
+const LEAST_SHARE: usize = 8;
+
 /// Identity of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct GrantKey {
@@ -75,14 +78,20 @@ impl Held {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    /// The next samples in order: neighbours of one part, suspects among their like. `None` when nothing waits, or when
-    /// the plan does not have the next sample.
-    pub(super) fn next_pack(&self, dataset: &DatasetPlan) -> Option<PackChoice> {
+    /// The samples that wait.
+    pub(super) fn waiting(&self) -> &IntervalSet {
+        &self.waiting
+    }
+
+    /// The next samples in order: neighbours of one part, suspects among their like; no more than leaves some for each of
+    /// `sharers` slots. `None` when nothing waits, or when the plan does not have the next sample.
+    pub(super) fn next_pack(&self, dataset: &DatasetPlan, sharers: usize) -> Option<PackChoice> {
         let first = self.waiting.iter().next()?;
         let part = dataset.part_of(first)?;
+        let share = (self.waiting.len() as usize).div_ceil(sharers.max(1)).clamp(LEAST_SHARE, PACK_SAMPLES);
         let (end, together) = (part.first + part.samples, self.suspects.together(first));
         let alike = |index: &u32| *index < end && self.suspects.together(*index) == together;
-        let samples = self.waiting.iter().take_while(alike).take(together.unwrap_or(PACK_SAMPLES)).collect();
+        let samples = self.waiting.iter().take_while(alike).take(together.unwrap_or(share)).collect();
         Some(PackChoice { part: part.digest, samples })
     }
 

@@ -16,6 +16,7 @@ fn dataset() -> DatasetPlan {
         eval: EvalSpec::new(EvaluatorSpec::Acc),
         samples: 60,
         characters: 0,
+        beginnings: Vec::new(),
         labels: None,
         parts: vec![part(0), part(1), part(2)],
     }
@@ -33,7 +34,7 @@ fn grant(key: GrantKey, first: u32, end: u32) -> Held {
 fn packs_follow_the_order_and_stop_at_a_parts_border() {
     let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 2, 45));
     let mut packs = Vec::new();
-    while let Some(pack) = held.next_pack(&dataset) {
+    while let Some(pack) = held.next_pack(&dataset, 1) {
         held.begun(&pack.samples);
         packs.push((pack.part.0[0], pack.samples[0], pack.samples.len()));
     }
@@ -47,24 +48,24 @@ fn packs_follow_the_order_and_stop_at_a_parts_border() {
 #[test]
 fn suspects_run_in_halves_and_the_rest_together() {
     let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 0, 40));
-    let pack = held.next_pack(&dataset).unwrap();
+    let pack = held.next_pack(&dataset, 1).unwrap();
     held.begun(&pack.samples);
     (0..13).for_each(|sample| assert!(held.finished(sample)));
     assert!(held.engine_died(&pack.samples).is_empty());
     for suspects in [13..17, 17..20] {
-        let pack = held.next_pack(&dataset).unwrap();
+        let pack = held.next_pack(&dataset, 1).unwrap();
         assert_eq!(pack.samples, suspects.clone().collect::<Vec<_>>());
         held.begun(&pack.samples);
         suspects.for_each(|suspect| assert!(held.finished(suspect)));
     }
-    assert_eq!(held.next_pack(&dataset).unwrap().samples, (20..40).collect::<Vec<_>>());
+    assert_eq!(held.next_pack(&dataset, 1).unwrap().samples, (20..40).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_second_death_alone_ends_the_sample() {
     let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 7, 8));
     for deaths in 1..=2 {
-        let pack = held.next_pack(&dataset).unwrap();
+        let pack = held.next_pack(&dataset, 1).unwrap();
         held.begun(&pack.samples);
         assert_eq!(held.engine_died(&pack.samples), if deaths == 2 { vec![7] } else { vec![] });
     }
@@ -89,7 +90,7 @@ fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
     let (dataset, mut grants) = (dataset(), Grants::default());
     grants.offer(grant(key(1, 5, 1), 0, 20));
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
-    let pack = held.next_pack(&dataset).unwrap();
+    let pack = held.next_pack(&dataset, 1).unwrap();
     held.begun(&pack.samples);
     assert!(!grants.revoke(key(2, 5, 1)), "another leader's task of the same number");
     assert!(!grants.revoke(key(1, 5, 2)));
@@ -97,7 +98,7 @@ fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
     let wire = grants.to_wire(Vec::new());
     assert_eq!(wire[0].samples, [v1::Interval { first: 0, end: 20 }]);
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
-    assert_eq!(held.next_pack(&dataset), None);
+    assert_eq!(held.next_pack(&dataset, 1), None);
     assert!(!held.is_over());
     assert!(held.finished(0));
     assert!(held.engine_died(&pack.samples).is_empty());
@@ -107,7 +108,7 @@ fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
 #[test]
 fn of_samples_that_are_asked_for_those_that_have_not_begun_are_returned() {
     let (dataset, mut held) = (dataset(), grant(key(1, 5, 1), 0, 40));
-    let pack = held.next_pack(&dataset).unwrap();
+    let pack = held.next_pack(&dataset, 1).unwrap();
     held.begun(&pack.samples[..16]);
     assert_eq!(held.give_back(&IntervalSet::range(10, 30)), IntervalSet::range(16, 30));
     assert_eq!((held.samples.pairs(), held.open().pairs()), (&[(0, 16), (30, 40)][..], &[(0, 16), (30, 40)][..]));
@@ -120,14 +121,14 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
     grants.offer(grant(key(1, 5, 1), 0, 40));
     grants.offer(grant(key(1, 6, 1), 40, 60));
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
-    let pack = held.next_pack(&dataset).unwrap();
+    let pack = held.next_pack(&dataset, 1).unwrap();
     held.begun(&pack.samples[..16]);
     let wire = grants.to_wire(vec![(key(1, 5, 1), UnitId(0), vec![3]), (key(1, 2, 9), UnitId(0), vec![50, 51])]);
     assert_eq!((wire.len(), wire[0].task, &wire[0].samples[..]), (3, 2, &[v1::Interval { first: 50, end: 52 }][..]));
     let kept = Kept { held: key(1, 5, 1), now: key(2, 0, 3), samples: IntervalSet::range(0, 20) };
     assert_eq!(grants.keep(&[kept]), [(key(1, 5, 1), key(2, 0, 3))]);
     let held = grants.get(key(2, 0, 3)).unwrap();
-    assert_eq!(held.next_pack(&dataset).unwrap().samples, [16, 17, 18, 19]);
+    assert_eq!(held.next_pack(&dataset, 1).unwrap().samples, [16, 17, 18, 19]);
     assert_eq!(held.samples, IntervalSet::range(0, 20));
     assert!(!grants.offer(grant(key(2, 0, 2), 0, 20)), "an older attempt of what it has by now");
     assert!(grants.get(key(1, 6, 1)).unwrap().is_over(), "what the welcome does not name is not begun");
@@ -135,5 +136,5 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
 
 #[test]
 fn a_sample_beyond_the_plan_makes_no_pack() {
-    assert_eq!(grant(key(1, 1, 1), 60, 61).next_pack(&dataset()), None);
+    assert_eq!(grant(key(1, 1, 1), 60, 61).next_pack(&dataset(), 1), None);
 }

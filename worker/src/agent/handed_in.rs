@@ -38,7 +38,7 @@ impl Agent {
             SlotEvent::Ended { pack, end } => {
                 if let Some(busy) = state.busy.take_if(|busy| busy.pack == pack) {
                     if !matches!(end, PackEnd::Done { .. }) {
-                        state.resident = None;
+                        (state.resident, state.unit) = (None, None);
                     }
                     if !busy.stale {
                         self.pack_ended(busy, end);

@@ -29,7 +29,7 @@ impl Agent {
             Some(Body::Shutdown(shutdown)) => self.shutdown(shutdown.reason),
             Some(Body::Refused(refused)) => self.ending = Some(Ending::Refused { reason: refused.reason }),
             // What is durable leaves the outbox by acknowledgement; nothing else is kept of a result.
-            Some(Body::Commit(_)) | None => {}
+            None => {}
         }
     }
 
@@ -53,7 +53,8 @@ impl Agent {
         let most = self.slots.len();
         let active_slots = if welcome.max_slots == 0 { most } else { most.min(welcome.max_slots as usize) };
         let (lease_ttl_ms, heartbeat_ms) = (u64::from(welcome.lease_ttl_ms), u64::from(welcome.heartbeat_ms.max(10)));
-        self.terms = Some(Terms { epoch, plan, lease_ttl_ms, heartbeat_ms, active_slots });
+        let paths = welcome.paths.iter().map(|rule| (rule.from.clone(), rule.to.clone())).collect();
+        self.terms = Some(Terms { epoch, plan, lease_ttl_ms, heartbeat_ms, active_slots, paths });
         self.reset_backoff();
         self.keep(welcome);
         tracing::info!(%epoch, plan = plan.short(), slots = active_slots, "welcomed by the master");

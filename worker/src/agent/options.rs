@@ -1,7 +1,7 @@
 //! What an agent is told when it starts.
 
 use crate::engine_child::sees_gpu;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The parsed command line of an agent.
 #[derive(Clone, Debug)]
@@ -14,6 +14,12 @@ pub struct AgentOptions {
     pub slots: u32,
     /// Unique among the master's workers.
     pub name: String,
+    /// The pool that it works for; empty where nobody said one.
+    pub pool: String,
+    /// When the launcher will end this process: the agent goes before.
+    pub leaves_at: Option<SystemTime>,
+    /// Why there is nothing to do for this process: another one of its node does it.
+    pub stands_back: Option<String>,
     /// Threads within one engine.
     pub threads: u32,
     /// How long to go on without a word from any master.

@@ -17,11 +17,16 @@ use tokio::sync::mpsc;
 const WAITING_EVENTS: usize = 1024;
 /// How often the clock is looked at when nothing else happens.
 const TICK_MS: u64 = 500;
+/// How long before its launcher ends it the agent begins to go.
+const LEAVING: Duration = Duration::from_secs(60);
 /// How long the slots may take to be gone at the end.
 const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// Runs an agent to its end.
 pub fn run(options: AgentOptions) -> Ending {
+    if let Some(reason) = options.stands_back {
+        return Ending::StoodBack { reason };
+    }
     let broken = |reason: String| Ending::Broken { reason };
     if options.exit_with_parent {
         end_with_parent();
@@ -42,6 +47,9 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     let known = |master: &String| endpoint(master).map_err(|error| format!("--master {master}: {error}"));
     let endpoints = options.masters.iter().map(known).collect::<Result<Vec<_>, _>>()?;
     let (events, mut inbox) = mpsc::channel(WAITING_EVENTS);
+    if let Some(end) = options.leaves_at {
+        tokio::spawn(report_end_of_time(end, events.clone()));
+    }
     report_signals(&events).map_err(|error| error.to_string())?;
     if options.exit_with_parent {
         report_end_of_input(events.clone()).map_err(|error| error.to_string())?;
@@ -84,6 +92,13 @@ fn report_signals(events: &mpsc::Sender<Event>) -> std::io::Result<()> {
         });
     }
     Ok(())
+}
+
+/// A minute before the end, or a tenth of what is left where that is less.
+async fn report_end_of_time(end: SystemTime, events: mpsc::Sender<Event>) {
+    let left = end.duration_since(SystemTime::now()).unwrap_or_default();
+    tokio::time::sleep(left - LEAVING.min(left / 10)).await;
+    let _ = events.send(Event::TimeIsUp).await;
 }
 
 fn report_end_of_input(events: mpsc::Sender<Event>) -> std::io::Result<()> {
@@ -136,6 +151,7 @@ impl Agent {
             Event::Uploaded { link, seq, done } => self.uploaded(link, seq, done),
             Event::Signal(number) if self.drain.is_some() => self.ending = Some(Ending::Signal(number)),
             Event::Signal(number) => self.start_drain(Ending::Signal(number), "a signal"),
+            Event::TimeIsUp => self.start_drain(Ending::TimeIsUp, "the time of this job is nearly up"),
             Event::ParentGone => self.ending = Some(Ending::ParentGone),
         }
     }

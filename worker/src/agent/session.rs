@@ -15,7 +15,7 @@ use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::programs::Programs;
 use super::slots::SlotState;
 use crate::engine_child::HAS_ENGINE;
-use crate::engine_link::{ModelOrder, Slot};
+use crate::engine_link::{Gpus, ModelOrder, Slot, count_gpus};
 use compass_common::backoff::{self, FullJitter};
 use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_common::plan::Plan;
@@ -57,6 +57,8 @@ pub(super) struct Terms {
     pub(super) lease_ttl_ms: u64,
     pub(super) heartbeat_ms: u64,
     pub(super) active_slots: usize,
+    /// Beginnings of model paths and what stands in their place here.
+    pub(super) paths: Vec<(String, String)>,
 }
 
 /// An open stream.
@@ -125,9 +127,11 @@ impl Agent {
         events: mpsc::Sender<Event>,
         programs: Programs,
     ) -> Self {
-        let slot = |n| Slot::start(n, options.threads, events.clone());
+        let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        let gpus = Gpus::new(&options.device, visible.as_deref(), count_gpus(), options.slots as usize);
+        let slot = |n| Slot::start(n, options.threads, gpus.clone(), events.clone());
         let slots = (0..options.slots as usize)
-            .map(|n| SlotState { slot: slot(n), resident: None, busy: None, programs: None })
+            .map(|n| SlotState { slot: slot(n), resident: None, unit: None, busy: None, programs: None })
             .collect();
         Self {
             options,
@@ -182,8 +186,10 @@ impl Agent {
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
             last_ack: 0,
+            dial: self.link,
             first_seq: self.outbox.first_seq(),
             sandbox: self.programs.found.clone(),
+            pool: self.options.pool.clone(),
         };
         let Some(endpoint) = self.endpoints.get(self.master).cloned() else { return };
         let dial = Dial { number: self.link, endpoint, pause, hello, clock: self.clock };

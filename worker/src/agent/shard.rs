@@ -2,13 +2,16 @@
 
 use super::grants::GrantKey;
 use crate::engine_link::PackEnd;
-use compass_common::engine::TokenCounters;
+use compass_common::engine::{Stretch, TokenCounters};
 use compass_common::evaluator::Accumulator;
 use compass_common::ids::UnitId;
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{EvalSpec, Part};
 use compass_common::result::SampleResult;
 use compass_proto::{intervals_to_wire, v1};
+
+/// Stretches in one report at most, so that it fits into a frame.
+const MOST_STRETCHES: usize = 8192;
 
 /// Accumulates while a grant runs.
 #[derive(Clone, Debug)]
@@ -17,12 +20,19 @@ pub(super) struct Shard {
     tokens: TokenCounters,
     seconds: f64,
     notes: Vec<String>,
+    stretches: Vec<Stretch>,
 }
 
 impl Shard {
     /// An empty shard of a data set that is evaluated as `eval` says.
     pub(super) fn new(eval: &EvalSpec) -> Self {
-        Self { evaluator: Accumulator::new(eval), tokens: TokenCounters::default(), seconds: 0.0, notes: Vec::new() }
+        Self {
+            evaluator: Accumulator::new(eval),
+            tokens: TokenCounters::default(),
+            seconds: 0.0,
+            notes: Vec::new(),
+            stretches: Vec::new(),
+        }
     }
 
     /// One result of a sample of `part`, which holds its gold answer. A result that makes no sense is not counted, so
@@ -40,7 +50,9 @@ impl Shard {
     /// A pack took so long. Tokens and notes are known only of packs that ended well.
     pub(super) fn pack_ended(&mut self, end: &PackEnd, seconds: f64) {
         self.seconds += seconds;
-        if let PackEnd::Done { tokens, notes } = end {
+        if let PackEnd::Done { tokens, notes, stretches } = end {
+            let room = MOST_STRETCHES.saturating_sub(self.stretches.len());
+            self.stretches.extend(stretches.iter().take(room));
             self.tokens.add(tokens);
             self.notes.extend(notes.iter().filter(|note| !self.notes.contains(note)).cloned().collect::<Vec<_>>());
         }
@@ -62,6 +74,7 @@ impl Shard {
             evaluator: serde_json::to_vec(&self.evaluator).unwrap_or_default(),
             epoch: grant.epoch.0,
             notes: self.notes.clone(),
+            stretches: self.stretches.iter().map(|&stretch| stretch.into()).collect(),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::grants::GrantKey;
 use super::parts::CachedPart;
 use super::programs::ProgramRun;
 use crate::engine_link::Slot;
+use compass_common::ids::UnitId;
 
 /// One slot.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub(super) struct SlotState {
     pub(super) slot: Slot,
     /// Position in the plan of the model that its child holds.
     pub(super) resident: Option<u32>,
+    /// The unit of its latest pack: its child holds what samples of it begin with.
+    pub(super) unit: Option<UnitId>,
     pub(super) busy: Option<Busy>,
     /// Programs of the pack under way, where it is of programs.
     pub(super) programs: Option<ProgramRun>,

@@ -12,21 +12,26 @@ pub(crate) fn sees_gpu() -> bool {
     ["/dev/nvidiactl", "/dev/dxg"].iter().any(|path| std::path::Path::new(path).exists())
 }
 
-/// Loads the model of `plan` on `device` with so many threads.
+/// Loads the model of `plan` on `device` with so many threads, where so many engines share the device.
 ///
 /// # Errors
 /// [`EngineFault::Model`] when no worker could load it, [`EngineFault::Device`] when this one cannot now.
-pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
+pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32, sharers: u32) -> Result<Box<dyn Engine>, EngineFault> {
     match plan.kind {
         ModelKind::Echo => Ok(Box::new(EchoEngine::from_env(plan))),
         // The agent runs programs itself.
         ModelKind::Sandbox => Err(EngineFault::Model("an engine runs no programs".into())),
-        ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => load_with_libtorch(plan, device, threads),
+        ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => load_with_libtorch(plan, device, threads, sharers),
     }
 }
 
 #[cfg(feature = "engine")]
-fn load_with_libtorch(plan: &ModelPlan, device: &str, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
+fn load_with_libtorch(
+    plan: &ModelPlan,
+    device: &str,
+    threads: u32,
+    sharers: u32,
+) -> Result<Box<dyn Engine>, EngineFault> {
     use compass_engine::{CudaLibrary, DeviceChoice};
     let device: DeviceChoice = device.parse().map_err(|error| EngineFault::Device(format!("{error}")))?;
     if device != DeviceChoice::Cpu
@@ -41,11 +46,11 @@ fn load_with_libtorch(plan: &ModelPlan, device: &str, threads: u32) -> Result<Bo
             tracing::debug!(reason, "no GPU, and libtorch's CUDA half cannot be loaded");
         }
     }
-    compass_engine::load(plan, &device, threads)
+    compass_engine::load_sharing(plan, &device, threads, sharers.max(1))
 }
 
 #[cfg(not(feature = "engine"))]
-fn load_with_libtorch(plan: &ModelPlan, _: &str, _: u32) -> Result<Box<dyn Engine>, EngineFault> {
+fn load_with_libtorch(plan: &ModelPlan, _: &str, _: u32, _: u32) -> Result<Box<dyn Engine>, EngineFault> {
     // Not the model's fault: a worker that was built with libtorch can run it.
     let build = "build compass-worker with its default features";
     Err(EngineFault::Device(format!("this worker was built without libtorch and cannot run {}; {build}", plan.abbr)))

@@ -15,6 +15,9 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Instant;
 
+/// Stretches told of one pack at most; more would be those of samples that have little in common.
+const MOST_STRETCHES: usize = 1024;
+
 /// What the agent tells an engine child on its command line.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
@@ -66,7 +69,7 @@ impl Child {
         let start = Instant::now();
         let plan = serde_json::from_slice::<ModelPlan>(&request.model);
         let loaded = match &plan {
-            Ok(plan) => load(plan, &request.device, self.options.threads),
+            Ok(plan) => load(plan, &request.device, self.options.threads, request.sharers),
             Err(error) => Err(EngineFault::Model(format!("cannot read the plan of the model: {error}"))),
         };
         match loaded {
@@ -88,13 +91,13 @@ impl Child {
     fn run_pack(&mut self, pack: &v1::Pack) -> io::Result<()> {
         self.say(Say::PackStarted(v1::PackStarted { id: pack.id }))?;
         match self.compute(pack)? {
-            Ok((tokens, notes)) => self.say(Say::PackDone(v1::PackDone { id: pack.id, tokens: Some(tokens), notes })),
+            Ok(done) => self.say(Say::PackDone(v1::PackDone { id: pack.id, ..done })),
             Err(message) => self.say(Say::PackFailed(v1::PackFailed { id: pack.id, message })),
         }
     }
 
     /// The inner error is the pack's, the outer one the link's.
-    fn compute(&mut self, pack: &v1::Pack) -> io::Result<Result<(v1::TokenCounters, Vec<String>), String>> {
+    fn compute(&mut self, pack: &v1::Pack) -> io::Result<Result<v1::PackDone, String>> {
         let Some(engine) = &mut self.engine else { return Ok(Err("no model is loaded".into())) };
         let spec: PackSpec = match serde_json::from_slice(&pack.spec) {
             Ok(spec) => spec,
@@ -121,7 +124,15 @@ impl Child {
         });
         match (broken, run) {
             (Some(error), _) => Err(error),
-            (None, Ok(tokens)) => Ok(Ok((tokens.into(), engine.take_notes()))),
+            (None, Ok(tokens)) => {
+                let stretches = engine.take_stretches().into_iter().take(MOST_STRETCHES);
+                Ok(Ok(v1::PackDone {
+                    id: pack.id,
+                    tokens: Some(tokens.into()),
+                    notes: engine.take_notes(),
+                    stretches: stretches.map(v1::Stretch::from).collect(),
+                }))
+            }
             (None, Err(fault)) => Ok(Err(fault.to_string())),
         }
     }

@@ -1,5 +1,6 @@
 //! One engine child: how it is started, spoken to and buried.
 
+use super::gpus::Share;
 use super::order::{ModelOrder, PackOrder};
 use super::sent_parts::SentParts;
 use compass_proto::v1::from_engine::Body as Heard;
@@ -36,12 +37,15 @@ pub(super) struct EngineChild {
 
 impl EngineChild {
     /// Starts this same executable as an engine and asks it to load `model`.
-    pub(super) async fn start(model: &ModelOrder, threads: u32) -> io::Result<Self> {
+    pub(super) async fn start(model: &ModelOrder, threads: u32, share: Option<Share>) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         let log = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
         let mut command = Command::new(this_executable()?);
         command.arg("engine").arg("--threads").arg(threads.to_string());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(log()?).stderr(log()?);
+        if let Some(share) = &share {
+            command.env("CUDA_VISIBLE_DEVICES", &share.visible);
+        }
         // Its own group: a Ctrl-C at the terminal is the agent's to handle, which lets packs in flight finish.
         command.process_group(0).kill_on_drop(true);
         let process = command.spawn()?;
@@ -51,7 +55,11 @@ impl EngineChild {
         let link = UnixStream::from_std(ours)?;
         tracing::debug!(pid = process.id(), "engine started");
         let mut child = Self { process, link, parts: SentParts::default(), model: model.clone(), facts: Vec::new() };
-        let load = v1::LoadModel { model: model.plan.clone(), device: model.device.clone() };
+        let load = v1::LoadModel {
+            model: model.plan.clone(),
+            device: model.device.clone(),
+            sharers: share.map_or(1, |share| share.sharers),
+        };
         child.say(Say::Load(load)).await?;
         Ok(child)
     }

@@ -1,6 +1,6 @@
 //! What the agent asks of a slot and what it hears back.
 
-use compass_common::engine::TokenCounters;
+use compass_common::engine::{Stretch, TokenCounters};
 use compass_common::ids::Digest;
 use compass_proto::v1;
 use std::sync::Arc;
@@ -12,6 +12,8 @@ pub struct ModelOrder {
     pub plan: Vec<u8>,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: String,
+    /// GPUs that a replica of it takes.
+    pub num_gpus: u32,
 }
 
 /// A part of the plan.
@@ -48,7 +50,7 @@ pub enum SlotEvent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackEnd {
     /// Every sample has its result.
-    Done { tokens: TokenCounters, notes: Vec<String> },
+    Done { tokens: TokenCounters, notes: Vec<String>, stretches: Vec<Stretch> },
     /// The model cannot be loaded by anyone.
     LoadFailed { message: String },
     /// Children kept dying before they began the pack: its samples are not to blame.

@@ -4,6 +4,7 @@
 //! decided elsewhere; here a death is only told apart by whether the pack had begun.
 
 use super::child::EngineChild;
+use super::gpus::Gpus;
 use super::order::{PackEnd, PackOrder, SlotEvent};
 use compass_proto::v1::from_engine::Body as Heard;
 use std::ops::ControlFlow;
@@ -29,12 +30,12 @@ pub struct SlotReport {
 
 impl Slot {
     /// Starts the slot's task; its child is started with the first pack. Events go to `reports`.
-    pub fn start<T>(slot: usize, threads: u32, reports: mpsc::Sender<T>) -> Self
+    pub fn start<T>(slot: usize, threads: u32, gpus: Gpus, reports: mpsc::Sender<T>) -> Self
     where
         T: From<SlotReport> + Send + 'static,
     {
         let (orders, inbox) = mpsc::channel(1);
-        let actor = Actor { slot, threads, reports, child: None };
+        let actor = Actor { slot, threads, gpus, reports, child: None };
         Self { orders, task: tokio::spawn(actor.run(inbox)) }
     }
 
@@ -54,6 +55,7 @@ impl Slot {
 struct Actor<T> {
     slot: usize,
     threads: u32,
+    gpus: Gpus,
     reports: mpsc::Sender<T>,
     child: Option<EngineChild>,
 }
@@ -108,7 +110,8 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             Some(other) => other.kill().await,
             None => {}
         }
-        let started = EngineChild::start(&order.model, self.threads).await;
+        let started =
+            EngineChild::start(&order.model, self.threads, self.gpus.share(self.slot, order.model.num_gpus)).await;
         let mut child = started.map_err(|error| Unready::Died(error.to_string()))?;
         match child.hear().await {
             Some(Heard::Loaded(loaded)) => {
@@ -146,7 +149,9 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 }
                 Some(Heard::PackDone(done)) => {
                     self.child = Some(child);
-                    return Some(PackEnd::Done { tokens: done.tokens.unwrap_or_default().into(), notes: done.notes });
+                    let stretches = done.stretches.into_iter().map(Into::into).collect();
+                    let tokens = done.tokens.unwrap_or_default().into();
+                    return Some(PackEnd::Done { tokens, notes: done.notes, stretches });
                 }
                 Some(Heard::PackFailed(failed)) => {
                     tracing::warn!(slot = self.slot, message = failed.message, "pack failed; restarting the engine");

@@ -21,7 +21,6 @@ fn of_the_master() {
 #[test]
 fn of_a_model() {
     for (line, place, message) in [
-        ("run_cfg = { num_gpus = 2 }", "5:24", "`num_gpus = 2`"),
         ("run_cfg = { num_procs = 4 }", "5:25", "`num_procs = 4`"),
         ("peft_path = \"adapter\"", "5:1", "`peft_path`"),
         ("model_kwargs = { load_in_8bit = true }", "5:18", "`model_kwargs.load_in_8bit`"),

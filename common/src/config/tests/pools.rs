@@ -30,9 +30,10 @@ fn pools_are_read_whole() {
     };
     assert_eq!((&s.runner, s.max_gpus, s.offline_continue), (&RunnerKind::Slurm(slurm), 64, false));
     assert_eq!((&here.runner, here.max_num_workers, here.offline_continue), (&RunnerKind::Local, Some(2), true));
-    assert_eq!(s.map_path("models/llama/7b").as_deref(), Some("/fast/7b"), "the longest beginning counts");
-    assert_eq!(s.map_path("models/gemma").as_deref(), Some("/mnt/models/gemma"));
-    assert_eq!(s.map_path("elsewhere"), None);
+    let fixture_path = |name: &str| config.models[0].path.parent().unwrap().join(name).display().to_string();
+    assert_eq!(s.map_path(&fixture_path("llama/7b")).as_deref(), Some("/fast/7b"), "relative to the file");
+    assert_eq!(s.map_path(&fixture_path("gemma")).as_deref(), Some("/mnt/models/gemma"));
+    assert_eq!(s.map_path("/elsewhere"), None);
     let wanted = &config.models[0].pools;
     assert_eq!((s.takes(wanted), here.takes(wanted), here.takes(&[])), (true, false, true));
 }
@@ -46,6 +47,17 @@ fn where_a_model_runs_is_no_part_of_what_it_computes() {
 }
 
 #[test]
+fn what_a_pool_has_under_another_name_need_not_be_here() {
+    let pool = "[[pool]]\nname = \"c\"\nlauncher = \"none\"\npaths = { \"w:s3://b/x/\" = \"/cpfs/x/\" }\n";
+    let far = MODEL.replace("models/tiny", "w:s3://b/x/7b");
+    let fixture = Fixture::new();
+    let config = fixture.good(&format!("{far}{DATASET}{pool}"));
+    assert_eq!(config.models[0].path.to_str(), Some("w:s3://b/x/7b"));
+    let shown = fixture.bad(&format!("{}{DATASET}{pool}", MODEL.replace("models/tiny", "w:s3://b/y/7b")));
+    assert!(shown.contains("not yet supported"), "{shown}");
+}
+
+#[test]
 fn what_is_wrong_with_pools_is_said() {
     let fixture = Fixture::new();
     for (text, message) in [
@@ -53,10 +65,6 @@ fn what_is_wrong_with_pools_is_said() {
         (format!("{MODEL}{DATASET}[[pool]]\nname = \"a b\"\nlauncher = \"local\"\n"), "no name of a pool: `a b`"),
         (format!("{MODEL}{DATASET}{POOLS}[[pool]]\nname = \"s\"\nlauncher = \"local\"\n"), "`s`"),
         (format!("{MODEL}pools = [\"sss\"]\n{DATASET}{POOLS}"), "wants the pool `sss`, which is not defined"),
-        (
-            format!("{MODEL}{DATASET}{POOLS}[infer.runner]\ntype = \"slurm\"\n"),
-            "[[pool]] tables say how workers are launched, and so does the runner `slurm`",
-        ),
         (
             format!(
                 "{MODEL}{DATASET}[[pool]]\nname = \"p\"\nlauncher = \"local\"\nmin_num_workers = 3\nmax_num_workers = 2\n"
@@ -71,8 +79,12 @@ fn what_is_wrong_with_pools_is_said() {
         let shown = fixture.bad(&text);
         assert!(shown.contains(message), "{shown}");
     }
-    // Numbers of the runner bound the whole job, pools or not.
-    fixture.good(&format!("{MODEL}{DATASET}{POOLS}[infer.runner]\nmax_gpus = 8\n"));
+    // Numbers of the runner bound the whole job, and its type gives way, as that of an included file must.
+    let mut fixture = Fixture::new();
+    let text = format!("{MODEL}{DATASET}{POOLS}[infer.runner]\ntype = \"local\"\nmax_gpus = 8\n");
+    fixture.good(&text);
+    fixture.flags.slurm.asked = true;
+    assert!(fixture.bad(&text).contains("`--slurm` launches workers, and so do the [[pool]] tables"));
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(crate) fn makespan_ms(job: &Job, kind: &PartitionerKind) -> Option<f64> {
         let size = sizes.get(&unit)?;
         let (model, sample_cost) = (size.model as u32, size.sample_cost());
         let (attempt, requires) = (Attempt(0), Requires::Echo);
-        views.push(TaskView { unit, model, requires, samples, attempt, sample_cost });
+        views.push(TaskView { unit, model, requires, samples, attempt, sample_cost, shared_cost: 0 });
     }
     let limits = Limits { steal: *kind == PartitionerKind::Balanced, ..Limits::default() };
     let mut play = Play {
@@ -88,8 +88,13 @@ pub(crate) fn makespan_ms(job: &Job, kind: &PartitionerKind) -> Option<f64> {
 impl Play<'_> {
     fn run(&mut self) -> Option<f64> {
         for at in 0..self.workers.len() {
-            let capabilities =
-                Capabilities { session: name(at).0, slots: 1, has_engine: true, sandbox: SandboxState::Unknown };
+            let capabilities = Capabilities {
+                session: name(at).0,
+                slots: 1,
+                has_engine: true,
+                sandbox: SandboxState::Unknown,
+                pool: String::new(),
+            };
             let connection = ConnectionId(at as u64);
             self.apply(Event::Attached { worker: name(at), connection, capabilities, held: Vec::new() });
             self.after(1, Next::Heard(Event::Credit { worker: name(at), grants: 2 }));

@@ -31,10 +31,21 @@ impl KvCache {
         head_dim: i64,
         options: (Kind, Device),
     ) -> Result<Self, TchError> {
+        Self::spread(&vec![options.1; layers], kv_heads, capacity, head_dim, options.0)
+    }
+
+    /// The same, with each layer's on a device of its own.
+    pub(crate) fn spread(
+        devices: &[Device],
+        kv_heads: i64,
+        capacity: usize,
+        head_dim: i64,
+        kind: Kind,
+    ) -> Result<Self, TchError> {
         // Nothing is read that was not written, and memory that is not touched is not taken.
-        let room = || Tensor::f_empty([1, kv_heads, capacity as i64, head_dim], options);
-        let layer = || Ok(LayerCache { keys: room()?, values: room()? });
-        let layers = (0..layers).map(|_| layer()).collect::<Result<_, TchError>>()?;
+        let room = |device| Tensor::f_empty([1, kv_heads, capacity as i64, head_dim], (kind, device));
+        let layer = |&device: &Device| Ok(LayerCache { keys: room(device)?, values: room(device)? });
+        let layers = devices.iter().map(layer).collect::<Result<_, TchError>>()?;
         Ok(Self { tokens: Vec::new(), long: false, layers, capacity })
     }
 

@@ -55,6 +55,13 @@ impl<'a> Pass<'a> {
         Self { rotation, segments, caches, masks, layer: 0 }
     }
 
+    /// What follows is computed on another device.
+    pub(crate) fn go_to(&mut self, device: Device) -> Result<(), TchError> {
+        self.rotation = self.rotation.as_ref().map(|rotation| rotation.to_device(device)).transpose()?;
+        self.masks.iter_mut().for_each(|mask| *mask = None);
+        Ok(())
+    }
+
     /// Goes on to the next layer.
     pub(crate) fn next_layer(&mut self) {
         self.layer += 1;

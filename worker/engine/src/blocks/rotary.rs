@@ -94,6 +94,11 @@ impl RotaryEmbedding {
 }
 
 impl Rotation {
+    /// The same on another device.
+    pub(crate) fn to_device(&self, device: Device) -> Result<Self, TchError> {
+        Ok(Self { cos: self.cos.f_to_device(device)?, sin: self.sin.f_to_device(device)? })
+    }
+
     /// Rotates the first entries of each head of `x`, `[1, heads, rows, head_dim]`.
     pub(crate) fn apply(&self, x: &Tensor) -> Result<Tensor, TchError> {
         let (_, _, _, head_dim) = x.size4()?;

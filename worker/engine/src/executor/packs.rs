@@ -16,7 +16,7 @@ use super::{clp, generate, loglikelihood, ppl, rolling};
 use crate::fault::device_fault;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
-use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
+use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, Stretch, TokenCounters};
 use compass_common::plan::{Body, Dtype, InferSpec, ModelPlan, NumericProfile};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
@@ -79,6 +79,7 @@ impl Executor {
             defaults,
         };
         let pad = tokenizer.pad_id(side.defaults.pad);
+        let slots = Slots::new(0, model.free_bytes());
         Ok(Self {
             model,
             tokenizer,
@@ -89,7 +90,7 @@ impl Executor {
             precision,
             pad,
             notes: Notes::default(),
-            slots: Slots::new(0),
+            slots,
             scorer: Scorer::default(),
             beginnings: Beginnings::default(),
         })
@@ -119,6 +120,12 @@ impl Engine for Executor {
 
     fn take_notes(&mut self) -> Vec<String> {
         self.notes.take()
+    }
+
+    fn take_stretches(&mut self) -> Vec<Stretch> {
+        let mut stretches = self.scorer.take_stretches();
+        stretches.append(&mut self.slots.take_stretches());
+        stretches
     }
 }
 

@@ -21,6 +21,11 @@ pub(crate) trait CausalLm {
     /// How many rows a pass may have, as far as memory and the device's liking go.
     fn rows_at_once(&self) -> usize;
 
+    /// Bytes that are free where the model computes.
+    fn free_bytes(&self) -> usize {
+        crate::memory::free_bytes()
+    }
+
     /// Whether what is computed of the beginning of a sequence of `length` tokens holds for the whole sequence. Where it
     /// does not, a sequence is one segment from its first token on.
     fn shares_prefixes(&self, length: usize) -> bool;

@@ -5,8 +5,8 @@
 use super::CausalLm;
 use crate::blocks::{KvCache, Linear, Norm, Pass, RotaryEmbedding, Segment};
 use crate::config::RopeConfig;
+use crate::device::free_on;
 use crate::fault::device_fault;
-use crate::memory::free_bytes;
 use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
 use compass_common::engine::EngineFault;
@@ -71,6 +71,8 @@ pub(crate) struct Decoder {
     pub(crate) kv_heads: i64,
     pub(crate) head_dim: i64,
     pub(crate) placement: Placement,
+    /// Of each layer; empty where all are where everything else is. Filled in once every tensor is taken.
+    pub(crate) layer_devices: Vec<Device>,
     /// Filled in once every tensor is taken.
     pub(crate) _files: Vec<MappedFile>,
 }
@@ -178,9 +180,18 @@ impl CausalLm for Decoder {
         };
         let mut x = self.embed(&fed.tokens, &fed.segments)?;
         let mut pass = Pass::new(rotation, &fed.segments, caches);
-        for layer in &self.layers {
+        let mut here = self.placement.device;
+        for (number, layer) in self.layers.iter().enumerate() {
+            let device = self.layer_devices.get(number).copied().unwrap_or(here);
+            if device != here {
+                (x, here) = (x.f_to_device(device)?, device);
+                pass.go_to(device)?;
+            }
             x = layer.forward(&x, &mut pass)?;
             pass.next_layer();
+        }
+        if here != self.placement.device {
+            x = x.f_to_device(self.placement.device)?;
         }
         if let Some(norm) = &self.norm {
             x = norm.forward(&x)?;
@@ -201,6 +212,9 @@ impl CausalLm for Decoder {
     }
 
     fn cache(&self, capacity: usize) -> Result<KvCache, TchError> {
+        if self.layer_devices.len() == self.layers.len() {
+            return KvCache::spread(&self.layer_devices, self.kv_heads, capacity, self.head_dim, self.placement.kind);
+        }
         let options = (self.placement.kind, self.placement.device);
         KvCache::new(self.layers.len(), self.kv_heads, capacity, self.head_dim, options)
     }
@@ -209,7 +223,11 @@ impl CausalLm for Decoder {
         let width = self.embed_tokens.size().last().copied().unwrap_or(1) as usize;
         let row = width * ROW_WIDTHS * self.placement.kind.elt_size_in_bytes();
         let liked = if self.placement.device == Device::Cpu { CPU_ROWS } else { GPU_ROWS };
-        (free_bytes() / 4 / row.max(1)).clamp(1, liked)
+        (self.free_bytes() / 4 / row.max(1)).clamp(1, liked)
+    }
+
+    fn free_bytes(&self) -> usize {
+        free_on(self.placement.device)
     }
 
     fn shares_prefixes(&self, length: usize) -> bool {

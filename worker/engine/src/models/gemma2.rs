@@ -106,6 +106,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         kv_heads: shape.attention.kv_heads,
         head_dim: shape.attention.head_dim,
         placement: to,
+        layer_devices: Vec::new(),
         _files: Vec::new(),
     })
 }

@@ -76,6 +76,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         kv_heads: heads,
         head_dim: width / heads,
         placement: to,
+        layer_devices: Vec::new(),
         _files: Vec::new(),
     })
 }

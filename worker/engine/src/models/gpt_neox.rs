@@ -95,6 +95,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         kv_heads: heads,
         head_dim: shape.head_dim,
         placement: to,
+        layer_devices: Vec::new(),
         _files: Vec::new(),
     })
 }

@@ -104,6 +104,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
         kv_heads: heads,
         head_dim: hidden / heads,
         placement: to,
+        layer_devices: Vec::new(),
         _files: Vec::new(),
     })
 }

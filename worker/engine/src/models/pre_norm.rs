@@ -99,6 +99,7 @@ pub(crate) fn load_named(
         kv_heads: shape.attention.kv_heads,
         head_dim: shape.attention.head_dim,
         placement: to,
+        layer_devices: Vec::new(),
         _files: Vec::new(),
     })
 }

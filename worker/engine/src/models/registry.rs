@@ -84,7 +84,8 @@ impl Family {
     ) -> Result<Decoder, EngineFault> {
         let decoder = (self.load)(config, &mut weights, to)?;
         notes.append(&mut weights.notes);
-        Ok(Decoder { _files: weights.finish()?, ..decoder })
+        let layer_devices = weights.layer_devices();
+        Ok(Decoder { layer_devices, _files: weights.finish()?, ..decoder })
     }
 }
 

@@ -4,6 +4,7 @@
 use super::files::{self, Files};
 use super::{MappedFile, finite, merge};
 use crate::fault::{device_fault, file_fault};
+use crate::placement::Sizes;
 use compass_common::engine::EngineFault;
 use compass_common::plan::ModelKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +25,18 @@ pub(crate) struct Weights {
     absent_prefix: Option<&'static str>,
     kind: Kind,
     device: Device,
+    /// Of each layer, where they are not all on `device`.
+    layers: Vec<Device>,
     /// What was passed over although it is not what it ought to be.
     pub(crate) notes: Vec<String>,
+}
+
+/// Beyond this a number in a tensor's name is no layer's.
+const MOST_LAYERS: usize = 4096;
+
+/// The number of the layer to which a tensor belongs by its name: the first number in it, in every family.
+fn layer_of(name: &str) -> Option<usize> {
+    name.split('.').find_map(|part| part.parse().ok()).filter(|&layer| layer < MOST_LAYERS)
 }
 
 impl Weights {
@@ -51,7 +62,39 @@ impl Weights {
             }
         }
         let (taken, absent_prefix, notes) = (BTreeSet::new(), None, Vec::new());
-        Ok(Self { root, config, files, places, taken, absent_prefix, kind, device, notes })
+        Ok(Self { root, config, files, places, taken, absent_prefix, kind, device, layers: Vec::new(), notes })
+    }
+
+    /// Has layers loaded on these devices, and everything else where it would be anyway.
+    pub(crate) fn spread(&mut self, layers: Vec<Device>) {
+        self.layers = layers;
+    }
+
+    /// The devices of the layers; empty where all are on the one.
+    pub(crate) fn layer_devices(&self) -> Vec<Device> {
+        self.layers.clone()
+    }
+
+    fn device_of(&self, name: &str) -> Device {
+        layer_of(name).and_then(|layer| self.layers.get(layer)).copied().unwrap_or(self.device)
+    }
+
+    /// What the tensors take in the kind in which they will be computed; caches aside.
+    pub(crate) fn sizes(&self) -> Sizes {
+        let mut sizes = Sizes::default();
+        for (name, places) in &self.places {
+            let shapes = places.iter().filter_map(|&place| self.files.get(place)?.shape(name));
+            let elements: i64 = shapes.map(|shape| shape.iter().product::<i64>()).sum();
+            let bytes = elements as u64 * self.kind.elt_size_in_bytes() as u64;
+            match layer_of(name) {
+                None => sizes.outside += bytes,
+                Some(layer) => {
+                    sizes.layers.resize(sizes.layers.len().max(layer + 1), 0);
+                    sizes.layers[layer] += bytes;
+                }
+            }
+        }
+        sizes
     }
 
     /// Accepts names without `prefix`, if this checkpoint has none with it: it was saved from the model without its head.
@@ -100,7 +143,7 @@ impl Weights {
     pub(crate) fn take_blocks(&mut self, name: &str, shape: &[i64], blocks: i64) -> Result<Tensor, EngineFault> {
         let (name, config) = (self.stored_name(name), self.config);
         let holders = self.holders(name);
-        let options = (self.kind, self.device);
+        let options = (self.kind, self.device_of(name));
         let (path, tensor) = match holders.as_slice() {
             [] => {
                 let what = format!("tensor `{name}` {shape:?} is missing; {config} and weights do not belong together");

@@ -8,5 +8,6 @@ mod goldens;
 mod layouts;
 mod packed;
 mod pickles;
+mod spread;
 mod support;
 mod together;

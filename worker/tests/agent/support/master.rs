@@ -103,6 +103,7 @@ impl Session {
             last_ack: terms.last_ack,
             max_slots: 0,
             kept,
+            ..v1::Welcome::default()
         };
         self.send_unsequenced(terms.last_ack, Some(Body::Welcome(welcome))).await;
     }

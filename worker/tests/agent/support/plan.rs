@@ -53,6 +53,7 @@ impl TestPlan {
                 eval: EvalSpec::new(EvaluatorSpec::Acc),
                 samples: prompts.len() as u32,
                 characters: 0,
+                beginnings: Vec::new(),
                 labels: None,
                 parts,
             }],

@@ -1,7 +1,6 @@
 //! How many sequences may run at once: what pays, and what memory has room for.
 
 use crate::blocks::KvCache;
-use crate::memory::free_bytes;
 
 /// Sequences at once where memory does not say otherwise. Matrix products of fewer than 16 rows are filled up anyway; up to
 /// twice as many still cost less a row, since the weights are read once for all of them.
@@ -20,10 +19,10 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// At most `most` slots, 0 for the usual number.
-    pub(super) fn new(most: usize) -> Self {
+    /// At most `most` slots, 0 for the usual number, where so many bytes are free.
+    pub(super) fn new(most: usize, free: usize) -> Self {
         let slots = if most == 0 { USUAL_SLOTS } else { most };
-        Self { slots, bytes: free_bytes() / PART_OF_MEMORY }
+        Self { slots, bytes: free / PART_OF_MEMORY }
     }
 
     pub(super) fn slots(&self) -> usize {

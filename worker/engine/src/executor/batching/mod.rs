@@ -8,6 +8,8 @@ mod budget;
 mod prompt;
 mod queue;
 mod run;
+#[cfg(test)]
+mod run_tests;
 mod slots;
 mod trace;
 

@@ -19,6 +19,8 @@ pub(super) struct Prompt {
     cuts: Rc<[usize]>,
     /// Whether it may be computed in several passes or taken over from another prompt.
     shares: bool,
+    /// So many tokens at its beginning other prompts may have too: up to the last structural border, where there is one.
+    common: usize,
 }
 
 impl Prompt {
@@ -27,14 +29,16 @@ impl Prompt {
         let regular = (PIECE..ids.len()).step_by(PIECE);
         let inner = borders.iter().copied().filter(|&border| border > 0 && border < ids.len());
         let mut cuts: Vec<usize> = regular.chain(inner).chain([ids.len()]).collect();
+        let border = borders.iter().copied().filter(|&border| border < ids.len()).max();
         cuts.sort_unstable();
         cuts.dedup();
-        Self { ids: ids.into(), cuts: cuts.into(), shares: true }
+        let common = border.unwrap_or(cuts.iter().rev().nth(1).copied().unwrap_or(0));
+        Self { ids: ids.into(), cuts: cuts.into(), shares: true, common }
     }
 
     /// A prompt in one piece, for models whose prefixes cannot be shared.
     pub(super) fn whole(ids: &[u32]) -> Self {
-        Self { ids: ids.into(), cuts: [ids.len()].into(), shares: false }
+        Self { ids: ids.into(), cuts: [ids.len()].into(), shares: false, common: 0 }
     }
 
     /// How many tokens it has.
@@ -69,6 +73,11 @@ impl Prompt {
         }
         // A prompt in one piece meets only its equal.
         if self.shares && other.shares || self == other { shared } else { 0 }
+    }
+
+    /// Whether other prompts may begin with its first `end` tokens.
+    pub(super) fn is_common(&self, end: usize) -> bool {
+        end <= self.common
     }
 
     /// What tells the first `end` tokens and their cuts from others.

@@ -150,7 +150,7 @@ fn step<T>(
             }
             rows += end - start;
             let row = pass.push(one.slot, start, &one.seen[start..end]);
-            if slots.is_new(&one.ask.prompt, end) {
+            if slots.is_new(&one.ask.prompt, (start, end)) {
                 counters.distinct += (end - start) as u64;
             }
             let whole = end == one.ask.prompt.len();

@@ -5,6 +5,7 @@ use super::budget::Budget;
 use super::prompt::Prompt;
 use crate::blocks::KvCache;
 use crate::models::CausalLm;
+use compass_common::engine::Stretch;
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
@@ -17,6 +18,8 @@ pub(crate) struct Slots {
     clock: u64,
     /// Of every beginning ever computed, up to one of its cuts.
     known: HashSet<u64>,
+    /// Those of the last packs that other prompts may begin with.
+    fresh: Vec<Stretch>,
 }
 
 /// What a slot holds.
@@ -43,9 +46,16 @@ pub(super) enum Admission {
 }
 
 impl Slots {
-    /// No slot yet; at most `most` of them, 0 for the usual number.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { budget: Budget::new(most), caches: Vec::new(), held: Vec::new(), clock: 0, known: HashSet::new() }
+    /// No slot yet; at most `most` of them, 0 for the usual number, where so many bytes are free.
+    pub(crate) fn new(most: usize, free: usize) -> Self {
+        Self {
+            budget: Budget::new(most, free),
+            caches: Vec::new(),
+            held: Vec::new(),
+            clock: 0,
+            known: HashSet::new(),
+            fresh: Vec::new(),
+        }
     }
 
     /// Sequences that may run at once.
@@ -153,10 +163,20 @@ impl Slots {
         }
     }
 
-    /// Whether the tokens of a prompt up to `end`, which is a cut, were never computed before: those that are computed once
-    /// more, because what held them was needed for others, are not distinct.
-    pub(super) fn is_new(&mut self, prompt: &Prompt, end: usize) -> bool {
-        self.known.insert(prompt.digest(end))
+    /// Whether the tokens of a prompt from `start` to `end`, which are cuts, were never computed before: those that are
+    /// computed once more, because what held them was needed for others, are not distinct.
+    pub(super) fn is_new(&mut self, prompt: &Prompt, (start, end): (usize, usize)) -> bool {
+        let path = prompt.digest(end);
+        let new = self.known.insert(path);
+        if new && prompt.is_common(end) {
+            self.fresh.push(Stretch { path, tokens: (end - start) as u32 });
+        }
+        new
+    }
+
+    /// What was distinct since it was asked last and may be so elsewhere.
+    pub(crate) fn take_stretches(&mut self) -> Vec<Stretch> {
+        std::mem::take(&mut self.fresh)
     }
 
     /// How many of the prompt's tokens are in place in a slot, and the state after the last of them if that is its end.

@@ -69,6 +69,7 @@ pub(crate) fn trace(
     let asks = asked.iter().enumerate().map(|(who, asked)| Ask::new(&asked.prompt, &[], asked.tokens, who)).collect();
     let samples = asked.iter().map(|asked| (asked.sample, asked.tokens)).collect();
     let mut tracer = Tracer { traces: vec![Trace::default(); asked.len()], samples, seed };
-    continue_all(model, &mut Slots::new(slots), asks, &mut tracer, counters)?;
+    let mut slots = Slots::new(slots, model.free_bytes());
+    continue_all(model, &mut slots, asks, &mut tracer, counters)?;
     Ok(tracer.traces)
 }

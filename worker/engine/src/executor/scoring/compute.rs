@@ -9,7 +9,7 @@ use crate::blocks::{Segment, added_rows};
 use crate::executor::score::{Precision, TokenScore, Wanted, rows_scores};
 use crate::fault::is_out_of_memory;
 use crate::models::CausalLm;
-use compass_common::engine::TokenCounters;
+use compass_common::engine::{Stretch, TokenCounters};
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
@@ -19,6 +19,8 @@ pub(in crate::executor) struct Scorer {
     resident: Resident,
     /// Every stretch that was ever wanted, by its path.
     seen: HashSet<u64>,
+    /// Those of the last pack that were new and that other samples may have.
+    fresh: Vec<Stretch>,
     /// Rows of a pass at most, once memory has been found short.
     short: Option<usize>,
 }
@@ -84,6 +86,9 @@ impl Scorer {
         for node in &run.trie.nodes {
             if self.seen.insert(node.path) {
                 run.work.counters.distinct += node.tokens.len() as u64;
+                if node.is_common {
+                    self.fresh.push(Stretch { path: node.path, tokens: node.tokens.len() as u32 });
+                }
             }
         }
         let result = self.walk(&mut run);
@@ -91,6 +96,11 @@ impl Scorer {
             self.resident.forget_all();
         }
         result
+    }
+
+    /// What was distinct since it was asked last and may be so elsewhere.
+    pub(in crate::executor) fn take_stretches(&mut self) -> Vec<Stretch> {
+        std::mem::take(&mut self.fresh)
     }
 
     fn walk(&mut self, run: &mut Run<'_, '_>) -> Result<(), TchError> {
@@ -180,11 +190,14 @@ impl Run<'_, '_> {
     /// Takes a sample's texts in.
     fn add(&mut self, mut texts: Vec<Asked>) {
         let sample = self.samples.len();
+        // Up to its last structural border a text may begin as those of other samples do.
+        let common: Vec<usize> = texts.iter().map(|text| text.cuts.iter().copied().max().unwrap_or(0)).collect();
         cut_apart(&mut texts, |length| self.work.model.shares_prefixes(length));
         let mut left = 0;
         for (place, text) in texts.iter().enumerate().filter(|(_, text)| !text.fed.is_empty()) {
             self.work.counters.submitted += text.fed.len() as u64;
-            self.trie.insert(self.texts.len(), text);
+            let end = self.trie.insert(self.texts.len(), text);
+            self.trie.mark_common(end, common[place]);
             self.texts.push((sample, place));
             left += 1;
         }

@@ -6,7 +6,6 @@
 use super::trie::Trie;
 use crate::blocks::KvCache;
 use crate::executor::score::TokenScore;
-use crate::memory::free_bytes;
 use crate::models::CausalLm;
 use tch::{TchError, Tensor};
 
@@ -71,7 +70,7 @@ impl Resident {
         }
         while self.caches.len() < STACKS {
             let taken = self.caches.first().map_or(0, KvCache::bytes);
-            if !self.caches.is_empty() && taken > free_bytes() / SHARE {
+            if !self.caches.is_empty() && taken > model.free_bytes() / SHARE {
                 break;
             }
             self.caches.push(model.cache(longest)?);

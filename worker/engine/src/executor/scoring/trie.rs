@@ -23,6 +23,8 @@ pub(super) struct Node {
     pub(super) ends: Vec<usize>,
     /// Of all tokens from the first of the sequence on, with the cuts between them.
     pub(super) path: u64,
+    /// Whether it ends at a structural border or before one: other samples may have it too.
+    pub(super) is_common: bool,
 }
 
 impl Node {
@@ -62,6 +64,14 @@ impl Trie {
             node.ends.push(number);
         }
         last
+    }
+
+    /// Marks the nodes of a text, which ends in `node`, that end within its first `common` tokens.
+    pub(super) fn mark_common(&mut self, node: usize, common: usize) {
+        for at in self.path(node) {
+            let node = &mut self.nodes[at];
+            node.is_common |= node.end() <= common;
+        }
     }
 
     fn child(&mut self, parent: Option<usize>, position: usize, tokens: &[u32]) -> usize {

@@ -1,0 +1,229 @@
+//! The Slurm launcher: arrays of `sbatch`, one `squeue --json` per look, `scancel`.
+//!
+//! Jobs carry in their comment which run, pool and master they belong to. A master that was restarted under its old address
+//! takes over what an earlier one left in the queue; jobs that would look for another address are cancelled.
+
+use super::error::LaunchError;
+use super::launcher::{JobId, Launched, Launcher, Manners, Pending, Standing};
+use super::process::{Said, Tool};
+use super::slurm_command::{SlurmOrder, sentence};
+use super::slurm_queue::{Entry, entries};
+use compass_common::ids::WorkerId;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const REMEDY: &str = "start the master where Slurm's commands are, such as a login node, or choose another runner";
+const fn tool(program: &'static str) -> Tool {
+    Tool { program, remedy: REMEDY, limit: Duration::from_secs(60) }
+}
+const SBATCH: Tool = tool("sbatch");
+const SQUEUE: Tool = tool("squeue");
+const SCANCEL: Tool = tool("scancel");
+
+/// Jobs of one array: Slurm's own bound (MaxArraySize) is 1001 unless a site raised it.
+const ARRAY: u32 = 1000;
+/// Jobs that one `scancel` names.
+const CANCELLED_AT_ONCE: usize = 500;
+
+/// See the module.
+pub struct SlurmLauncher {
+    order: SlurmOrder,
+    /// The comment of every job that it submits.
+    comment: String,
+    /// How often each running job had been put back into the queue when it was looked at last.
+    restarts: BTreeMap<JobId, u64>,
+    /// What the comment of every job of this run and pool begins with, whatever its master.
+    mark: String,
+}
+
+/// Where jobs belong.
+#[derive(Clone, Copy, Debug)]
+pub struct Belonging<'b> {
+    /// The run folder's name.
+    pub run: &'b str,
+    /// The plan's digest, short.
+    pub job: &'b str,
+    pub stage: &'b str,
+    pub pool: &'b str,
+    /// Its address.
+    pub master: &'b str,
+}
+
+impl Belonging<'_> {
+    /// The comment without the master, and whole.
+    fn comments(&self) -> (String, String) {
+        let Self { run, job, stage, pool, master } = self;
+        let mark = format!("compass run={run} job={job} stage={stage} pool={pool} ");
+        let whole = format!("{mark}master={master}");
+        (mark, whole)
+    }
+}
+
+impl SlurmLauncher {
+    /// A launcher that has submitted nothing.
+    pub fn new(order: SlurmOrder, belonging: &Belonging<'_>) -> Self {
+        let (mark, comment) = belonging.comments();
+        Self { order, comment, restarts: BTreeMap::new(), mark }
+    }
+
+    fn sbatch(&self, jobs: u32) -> Vec<String> {
+        self.order.sbatch(jobs, &self.comment)
+    }
+
+    fn refused(&self, program: &str, said: &Said) -> LaunchError {
+        LaunchError::Refused { sentence: sentence(program, &said.stderr, &self.order.config) }
+    }
+
+    async fn submit_array(&self, jobs: u32) -> Result<Vec<Launched>, LaunchError> {
+        // Slurm ends a job whose output it cannot write, with a signal 53 that says nothing.
+        if let Some(logs) = &self.order.logs {
+            let failed = |source| LaunchError::Log { path: logs.clone(), source };
+            std::fs::create_dir_all(logs).map_err(failed)?;
+        }
+        let said = SBATCH.run(&self.sbatch(jobs), &self.order.script()).await?;
+        if !said.is_ok() {
+            return Err(self.refused("sbatch", &said));
+        }
+        // `--parsable` prints the number, and `;cluster` behind it where there are several.
+        let array = said.stdout.trim().split(';').next().unwrap_or_default();
+        if array.is_empty() || !array.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(LaunchError::Unreadable { program: "sbatch".into(), what: said.stdout.trim().to_owned() });
+        }
+        Ok((0..jobs).map(|task| self.launched(JobId(format!("{array}_{task}")))).collect())
+    }
+
+    fn launched(&self, job: JobId) -> Launched {
+        Launched { worker: WorkerId(self.order.worker_name(&job.0)), job }
+    }
+
+    /// This user's jobs of this run and pool.
+    async fn queue(&self) -> Result<Vec<Entry>, LaunchError> {
+        let user = rustix::process::getuid().as_raw();
+        let said = SQUEUE.run(&["--json".into(), format!("--user={user}"), "--states=all".into()], "").await?;
+        if !said.is_ok() {
+            return Err(self.refused("squeue", &said));
+        }
+        let unreadable = || LaunchError::Unreadable { program: "squeue --json".into(), what: first_line(&said.stdout) };
+        let mut found = entries(&said.stdout).ok_or_else(unreadable)?;
+        found.retain(|entry| entry.user == user && entry.comment.starts_with(&self.mark));
+        Ok(found)
+    }
+
+    /// A job that was put back and started again since the last look has another worker: that it waited must be told.
+    fn seen(&mut self, entry: Entry) -> (JobId, Standing) {
+        let Entry { job, restarts, standing, .. } = entry;
+        let before = self.restarts.insert(job.clone(), restarts);
+        match standing {
+            Standing::Running if before.is_some_and(|before| before < restarts) => {
+                (job, Standing::Queued { reason: "it was put back and runs again".into() })
+            }
+            standing => (job, standing),
+        }
+    }
+
+    async fn end(&self, jobs: &[JobId]) -> Result<(), LaunchError> {
+        for jobs in jobs.chunks(CANCELLED_AT_ONCE) {
+            let said = SCANCEL.run(&cancel_words(jobs), "").await?;
+            // A job that has ended meanwhile is no fault; who cannot be reached is one.
+            let unreachable = ["contact", "unge", "configuration source", "authentication"];
+            if !said.is_ok() && unreachable.iter().any(|words| said.stderr.contains(words)) {
+                return Err(self.refused("scancel", &said));
+            }
+        }
+        Ok(())
+    }
+
+    async fn take_over(&self) -> Result<Vec<Launched>, LaunchError> {
+        let live = |entry: &Entry| !matches!(entry.standing, Standing::Ended(_));
+        let (ours, stray): (Vec<Entry>, Vec<Entry>) =
+            self.queue().await?.into_iter().filter(live).partition(|entry| entry.comment == self.comment);
+        let stray: Vec<JobId> = stray.into_iter().map(|entry| entry.job).collect();
+        if !stray.is_empty() {
+            tracing::warn!(jobs = stray.len(), "cancelling jobs of an earlier master, which had another address");
+            self.end(&stray).await?;
+        }
+        Ok(ours.into_iter().map(|entry| self.launched(entry.job)).collect())
+    }
+
+    /// Has Slurm judge a job without submitting it.
+    ///
+    /// # Errors
+    /// Slurm cannot be asked, or would refuse.
+    async fn rehearse(&self) -> Result<(), LaunchError> {
+        let mut line = self.sbatch(1);
+        line.push("--test-only".into());
+        let said = SBATCH.run(&line, &self.order.script()).await?;
+        if said.is_ok() { Ok(()) } else { Err(self.refused("sbatch", &said)) }
+    }
+}
+
+fn cancel_words(jobs: &[JobId]) -> Vec<String> {
+    let quiet = std::iter::once("--quiet".to_owned());
+    quiet.chain(jobs.iter().map(|job| job.0.clone())).collect()
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or("nothing").chars().take(120).collect()
+}
+
+impl Launcher for SlurmLauncher {
+    fn check(&mut self) -> Pending<'_, Result<(), LaunchError>> {
+        Box::pin(self.rehearse())
+    }
+
+    fn submit(&mut self, jobs: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
+        Box::pin(async move {
+            let mut launched = Vec::new();
+            while (launched.len() as u32) < jobs {
+                match self.submit_array((jobs - launched.len() as u32).min(ARRAY)).await {
+                    Ok(more) => launched.extend(more),
+                    Err(error) if launched.is_empty() => return Err(error),
+                    // What is there is there; the rest is asked for again.
+                    Err(_) => break,
+                }
+            }
+            Ok(launched)
+        })
+    }
+
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(JobId, Standing)>, LaunchError>> {
+        Box::pin(async move {
+            let found = self.queue().await?;
+            Ok(found.into_iter().map(|entry| self.seen(entry)).collect())
+        })
+    }
+
+    fn cancel(&mut self, jobs: Vec<JobId>) -> Pending<'_, Result<(), LaunchError>> {
+        Box::pin(async move { self.end(&jobs).await })
+    }
+
+    fn adopt(&mut self) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
+        Box::pin(self.take_over())
+    }
+
+    fn log(&self, job: &JobId) -> Option<String> {
+        let logs = self.order.logs.as_ref()?;
+        Some(logs.join(format!("{}-{job}.log", self.order.pool)).display().to_string())
+    }
+
+    fn command_lines(&self, jobs: u32) -> Vec<String> {
+        vec![self.order.shown(jobs.min(ARRAY), &self.comment)]
+    }
+
+    fn last_words(&self, jobs: &[JobId]) -> Option<Vec<String>> {
+        let words = std::iter::once("scancel".to_owned()).chain(cancel_words(jobs));
+        (!jobs.is_empty()).then(|| words.collect())
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            poll: Duration::from_secs(2),
+            ending: Duration::from_millis(500),
+            grace: Duration::from_secs(90),
+            failures: 8,
+            pause: Duration::from_secs(2),
+            longest_pause: Duration::from_secs(120),
+            connect: Some(Duration::from_secs(180)),
+        }
+    }
+}

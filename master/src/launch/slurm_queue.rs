@@ -1,0 +1,198 @@
+//! What `squeue --json` says, as of Slurm 22.05 and of later versions. Pure.
+//!
+//! Numbers are plain in 22.05 and `{ "set": true, "number": 7 }` later; a job's state is a word, then a list of words. Tasks
+//! of an array that still wait are one entry with `array_task_string`, `"3-5,7%2"`.
+
+use super::launcher::{JobId, Outcome, Standing};
+use serde_json::Value;
+
+/// The entry of one job, or of one task of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// `17`, or `17_3` for a task of an array.
+    pub(super) job: JobId,
+    pub(super) user: u32,
+    pub(super) comment: String,
+    /// How often it was put back into the queue.
+    pub(super) restarts: u64,
+    pub(super) standing: Standing,
+}
+
+/// Reads the answer; `None` when it is none.
+pub(super) fn entries(json: &str) -> Option<Vec<Entry>> {
+    let answer: Value = serde_json::from_str(json).ok()?;
+    let jobs = answer.get("jobs")?.as_array()?;
+    Some(jobs.iter().flat_map(entries_of).collect())
+}
+
+fn entries_of(job: &Value) -> Vec<Entry> {
+    let Some(id) = number(job.get("job_id")) else { return Vec::new() };
+    let user = number(job.get("user_id")).unwrap_or(u64::MAX) as u32;
+    let comment = job.get("comment").map(comment).unwrap_or_default();
+    let restarts = number(job.get("restart_cnt")).unwrap_or(0);
+    let standing = standing(job);
+    let entry =
+        |job: String| Entry { job: JobId(job), user, comment: comment.clone(), restarts, standing: standing.clone() };
+    match number(job.get("array_job_id")).filter(|array| *array > 0) {
+        None => vec![entry(id.to_string())],
+        Some(array) => {
+            let waiting = job.get("array_task_string").and_then(Value::as_str).filter(|tasks| !tasks.is_empty());
+            match (waiting, number(job.get("array_task_id"))) {
+                (Some(tasks), _) => {
+                    task_numbers(tasks).into_iter().map(|task| entry(format!("{array}_{task}"))).collect()
+                }
+                (None, Some(task)) => vec![entry(format!("{array}_{task}"))],
+                (None, None) => vec![entry(array.to_string())],
+            }
+        }
+    }
+}
+
+/// A comment is text; later versions nest what the administrator and the system say.
+fn comment(value: &Value) -> String {
+    let text = value.as_str().or_else(|| value.get("job").and_then(Value::as_str));
+    text.unwrap_or_default().to_owned()
+}
+
+fn number(value: Option<&Value>) -> Option<u64> {
+    let value = value?;
+    if let Some(number) = value.as_u64() {
+        return Some(number);
+    }
+    let is_set = value.get("set").and_then(Value::as_bool).unwrap_or(false);
+    value.get("number").and_then(Value::as_u64).filter(|_| is_set)
+}
+
+/// `0-2,7%3` is 0, 1, 2 and 7, three of them at a time. Long lists end in `...`.
+fn task_numbers(text: &str) -> Vec<u64> {
+    let list = text.split('%').next().unwrap_or_default();
+    let mut tasks = Vec::new();
+    for range in list.split(',') {
+        let (range, step) = range.split_once(':').unwrap_or((range, "1"));
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        if let (Ok(first), Ok(last), Ok(step)) = (first.trim().parse(), last.trim().parse::<u64>(), step.parse()) {
+            tasks.extend((first..=last.min(first + 100_000)).step_by(std::cmp::max(step, 1)));
+        }
+    }
+    tasks
+}
+
+fn standing(job: &Value) -> Standing {
+    let states: Vec<&str> = match job.get("job_state") {
+        Some(Value::String(state)) => state.split(['+', ' ', ',']).collect(),
+        Some(Value::Array(states)) => states.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let is = |state: &str| states.contains(&state);
+    // Its processes may still run, and its GPUs are not free yet.
+    if is("COMPLETING") || is("STAGE_OUT") {
+        return Standing::Running;
+    }
+    for state in &states {
+        let outcome = match *state {
+            "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" => {
+                let reason = job.get("state_reason").and_then(Value::as_str).filter(|reason| *reason != "None");
+                return Standing::Queued { reason: reason.unwrap_or_default().to_owned() };
+            }
+            "RUNNING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "RESIZING" | "SIGNALING" => return Standing::Running,
+            "COMPLETED" => Outcome::Done,
+            "CANCELLED" | "REVOKED" => Outcome::Cancelled,
+            "PREEMPTED" => Outcome::Preempted,
+            "TIMEOUT" | "DEADLINE" => Outcome::Walltime,
+            "NODE_FAIL" | "BOOT_FAIL" => Outcome::NodeFailed,
+            "OUT_OF_MEMORY" => Outcome::Failed { reason: "Slurm ended it for want of memory".into() },
+            "FAILED" => failed(job),
+            _ => continue,
+        };
+        return Standing::Ended(outcome);
+    }
+    // A state that nobody knows: the job is there.
+    Standing::Running
+}
+
+/// The exit code as `waitpid` gives it in 22.05, in parts later.
+fn failed(job: &Value) -> Outcome {
+    let code = job.get("exit_code");
+    let (status, signal) = match code.and_then(Value::as_u64) {
+        Some(raw) => (raw >> 8, raw & 0x7f),
+        None => {
+            let part = |key: &str| code.and_then(|code| number(code.get(key)));
+            let signal = code.and_then(|code| number(code.get("signal")?.get("id")));
+            (part("return_code").unwrap_or(0), signal.unwrap_or(0))
+        }
+    };
+    let why = job.get("state_reason").and_then(Value::as_str).unwrap_or_default();
+    let reason = match (status, signal, why) {
+        (_, 53, _) => "Slurm could not write its output: do the nodes see work_dir?".to_owned(),
+        (_, signal, _) if signal > 0 => format!("its worker was ended by signal {signal}"),
+        (_, _, "BadConstraints") => "no node can ever give it what it asks for (BadConstraints)".to_owned(),
+        (0, _, why) => format!("Slurm could not run it ({why})"),
+        (143, _, _) => "its worker was told to go (SIGTERM)".to_owned(),
+        (status, _, _) => format!("its worker ended with exit code {status}"),
+    };
+    Outcome::Failed { reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(id: &str) -> JobId {
+        JobId(id.into())
+    }
+
+    fn queued(reason: &str) -> Standing {
+        Standing::Queued { reason: reason.into() }
+    }
+
+    /// `squeue --json` of a Slurm 22.05.8, less the keys that nobody reads: tasks of arrays and jobs that wait, run, have
+    /// ended in good order, with an exit code, by a signal, were cancelled, lost their node, reached their time.
+    #[test]
+    fn a_captured_answer() {
+        let found = entries(include_str!("slurm_queue_22_05.json")).unwrap();
+        let seen: Vec<(&str, &Standing)> = found.iter().map(|entry| (entry.job.0.as_str(), &entry.standing)).collect();
+        let expected: Vec<(&str, Standing)> = vec![
+            ("1_0", Standing::Running),
+            ("1_1", Standing::Ended(Outcome::Cancelled)),
+            ("1_2", Standing::Running),
+            ("1_3", Standing::Ended(Outcome::Done)),
+            ("5", Standing::Ended(Outcome::Walltime)),
+            ("6", Standing::Ended(Outcome::Failed { reason: "its worker ended with exit code 3".into() })),
+            ("7", Standing::Ended(Outcome::Failed { reason: "its worker was ended by signal 9".into() })),
+            ("8", Standing::Ended(Outcome::NodeFailed)),
+            ("14", queued("BeginTime")),
+            ("15_0", queued("Resources")),
+            ("15_1", queued("Resources")),
+            ("15_2", queued("Resources")),
+            ("16_0", queued("Priority")),
+        ];
+        for (job, standing) in &expected {
+            assert!(seen.contains(&(job, standing)), "{job} {standing:?} in {seen:#?}");
+        }
+        assert!(found.iter().all(|entry| entry.comment.starts_with("compass ") && entry.user == 0), "{found:#?}");
+    }
+
+    #[test]
+    fn later_versions_say_it_otherwise() {
+        let text = r#"{"jobs": [
+            {"job_id": 9, "user_id": 5, "array_job_id": {"set": true, "infinite": false, "number": 9},
+             "array_task_id": {"set": false, "infinite": false, "number": 0}, "array_task_string": "1-4:2,8%3",
+             "comment": "compass x", "job_state": ["PENDING"], "state_reason": "Priority"},
+            {"job_id": 10, "user_id": 5, "array_job_id": {"set": true, "infinite": false, "number": 9},
+             "array_task_id": {"set": true, "infinite": false, "number": 0}, "array_task_string": "",
+             "comment": {"administrator": "", "job": "compass x", "system": ""}, "job_state": ["RUNNING", "COMPLETING"]},
+            {"job_id": 11, "user_id": 5, "array_job_id": {"set": true, "infinite": false, "number": 0},
+             "job_state": ["FAILED"], "comment": "compass x", "state_reason": "NonZeroExitCode",
+             "exit_code": {"return_code": {"set": true, "number": 4}, "signal": {"id": {"set": false, "number": 0}}}}
+        ]}"#;
+        let found = entries(text).unwrap();
+        let ids: Vec<&str> = found.iter().map(|entry| entry.job.0.as_str()).collect();
+        assert_eq!(ids, ["9_1", "9_3", "9_8", "9_0", "11"]);
+        assert_eq!((found[0].standing.clone(), found[3].standing.clone()), (queued("Priority"), Standing::Running));
+        let reason = "its worker ended with exit code 4".to_owned();
+        assert_eq!(found[4].standing, Standing::Ended(Outcome::Failed { reason }));
+        assert!(found.iter().all(|entry| entry.comment == "compass x" && entry.user == 5));
+        assert_eq!((entries("squeue: error"), entries("{}")), (None, None));
+        assert_eq!(job("11"), found[4].job);
+    }
+}

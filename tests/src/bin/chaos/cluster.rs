@@ -1,0 +1,194 @@
+//! Two masters and three workers of one run, and the ways between them.
+
+use compass_tests::{Etcd, Job, Mood, Proxy, Tree, configuration, echo_job, kill, program, undisturbed, wait_until};
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+pub(crate) const MASTERS: usize = 2;
+pub(crate) const WORKERS: usize = 3;
+/// How long the echo engine takes for a sample.
+const DELAY_MS: &str = "60";
+/// Many small tasks: grants are on their way whenever something happens.
+const SMALL_TASKS: &str =
+    "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3";
+/// Lines of each log that a failure shows.
+const TAIL: usize = 30;
+
+/// What the workers run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Model {
+    Echo,
+    Demo,
+}
+
+impl Model {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [("echo", Self::Echo), ("demo", Self::Demo)]
+            .into_iter()
+            .find_map(|(known, model)| (known == name).then_some(model))
+    }
+
+    fn configuration(self, master: &str) -> String {
+        match self {
+            Self::Echo => configuration(master, SMALL_TASKS),
+            Self::Demo => demo(master, SMALL_TASKS),
+        }
+    }
+
+    /// `results/` and `predictions/` of a run that nothing disturbed.
+    pub(crate) fn undisturbed(self) -> (Tree, Tree) {
+        match self {
+            Self::Echo => undisturbed(),
+            Self::Demo => {
+                let job = Job::new(&demo("", ""));
+                job.run(&["--max-num-workers", "2"]).expect(0);
+                (job.tree("results"), job.tree("predictions"))
+            }
+        }
+    }
+}
+
+fn demo(master: &str, infer: &str) -> String {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/eval.toml");
+    let file = file.canonicalize().unwrap_or(file);
+    format!("include = [\"{}\"]\n\n[master]\n{master}\n\n{infer}\n", file.display())
+}
+
+/// A process of ours, which ends with us.
+pub(crate) struct Process(Child);
+
+impl Process {
+    fn start(mut command: Command, job: &Job, log: &str) -> std::io::Result<Self> {
+        let log = File::options().create(true).append(true).open(job.path(log))?;
+        Ok(Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?))
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().ok().flatten()
+    }
+
+    /// Sends STOP or CONT, if it still runs.
+    pub(crate) fn signal(&mut self, signal: &str) {
+        if self.ended().is_none() {
+            kill(self.0.id(), signal);
+        }
+    }
+
+    /// Ends it as the kernel would.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// See the module.
+pub(crate) struct Cluster {
+    pub(crate) job: Job,
+    pub(crate) prefix: String,
+    pub(crate) masters: Vec<Process>,
+    pub(crate) workers: Vec<Process>,
+    /// From each master to each member of etcd.
+    pub(crate) to_etcd: Vec<Vec<Proxy>>,
+    /// From each worker to each master.
+    pub(crate) to_masters: Vec<Vec<Proxy>>,
+    /// Processes started so far under a worker's name.
+    lives: usize,
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+impl Cluster {
+    /// A run that is under way: one master leads, the other stands by, the workers are on their way.
+    pub(crate) fn start(model: Model, etcd: &Etcd, prefix: &str) -> Result<Self, Box<dyn Error>> {
+        let members: Vec<String> = etcd.endpoints().split(',').map(str::to_owned).collect();
+        let job = match model {
+            Model::Echo => echo_job(0, "", ""),
+            Model::Demo => Job::new(&demo("", "")),
+        };
+        let (mut ports, mut to_etcd) = (Vec::new(), Vec::new());
+        for master in 0..MASTERS {
+            let ways: Vec<Proxy> = members.iter().map(|member| Proxy::start(member)).collect();
+            let store = ways.iter().map(Proxy::address).collect::<Vec<_>>().join(",");
+            let port = free_port()?;
+            let table = format!("listen = \"127.0.0.1:{port}\"\nstore = \"etcd://{store}/{prefix}\"");
+            job.configure(&model.configuration(&table));
+            fs::rename(job.path("eval.toml"), job.path(&format!("master{master}.toml")))?;
+            ports.push(port);
+            to_etcd.push(ways);
+        }
+        let ways = || ports.iter().map(|port| Proxy::start(&format!("127.0.0.1:{port}"))).collect();
+        let to_masters = (0..WORKERS).map(|_| ways()).collect();
+        let (masters, workers, prefix) = (Vec::new(), Vec::new(), prefix.to_owned());
+        let mut cluster = Self { job, prefix, masters, workers, to_etcd, to_masters, lives: 0 };
+        for (master, words) in ["waiting for workers", "standing by"].into_iter().enumerate() {
+            let process = cluster.master(master, &[])?;
+            cluster.masters.push(process);
+            wait_until(words, || cluster.job.log(&format!("master{master}.log")).contains(words).then_some(()));
+        }
+        for worker in 0..WORKERS {
+            let process = cluster.worker(worker)?;
+            cluster.workers.push(process);
+        }
+        Ok(cluster)
+    }
+
+    fn master(&self, master: usize, arguments: &[&str]) -> std::io::Result<Process> {
+        let command = self.job.command_of(&format!("master{master}.toml"), arguments);
+        Process::start(command, &self.job, &format!("master{master}.log"))
+    }
+
+    fn worker(&mut self, worker: usize) -> std::io::Result<Process> {
+        self.lives += 1;
+        let masters = self.to_masters[worker].iter().map(Proxy::address).collect::<Vec<_>>().join(",");
+        // A name of its own for each process: a master may not have noticed the end of the one before.
+        let name = format!("w{worker}-{}", self.lives);
+        let mut command = Command::new(program("compass-worker"));
+        command.args(["--master", &masters, "--slots", "1", "--no-sandbox", "--device", "cpu", "--name", &name]);
+        command.env("COMPASS_ECHO_DELAY_MS", DELAY_MS).env("NO_COLOR", "1");
+        Process::start(command, &self.job, &format!("worker{worker}.log"))
+    }
+
+    /// Starts a master anew, on the run that there is.
+    pub(crate) fn restart_master(&mut self, master: usize) -> std::io::Result<()> {
+        self.masters[master] = self.master(master, &["-r"])?;
+        Ok(())
+    }
+
+    pub(crate) fn restart_worker(&mut self, worker: usize) -> std::io::Result<()> {
+        self.workers[worker] = self.worker(worker)?;
+        Ok(())
+    }
+
+    /// Every way is open again, every process goes on.
+    pub(crate) fn heal(&mut self) {
+        self.to_etcd.iter().chain(&self.to_masters).flatten().for_each(|way| way.set(Mood::Pass));
+        self.masters.iter_mut().chain(&mut self.workers).for_each(|process| process.signal("CONT"));
+    }
+
+    /// The ends of all logs, for a failure.
+    pub(crate) fn logs(&self) -> String {
+        let masters = (0..MASTERS).map(|at| format!("master{at}.log"));
+        let workers = (0..WORKERS).map(|at| format!("worker{at}.log"));
+        let mut text = String::new();
+        for name in masters.chain(workers) {
+            let log = self.job.log(&name);
+            let lines: Vec<&str> = log.lines().collect();
+            let tail = lines[lines.len().saturating_sub(TAIL)..].join("\n");
+            let _ = writeln!(text, "--- {name}\n{tail}");
+        }
+        text
+    }
+}

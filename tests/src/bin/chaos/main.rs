@@ -1,0 +1,82 @@
+//! `chaos`: histories of real processes with everything going wrong: two masters, three workers, three members of etcd, and
+//! a mean proxy on every way between them.
+//!
+//! `--runs N` plays that many (3), `--seed S` begins with that seed (1), `--model demo` runs the demo's model on libtorch
+//! instead of the echo engine. A seed draws faults and their times: processes killed and stopped, ways that delay, cut, or
+//! swallow, members of etcd killed, two of three at times. Once they are over the run ends by itself, or the history has
+//! failed. Its judge reads ledger and store: what was committed at any moment is committed at the end, with the same bytes
+//! (C1), once (C2), and within what the store recorded (C3); `results/` and `predictions/` are those of a run that nothing
+//! disturbed. Moments depend on the machine, so a seed names a family of histories. The last line is
+//! `runs: N, differences: D`.
+
+mod cluster;
+mod faults;
+mod judge;
+
+use cluster::{Cluster, Model};
+use compass_master::simulation::Rng;
+use compass_tests::{Etcd, EtcdOptions};
+use faults::History;
+use judge::Judge;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Instant;
+
+const USAGE: &str = "usage: chaos [--runs N] [--seed S] [--model echo|demo]";
+
+fn options() -> Option<(u64, u64, Model)> {
+    let (mut runs, mut seed, mut model) = (3, 1, Model::Echo);
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value = words.next()?;
+        match word.as_str() {
+            "--runs" => runs = value.parse().ok()?,
+            "--seed" => seed = value.parse().ok()?,
+            "--model" => model = Model::named(&value)?,
+            _ => return None,
+        }
+    }
+    Some((runs, seed, model))
+}
+
+fn main() -> ExitCode {
+    let Some((runs, seed, model)) = options() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match play(runs, seed, model) {
+        Ok(Some(differences)) => {
+            println!("runs: {runs}, differences: {differences}");
+            ExitCode::from(u8::from(differences > 0))
+        }
+        // It was said that etcd is missing.
+        Ok(None) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("chaos: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn play(runs: u64, first: u64, model: Model) -> Result<Option<u64>, Box<dyn Error>> {
+    let Some(mut etcd) = Etcd::start("chaos", 3, EtcdOptions::default()) else { return Ok(None) };
+    let expected = model.undisturbed();
+    let mut differences = 0;
+    for seed in first..first + runs {
+        let begun = Instant::now();
+        let mut judge = Judge::default();
+        let mut cluster = Cluster::start(model, &etcd, &format!("chaos/{seed}"))?;
+        let mut history = History::new(Rng::new(seed));
+        let ended = history.play(&mut cluster, &mut etcd, &mut judge);
+        let verdict = ended.and_then(|()| judge.verdict(&etcd, &cluster, &expected));
+        let told = format!("seed {seed}: {} ({:.1} s)", history.told(), begun.elapsed().as_secs_f64());
+        match verdict {
+            Ok(looked) => println!("{told}: same bytes, nothing committed was lost ({looked} looks meanwhile)"),
+            Err(difference) => {
+                differences += 1;
+                println!("{told}: {difference}\n{}", cluster.logs());
+            }
+        }
+    }
+    Ok(Some(differences))
+}

@@ -1,0 +1,99 @@
+//! Pools: several at once under one master, models that load in some of them, workers that say which one they are of.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{Job, SAMPLES, assert_same, configuration, echo_job, undisturbed};
+
+const POOLS: &str = "
+[[pool]]
+name = \"left\"
+launcher = \"local\"
+labels = [\"big\"]
+max_num_workers = 1
+[[pool]]
+name = \"right\"
+launcher = \"local\"
+max_num_workers = 2
+";
+
+fn job(model: &str, more: &str) -> Job {
+    let job = echo_job(20, "", more);
+    let text = configuration("listen = \"127.0.0.1:0\"", more)
+        .replace("type = \"echo\"", &format!("type = \"echo\"\n{model}"));
+    job.configure(&text);
+    job
+}
+
+/// Samples that the workers of each pool ran.
+fn by_pool(job: &Job) -> Vec<(String, u64)> {
+    let facts = job.facts();
+    let workers = facts["workers"].as_object().unwrap();
+    let samples = |worker: &serde_json::Value| -> u64 {
+        let runs = worker["samples"].as_object().unwrap().values();
+        let runs = runs.flat_map(|runs| runs.as_str().unwrap().split(',').map(str::to_owned).collect::<Vec<_>>());
+        runs.map(|run| {
+            let (first, end) = run.split_once("..").unwrap();
+            end.parse::<u64>().unwrap() - first.parse::<u64>().unwrap()
+        })
+        .sum()
+    };
+    workers.values().map(|worker| (worker["pool"].as_str().unwrap().to_owned(), samples(worker))).collect()
+}
+
+#[test]
+fn several_pools_work_side_by_side() {
+    let expected = undisturbed();
+    let job = job("", POOLS);
+    job.run(&[]).expect(0);
+    assert_same(&job, &expected);
+    let pools = by_pool(&job);
+    assert_eq!(pools.iter().map(|(_, samples)| samples).sum::<u64>(), u64::from(2 * SAMPLES), "{pools:?}");
+    for name in ["left", "right"] {
+        assert!(pools.iter().any(|(pool, samples)| pool == name && *samples > 0), "{pools:?}");
+    }
+    assert_eq!(job.facts()["runner"].as_str(), Some("left:local,right:local"));
+}
+
+#[test]
+fn a_model_runs_where_it_is_wanted_and_nowhere_else() {
+    let expected = undisturbed();
+    let job = job("pools = [\"big\"]", POOLS);
+    job.run(&[]).expect(0);
+    assert_same(&job, &expected);
+    assert!(by_pool(&job).iter().all(|(pool, samples)| pool == "left" || *samples == 0), "{:?}", by_pool(&job));
+}
+
+#[test]
+fn a_worker_that_comes_by_itself_says_its_pool() {
+    let expected = undisturbed();
+    let pool = "[[pool]]\nname = \"far\"\nlauncher = \"none\"\n";
+    let job = job("pools = [\"far\"]", pool);
+    let master = job.start_logged(&[], "master.log");
+    let address = compass_tests::wait_until("the master waits for workers", || {
+        let log = job.log("master.log");
+        Some(log.split_once("--master ")?.1.split_whitespace().next()?.to_owned())
+    });
+    let start = |name: &str, pool: Option<&str>| {
+        let mut command = std::process::Command::new(compass_tests::program("compass-worker"));
+        command.args(["--master", &address, "--name", name]).stdin(std::process::Stdio::null());
+        if let Some(pool) = pool {
+            command.env("COMPASS_POOL", pool);
+        }
+        command.stderr(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let mut elsewhere = start("elsewhere", None);
+    let mut right = start("right", Some("far"));
+    assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
+    assert!(right.wait().unwrap().success() && elsewhere.wait().unwrap().success());
+    assert_same(&job, &expected);
+    assert!(by_pool(&job).iter().all(|(pool, samples)| pool == "far" || *samples == 0), "{:?}", by_pool(&job));
+}
+
+#[test]
+fn a_model_that_no_pool_takes_is_refused() {
+    let pools = POOLS.replace("labels = [\"big\"]", "");
+    let job = job("pools = [\"lefft\"]", &pools);
+    let finished = job.run(&[]).expect(2);
+    assert!(finished.stderr.contains("wants the pool `lefft`, which is not defined"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("did you mean `left`?"), "{}", finished.stderr);
+}

@@ -1,0 +1,93 @@
+//! Few-shot data sets on several workers: what their prompts begin with is computed once, by one of them, as long as there is
+//! enough to do for all.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::bench::RandomLlama;
+use compass_tests::{Job, program, wait_until};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const QUESTIONS: usize = 100;
+const SUBJECTS: usize = 4;
+
+/// Rows of a subject; no two are the same.
+fn rows(subject: usize, count: usize, from: usize) -> String {
+    (from..from + count).fold(String::new(), |mut rows, row| {
+        let words = (0..6).map(|word| ((row * 31 + word * 17 + subject * 7) % 89).to_string());
+        let words = words.collect::<Vec<_>>().join(" ");
+        // Writing to a string cannot fail.
+        let _ = writeln!(rows, r#"{{"q": "{row} of {subject}: {words}", "label": "{}"}}"#, ["A", "B"][row % 2]);
+        rows
+    })
+}
+
+/// Five-shot subjects, each a data set, and one with a constant instruction alone; workers come by themselves.
+fn job() -> Job {
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/model").canonicalize().unwrap();
+    let mut config = format!(
+        "\n[infer.runner]\ntype = \"none\"\n[[model]]\nabbr = \"random\"\npath = \"model\"\ntokenizer_path = \"{}\"\n",
+        demo.display()
+    );
+    for subject in 0..SUBJECTS {
+        let _ = write!(
+            config,
+            r#"
+[[dataset]]
+abbr = "subject{subject}"
+reader_cfg = {{ input_columns = ["q"], output_column = "label" }}
+test = {{ path = "test{subject}.jsonl" }}
+train = {{ path = "train{subject}.jsonl" }}
+[dataset.infer_cfg]
+retriever = {{ type = "fix_k", ids = [0, 1, 2, 3, 4] }}
+inferencer = "ppl"
+ice_template = {{ A = "{{q}}\nAnswer: A\n", B = "{{q}}\nAnswer: B\n" }}
+prompt_template = {{ A = "About {subject}.\n</E>{{q}}\nAnswer: A", B = "About {subject}.\n</E>{{q}}\nAnswer: B" }}
+[dataset.eval_cfg]
+evaluator = "acc"
+"#
+        );
+    }
+    config += r#"
+[[dataset]]
+abbr = "instructed"
+reader_cfg = { input_columns = ["q"], output_column = "label" }
+test = { path = "test0.jsonl" }
+infer_cfg = { inferencer = "ppl", prompt_template = { A = "Choose what fits best of all that there is: {q} A", B = "Choose what fits best of all that there is: {q} B" } }
+eval_cfg = { evaluator = "acc" }
+"#;
+    let job = Job::new(&config);
+    for subject in 0..SUBJECTS {
+        job.write(&format!("test{subject}.jsonl"), &rows(subject, QUESTIONS, 100));
+        job.write(&format!("train{subject}.jsonl"), &rows(subject, 5, 0));
+    }
+    std::fs::create_dir_all(job.path("model")).unwrap();
+    RandomLlama::SMALL.write(&job.path("model"), 3).unwrap();
+    job
+}
+
+#[test]
+fn what_prompts_begin_with_is_computed_once_for_the_whole_job() {
+    let job = job();
+    let err = std::fs::File::create(job.path("err")).unwrap();
+    let master = job.command(&[]).stderr(Stdio::from(err)).spawn().unwrap();
+    let address = wait_until("the master says where it listens", || {
+        let text = std::fs::read_to_string(job.path("err")).unwrap_or_default();
+        Some(text.lines().find_map(|line| line.split_once("compass-worker --master "))?.1.trim().to_owned())
+    });
+    let worker = |slots: &str| {
+        let mut worker = Command::new(program("compass-worker"));
+        worker.args(["--master", &address, "--device", "cpu", "--slots", slots]).stderr(Stdio::null());
+        worker.spawn().unwrap()
+    };
+    let workers = [worker("1"), worker("2")];
+    assert_eq!(master.wait_with_output().unwrap().status.code(), Some(0), "{}", job.log("err"));
+    for mut worker in workers {
+        assert_eq!(worker.wait().unwrap().code(), Some(0));
+    }
+    let facts = job.facts();
+    let ratio = facts["computed_per_distinct"].as_f64().unwrap();
+    assert!((1.0..=1.02).contains(&ratio), "{facts}");
+    assert!(facts["computed_per_submitted"].as_f64().unwrap() < 0.2, "{facts}");
+}

@@ -1,0 +1,212 @@
+//! A real Slurm: jobs are launched, lost in every way that Slurm knows, and end with the run; no byte of a result changes.
+
+use compass_tests::{
+    Job, Running, SAMPLES, Slurm, assert_same, configuration, echo_job, program, undisturbed, wait_until,
+};
+use std::process::{Command, Stdio};
+
+/// Each job a node of its own, so that one node lost is one worker lost.
+const RUNNER: &str = "[infer.runner]\ntype = \"slurm\"\npartition = \"llmeval\"\nextra_command = [\"--exclusive\"]\n";
+
+/// All nodes are this host.
+const LOOPBACK: &str = "listen = \"127.0.0.1:0\"";
+
+/// An echo job whose replicas take a GPU; each sample takes `delay_ms`.
+fn job(slurm: &Slurm, delay_ms: u32, master: &str, infer: &str) -> Job {
+    let mut job = echo_job(delay_ms, master, infer);
+    let text = configuration(master, infer).replace("type = \"echo\"", "type = \"echo\"\nrun_cfg = { num_gpus = 1 }");
+    job.configure(&text);
+    job.set_env("SLURM_CONF", &slurm.conf());
+    job
+}
+
+fn wait_for_running(slurm: &Slurm, jobs: usize) {
+    wait_until("jobs run", || (slurm.running().len() >= jobs).then_some(()));
+}
+
+/// Waits until some more samples are durable.
+fn wait_for_progress(job: &Job) {
+    let begun = wait_until("the ledger exists", || Some(job.ledger_bytes()).filter(|bytes| *bytes > 0));
+    wait_until("samples are durable", || (job.ledger_bytes() > begun + 400).then_some(()));
+}
+
+fn expect(master: Running, slurm: &Slurm) -> String {
+    let finished = master.finish();
+    let logs = slurm.ours().iter().map(|job| format!("{job:?}\n")).collect::<String>();
+    assert_eq!(finished.code, Some(0), "{}\n{}\n{logs}", finished.stdout, finished.stderr);
+    finished.stderr
+}
+
+#[test]
+fn every_loss_that_slurm_knows_changes_no_byte() {
+    let expected = undisturbed();
+    let Some(slurm) = Slurm::start("every_loss_that_slurm_knows_changes_no_byte", 4, 8) else { return };
+    let job = job(&slurm, 700, LOOPBACK, RUNNER);
+    let watch = slurm.watch();
+    let master = job.start(&["--max-num-workers", "4", "--max-gpus", "3"]);
+    wait_for_running(&slurm, 3);
+    wait_for_progress(&job);
+
+    let cancelled = slurm.running()[0].clone();
+    slurm.run("scancel", &[&cancelled.id]);
+    wait_until("another job takes the place of the cancelled one", || {
+        let now = slurm.running();
+        (now.len() == 3 && now.iter().all(|job| job.id != cancelled.id)).then_some(())
+    });
+
+    let lost = slurm.running()[0].clone();
+    slurm.kill_node(&lost.nodes);
+    wait_until("the job of the dead node runs elsewhere", || {
+        let now = slurm.running();
+        let again = now.iter().find(|job| job.id == lost.id)?;
+        (again.restarts > lost.restarts && again.nodes != lost.nodes).then_some(())
+    });
+    slurm.start_node(&lost.nodes);
+
+    let weak = slurm.running()[1].clone();
+    let node = format!("--nodelist={}", weak.nodes);
+    slurm.run("sbatch", &["-p", "urgent", "--exclusive", &node, "--output=/dev/null", "--wrap", "sleep 2"]);
+    wait_until("a more urgent job puts one back into the queue", || {
+        let now = slurm.ours().into_iter().find(|job| job.id == weak.id)?;
+        (now.restarts > weak.restarts).then_some(())
+    });
+    wait_for_running(&slurm, 3);
+
+    let said = expect(master, &slurm);
+    slurm.assert_empty();
+    assert_same(&job, &expected);
+    let (most, looks) = watch.finish();
+    assert!(most == 3 && looks > 20, "{most} GPUs at once in {looks} looks, where 3 are allowed");
+    let facts = job.facts();
+    assert_eq!((facts["divergences"].as_u64(), facts["runner"].as_str()), (Some(0), Some("slurm")), "{facts}\n{said}");
+    let workers = facts["workers"].as_object().unwrap();
+    assert!(workers.len() >= 4 && workers.keys().all(|name| name.starts_with("slurm-")), "{facts}");
+}
+
+#[test]
+fn a_worker_goes_before_its_time_is_up() {
+    let expected = undisturbed();
+    let Some(slurm) = Slurm::start("a_worker_goes_before_its_time_is_up", 1, 8) else { return };
+    let runner = "[infer.runner]\ntype = \"slurm\"\npartition = \"llmeval\"\nmax_num_workers = 2\n\
+                  extra_command = \"--time=1 --signal=B:TERM@5\"\n";
+    let job = job(&slurm, 600, LOOPBACK, runner);
+    let master = job.start(&[]);
+    expect(master, &slurm);
+    slurm.assert_empty();
+    assert_same(&job, &expected);
+    let facts = job.facts();
+    assert!(facts["workers"].as_object().unwrap().len() >= 3, "nobody's time was up: {facts}");
+}
+
+#[test]
+fn nothing_stays_in_the_queue_however_the_master_ends() {
+    let Some(slurm) = Slurm::start("nothing_stays_in_the_queue_however_the_master_ends", 2, 8) else { return };
+    for (signals, code) in [(&["TERM"][..], 143), (&["INT"][..], 130), (&["INT", "INT"][..], 130)] {
+        let job = job(&slurm, 200, LOOPBACK, RUNNER);
+        // Two jobs run and two wait: the nodes are two.
+        let master = job.start(&["--max-num-workers", "4"]);
+        wait_for_running(&slurm, 2);
+        wait_until("two wait", || {
+            (slurm.ours().iter().filter(|job| job.state == "PENDING").count() == 2).then_some(())
+        });
+        for signal in signals {
+            master.signal(signal);
+        }
+        assert_eq!(master.finish().code, Some(code));
+        // Who is told twice does not wait for it.
+        wait_until("the queue is empty", || slurm.ours().iter().all(|job| !job.is_live()).then_some(()));
+    }
+}
+
+#[test]
+fn a_restarted_master_takes_over_its_jobs() {
+    let expected = undisturbed();
+    let Some(slurm) = Slurm::start("a_restarted_master_takes_over_its_jobs", 2, 8) else { return };
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let job = job(&slurm, 300, &format!("listen = \"127.0.0.1:{port}\""), RUNNER);
+    let master = job.start(&["--max-num-workers", "2"]);
+    wait_for_running(&slurm, 2);
+    wait_for_progress(&job);
+    let before: Vec<String> = slurm.running().into_iter().map(|job| job.id).collect();
+    master.signal("KILL");
+    assert_eq!(master.finish().code, None);
+    let again = job.start(&["--max-num-workers", "2", "-r"]);
+    let said = expect(again, &slurm);
+    assert!(said.contains("2 jobs of an earlier master go on"), "{said}");
+    assert_eq!(slurm.ours().len(), before.len(), "no further job was submitted: {:?}", slurm.ours());
+    slurm.assert_empty();
+    assert_same(&job, &expected);
+}
+
+#[test]
+fn srun_by_hand_on_several_nodes_and_tasks_at_once() {
+    let expected = undisturbed();
+    let Some(slurm) = Slurm::start("srun_by_hand_on_several_nodes_and_tasks_at_once", 2, 8) else { return };
+    let job = job(&slurm, 50, LOOPBACK, "[infer.runner]\ntype = \"none\"\n");
+    let master = job.start_logged(&[], "master.log");
+    let address = wait_until("the master waits for workers", || {
+        let log = job.log("master.log");
+        Some(log.split_once("--master ")?.1.split_whitespace().next()?.to_owned())
+    });
+    let worker = program("compass-worker");
+    let srun = Command::new("srun")
+        .args(["-p", "llmeval", "-N2", "--ntasks-per-node=2", "--gres=gpu:2"])
+        .arg(&worker)
+        .args(["--master", &address])
+        .env("SLURM_CONF", slurm.conf())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&srun.stderr).into_owned();
+    assert!(srun.status.success(), "{said}");
+    assert_eq!(said.matches("sees the same 2 GPUs as task 0").count(), 2, "{said}");
+    assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
+    assert_same(&job, &expected);
+    let facts = job.facts();
+    let workers = facts["workers"].as_object().unwrap();
+    let slots: Vec<u64> = workers.values().map(|worker| worker["slots"].as_u64().unwrap()).collect();
+    assert_eq!(slots, [2, 2], "one agent a node, with an engine for each of its GPUs: {facts}");
+    assert_eq!(facts["recorded_samples"].as_u64(), Some(u64::from(SAMPLES)), "{facts}");
+}
+
+/// What a master says that cannot launch anything: its code and its last lines.
+fn refusal(job: &Job, arguments: &[&str]) -> String {
+    let finished = job.run(arguments);
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+    assert!(job.runs().is_empty(), "nothing is written");
+    finished.stderr
+}
+
+#[test]
+fn each_refusal_is_one_sentence() {
+    let Some(slurm) = Slurm::start("each_refusal_is_one_sentence", 1, 2) else { return };
+    let mut job = job(&slurm, 0, LOOPBACK, "");
+    for (arguments, expected) in [
+        (
+            &["--slurm", "-p", "nowhere"][..],
+            "error: Slurm has no partition `nowhere`; `sinfo` lists what there is (-p NAME)\n",
+        ),
+        (
+            &["--slurm", "-p", "llmeval", "-q", "auto"][..],
+            "error: this Slurm does not know --quotatype=auto, which some sites add to it; leave -q away\n",
+        ),
+    ] {
+        assert_eq!(refusal(&job, arguments), expected);
+    }
+    slurm.kill_munge();
+    let said = refusal(&job, &["--slurm", "-p", "llmeval"]);
+    assert!(said.starts_with("error: munge, by which Slurm knows who asks, does not answer"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    job.set_env("PATH", "/nowhere");
+    let said = refusal(&job, &["--slurm", "-p", "llmeval"]);
+    assert!(said.starts_with("error: there is no `sbatch` on this host: start the master where"), "{said}");
+}
+
+#[test]
+fn a_dry_run_shows_what_would_be_submitted() {
+    let job = echo_job(0, LOOPBACK, RUNNER);
+    let shown = job.run(&["--dry-run", "--max-num-workers", "4", "-q", "auto"]).expect(0).stdout;
+    let command = "would launch: sbatch --parsable --partition=llmeval --quotatype=auto --nodes=1 --ntasks=1";
+    assert!(shown.contains(command) && shown.contains("--array=0-3") && shown.contains("--exclusive"), "{shown}");
+    assert!(shown.contains("compass-worker --master 127.0.0.1:0 --device auto --slots 1 --no-sandbox"), "{shown}");
+}

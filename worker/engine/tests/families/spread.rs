@@ -1,0 +1,24 @@
+//! A model whose layers are on several devices computes what it computes on one. Here all of them are the CPU: what is tried is
+//! that every layer finds its weights, its cache, its rotation and its mask.
+
+use crate::support::golden_cases;
+use compass_common::plan::Dtype;
+use compass_engine::{DeviceChoice, ParityModel};
+use std::path::PathBuf;
+
+#[test]
+fn layers_on_devices_of_their_own_give_the_same_bits() {
+    let foreign = |case: &PathBuf| case.join("params.json").exists() || case.join("model_config.pt").exists();
+    for case in golden_cases().into_iter().map(|(_, case)| case).filter(|case| !foreign(case)) {
+        let mut whole = ParityModel::load(&case, Dtype::Float32, &DeviceChoice::Cpu, 1).unwrap();
+        let mut spread = ParityModel::load_spread(&case, Dtype::Float32, &[DeviceChoice::Cpu; 64]).unwrap();
+        let tokens: Vec<u32> = (0..24).map(|token| token * 7 % whole.vocabulary() as u32).collect();
+        let bits = |model: &mut ParityModel, prompt| {
+            let logits = model.decode(&tokens, prompt).unwrap();
+            logits.iter().map(|logit| logit.to_bits()).collect::<Vec<_>>()
+        };
+        for prompt in [1, 9, tokens.len()] {
+            assert!(bits(&mut spread, prompt) == bits(&mut whole, prompt), "{}", case.display());
+        }
+    }
+}
