@@ -80,8 +80,14 @@ fn states_that_cannot_be_read_for_a_while_and_slow_answers_do_no_harm() {
 
 #[test]
 fn a_job_that_dlc_restarts_is_waited_for() {
-    let (_, dlc, screen) = runs_under("restarting=1\n", "", "1");
-    assert_eq!(submissions(&dlc), 1, "{screen}");
+    let expected = undisturbed();
+    let mut job = echo_job(0, HERE, "");
+    let dlc = FakeDlc::install(&mut job, 40, "");
+    dlc.faults("restarting=1\n");
+    let finished = job.run(&with(&["1"])).expect(0);
+    assert_same(&job, &expected);
+    dlc.assert_all_over();
+    assert_eq!(submissions(&dlc), 1, "{}", finished.stderr);
 }
 
 #[test]
