@@ -8,7 +8,7 @@
 #   lints                                    1 min
 #   tests                                    11 min of runs after their own build of 3 min: the peers' reference data, real
 #                                            processes that are killed, one etcd and three
-#   slurm                                    3 min: a Slurm of this machine alone, with every loss that it knows
+#   slurm                                    5 min: a Slurm of this machine alone, with every loss that it knows
 #   dependency policy                        seconds, where cargo-deny is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."

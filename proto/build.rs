@@ -4,8 +4,10 @@ use prost::Message as _;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=compass");
-    let files =
-        protox::compile(["compass/v1/result.proto", "compass/v1/worker.proto", "compass/v1/engine.proto"], ["."])?;
+    let files = protox::compile(
+        ["result", "worker", "engine", "control"].map(|name| format!("compass/v1/{name}.proto")),
+        ["."],
+    )?;
     // What reflection answers from.
     let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     std::fs::write(out.join("compass.v1.bin"), files.encode_to_vec())?;

@@ -1,17 +1,23 @@
 //! The master: plans a job, leases its tasks, records every sample once, and scores.
 //!
 //! `core` decides and does nothing else; `store` and `ledger` make decisions durable; `leader` holds back what is not;
-//! `rpc` and `launch` reach workers; `pipeline` walks the data from the configuration to the table; `web` shows it to
-//! people and to Prometheus.
+//! `rpc` and `launch` reach workers; `pipeline` walks the data from the configuration to the table, `job` runs one such walk
+//! from its folder to its exit code; `web` shows it to people and to Prometheus.
 
+pub mod broker;
 pub mod cli;
+pub mod control;
 pub mod core;
+pub mod job;
+pub mod journal;
 pub mod launch;
 pub mod leader;
 pub mod ledger;
 pub mod pipeline;
 pub mod rpc;
 pub mod screen;
+pub mod serve;
+pub mod signals;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 pub mod stop;

@@ -17,7 +17,7 @@ pub use convert::{ParseError, digest_from_wire, intervals_from_wire, intervals_t
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/compass.v1.bin"));
 
 /// Bumped with every change that an older peer would misunderstand; a peer of another version is refused by name.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// Largest encoded frame of a session, in bytes.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;

@@ -13,13 +13,32 @@ pub struct Job {
     environment: Vec<(String, String)>,
 }
 
+/// A command line of the master's.
+pub struct Line(Command);
+
+impl Line {
+    /// Runs it to its end.
+    pub fn run(mut self) -> Finished {
+        let child = self.0.spawn();
+        Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }.finish()
+    }
+
+    /// Starts it with its standard error at the end of a file.
+    pub fn spawn_logged(mut self, log: &Path) -> Running {
+        let file = fs::File::options().create(true).append(true).open(log);
+        let file = file.unwrap_or_else(|error| unreachable!("cannot write {}: {error}", log.display()));
+        let child = self.0.stdout(Stdio::null()).stderr(Stdio::from(file)).spawn();
+        Running { child: child.unwrap_or_else(|error| unreachable!("cannot start a master: {error}")) }
+    }
+}
+
 /// A master that runs.
 pub struct Running {
     child: Child,
 }
 
 /// A master that ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Finished {
     pub code: Option<i32>,
     pub stdout: String,
@@ -66,8 +85,17 @@ impl Job {
 
     /// The same for another configuration file of the folder.
     pub fn command_of(&self, config: &str, arguments: &[&str]) -> Command {
+        self.words(&[&["--config", config], arguments].concat())
+    }
+
+    /// Any command line of the master's, ready to be started in the folder.
+    pub fn command_line(&self, words: &[&str]) -> Line {
+        Line(self.words(words))
+    }
+
+    fn words(&self, words: &[&str]) -> Command {
         let mut command = Command::new(program("compass-master"));
-        command.current_dir(self.folder.path()).arg("--config").arg(config).args(arguments);
+        command.current_dir(self.folder.path()).args(words);
         command.env("COMPASS_WORKER", program("compass-worker")).env_remove("COMPASS_DATA_CACHE");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -129,10 +157,7 @@ impl Job {
 
     /// Every file below `name` (e.g. `results`) of the latest run, with its bytes.
     pub fn tree(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
-        let root = self.latest().join(name);
-        let mut files = BTreeMap::new();
-        collect(&root, &root, &mut files);
-        files
+        tree_of(&self.latest().join(name))
     }
 
     /// `logs/run.json` of the latest run.
@@ -170,6 +195,13 @@ fn rest(toml: &str) -> String {
         Some(master) => master.to_owned(),
         None => format!("\n[{rest}"),
     }
+}
+
+/// Every file below a folder, with its bytes.
+pub fn tree_of(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    collect(root, root, &mut files);
+    files
 }
 
 fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {

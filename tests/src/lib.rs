@@ -19,7 +19,7 @@ pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed}
 pub use etcd::{Etcd, EtcdOptions};
 pub use evidence::{Committed, committed};
 pub use fake_dlc::FakeDlc;
-pub use job::{Finished, Job, Running};
+pub use job::{Finished, Job, Line, Running, tree_of};
 pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use proxy::{Mood, Proxy};
 pub use shared::shared;

@@ -51,15 +51,15 @@ eval_cfg = {{ evaluator = "em" }}
 "#,
         demo.display()
     ));
-    job.write("rows.jsonl", &rows(|_| 12));
+    job.write("rows.jsonl", &rows(SAMPLES, |_| 12));
     std::fs::create_dir_all(job.path("model")).unwrap();
     MODEL.write(&job.path("model"), 5).unwrap();
     job
 }
 
 /// Rows whose text has so many words.
-fn rows(words: impl Fn(usize) -> usize) -> String {
-    (0..SAMPLES).fold(String::new(), |mut rows, row| {
+fn rows(count: usize, words: impl Fn(usize) -> usize) -> String {
+    (0..count).fold(String::new(), |mut rows, row| {
         let text: Vec<String> = (0..words(row)).map(|word| format!("{}", (row * 37 + word * 11) % 97)).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -164,7 +164,7 @@ const LONG: [usize; 2] = [7, 100];
 fn a_limit_of_memory_costs_only_the_samples_that_do_not_fit() {
     let mut job = job();
     let peak = peak_of(&job, "scored");
-    job.write("rows.jsonl", &rows(|row| if LONG.contains(&row) { 1100 } else { 12 }));
+    job.write("rows.jsonl", &rows(SAMPLES, |row| if LONG.contains(&row) { 1100 } else { 12 }));
     job.run(&["--max-num-workers", "1", "--datasets", "scored"]).expect(0);
     let expected = job.predictions("random", "scored");
     let tokens = |row: usize| expected[row.to_string()]["label: 0"]["prompt"].as_str().unwrap().len();
@@ -189,9 +189,10 @@ fn a_limit_of_memory_costs_only_the_samples_that_do_not_fit() {
 fn a_limit_of_memory_makes_generation_slower_and_changes_no_byte() {
     let mut job = job();
     let peak = peak_of(&job, "continued");
-    // Room for a long answer is reserved for each sequence: 32 of them would take half a gigabyte.
+    job.write("rows.jsonl", &rows(40, |_| 12));
+    // Room for a long answer is reserved for each sequence: 32 of them would take more than a hundred megabytes.
     let config = std::fs::read_to_string(job.path("eval.toml")).unwrap();
-    job.write("eval.toml", &config.replace("max_out_len = 48", "max_out_len = 2500"));
+    job.write("eval.toml", &config.replace("max_out_len = 48", "max_out_len = 600"));
     job.run(&["--max-num-workers", "1", "--datasets", "continued"]).expect(0);
     let expected = outcome(&job);
     limit(&mut job, peak + (64 << 20));

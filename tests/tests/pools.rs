@@ -28,8 +28,8 @@ fn job(model: &str, more: &str) -> Job {
 fn by_pool(job: &Job) -> Vec<(String, u64)> {
     let facts = job.facts();
     let workers = facts["workers"].as_object().unwrap();
-    let samples = |worker: &serde_json::Value| -> u64 {
-        let runs = worker["samples"].as_object().unwrap().values();
+    let samples = |name: &String| -> u64 {
+        let runs = facts["samples"][name].as_object().into_iter().flat_map(|units| units.values());
         let runs = runs.flat_map(|runs| runs.as_str().unwrap().split(',').map(str::to_owned).collect::<Vec<_>>());
         runs.map(|run| {
             let (first, end) = run.split_once("..").unwrap();
@@ -37,7 +37,7 @@ fn by_pool(job: &Job) -> Vec<(String, u64)> {
         })
         .sum()
     };
-    workers.values().map(|worker| (worker["pool"].as_str().unwrap().to_owned(), samples(worker))).collect()
+    workers.iter().map(|(name, worker)| (worker["pool"].as_str().unwrap().to_owned(), samples(name))).collect()
 }
 
 #[test]

@@ -144,8 +144,8 @@ impl AgentArgs {
     }
 
     fn options(self) -> AgentOptions {
-        let programs = self.programs();
         let slurm = SlurmTask::read(|name| std::env::var(name).ok());
+        let programs = self.programs();
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         AgentOptions {
             masters: self.master.into_iter().map(|address| address.0).collect(),

@@ -13,7 +13,7 @@ pub enum RunnerKind {
     #[default]
     Local,
     Slurm(SlurmConfig),
-    Dlc(DlcConfig),
+    Dlc(Box<DlcConfig>),
     /// Workers are started by a command of the user's.
     Command(CommandConfig),
     /// Nothing is launched; workers come by themselves.

@@ -2,6 +2,7 @@
 
 mod abbr;
 mod aliyun;
+mod base;
 mod check;
 mod choice;
 mod command_line;
@@ -71,6 +72,7 @@ mod tests;
 mod tree;
 
 pub use aliyun::{AliyunConfig, DlcCommand, JobEnvironment};
+pub use base::{Base, load_base};
 pub use diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 pub use digest::digest;
 pub use file_format::FileFormat;

@@ -75,7 +75,7 @@ pub(super) fn kind(check: &mut Check, tag: Tag, fields: &mut Fields<'_>, aliyun_
         Tag::Local => RunnerKind::Local,
         Tag::None => RunnerKind::None,
         Tag::Slurm => RunnerKind::Slurm(runner_slurm::read(check, fields)),
-        Tag::Dlc => RunnerKind::Dlc(runner_dlc::read(check, fields, aliyun_cfg)),
+        Tag::Dlc => RunnerKind::Dlc(Box::new(runner_dlc::read(check, fields, aliyun_cfg))),
         Tag::Command => RunnerKind::Command(runner_command::read(check, fields)),
     }
 }
@@ -98,7 +98,7 @@ fn over(check: &mut Check, config: &mut RunnerConfig, flags: &Overrides) {
         config.kind = RunnerKind::Slurm(Default::default());
     }
     if flags.dlc.asked && !matches!(config.kind, RunnerKind::Dlc(_)) {
-        config.kind = RunnerKind::Dlc(runner_dlc::flagged(check, flags.dlc.aliyun_cfg.as_deref()));
+        config.kind = RunnerKind::Dlc(Box::new(runner_dlc::flagged(check, flags.dlc.aliyun_cfg.as_deref())));
     }
     if let RunnerKind::Slurm(slurm) = &mut config.kind {
         runner_slurm::flags(slurm, &flags.slurm);

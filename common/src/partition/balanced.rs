@@ -5,8 +5,9 @@
 //! walked from dear to cheap and cut only where a piece ends, because neighbours in a data set share prefixes; units too
 //! small to be worth a task of their own travel together.
 //!
-//! Samples that begin alike stay in one piece as long as balance allows: such a run is cut only into pieces whose own work
-//! is [`WORTH`] times the beginning that each of them computes anew, or where it is more than a worker's fair share.
+//! Samples that begin alike stay in one piece where they are few: such a run is cut only into pieces whose own work is
+//! [`WORTH`] times the beginning that each of them computes anew. Where that leaves workers without anything to do for long,
+//! they take of what others have not begun.
 
 use super::pieces::Cursor;
 use super::{TaskSpec, UnitSize};
@@ -21,14 +22,13 @@ pub(super) fn cut(groups: &[Vec<&UnitSize>], workers: u32) -> Vec<TaskSpec> {
     let total: u64 = groups.iter().flatten().map(|unit| unit.cost()).fold(0, u64::saturating_add);
     let workers = u64::from(workers);
     let least = (total / (8 * workers)).max(1);
-    let fair = (total / workers).max(1);
     let mut left = total;
     let mut tasks = Vec::new();
     for group in groups {
         let mut units = group.clone();
         units.sort_by_key(|unit| Reverse(unit.cost()));
         let open = TaskSpec { pieces: Vec::new() };
-        let mut cutter = Cutter { workers, least, fair, left, quota: 0, cost: 0, open, done: Vec::new() };
+        let mut cutter = Cutter { workers, least, left, quota: 0, cost: 0, open, done: Vec::new() };
         cutter.next_quota();
         for unit in units {
             for (run, shared) in unit.runs() {
@@ -49,8 +49,6 @@ struct Cutter {
     workers: u64,
     /// The least cost that is worth a task.
     least: u64,
-    /// A worker's share of the whole job.
-    fair: u64,
     /// Cost of all that is in no closed task.
     left: u64,
     /// What the open task should cost.
@@ -80,7 +78,7 @@ impl Cutter {
     fn walk(&mut self, unit: &UnitSize, run: &IntervalSet, shared: u64) {
         let each = unit.sample_cost();
         let mut cursor = Cursor::new(run);
-        let fewest = self.fewest(each, cursor.left(), shared);
+        let fewest = fewest(each, cursor.left(), shared);
         // A scrap is what is not worth cutting off.
         let scrap = self.least / 2;
         while cursor.left() > 0 {
@@ -106,16 +104,16 @@ impl Cutter {
             self.close();
         }
     }
+}
 
-    /// How many samples of a run of `samples` must stay together.
-    fn fewest(&self, each: u64, samples: u32, shared: u64) -> u32 {
-        if shared == 0 {
-            return 1;
-        }
-        let own = each.saturating_mul(u64::from(samples));
-        let pieces = (own / shared.saturating_mul(WORTH)).max(own.saturating_add(shared).div_ceil(self.fair)).max(1);
-        u32::try_from(u64::from(samples) / pieces).unwrap_or(samples).max(1)
+/// How many samples of a run of `samples` must stay together.
+fn fewest(each: u64, samples: u32, shared: u64) -> u32 {
+    if shared == 0 {
+        return 1;
     }
+    let own = each.saturating_mul(u64::from(samples));
+    let pieces = (own / shared.saturating_mul(WORTH)).max(1);
+    u32::try_from(u64::from(samples) / pieces).unwrap_or(samples).max(1)
 }
 
 #[cfg(test)]
@@ -169,21 +167,15 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_alike_stays_together_as_long_as_balance_allows() {
+    fn what_begins_alike_stays_together_where_it_is_little() {
         let alike = |id, samples, characters| UnitSize {
             beginnings: vec![Beginning { end: samples, characters }],
             ..unit(id, samples, 250, false)
         };
         // Few-shot subjects: a beginning costs as much as some ten samples.
         let subjects: Vec<UnitSize> = (0..4).map(|id| alike(id, 100, 3000)).collect();
-        for workers in [1, 2, 4] {
+        for workers in [1, 2, 4, 8] {
             assert_eq!(spread(&cut(&[subjects.iter().collect()], workers), &subjects), [1; 4], "{workers}");
-        }
-        assert_eq!(spread(&cut(&[subjects.iter().collect()], 8), &subjects), [2; 4], "more workers than beginnings");
-        // Alone it goes to all workers, but not in more pieces than that.
-        let one = [alike(0, 100, 3000)];
-        for workers in 1..6 {
-            assert_eq!(spread(&cut(&[one.iter().collect()], workers), &one), [workers as usize]);
         }
         // Where its samples outweigh it by far it is cut as any other.
         let many = [alike(0, 10_000, 3000)];

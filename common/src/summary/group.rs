@@ -1,9 +1,9 @@
 //! A group of data sets that the table shows as one, and how its number is made.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SummaryGroup {
     /// Its name in the table.
     pub name: String,
@@ -15,7 +15,7 @@ pub struct SummaryGroup {
 }
 
 /// A member of a group.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subset {
     /// The data set or the group.
     pub name: String,
@@ -24,7 +24,7 @@ pub struct Subset {
 }
 
 /// How the numbers of the subsets become one. Formulas of OpenCompass's `DefaultSummarizer`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Average {
     /// The mean.

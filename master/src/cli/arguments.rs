@@ -2,13 +2,16 @@
 
 use super::described::{CustomArguments, ModelArguments};
 use super::launching::LaunchArguments;
-use clap::{Parser, Subcommand, ValueEnum};
+use crate::job::JobRequest;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use compass_common::config::Overrides;
 use compass_common::report::Details;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Which stages run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Inference, then scores and the table.
     All,
@@ -28,6 +31,13 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
 
+    #[command(flatten)]
+    pub job: JobArguments,
+}
+
+/// A job: its configuration, and flags over it.
+#[derive(Debug, Args)]
+pub struct JobArguments {
     /// The job: models, data sets, partitioner, runner. Flags override it; without it, flags say everything
     #[arg(long, short = 'c', value_name = "FILE", required_unless_present_any = ["hf_path", "models"])]
     pub config: Option<PathBuf>,
@@ -112,6 +122,48 @@ pub struct Cli {
 /// Commands beside running a job.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Stay, and run the jobs that are submitted, side by side, on workers that they share
+    Serve {
+        /// Its [master] and [infer.runner] count: addresses, state_dir, which workers are launched and how many
+        #[arg(long, short = 'c', value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+    /// Hand a job to the server of its state_dir; it takes the flags with which a job is run
+    Submit {
+        #[command(flatten)]
+        job: Box<JobArguments>,
+        /// Its share of the workers grows with it
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        priority: u32,
+        /// Stay until the job ends, with its table and its exit code
+        #[arg(long)]
+        wait: bool,
+    },
+    /// What runs on this host, and how far it is; with JOB, that job with its workers
+    Status {
+        /// The id of a job or the beginning of it, or the name of its run
+        job: Option<String>,
+        /// For programs
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        place: StateArguments,
+    },
+    /// Grant nothing more of a job; what is recorded stays, and is scored
+    Cancel {
+        /// The id of a job or the beginning of it, or the name of its run [default: the only one that runs]
+        job: Option<String>,
+        /// Stands beside every number that is missing for it
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        #[command(flatten)]
+        place: StateArguments,
+    },
+    /// Why nothing more is running, in words
+    Explain {
+        #[command(subcommand)]
+        about: Explain,
+    },
     /// List the models that come by name, with the repositories of the hub that they stand for
     Models,
     /// List the data sets that ship with the program; with NAME, its files and one rendered sample
@@ -124,6 +176,46 @@ pub enum Command {
     },
 }
 
+/// What is to be explained.
+#[derive(Debug, Subcommand)]
+pub enum Explain {
+    /// A job: what it waits for, and what its share of the workers is
+    Job {
+        /// The id of a job or the beginning of it, or the name of its run [default: the newest that runs]
+        job: Option<String>,
+        #[command(flatten)]
+        place: StateArguments,
+    },
+    /// A task: where it stands, and why
+    Task {
+        /// Its number
+        task: u32,
+        /// The id of its job or the beginning of it, or the name of its run [default: the newest that runs]
+        #[arg(long)]
+        job: Option<String>,
+        #[command(flatten)]
+        place: StateArguments,
+    },
+    /// A worker: what it holds, and why it gets nothing more
+    Worker {
+        /// Its name
+        worker: String,
+        #[command(flatten)]
+        place: StateArguments,
+    },
+}
+
+/// Which masters are meant.
+#[derive(Debug, Args)]
+pub struct StateArguments {
+    /// The configuration whose master.state_dir the masters have
+    #[arg(long, short = 'c', value_name = "FILE", conflicts_with = "state_dir")]
+    pub config: Option<PathBuf>,
+    /// Their state_dir itself [default: ~/.local/state/compass]
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   compass-master --config eval.toml                       run a job to its table
@@ -134,6 +226,10 @@ Examples:
   compass-master --config eval.toml --datasets piqa_ppl --max-num-workers 4
   compass-master --hf-path models/llama-7b --datasets piqa_ppl hellaswag_ppl --data-dir data --limit 100
   compass-master datasets                                 the data sets that come along
+  compass-master serve                                    stay, and take jobs from now on:
+  compass-master submit --config eval.toml --wait         run one there, to its table
+  compass-master status                                   what runs, and how far it is
+  compass-master explain job                              why nothing more is running
 
 With `[infer.runner] type = \"none\"` the master waits for workers that you start:
   compass-worker --master 127.0.0.1:50051
@@ -141,10 +237,25 @@ With `[infer.runner] type = \"none\"` the master waits for workers that you star
 Exit codes: 0 all scored; 1 something failed or a metric was withheld; 2 bad input, nothing started;
 3 infrastructure (resume with -r); 4 leadership lost; 130/143 interrupted (resume with -r).";
 
-impl Cli {
+impl JobArguments {
     /// What results documents hold.
     pub fn details(&self) -> Details {
         if self.dump_eval_details.eq_ignore_ascii_case("false") { Details::Omit } else { Details::Include }
+    }
+
+    /// What they ask of the job beside its configuration.
+    pub fn request(&self) -> JobRequest {
+        let config = self.config.as_ref();
+        let config = config.map_or("<the same flags>".into(), |path| format!("--config {}", path.display()));
+        JobRequest {
+            mode: self.mode,
+            reuse: self.reuse.clone(),
+            details: self.details(),
+            debug: self.debug,
+            unsafe_local_exec: self.unsafe_local_exec,
+            served: false,
+            command: format!("compass-master {config}"),
+        }
     }
 
     /// What the flags say about the configuration.
@@ -192,10 +303,10 @@ mod tests {
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
         let cli = Cli::parse_from(words("m --config e.toml -r --models a b --max-num-workers-per-gpu 2"));
-        assert_eq!(cli.reuse.as_deref(), Some("latest"));
-        assert_eq!(cli.overrides().models, Some(vec!["a".to_owned(), "b".to_owned()]));
-        assert_eq!((cli.max_workers_per_gpu, cli.details()), (Some(2), Details::Include));
-        let details = |line: &str| Cli::parse_from(words(line)).details();
+        assert_eq!(cli.job.reuse.as_deref(), Some("latest"));
+        assert_eq!(cli.job.overrides().models, Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!((cli.job.max_workers_per_gpu, cli.job.details()), (Some(2), Details::Include));
+        let details = |line: &str| Cli::parse_from(words(line)).job.details();
         assert_eq!(details("m --config e.toml --dump-eval-details False"), Details::Omit);
         assert_eq!(details("m --config e.toml --dump-eval-details --debug"), Details::Include);
     }
@@ -206,7 +317,7 @@ mod tests {
                     --tokenizer-kwargs padding_side=left truncation=left trust_remote_code=True \
                     --model-kwargs device_map=auto --max-seq-len 2048 --max-out-len 100 --batch-size 128 --num-gpus 1";
         let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
-        let overrides = cli.overrides();
+        let overrides = cli.job.overrides();
         assert_eq!(overrides.hf.unwrap().path, "facebook/opt-125m");
         assert_eq!((overrides.model.max_seq_len, overrides.model.num_gpus), (Some(2048), Some(1)));
         assert_eq!(overrides.model.tokenizer_kwargs[2], ("trust_remote_code".to_owned(), "True".to_owned()));
@@ -214,5 +325,17 @@ mod tests {
         assert!(lone.contains("write key=value"), "{lone}");
         assert!(Cli::try_parse_from(words("m --datasets piqa_ppl")).is_err(), "no model is named");
         assert!(Cli::try_parse_from(words("m datasets piqa_ppl")).unwrap().command.is_some());
+    }
+
+    #[test]
+    fn commands_to_a_master() {
+        let submitted = Cli::parse_from(words("m submit --config e.toml --models a b --priority 3 --wait")).command;
+        let Some(Command::Submit { job, priority, wait }) = submitted else { unreachable!("{submitted:?}") };
+        assert_eq!((job.models.as_deref().map(<[String]>::len), priority, wait), (Some(2), 3, true));
+        assert!(Cli::try_parse_from(words("m submit --priority 0 --config e.toml")).is_err());
+        assert!(Cli::try_parse_from(words("m submit")).is_err(), "no job is described");
+        let explained = Cli::parse_from(words("m explain task 7 --job 3f2a")).command;
+        assert!(matches!(explained, Some(Command::Explain { about: Explain::Task { task: 7, .. } })));
+        assert!(Cli::try_parse_from(words("m status --state-dir x --config y")).is_err(), "one place is enough");
     }
 }

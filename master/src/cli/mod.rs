@@ -6,6 +6,6 @@ pub mod exit;
 mod later;
 mod launching;
 
-pub use arguments::{Cli, Command, Mode};
+pub use arguments::{Cli, Command, Explain, JobArguments, Mode, StateArguments};
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use later::not_yet;

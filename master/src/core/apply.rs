@@ -22,7 +22,8 @@ impl Core {
                 self.lose(&worker, class, "its process ended", effects);
                 self.recover_from(&worker);
             }
-            Event::Heartbeat { worker } => self.heard(&worker),
+            // Nothing else has changed: with thousands of workers most of what comes is this.
+            Event::Heartbeat { worker } => return self.heard(&worker),
             Event::Credit { worker, grants } => {
                 self.heard(&worker);
                 if let Some(worker) = self.workers.get_mut(&worker) {
@@ -54,6 +55,7 @@ impl Core {
                 }
                 self.refresh(&worker);
             }
+            Event::Release { worker } => self.release(&worker, effects),
             Event::Cancel { reason } => self.cancel(&reason, effects),
             Event::Tick => self.tick(effects),
         }

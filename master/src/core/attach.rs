@@ -80,6 +80,8 @@ impl Core {
         }
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.last_heard = now;
+        // One that was to go, and has gone with nothing left, is here anew.
+        worker.draining &= !held.is_empty();
         if let Some(old) = worker.connection.replace(connection)
             && old != connection
         {
@@ -181,7 +183,6 @@ impl Core {
         let task = self.task_mut(id)?;
         task.attempt = Attempt(task.attempt.0 + 1);
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
-        let shared_cost = task.shared_cost;
         self.set_state(id, TaskState::Granted { worker: worker.clone() });
         if let Some(worker) = self.workers.get_mut(worker) {
             let before = worker.resident.replace(model);
@@ -192,7 +193,7 @@ impl Core {
                 self.count_resident(before, Some(model));
             }
         }
-        self.comes_to(worker, unit, shared_cost);
+        self.comes_to(worker, unit);
         let holder = Holder { worker: worker.clone(), unit, attempt, samples: samples.clone() };
         self.persist(Record::Attempt { task: id, holder }, effects);
         self.attempts_since += 1;

@@ -71,7 +71,7 @@ impl Core {
         let task = self.task(at)?;
         let count = (over / self.sample_ms(id, task)) as u32;
         // Somebody else will have to compute what they begin with.
-        if !self.is_worth(task, u64::from(count)) {
+        if !self.is_worth(task, f64::from(count) * self.sample_cost(task), over) {
             return None;
         }
         let kept = task.remaining.len().saturating_sub(count);
@@ -85,10 +85,14 @@ impl Core {
     }
 
     /// Whether a worker that has something to do would still be through with the task in time.
-    pub(super) fn is_in_time(&self, id: &WorkerId, worker: &Worker, task: &Task) -> bool {
-        let Some(fair) = self.fair_ms.filter(|_| !worker.held.is_empty()) else { return true };
-        let own = self.sample_ms(id, task) * f64::from(task.remaining.len());
-        self.load_ms(id) + own <= fair * SLACK + SLACK_MS
+    pub(super) fn is_in_time(&self, id: &WorkerId, room: Option<f64>, task: &Task) -> bool {
+        room.is_none_or(|room| self.sample_ms(id, task) * f64::from(task.remaining.len()) <= room)
+    }
+
+    /// How much more a worker that has something to do may take on, in milliseconds; `None` where nothing bounds it.
+    pub(super) fn room_ms(&self, id: &WorkerId, worker: &Worker) -> Option<f64> {
+        let fair = self.fair_ms.filter(|_| !worker.held.is_empty())?;
+        Some(fair * SLACK + SLACK_MS - self.load_ms(id))
     }
 
     /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,
@@ -97,21 +101,16 @@ impl Core {
         let Some(fair) = self.fair_ms else { return at };
         let Some(task) = self.task(at) else { return at };
         let count = ((fair / 2.0 / self.sample_ms(id, task)) as usize).max(1);
-        let rest = u64::from(task.remaining.len()).saturating_sub(count as u64);
-        if self.is_last_worker()
-            || count as f64 * SLACK >= f64::from(task.remaining.len())
-            || !self.is_worth(task, rest)
-        {
+        if self.is_last_worker() || count as f64 * SLACK >= f64::from(task.remaining.len()) {
+            return at;
+        }
+        // Somebody else may have to compute what the rest begins with.
+        let rest = f64::from(task.remaining.len()) - count as f64;
+        if !self.is_worth(task, rest * self.sample_cost(task), rest * self.sample_ms(id, task)) {
             return at;
         }
         let (unit, head) = (task.unit, IntervalSet::from_indices(task.remaining.iter().take(count)));
         self.carve(unit, &head, |other, _| other == at).unwrap_or(at)
-    }
-
-    /// Whether it is worth to leave so many samples of a task to somebody who may have to compute what they begin with.
-    fn is_worth(&self, task: &Task, count: u64) -> bool {
-        let least = task.shared_cost.saturating_mul(self.worth_of(task.shared_cost));
-        count.saturating_mul(task.sample_cost) >= least
     }
 
     fn is_last_worker(&self) -> bool {

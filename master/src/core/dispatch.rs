@@ -4,16 +4,14 @@
 use super::effect::{Effect, Message};
 use super::state::{Core, Worker};
 use super::task::{Failures, Task};
-use compass_common::ids::{TaskId, WorkerId};
+use compass_common::ids::{TaskId, UnitId, WorkerId};
 use std::collections::BTreeSet;
 
-/// Busy workers that are offered what waits, in vain, before the rest of them is left alone until the next event, and
+/// Busy workers that are offered what waits, in vain, before all of them are left alone for so long, in milliseconds, and
 /// tasks that each of them looks at. Only the end of a job has tasks that are too much for a worker.
 const VAIN_OFFERS: usize = 64;
+const PAUSE_MS: u64 = 100;
 const LOOKED_AT: usize = 64;
-
-/// Tasks that are looked at for one whose beginning nobody has computed.
-const LOOK: usize = 64;
 
 impl Core {
     /// Grants while a connected worker has credit and a pending task suits it: one grant to the least loaded at a time,
@@ -28,6 +26,9 @@ impl Core {
                 return;
             };
             if busy && vain >= VAIN_OFFERS {
+                self.offer_again = self.now + PAUSE_MS;
+            }
+            if busy && self.now < self.offer_again {
                 return;
             }
             match self.choose(&worker) {
@@ -48,12 +49,16 @@ impl Core {
         if self.is_last_choice(id) {
             return None;
         }
-        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, worker, task);
+        let room = self.room_ms(id, worker);
+        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, room, task);
         let suits = |task: &TaskId| self.task(*task).is_some_and(now);
         let most = if worker.held.is_empty() { usize::MAX } else { LOOKED_AT };
         let resident = worker.resident.and_then(|model| self.queue.of_model(model).take(most).find(&suits));
-        let Some(first) = resident else { return self.choose_model(worker, most, &suits) };
-        let neighbour = worker.units.iter().rev().find_map(|&unit| self.queue.of_unit(unit).take(most).find(&suits));
+        let Some(first) = resident else {
+            return self.choose_model(worker, most, &suits).map(|first| self.untouched(first, &suits));
+        };
+        let near = |&unit: &UnitId| self.queue.of_unit(unit).take(most).find(&suits);
+        let neighbour = worker.units.iter().rev().find_map(near);
         // What begins as something that the worker has computed comes first; other neighbours not at the price of small
         // tasks before large ones.
         let cost = |task: TaskId| self.task(task).map_or(0, Task::cost);
@@ -70,7 +75,7 @@ impl Core {
     fn untouched(&self, first: TaskId, suits: &impl Fn(&TaskId) -> bool) -> TaskId {
         let is_taken = |task: &Task| task.shared_cost > 0 && self.at_units.contains_key(&task.unit);
         let Some(task) = self.task(first).filter(|task| is_taken(task)) else { return first };
-        let others = self.queue.of_model(task.model).take(LOOK);
+        let others = self.queue.of_model(task.model).take(LOOKED_AT);
         let free = |id: &TaskId| self.task(*id).is_some_and(|task| !is_taken(task)) && suits(id);
         others.into_iter().find(free).unwrap_or(first)
     }

@@ -54,6 +54,8 @@ pub enum Message {
     /// Begin no further sample of this grant, or of `samples` of it where they are named: those that have not begun are to
     /// be returned.
     Revoke { grant: GrantRef, samples: Option<IntervalSet>, reason: &'static str },
+    /// Hand back what has not begun, finish the rest, and dial again when all of it is acknowledged: another job waits.
+    Release,
     /// The session cannot be.
     Refused { reason: String },
     /// Nothing is left to do.

@@ -94,6 +94,8 @@ pub enum Event {
     Failed { worker: WorkerId, grant: GrantRef, class: FailureClass, message: String },
     /// The worker will take no more.
     Draining { worker: WorkerId },
+    /// The worker is wanted by another job.
+    Release { worker: WorkerId },
     /// Nothing more of the job is wanted: grants are taken back, what is recorded stays.
     Cancel { reason: String },
     /// Time has passed.

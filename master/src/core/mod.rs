@@ -22,6 +22,8 @@ mod progress;
 mod queue;
 mod recorded;
 mod refusal;
+#[cfg(test)]
+mod release_tests;
 mod results;
 mod roster;
 mod sample_set;
@@ -31,6 +33,7 @@ mod steal;
 mod task;
 #[cfg(test)]
 mod tests;
+mod wanted;
 mod watch;
 
 pub use demand::Attendance;
@@ -41,4 +44,5 @@ pub use progress::Progress;
 pub use recorded::{Arrival, Recorded};
 pub use state::Core;
 pub use task::{Former, Requires, TaskState, TaskView};
+pub use wanted::Wanted;
 pub use watch::Watch;

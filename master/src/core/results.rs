@@ -108,9 +108,9 @@ impl Core {
         let Some(task) = self.task_mut(grant.task) else { return };
         let part = task.remaining.minus(&task.remaining.minus(samples));
         let whole = part == task.remaining;
-        task.asked = IntervalSet::new();
+        let was_asked = !std::mem::take(&mut task.asked).is_empty();
         task.unyielding = part.is_empty();
-        self.counters.stolen += u64::from(!part.is_empty());
+        self.counters.stolen += u64::from(was_asked && !part.is_empty());
         if whole && !part.is_empty() {
             self.set_state(grant.task, TaskState::Pending);
             return;

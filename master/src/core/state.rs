@@ -14,12 +14,8 @@ use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What is moved must be so many times the beginning that is computed once more for it, while such beginnings are no more
-/// than one part in so many of the job.
-const SHARED_WORTH: u64 = 4;
-const REPEATED_PART: u64 = 64;
-/// And so many times from then on.
-const LATE_WORTH: u64 = 20;
+/// Units that are remembered of a worker, however many slots it has.
+const MOST_UNITS: u32 = 16;
 
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
@@ -87,9 +83,6 @@ pub struct Core {
     pub(super) workers: Roster,
     /// How many workers have a unit among their latest.
     pub(super) at_units: BTreeMap<UnitId, u32>,
-    /// What all tasks cost, and what of it workers computed that others had computed already.
-    whole: u64,
-    repeated: u64,
     /// Workers that can take a grant, the least loaded first.
     pub(super) ready: BTreeSet<(u32, Seat)>,
     pub(super) recorded: Recorded,
@@ -105,6 +98,8 @@ pub struct Core {
     pub(super) failure_words: BTreeSet<String>,
     /// Before then nothing is worth stealing.
     pub(super) steal_again: u64,
+    /// Before then no busy worker takes what waits.
+    pub(super) offer_again: u64,
     /// How long the job will still take, in milliseconds, if everybody is busy to the end; known only towards it.
     pub(super) fair_ms: Option<f64>,
     pub(super) last_seq: Seq,
@@ -132,8 +127,6 @@ impl Core {
             homes: Homes::default(),
             workers: Roster::default(),
             at_units: BTreeMap::new(),
-            whole: 0,
-            repeated: 0,
             ready: BTreeSet::new(),
             recorded,
             speeds: Speeds::default(),
@@ -143,6 +136,7 @@ impl Core {
             failed: 0,
             failure_words: BTreeSet::new(),
             steal_again: 0,
+            offer_again: 0,
             fair_ms: None,
             last_seq: Seq(0),
             counters: Progress::default(),
@@ -154,8 +148,6 @@ impl Core {
             splits_without_ack: false,
         };
         for view in tasks {
-            let cost = view.sample_cost.max(1).saturating_mul(u64::from(view.samples.len()));
-            core.whole = core.whole.saturating_add(cost).saturating_add(view.shared_cost);
             core.add(Task {
                 unit: view.unit,
                 model: view.model,
@@ -244,25 +236,16 @@ impl Core {
         }
     }
 
-    /// How many times what is computed once more (`again`) must be moved to another worker to be worth it: little, as long
-    /// as all such repetitions are a small part of the job, and much from then on.
-    pub(super) fn worth_of(&self, again: u64) -> u64 {
-        if self.repeated.saturating_add(again) <= self.whole / REPEATED_PART { SHARED_WORTH } else { LATE_WORTH }
-    }
-
-    /// Notes that a worker is at a unit, whose samples have a beginning of this cost in common: its engines hold that of two
-    /// units a slot.
-    pub(super) fn comes_to(&mut self, id: &WorkerId, unit: UnitId, shared_cost: u64) {
+    /// Notes that a worker is at a unit: its engines hold what samples of it begin with, two units a slot.
+    pub(super) fn comes_to(&mut self, id: &WorkerId, unit: UnitId) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         if let Some(place) = worker.units.iter().position(|&known| known == unit) {
             worker.units.remove(place);
         } else {
-            let others = self.at_units.entry(unit).or_default();
-            self.repeated = self.repeated.saturating_add(if *others > 0 { shared_cost } else { 0 });
-            *others += 1;
+            *self.at_units.entry(unit).or_default() += 1;
         }
         worker.units.push_back(unit);
-        if worker.units.len() > 2 * worker.slots.max(1) as usize
+        if worker.units.len() > (2 * worker.slots).clamp(2, MOST_UNITS) as usize
             && let Some(left) = worker.units.pop_front()
         {
             self.leaves(left);

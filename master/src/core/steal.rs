@@ -12,6 +12,9 @@ use compass_common::intervals::IntervalSet;
 
 /// Work of less time than this, in milliseconds, is not worth a round trip.
 const WORTH_MS: f64 = 100.0;
+/// What is moved must be so many times the beginning that is computed once more for it, or save so many milliseconds.
+const SHARED_WORTH: f64 = 50.0;
+const SHARED_WORTH_MS: f64 = 20_000.0;
 /// Where nothing was to be had, nobody looks again for so long.
 const PAUSE_MS: u64 = 100;
 /// Workers that are seen to in one step; the others' turn comes with the next event.
@@ -127,7 +130,10 @@ impl Core {
         let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.unit) };
         // x samples' worth of cost such that (load * slow - x) / slow = own + (again + x) / fast.
         let share = ((load - own) - again / fast) * slow * fast / (slow + fast);
-        if share < self.worth_of(task.shared_cost) as f64 * again {
+        if again > 0.0 && self.is_unbegun(&holder, id) {
+            return Some((id, task.remaining.clone()));
+        }
+        if again > 0.0 && !self.is_worth(task, share, share / slow) {
             return None;
         }
         let most = if self.workers.get(&holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
@@ -135,6 +141,19 @@ impl Core {
         let count = count.max(1).min(task.remaining.len().saturating_sub(most));
         let indices = task.remaining.iter().skip((task.remaining.len() - count) as usize);
         (count > 0).then(|| (id, IntervalSet::from_indices(indices)))
+    }
+
+    /// Whether the holder is still at other tasks with all of its slots: it gets to the latest last.
+    fn is_unbegun(&self, holder: &WorkerId, id: TaskId) -> bool {
+        let holder = self.workers.get(holder);
+        holder.is_some_and(|worker| worker.held.len() > worker.slots as usize && worker.held.last() == Some(&id))
+    }
+
+    /// Whether to move so much of a task's cost to somebody who has to compute once more what its samples begin with, when
+    /// that saves so many milliseconds.
+    pub(super) fn is_worth(&self, task: &Task, cost: f64, ms: f64) -> bool {
+        let again = task.shared_cost as f64 * self.speeds.correction(task.unit);
+        cost >= again * SHARED_WORTH || (ms >= SHARED_WORTH_MS && self.speeds.average(task.model).is_some())
     }
 
     fn yields(&self, id: TaskId, thief: &WorkerId) -> bool {

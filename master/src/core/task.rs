@@ -25,7 +25,7 @@ pub enum TaskState {
 }
 
 /// What a worker must have to run a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Requires {
     /// Nothing: every worker has the echo engine.

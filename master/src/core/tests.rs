@@ -132,6 +132,7 @@ enum Step {
     Work(usize),
     Fail(usize, bool),
     Report(usize),
+    Release(u8),
     Wait(u64),
 }
 
@@ -143,6 +144,7 @@ fn step() -> impl Strategy<Value = Step> {
         12 => (0usize..40).prop_map(Step::Work),
         1 => (0usize..40, any::<bool>()).prop_map(|(g, user)| Step::Fail(g, user)),
         1 => (0usize..40).prop_map(Step::Report),
+        1 => (0u8..4).prop_map(Step::Release),
         2 => (0u64..20_000).prop_map(Step::Wait),
     ]
 }
@@ -174,6 +176,7 @@ proptest! {
                 Step::Report(at) => if let Some((who, grant, unit, _)) = bench.grants.get(at).cloned() {
                     bench.apply(Event::Report { worker: worker(who), grant, unit, samples: 0, busy_ms: 0, report: vec![1] });
                 },
+                Step::Release(at) => { bench.apply(Event::Release { worker: worker(at) }); }
                 Step::Wait(ms) => { bench.now += ms; bench.apply(Event::Tick); }
             }
         }

@@ -24,6 +24,10 @@ pub enum LaunchError {
     TwoDevices { cpu: String, cuda: String },
     #[error("no pool takes the model `{model}`; name one of the pools in its `pools`")]
     NoPool { model: String },
+    #[error(
+        "model `{model}` takes {takes} GPUs (run_cfg.num_gpus), and max_gpus = {bound} leaves no room for it; raise it"
+    )]
+    TooFewGpus { model: String, takes: u32, bound: u32 },
     #[error("cannot start {binary}")]
     Start {
         binary: PathBuf,

@@ -16,9 +16,16 @@ use tokio::process::{Child, ChildStdin, Command};
 
 /// Agents in a row that ended early, without the run being over, before the launcher gives up.
 const RESTARTS: u32 = 10;
+/// What the names of local agents begin with.
+const LOCAL: &str = "local";
 const RESTART_PAUSE: Duration = Duration::from_millis(300);
 /// How long an agent may take to end when the run is over.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Whether a worker of this name was launched by a master on its own host, with which it ended.
+pub fn is_local(worker: &WorkerId) -> bool {
+    worker.0.strip_prefix(LOCAL).is_some_and(|rest| rest.starts_with('-'))
+}
 
 /// See the module.
 pub struct LocalLauncher {
@@ -47,7 +54,7 @@ impl LocalLauncher {
 
     /// The name under which the agent of this number reports; they count from 0.
     fn worker_name(&self, number: u32) -> String {
-        let (pool, pid) = (self.worker.pool.as_deref().unwrap_or("local"), std::process::id());
+        let (pool, pid) = (self.worker.pool.as_deref().unwrap_or(LOCAL), std::process::id());
         match number {
             0 => format!("{pool}-{pid}"),
             number => format!("{pool}-{pid}-{number}"),

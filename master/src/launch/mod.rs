@@ -29,7 +29,7 @@ pub use explain::explain;
 pub use fleet::{Fleet, FleetHandle, LaunchEvent, Situation};
 pub use last_words::speak_last_words;
 pub use launcher::{JobId, Launched, Launcher, Manners, Outcome, Pending, Standing};
-pub use local::LocalLauncher;
+pub use local::{LocalLauncher, is_local};
 pub use pool::{Pool, PoolReport, Shape};
 pub use process::{Said, Tool};
 pub use roster::Count;

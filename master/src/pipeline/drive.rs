@@ -3,6 +3,7 @@
 //! Decides nothing: what may leave, and when, is the [`Leader`]'s.
 
 use super::clock::AttentiveClock;
+use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event};
@@ -84,6 +85,10 @@ pub struct Setup {
     pub facts: RunFacts,
     /// What the HTTP port shows.
     pub views: watch::Sender<RunView>,
+    /// What people, and those who share workers out, ask for.
+    pub asks: mpsc::Receiver<Ask>,
+    /// What the job could use, for those who share workers out.
+    pub demands: Demands,
 }
 
 /// See the module.
@@ -150,6 +155,7 @@ impl Driver {
                     }
                     self.setup.leader.durable(committed.up_to);
                 }
+                Some(ask) = self.setup.asks.recv() => self.answer(ask).await?,
                 () = self.setup.committer.ready(), if !self.waiting.is_empty() => self.submit_waiting()?,
                 event = self.setup.launched.recv(), if launcher_open => match event {
                     Some(event) => self.launched(event).await?,
@@ -171,6 +177,7 @@ impl Driver {
             }
         };
         self.publish();
+        self.show();
         self.farewell(ending).await;
         let Setup { leader, committer, mut facts, .. } = self.setup;
         for submission in self.waiting {
@@ -237,6 +244,20 @@ impl Driver {
         }
     }
 
+    async fn answer(&mut self, ask: Ask) -> Result<(), DriveError> {
+        // Whoever asked may have gone away.
+        match ask {
+            Ask::Apply(event) => {
+                self.apply(event).await?;
+                self.show();
+            }
+            Ask::Job(reply) => drop(reply.send(self.setup.leader.core().explain_job())),
+            Ask::Task(task, reply) => drop(reply.send(self.setup.leader.core().explain_task(task))),
+            Ask::Worker(worker, reply) => drop(reply.send(self.setup.leader.core().explain_worker(&worker))),
+        }
+        Ok(())
+    }
+
     async fn apply(&mut self, event: Event) -> Result<(), DriveError> {
         let now = self.clock.now_ms(Instant::now());
         let mut out = std::mem::take(&mut self.submissions);
@@ -283,6 +304,7 @@ impl Driver {
         let pools = explain(&self.setup.pools.borrow());
         let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, ..view };
         self.setup.views.send_replace(view);
+        self.setup.demands.publish(leader.core());
         self.show_again = begun + begun.elapsed() * REST;
     }
 

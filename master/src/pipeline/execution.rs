@@ -170,7 +170,7 @@ pub fn execution_options(config: &Config, unsafe_local_exec: bool, options: Infe
         stage: STAGE,
         predictions: LiveWriting::Off,
         programs: if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained },
-        workers_stay: false,
+        workers_stay: options.floor.is_some(),
         others_may_come: comes_by_itself(config),
         ..options
     }

@@ -60,6 +60,9 @@ pub struct RunFacts {
     /// Stretches that an engine of the model, by its position, counted as distinct.
     #[serde(skip)]
     pub known: HashSet<(u32, u64)>,
+    /// Whose results counted, of all reigns: by worker, then by model and data set, `0..5,9..10`.
+    #[serde(default)]
+    pub samples: BTreeMap<String, BTreeMap<String, String>>,
     /// What engines noticed while running, each once.
     pub notes: Vec<String>,
     /// What engines found when loading, by position of the model.
@@ -80,9 +83,6 @@ pub struct WorkerFacts {
     pub deaths: u32,
     /// Seconds that its engines spent on tasks.
     pub busy_seconds: f64,
-    /// The samples whose results counted, by model and data set: `0..5,9..10`.
-    #[serde(default)]
-    pub samples: BTreeMap<String, String>,
 }
 
 impl RunFacts {
@@ -100,7 +100,7 @@ impl RunFacts {
 
     /// These samples of a unit came from a worker.
     pub fn ran(&mut self, worker: &WorkerId, unit: String, samples: String) {
-        self.worker(worker).samples.insert(unit, samples);
+        self.samples.entry(worker.0.clone()).or_default().insert(unit, samples);
     }
 
     /// A worker's process ended.

@@ -1,7 +1,9 @@
 //! The inference stage: from a plan on disk to a ledger that holds every sample.
 
+use super::desk::{Demands, Desk};
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::facts::RunFacts;
+use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::former::{leases, released, task};
 use super::launching::{
@@ -13,7 +15,7 @@ use super::origins;
 use super::progress::ProgressBoard;
 use super::task_list::keep_tasks;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
-use crate::launch::{Programs, Situation};
+use crate::launch::{Programs, Situation, is_local};
 use crate::leader::Leader;
 use crate::ledger::{CommitError, Committed, Committer, Journal, Kind, Ledger, LedgerError};
 use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
@@ -84,6 +86,10 @@ pub struct InferOptions {
     pub workers_stay: bool,
     /// Whether workers of another stage, which nobody launches, may take part.
     pub others_may_come: bool,
+    /// Where others ask how the job stands.
+    pub desk: Desk,
+    /// Where its workers come from, when they are not its own.
+    pub floor: Option<Arc<dyn Floor>>,
 }
 
 /// What a run of the stage leaves behind.
@@ -142,13 +148,13 @@ fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
     size.collect()
 }
 
-struct Opened {
-    leader: Leader,
-    committer: Committer,
-    durability: watch::Receiver<Committed>,
-    facts: RunFacts,
-    lead: Lead,
-    live: LivePredictions,
+pub(super) struct Opened {
+    pub(super) leader: Leader,
+    pub(super) committer: Committer,
+    pub(super) durability: watch::Receiver<Committed>,
+    pub(super) facts: RunFacts,
+    pub(super) lead: Lead,
+    pub(super) live: LivePredictions,
 }
 
 /// Runs every sample of the plan that the ledger lacks.
@@ -181,6 +187,9 @@ pub async fn infer(
         }
     };
     let opened = open(config, folder, *reign, ledger, &plan, digest, &options).await?;
+    if let Some(floor) = options.floor.clone() {
+        return Box::pin(run_on(floor, folder, plan, digest, files, options, opened)).await;
+    }
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
     let address = listener.local_addr().map_err(|source| InferError::Listen { address, source })?;
@@ -191,7 +200,7 @@ pub async fn infer(
     let uploads = Uploads::default();
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
     let server = tokio::spawn(serve(listener, service, stopping.clone()));
-    let InferOptions { debug, stage, programs, .. } = options;
+    let InferOptions { debug, stage, programs, desk, .. } = options;
     let launching = LaunchOptions { debug, stage, programs, folder: Some(folder), job: &digest.short() };
     let fleet = fleet(config, &address.to_string(), launching)?;
     if comes_by_itself(config) {
@@ -200,6 +209,7 @@ pub async fn infer(
     let (situations, situation) = watch::channel(Situation::default());
     let agents = fleet.start(situation, launched, stopping.clone());
     let (views, view) = watch::channel(RunView::default());
+    let asks = desk.open(stage, view.clone());
     let showing = port.map(|port| {
         say(format!("the run is shown at http://{}/", port.address()));
         tokio::spawn(port.serve(view, stopping))
@@ -220,8 +230,11 @@ pub async fn infer(
         board,
         facts: opened.facts,
         views,
+        asks,
+        demands: Demands::default(),
     });
     let driven = Box::pin(driver.run()).await;
+    desk.close();
     // Agents first: a server that is gone would look like a lost master to them.
     let _ = stop.send(true);
     agents.ended().await;
@@ -233,17 +246,29 @@ pub async fn infer(
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
-    let Driven { ending, core, mut facts, store } = driven?;
+    left_behind(driven?, opened.lead, folder, &plan, digest, address).await
+}
+
+/// What a stage leaves behind, with its facts written.
+pub(super) async fn left_behind(
+    driven: Driven,
+    lead: Lead,
+    folder: &RunFolder,
+    plan: &Plan,
+    digest: Digest,
+    address: SocketAddr,
+) -> Result<Inferred, InferError> {
+    let Driven { ending, core, mut facts, store } = driven;
     if let Some(store) = &store {
         let recorded = lengths(store, &Keys::new(&digest)).await?;
-        origins::note(&mut facts, &plan, &Ledger::new(folder.ledger(), digest).load(&recorded)?);
+        origins::note(&mut facts, plan, &Ledger::new(folder.ledger(), digest).load(&recorded)?);
     }
     if let Some(line) = facts.tokens_line() {
         say(line);
     }
     let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
     write_atomically(&folder.logs().join("run.json"), &record)?;
-    let reign = store.map(|store| opened.lead.reign(store));
+    let reign = store.map(|store| lead.reign(store));
     Ok(Inferred { ending, failures: core.failures(), address, reign })
 }
 
@@ -338,7 +363,8 @@ async fn open(
     let mut core = Core::new(leadership.epoch, limits, views, recorded);
     // Agents of this host end with their master; all others may still hold what they were granted.
     if is_open(config) {
-        core.recover(0, &leases.former(released(&store, &keys).await?));
+        let former = leases.former(released(&store, &keys).await?);
+        core.recover(0, &former.into_iter().filter(|former| !is_local(&former.worker)).collect::<Vec<_>>());
     }
     let journal = Journal::new(keys.clone(), leadership.epoch, known_pages);
     let leader = Leader::new(core, terms, keys.clone(), watch);

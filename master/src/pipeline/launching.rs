@@ -83,8 +83,8 @@ impl Place<'_> {
         let models_here: Vec<&ModelConfig> = models.iter().map(|(_, model)| *model).collect();
         let runner = &config.infer.runner;
         let takes = gpus_of_a_replica(&models_here);
-        let share = if takes > 0 { runner.max_workers_per_gpu.max(1) } else { 1 };
         let most_here = least(runner.max_num_workers, self.pool.and_then(|pool| pool.max_num_workers));
+        let share = if takes > 0 { runner.max_workers_per_gpu.clamp(1, most_here.unwrap_or(u32::MAX)) } else { 1 };
         let gpus_here = self.pool.map(|pool| pool.max_gpus).filter(|gpus| *gpus > 0 && takes > 0);
         let least_slots = self.pool.map_or(0, |pool| pool.min_num_workers);
         let (gpus, slots, most) = match self.runner {
@@ -169,7 +169,8 @@ pub(super) fn pool_terms(config: &Config) -> BTreeMap<String, PoolTerms> {
 
 /// The pools where a model loads, by its position, for those that do not load everywhere.
 pub(super) fn where_models_load(config: &Config) -> BTreeMap<u32, BTreeSet<String>> {
-    let everywhere = |model: &ModelConfig| config.pools.iter().all(|pool| loads(pool, model));
+    // A model that names its pools is not for workers of none either.
+    let everywhere = |model: &ModelConfig| model.pools.is_empty() && config.pools.iter().all(|pool| loads(pool, model));
     let bound = (0..).zip(&config.models).filter(|(_, model)| !config.pools.is_empty() && !everywhere(model));
     let pools = |model: &ModelConfig| -> BTreeSet<String> {
         config.pools.iter().filter(|pool| loads(pool, model)).map(|pool| pool.name.clone()).collect()
@@ -199,6 +200,7 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
     }
     let mut pools = Vec::new();
     for place in places(config) {
+        check_gpus(config, &place)?;
         let shape = place.shape(config, options.debug);
         if let Some(launcher) = launcher(config, &place, &shape, master, options)? {
             pools.push(Pool { shape, launcher });
@@ -210,6 +212,16 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
         gpus: (runner.max_gpus > 0).then_some(runner.max_gpus),
     };
     Ok(Fleet { pools, bounds, others_may_come: comes_by_itself(config) })
+}
+
+/// The pools of a master that stays: nothing is known of models, every pool takes all jobs.
+///
+/// # Errors
+/// As for the pools of a stage.
+pub fn fleet_of(config: &Config, master: std::net::SocketAddr) -> Result<Fleet, LaunchError> {
+    let options =
+        LaunchOptions { debug: false, stage: "serve", programs: Programs::Contained, folder: None, job: "serve" };
+    fleet(config, &master.to_string(), options)
 }
 
 fn launcher(
@@ -248,19 +260,6 @@ fn launcher(
             let local = LocalLauncher::new(worker(device(&models, true)?)?, environment, log);
             Ok(Some(Box::new(local)))
         }
-        RunnerKind::Dlc(dlc) => {
-            let worker = worker(device(&models, false)?)?;
-            let run = options.folder.map_or_else(|| "RUN".into(), RunFolder::name);
-            let run = if place.pool.is_some() { format!("{run}-{}", place.name) } else { run };
-            let place = DlcPlace { run, gpus: shape.gpus, environment, logs };
-            Ok(Some(Box::new(DlcLauncher::new(dlc.clone(), worker, place))))
-        }
-        RunnerKind::Command(command) => {
-            let (worker, name) = (worker(device(&models, false)?)?, place.name.to_owned());
-            let logs = logs.filter(|_| !options.debug);
-            let launcher = CommandLauncher::new(command.clone(), worker, name, shape.gpus, environment, logs);
-            Ok(Some(Box::new(launcher)))
-        }
         RunnerKind::Slurm(slurm) => {
             let run = options.folder.map_or_else(|| "RUN".into(), RunFolder::name);
             let belonging = Belonging { run: &run, job: options.job, stage: options.stage, pool: place.name, master };
@@ -275,6 +274,29 @@ fn launcher(
             };
             Ok(Some(Box::new(SlurmLauncher::new(order, &belonging))))
         }
+        RunnerKind::Dlc(dlc) => {
+            let worker = worker(device(&models, false)?)?;
+            let run = options.folder.map_or_else(|| "RUN".into(), RunFolder::name);
+            let run = if place.pool.is_some() { format!("{run}-{}", place.name) } else { run };
+            let place = DlcPlace { run, gpus: shape.gpus, environment, logs };
+            Ok(Some(Box::new(DlcLauncher::new((**dlc).clone(), worker, place))))
+        }
+        RunnerKind::Command(command) => {
+            let (worker, name) = (worker(device(&models, false)?)?, place.name.to_owned());
+            let logs = logs.filter(|_| !options.debug);
+            let launcher = CommandLauncher::new(command.clone(), worker, name, shape.gpus, environment, logs);
+            Ok(Some(Box::new(launcher)))
+        }
+    }
+}
+
+/// Whether the bounds leave GPUs for one replica of every model.
+fn check_gpus(config: &Config, place: &Place<'_>) -> Result<(), LaunchError> {
+    let bounds = [config.infer.runner.max_gpus, place.pool.map_or(0, |pool| pool.max_gpus)];
+    let Some(bound) = bounds.into_iter().filter(|bound| *bound > 0).min() else { return Ok(()) };
+    match place.models(config).into_iter().find(|(_, model)| model.num_gpus > bound) {
+        Some((_, model)) => Err(LaunchError::TooFewGpus { model: model.abbr.clone(), takes: model.num_gpus, bound }),
+        None => Ok(()),
     }
 }
 
@@ -293,5 +315,42 @@ fn device(models: &[&ModelConfig], is_here: bool) -> Result<String, LaunchError>
         // What the nodes have is for the nodes to see.
         (None, Some(_)) => Ok(if is_here { "cuda:0" } else { "auto" }.into()),
         (None, None) => Ok("auto".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::config::{Overrides, load};
+
+    /// What the file says, with an echo model that takes a GPU.
+    fn shapes(infer: &str) -> Vec<(u32, u32, u32)> {
+        let folder = tempfile::tempdir().unwrap();
+        let model = "[[model]]\nabbr = \"m\"\ntype = \"echo\"\nrun_cfg = { num_gpus = 1 }\n";
+        let dataset = "[[dataset]]\nabbr = \"d\"\nreader_cfg = { input_columns = [\"q\"], output_column = \"a\" }\n\
+                       test = { path = \"d.jsonl\" }\ninfer_cfg = { inferencer = \"gen\", prompt_template = \"{q}\" }\n\
+                       eval_cfg = { evaluator = \"em\" }\n";
+        std::fs::write(folder.path().join("d.jsonl"), "{}").unwrap();
+        let file = folder.path().join("eval.toml");
+        std::fs::write(&file, format!("work_dir = \"w\"\n{model}{dataset}{infer}")).unwrap();
+        let flags = Overrides { home: Some(folder.path().into()), ..Overrides::default() };
+        let config = load(Some(&file), &flags).unwrap().config;
+        let shape = |place: Place<'_>| {
+            let shape = place.shape(&config, false);
+            (shape.gpus, shape.slots, shape.most)
+        };
+        places(&config).into_iter().map(shape).collect()
+    }
+
+    #[test]
+    fn jobs_are_cut_to_every_bound() {
+        let slurm = |keys: &str| shapes(&format!("[infer.runner]\ntype = \"slurm\"\n{keys}"));
+        assert_eq!(slurm(""), [(1, 1, 1)], "as many as OpenCompass has by default");
+        assert_eq!(slurm("max_num_workers = 32\n"), [(1, 1, 32)]);
+        assert_eq!(slurm("max_num_workers = 32\nmax_gpus = 5\n"), [(1, 1, 5)]);
+        assert_eq!(slurm("max_num_workers = 8\nmax_workers_per_gpu = 3\n"), [(1, 3, 2)]);
+        assert_eq!(slurm("max_num_workers = 1\nmax_workers_per_gpu = 3\n"), [(1, 1, 1)]);
+        let pool = "[[pool]]\nname = \"p\"\nlauncher = \"slurm\"\nmax_gpus = 4\n";
+        assert_eq!(shapes(&format!("{pool}[infer.runner]\nmax_num_workers = 32\n")), [(1, 1, 4)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::folder::RunFolder;
 use super::infer::InferError;
-use crate::screen::say;
+use crate::screen::{alike, say};
 use crate::stop::raised;
 use crate::store::{
     AnyStore, EmbeddedStore, EtcdStore, Keys, Leadership, LeaseStore, Op, Patience, RunRecord, Standing, StoreError,
@@ -87,7 +87,7 @@ pub(super) async fn campaign(
                 if waited {
                     say(format!("this master leads now, in epoch {}", leadership.epoch));
                 }
-                tokio::spawn(tell(store.standing()));
+                tokio::spawn(alike(tell(store.standing())));
                 return Ok(Campaign::Won(Box::new(Reign { lead: Lead { leadership, record, keys }, store })));
             }
             Err(StoreError::Held { holder }) if store.is_shared() => {
@@ -110,7 +110,7 @@ pub(super) async fn campaign(
 }
 
 /// How this master is called to others.
-pub(super) fn candidate() -> String {
+pub fn candidate() -> String {
     format!("process {} on {}", std::process::id(), host())
 }
 

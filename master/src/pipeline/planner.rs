@@ -319,6 +319,18 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     Ok((plan, digest, files))
 }
 
+/// The digest of the plan of a run, which is its job's identity.
+///
+/// # Errors
+/// There is no plan.
+pub fn plan_digest(folder: &RunFolder) -> Result<Digest, PlanError> {
+    let path = folder.plan().join("job.json");
+    match std::fs::read(&path) {
+        Ok(bytes) => Ok(Digest::of(&bytes)),
+        Err(error) => Err(PlanError::Damaged { path, reason: error.to_string() }),
+    }
+}
+
 /// Reads one part back, checked against its name.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Progress for people: a bar per stage on a terminal, plain lines otherwise; on standard error.
 
-use crate::screen::say;
+use crate::screen::{is_terminal, say};
 use crate::web::LiveMetric;
 use compass_common::evaluator::Accumulator;
 use compass_common::ids::UnitId;
@@ -9,7 +9,6 @@ use compass_proto::v1;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prost::Message as _;
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -102,7 +101,7 @@ impl ProgressBoard {
         };
         let total = self.plan.expected();
         async move {
-            if std::io::stderr().is_terminal() {
+            if is_terminal() {
                 show_bar(stage, total, already, receiver, &board).await;
             } else {
                 show_lines(stage, total, already, receiver, &board).await;
@@ -123,8 +122,7 @@ pub struct StageBar {
 impl StageBar {
     /// A bar on a terminal; elsewhere a line every two seconds and at the end.
     pub fn new(stage: &'static str, total: u64) -> Self {
-        let target =
-            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = if is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style());
         bar.set_prefix(stage);
         Self { stage, bar, started: Instant::now(), shown: Instant::now() }

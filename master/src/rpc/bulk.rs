@@ -13,16 +13,37 @@ use tonic::Status;
 /// Most bytes of uploads that wait for the frame that names them.
 const MAX_UPLOADED_BYTES: usize = 256 * 1024 * 1024;
 
-/// The plan's files by digest.
+/// The files of plans by digest.
 #[derive(Clone, Debug, Default)]
 pub struct PlanFiles {
-    files: Arc<BTreeMap<Digest, PathBuf>>,
+    /// By plan: the same part may belong to several.
+    plans: Arc<Mutex<BTreeMap<Digest, Plan>>>,
 }
+
+/// The files of one plan.
+type Plan = Arc<BTreeMap<Digest, PathBuf>>;
 
 impl PlanFiles {
     /// Files that may be fetched, and nothing else.
     pub fn new(files: BTreeMap<Digest, PathBuf>) -> Self {
-        Self { files: Arc::new(files) }
+        let plans = Self::default();
+        plans.add(Digest([0; 32]), files);
+        plans
+    }
+
+    /// The files of one more plan.
+    pub fn add(&self, plan: Digest, files: BTreeMap<Digest, PathBuf>) {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).insert(plan, Arc::new(files));
+    }
+
+    /// Nobody asks for this plan any more.
+    pub fn remove(&self, plan: &Digest) {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).remove(plan);
+    }
+
+    fn find(&self, digest: &Digest) -> Option<PathBuf> {
+        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.values().find_map(|files| files.get(digest)).cloned()
     }
 
     /// The content in chunks.
@@ -30,7 +51,7 @@ impl PlanFiles {
     /// # Errors
     /// `NOT_FOUND` for a digest that the plan does not name.
     pub async fn stream(&self, digest: Digest) -> Result<ReceiverStream<Result<v1::Chunk, Status>>, Status> {
-        let path = self.files.get(&digest).cloned();
+        let path = self.find(&digest);
         let path = path.ok_or_else(|| Status::not_found(format!("the plan has no file {}", digest.short())))?;
         let bytes = tokio::fs::read(&path).await;
         let bytes = bytes.map_err(|error| Status::internal(format!("cannot read {}: {error}", path.display())))?;

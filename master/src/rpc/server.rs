@@ -1,6 +1,7 @@
 //! The gRPC service and the connections behind it.
 
 use super::bulk::{PlanFiles, Uploads};
+use super::reception::{Answer, OneJob, Reception};
 use crate::core::ConnectionId;
 use crate::stop::raised;
 use compass_common::ids::WorkerId;
@@ -10,13 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::{Request, Response, Status, Streaming};
 
 /// Frames that wait for one worker's connection; a worker that is slower is cut off and may come back.
 const OUTBOUND_FRAMES: usize = 1024;
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
+/// How often a worker at the door hears that it is to wait.
+const WAIT_EVERY: Duration = Duration::from_secs(2);
 
 /// What the connections tell the driver.
 #[derive(Debug)]
@@ -32,7 +35,7 @@ pub enum Inbound {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct WorkerService {
-    inbound: mpsc::Sender<Inbound>,
+    reception: Arc<dyn Reception>,
     files: PlanFiles,
     uploads: Uploads,
     connections: Arc<AtomicU64>,
@@ -41,27 +44,83 @@ pub struct WorkerService {
 impl WorkerService {
     /// A service that hands frames to `inbound`; while that is full, workers wait.
     pub fn new(inbound: mpsc::Sender<Inbound>, files: PlanFiles, uploads: Uploads) -> Self {
-        Self { inbound, files, uploads, connections: Arc::default() }
+        Self::at(Arc::new(OneJob(inbound)), files, uploads)
     }
 
-    async fn forward(self, worker: WorkerId, connection: ConnectionId, mut frames: Streaming<v1::WorkerFrame>) {
-        loop {
-            match frames.message().await {
-                Ok(Some(frame)) => {
-                    let worker = worker.clone();
-                    if self.inbound.send(Inbound::Frame { worker, connection, frame }).await.is_err() {
-                        return;
-                    }
-                }
-                Ok(None) => break,
-                Err(status) => {
-                    tracing::debug!(%worker, %status, "stream ended");
-                    break;
-                }
+    /// A service whose workers come to this reception.
+    pub fn at(reception: Arc<dyn Reception>, files: PlanFiles, uploads: Uploads) -> Self {
+        Self { reception, files, uploads, connections: Arc::default() }
+    }
+
+    /// A worker from its hello to the end of its stream.
+    async fn attend(self, connection: ConnectionId, hello: v1::Hello, outbound: Outbound, mut frames: Frames) {
+        let worker = WorkerId(hello.worker.clone());
+        let answer = self.reception.arrive(connection, &hello);
+        let answer = wait_at_the_door(answer, &outbound, &mut frames).await;
+        let farewell = match &answer {
+            Some(Answer::Refused(reason)) => {
+                tracing::warn!(%worker, reason, "refused a worker");
+                Some(v1::master_frame::Body::Refused(v1::Refused { reason: reason.clone() }))
+            }
+            Some(Answer::Shutdown(reason)) => {
+                Some(v1::master_frame::Body::Shutdown(v1::Shutdown { reason: (*reason).to_owned() }))
+            }
+            _ => None,
+        };
+        if farewell.is_some() {
+            let _ = outbound.try_send(Ok(v1::MasterFrame { body: farewell, ..Default::default() }));
+        }
+        if let Some(Answer::TakenIn(inbound)) = answer
+            && inbound.send(Inbound::Hello { connection, hello, outbound }).await.is_ok()
+        {
+            forward(&inbound, &worker, connection, &mut frames).await;
+            // The driver may be gone at the end of a run.
+            let _ = inbound.send(Inbound::Closed { worker: worker.clone(), connection }).await;
+        }
+        self.reception.left(&worker, connection);
+    }
+}
+
+type Outbound = mpsc::Sender<Result<v1::MasterFrame, Status>>;
+type Frames = Streaming<v1::WorkerFrame>;
+
+/// Until it is known what becomes of the worker; `None` when it goes away.
+async fn wait_at_the_door(
+    mut answer: oneshot::Receiver<Answer>,
+    outbound: &Outbound,
+    frames: &mut Frames,
+) -> Option<Answer> {
+    let mut wait = tokio::time::interval(WAIT_EVERY);
+    loop {
+        tokio::select! {
+            biased;
+            answered = &mut answer => return answered.ok(),
+            // Nothing is said before the welcome.
+            frame = frames.message() => if !matches!(frame, Ok(Some(_))) { return None },
+            _ = wait.tick() => {
+                let body = Some(v1::master_frame::Body::Wait(v1::Wait {}));
+                // One that does not read what it is told is cut off.
+                outbound.try_send(Ok(v1::MasterFrame { body, ..Default::default() })).ok()?;
             }
         }
-        // The driver may be gone at the end of a run.
-        let _ = self.inbound.send(Inbound::Closed { worker, connection }).await;
+    }
+}
+
+async fn forward(inbound: &mpsc::Sender<Inbound>, worker: &WorkerId, connection: ConnectionId, frames: &mut Frames) {
+    loop {
+        match frames.message().await {
+            Ok(Some(frame)) => {
+                let worker = worker.clone();
+                if inbound.send(Inbound::Frame { worker, connection, frame }).await.is_err() {
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(status) => {
+                tracing::debug!(%worker, %status, "stream ended");
+                return;
+            }
+        }
     }
 }
 
@@ -94,10 +153,7 @@ impl Workers for WorkerService {
             let _ = outbound.send(Ok(v1::MasterFrame { body, ..Default::default() })).await;
             return Ok(Response::new(ReceiverStream::new(receiver)));
         }
-        let worker = WorkerId(hello.worker.clone());
-        let gone = |_| Status::unavailable("the run is over");
-        self.inbound.send(Inbound::Hello { connection, hello, outbound }).await.map_err(gone)?;
-        tokio::spawn(self.clone().forward(worker, connection, frames));
+        tokio::spawn(self.clone().attend(connection, hello, outbound, frames));
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 

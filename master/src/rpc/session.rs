@@ -259,6 +259,7 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
             reason: (*reason).to_owned(),
             samples: samples.as_ref().map(intervals_to_wire).unwrap_or_default(),
         }),
+        Message::Release => Body::Release(v1::Release {}),
         Message::Shutdown { reason } => Body::Shutdown(v1::Shutdown { reason: (*reason).to_owned() }),
         Message::Welcome { .. } | Message::Refused { .. } | Message::Commit { .. } => return None,
     })

@@ -72,7 +72,7 @@ impl Scenario {
     /// The scenario of a seed.
     pub fn draw(seed: u64) -> Self {
         let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5bd1_e995);
-        if rng.chance(60) {
+        if rng.chance(80) {
             return Self::late_and_lost(seed, &mut rng);
         }
         let masters = rng.between(1, 2) as usize;
@@ -111,12 +111,12 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// A worker with much to do hears late, and then is heard no more: its own deadline is all that stops it. That the two
-    /// meet by chance, with work left, takes hundreds of seeds.
+    /// A worker with much to do hears late, and then is heard no more: its own deadline is all that stops it. Others are often
+    /// free to take what it holds. That all this meets by chance takes hundreds of seeds.
     fn late_and_lost(seed: u64, rng: &mut Rng) -> Self {
-        let workers: Vec<u32> = (0..rng.between(2, 4)).map(|_| rng.between(1, 2) as u32).collect();
+        let workers = vec![1; rng.between(3, 4) as usize];
         let worker = rng.below(workers.len() as u64) as usize;
-        let (at, by) = (rng.between(3_500, 9_000), rng.between(2_500, 4_500));
+        let (at, by) = (rng.between(3_500, 9_000), rng.between(3_500, 4_800));
         let lag = FaultKind::Lag { worker, by, answers: true, ms: rng.between(4_000, 8_000) };
         let parted = FaultKind::Partition { worker, ms: rng.between(8_000, 16_000) };
         let faults = vec![Fault { at, kind: lag }, Fault { at: at + rng.between(1_000, 4_000), kind: parted }];
@@ -124,9 +124,9 @@ impl Scenario {
             seed,
             masters: 1,
             workers,
-            units: (0..rng.between(2, 3)).map(|_| rng.between(30, 45) as u32).collect(),
-            task_samples: rng.between(15, 30) as u32,
-            sample_ms: rng.between(300, 1200),
+            units: (0..3).map(|_| rng.between(35, 45) as u32).collect(),
+            task_samples: rng.between(5, 9) as u32,
+            sample_ms: rng.between(600, 1200),
             poison: None,
             unsteady: false,
             faults,

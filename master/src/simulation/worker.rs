@@ -227,6 +227,8 @@ impl World {
             held: worker.listed(),
             last_ack: 0,
             sandbox: None,
+            plan: Vec::new(),
+            models: Vec::new(),
             pool: String::new(),
             dial: link as u64,
             first_seq: worker.outbox.front().map_or(worker.last_seq + 1, |(seq, _)| *seq),

@@ -1,6 +1,7 @@
 //! `/metrics`: the view in Prometheus' text format. Names end in their unit; counters start afresh with each reign.
 
 use super::view::RunView;
+use crate::control::{JobStatus, MasterStatus};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -77,6 +78,55 @@ fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: i64
     gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)
 }
 
+/// The text of a scrape of a master that stays: every job that has not ended under its own label.
+///
+/// # Errors
+/// Never with this status; the writer's type demands it.
+pub(super) fn render_jobs(status: MasterStatus) -> Result<String, std::fmt::Error> {
+    let mut registry = Registry::with_prefix("compass");
+    registry.register_collector(Box::new(ScrapeJobs(status)));
+    let mut out = String::new();
+    text::encode(&mut out, &registry)?;
+    Ok(out)
+}
+
+#[derive(Debug)]
+struct ScrapeJobs(MasterStatus);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct JobLabels {
+    job: String,
+    run: String,
+}
+
+/// A metric's name and help, and how it is read off.
+type JobFigure = (&'static str, &'static str, fn(&JobStatus) -> i64);
+
+impl Collector for ScrapeJobs {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let open: Vec<&JobStatus> = self.0.jobs.iter().filter(|job| job.exit_code.is_none()).collect();
+        gauge(&mut encoder, "jobs", "Jobs that have not ended.", open.len() as i64)?;
+        gauge(&mut encoder, "workers_idle", "Workers without a job.", i64::from(self.0.idle_workers))?;
+        let figures: [JobFigure; 6] = [
+            ("samples_expected", "Samples of the job.", |job| job.expected_samples as i64),
+            ("samples_recorded", "Samples with a durable result.", |job| job.recorded_samples as i64),
+            ("tasks_open", "Tasks neither done nor failed.", |job| i64::from(job.open_tasks)),
+            ("tasks_granted", "Tasks out on a grant.", |job| i64::from(job.granted_tasks)),
+            ("tasks_failed", "Tasks given up.", |job| i64::from(job.failed_tasks)),
+            ("slots", "Replica slots of the job's connected workers.", |job| i64::from(job.slots)),
+        ];
+        for (name, help, figure) in figures.into_iter().filter(|_| !open.is_empty()) {
+            let kind = ConstGauge::new(0_i64).metric_type();
+            let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+            for job in &open {
+                let labels = JobLabels { job: job.job.clone(), run: job.run.clone() };
+                ConstGauge::new(figure(job)).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 fn counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> Result<(), std::fmt::Error> {
     let counter = ConstCounter::new(value);
     counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)
@@ -122,6 +172,17 @@ fn live(encoder: &mut DescriptorEncoder<'_>, view: &RunView) -> Result<(), std::
 mod tests {
     use super::*;
     use crate::web::{LiveMetric, WorkerView};
+
+    #[test]
+    fn jobs_have_labels() {
+        let job = |name: &str, exit_code| JobStatus { job: name.into(), slots: 2, exit_code, ..JobStatus::default() };
+        let jobs = vec![job("a", None), job("b", None), job("c", Some(0))];
+        let text = render_jobs(MasterStatus { jobs, idle_workers: 3, ..MasterStatus::default() }).unwrap();
+        for line in ["compass_jobs 2", "compass_workers_idle 3", "compass_slots{job=\"a\",run=\"\"} 2", "# EOF"] {
+            assert!(text.lines().any(|have| have == line), "{line} is not in\n{text}");
+        }
+        assert!(!text.contains("job=\"c\"") && text.matches("# TYPE compass_slots").count() == 1, "{text}");
+    }
 
     #[test]
     fn a_scrape_says_what_the_view_says() {

@@ -1,6 +1,7 @@
 //! The read-only HTTP port: a page for people, `/status.json`, `/metrics` for Prometheus, `/healthz`.
 
 mod access;
+mod jobs;
 mod metrics;
 mod page;
 mod server;

@@ -1,17 +1,19 @@
 //! The page for people: one table of the run, one of workers, one of live metrics. No script; it reloads itself.
 
 use super::view::RunView;
+use crate::control::MasterStatus;
 use std::fmt::Write;
 
-/// The whole page, as HTML.
-pub(super) fn render(view: &RunView) -> String {
-    let mut page = String::from(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=2><title>Compass</title>\
+/// What every page begins with.
+const HEAD: &str = "<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=2><title>Compass</title>\
          <style>body{font:15px system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}\
          table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ccc}\
          td.n{text-align:right;font-variant-numeric:tabular-nums}progress{width:100%}\
-         @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}</style>",
-    );
+         @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}</style>";
+
+/// The whole page, as HTML.
+pub(super) fn render(view: &RunView) -> String {
+    let mut page = String::from(HEAD);
     let (done, all) = (view.recorded_samples, view.expected_samples);
     let _ = write!(
         page,
@@ -58,6 +60,43 @@ pub(super) fn render(view: &RunView) -> String {
     page
 }
 
+/// The jobs of a master that stays, each with a way to its own page.
+pub(super) fn render_jobs(master: &MasterStatus) -> String {
+    let mut page = String::from(HEAD);
+    let MasterStatus { process, host, workers_at, idle_workers, .. } = master;
+    let _ = write!(
+        page,
+        "<h1>Compass</h1><p>process {process} on {}, workers dial {}, {idle_workers} workers without work</p>",
+        escaped(host),
+        escaped(workers_at)
+    );
+    for note in &master.notes {
+        let _ = write!(page, "<p>{}</p>", escaped(note));
+    }
+    page.push_str("<table><tr><th>job<th>state<th>samples<th>slots<th>share<th>priority<th>run");
+    for job in &master.jobs {
+        let state = match (&job.exit_code, &job.cancelled) {
+            (Some(code), _) => format!("ended ({code})"),
+            (None, Some(_)) => format!("{}, cancelled", job.state),
+            (None, None) => job.state.clone(),
+        };
+        let share = job.share.map(|share| share.to_string()).unwrap_or_default();
+        let _ = write!(
+            page,
+            "<tr><td><a href=\"/jobs/{id}\">{id}</a><td>{}<td>{}/{}<td class=n>{}<td class=n>{share}<td class=n>{}<td>{}",
+            escaped(&state),
+            job.recorded_samples,
+            job.expected_samples,
+            job.slots,
+            job.priority,
+            escaped(&job.folder),
+            id = escaped(&job.job),
+        );
+    }
+    page.push_str("</table>");
+    page
+}
+
 fn table(page: &mut String, heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     page.push_str("<table><tr>");
     for head in heads {
@@ -82,6 +121,13 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::web::WorkerView;
+
+    #[test]
+    fn jobs_lead_to_their_pages() {
+        let job = crate::control::JobStatus { job: "3f2a".into(), folder: "/<b>".into(), ..Default::default() };
+        let page = render_jobs(&MasterStatus { jobs: vec![job], ..MasterStatus::default() });
+        assert!(page.contains("<a href=\"/jobs/3f2a\">3f2a</a>") && page.contains("&lt;b&gt;"), "{page}");
+    }
 
     #[test]
     fn names_are_shown_and_never_run() {

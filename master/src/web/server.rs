@@ -3,6 +3,7 @@
 use super::access::BearerToken;
 use super::view::RunView;
 use super::{metrics, page};
+use crate::control::Office;
 use crate::stop::raised;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -11,6 +12,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -81,12 +83,19 @@ impl HttpServer {
     }
 }
 
+impl HttpServer {
+    /// Shows all jobs that `office` has, until `stop` turns true.
+    pub async fn serve_jobs(self, office: Arc<Office>, stop: watch::Receiver<bool>) {
+        super::jobs::serve(self.listener, self.token, office, stop).await;
+    }
+}
+
 fn router(shared: Shared) -> Router {
     let guarded = Router::new()
         .route("/", get(|State(shared): State<Shared>| async move { Html(page::render(&shared.views.borrow())) }))
         .route("/status.json", get(|State(shared): State<Shared>| async move { Json(shared.views.borrow().clone()) }))
         .route("/metrics", get(scrape))
-        .layer(from_fn_with_state(shared.clone(), demand_token));
+        .layer(from_fn_with_state(shared.token.clone(), demand_token));
     // Health is asked by load balancers, which bear no token, and tells nothing else.
     guarded.route("/healthz", get(health)).with_state(shared)
 }
@@ -108,9 +117,9 @@ async fn health(State(shared): State<Shared>) -> (StatusCode, String) {
     }
 }
 
-async fn demand_token(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+pub(super) async fn demand_token(State(token): State<Option<BearerToken>>, request: Request, next: Next) -> Response {
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    match &shared.token {
+    match &token {
         Some(token) if !token.is_borne_by(header) => {
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
             (StatusCode::UNAUTHORIZED, how, "this port wants `Authorization: Bearer <master.http_token_file>`\n")

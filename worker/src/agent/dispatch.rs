@@ -7,14 +7,16 @@ use super::slots::Busy;
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
-use compass_common::ids::UnitId;
+use compass_common::ids::{Digest, UnitId};
 use compass_common::path_rules::map_path;
 use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
 use std::sync::Arc;
 
-/// What waits of a grant must be so many times what its samples begin with, for another slot to join in.
-const HELP_WORTH: u64 = 4;
+/// What waits of a grant must be so many times what its samples begin with, for another slot to join in, or the pack under way
+/// must have taken so many milliseconds.
+const HELP_WORTH: u64 = 50;
+const HELP_AFTER_MS: u64 = 20_000;
 
 /// Position in the plan of a unit's model.
 fn model_of(plan: &Plan, unit: UnitId) -> u32 {
@@ -26,16 +28,18 @@ fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
     plan.unit(unit).is_some_and(|unit| unit.model.kind == ModelKind::Sandbox)
 }
 
-/// Whether another slot may join in a grant: what waits of it is several times what its samples begin with, which the slot
-/// may have to compute once more.
-fn is_worth_help(plan: &Plan, held: &Held) -> bool {
-    let Some(unit) = plan.unit(held.unit) else { return false };
-    let each = unit.dataset.characters / u64::from(unit.dataset.samples.max(1));
-    let shared = unit.dataset.beginnings.iter().map(|beginning| beginning.characters).max().unwrap_or(0);
-    each.saturating_mul(u64::from(held.waiting().len())) >= shared.saturating_mul(HELP_WORTH)
-}
-
 impl Agent {
+    /// Whether another slot may join in a grant, which may have to compute once more what its samples begin with: where that is
+    /// little beside what waits, or where all would wait for long.
+    fn is_worth_help(&self, plan: &Plan, held: &Held, now_ms: u64) -> bool {
+        let Some(unit) = plan.unit(held.unit) else { return false };
+        let each = unit.dataset.characters / u64::from(unit.dataset.samples.max(1));
+        let shared = unit.dataset.beginnings.iter().map(|beginning| beginning.characters).max().unwrap_or(0);
+        let busy = self.slots.iter().filter_map(|slot| slot.busy.as_ref()).filter(|busy| busy.grant == held.key);
+        each.saturating_mul(u64::from(held.waiting().len())) >= shared.saturating_mul(HELP_WORTH)
+            || busy.into_iter().any(|busy| now_ms.saturating_sub(busy.since_ms) >= HELP_AFTER_MS)
+    }
+
     /// Gives every idle slot a pack, as far as lease, outbox and drain allow.
     pub(super) fn dispatch(&mut self, now_ms: u64) {
         let Some(terms) = &self.terms else { return };
@@ -56,7 +60,7 @@ impl Agent {
     }
 
     fn feed(&mut self, slot: usize, active: usize, plan: &Plan, now_ms: u64) {
-        while let Some(grant) = self.choose_grant(slot, active, plan) {
+        while let Some(grant) = self.choose_grant(slot, active, plan, now_ms) {
             match self.start_pack(slot, grant, plan, now_ms) {
                 Ok(()) => return,
                 Err(reason) => self.fail(grant, FailureClass::Transient, reason),
@@ -66,7 +70,7 @@ impl Agent {
 
     /// The grant that the slot works on; else one that no active slot has: of what the slot has just computed, or of its
     /// resident model, or the oldest, those last of which another slot is at the unit. When all are taken, it helps.
-    fn choose_grant(&self, slot: usize, active: usize, plan: &Plan) -> Option<GrantKey> {
+    fn choose_grant(&self, slot: usize, active: usize, plan: &Plan, now_ms: u64) -> Option<GrantKey> {
         let (resident, unit) = (self.slots[slot].resident, self.slots[slot].unit);
         let open = || self.grants.iter().filter(|held| held.has_waiting());
         let own = open().find(|held| held.slot == Some(slot));
@@ -81,7 +85,9 @@ impl Agent {
         });
         // Programs of one task are run side by side: they share nothing that a slot would hold.
         let programs = || open().find(|held| runs_programs(plan, held.unit));
-        let help = || open().find(|held| is_worth_help(plan, held) && Some(model_of(plan, held.unit)) == resident);
+        let help = || {
+            open().find(|held| self.is_worth_help(plan, held, now_ms) && Some(model_of(plan, held.unit)) == resident)
+        };
         own.or(best).or_else(programs).or_else(help).map(|held| held.key)
     }
 
@@ -92,7 +98,7 @@ impl Agent {
         let active = self.terms.as_ref().map_or(1, |terms| terms.active_slots);
         // What is left for all slots is shared out.
         let is_last = self.grants.iter().all(|other| other.key == grant || !other.has_waiting());
-        let sharers = if is_last && is_worth_help(plan, held) { active } else { 1 };
+        let sharers = if is_last && self.is_worth_help(plan, held, now_ms) { active } else { 1 };
         let mut pack = held.next_pack(unit.dataset, sharers).ok_or_else(|| missing_sample(held, &unit))?;
         let runs_programs = runs_programs(plan, unit.id);
         if runs_programs {
@@ -136,9 +142,12 @@ impl Agent {
             held.begun(&pack.samples);
         }
         let model = model_of(plan, unit.id);
+        // As the plan names it, whatever its path is here.
+        let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));
         let Some(state) = self.slots.get_mut(slot) else { return Ok(()) };
         state.unit = Some(unit.id);
-        state.busy = Some(Busy { pack: id, grant, model, samples: pack.samples, part, since_ms: now_ms, stale: false });
+        let samples = pack.samples;
+        state.busy = Some(Busy { pack: id, holds, grant, model, samples, part, since_ms: now_ms, stale: false });
         Ok(())
     }
 
@@ -152,7 +161,6 @@ impl Agent {
             meta_template: unit.model.meta(),
         };
         let mut model = unit.model.clone();
-        let num_gpus = model.num_gpus;
         let paths = self.terms.as_ref().map_or(&[][..], |terms| &terms.paths);
         for path in [&mut model.path, &mut model.tokenizer_path] {
             if let Some(here) = map_path(paths, path) {
@@ -160,7 +168,7 @@ impl Agent {
             }
         }
         let model = serde_json::to_vec(&model).map_err(|error| error.to_string())?;
-        let model = ModelOrder { plan: model, device: self.options.device.clone(), num_gpus };
+        let model = ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
         let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };
         self.unit_orders.insert(unit.id, order.clone());

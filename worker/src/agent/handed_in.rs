@@ -25,6 +25,7 @@ impl Agent {
             SlotEvent::Ready { facts } => {
                 let Some(model) = state.busy.as_ref().filter(|busy| !busy.stale).map(|busy| busy.model) else { return };
                 state.resident = Some(model);
+                state.model = state.busy.as_ref().and_then(|busy| busy.holds);
                 if self.facts.get(&model) != Some(&facts) {
                     self.facts.insert(model, facts.clone());
                     self.outbox.push(Body::Facts(v1::Facts { model, facts }), Vec::new());
@@ -38,7 +39,7 @@ impl Agent {
             SlotEvent::Ended { pack, end } => {
                 if let Some(busy) = state.busy.take_if(|busy| busy.pack == pack) {
                     if !matches!(end, PackEnd::Done { .. }) {
-                        (state.resident, state.unit) = (None, None);
+                        (state.resident, state.model, state.unit) = (None, None, None);
                     }
                     if !busy.stale {
                         self.pack_ended(busy, end);

@@ -25,6 +25,8 @@ impl Agent {
             Some(Body::HeartbeatAck(ack)) => self.lease.renewed(ack.sent_ms),
             Some(Body::Grant(grant)) => self.grant(&grant),
             Some(Body::Revoke(revoke)) => self.revoke(&revoke),
+            Some(Body::Wait(_)) => self.wait(),
+            Some(Body::Release(_)) => self.release(),
             Some(Body::Drain(_)) => self.start_drain(Ending::Drained, "the master asked for it"),
             Some(Body::Shutdown(shutdown)) => self.shutdown(shutdown.reason),
             Some(Body::Refused(refused)) => self.ending = Some(Ending::Refused { reason: refused.reason }),
@@ -107,7 +109,7 @@ impl Agent {
     /// The total number of grants that the worker will hold: one ahead of those that its slots run.
     pub(super) fn say_credit(&mut self) {
         let grants = match (&self.drain, &self.terms) {
-            (None, Some(terms)) => terms.active_slots as u32 + 1,
+            (None, Some(terms)) if !self.released => terms.active_slots as u32 + 1,
             _ => 0,
         };
         self.say_now(Say::Credit(v1::Credit { grants }));
@@ -119,6 +121,7 @@ impl Agent {
             tracing::warn!("the master has another plan; dropping what was held for the old one");
         }
         self.plan = None;
+        self.released = false;
         self.unit_orders.clear();
         self.grants.clear();
         self.batches.clear();

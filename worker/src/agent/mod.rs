@@ -20,6 +20,7 @@ mod options;
 mod outbox;
 mod parts;
 mod programs;
+mod release;
 mod run;
 mod send;
 mod session;

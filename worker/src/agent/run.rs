@@ -118,6 +118,7 @@ impl Agent {
             self.hand_in_due(now_ms);
             self.check_silence(now_ms);
             self.check_drained(now_ms);
+            self.check_released();
             self.beat(now_ms);
             self.dispatch(now_ms);
             if let Some(ending) = self.ending.take() {

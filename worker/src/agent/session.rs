@@ -68,6 +68,8 @@ pub(super) struct Stream {
     pub(super) bulk: Bulk,
     pub(super) hello_sent_ms: u64,
     pub(super) welcomed: bool,
+    /// When the master last said that there is nothing to do yet.
+    pub(super) asked_to_wait_ms: u64,
     /// Highest seq of the master's handled on this stream.
     pub(super) handled: u64,
     /// Attachments up to this seq of ours are at the master.
@@ -110,6 +112,8 @@ pub(super) struct Agent {
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<u32, Vec<u8>>,
     pub(super) drain: Option<Drain>,
+    /// Whether another job waits for this worker: it dials again when nothing is left of this one.
+    pub(super) released: bool,
     pub(super) ending: Option<Ending>,
 }
 
@@ -131,7 +135,7 @@ impl Agent {
         let gpus = Gpus::new(&options.device, visible.as_deref(), count_gpus(), options.slots as usize);
         let slot = |n| Slot::start(n, options.threads, gpus.clone(), events.clone());
         let slots = (0..options.slots as usize)
-            .map(|n| SlotState { slot: slot(n), resident: None, unit: None, busy: None, programs: None })
+            .map(|n| SlotState { slot: slot(n), resident: None, model: None, unit: None, busy: None, programs: None })
             .collect();
         Self {
             options,
@@ -162,6 +166,7 @@ impl Agent {
             last_pack: 0,
             facts: BTreeMap::new(),
             drain: None,
+            released: false,
             ending: None,
         }
     }
@@ -189,6 +194,8 @@ impl Agent {
             dial: self.link,
             first_seq: self.outbox.first_seq(),
             sandbox: self.programs.found.clone(),
+            plan: self.terms.as_ref().map(|terms| terms.plan.0.to_vec()).unwrap_or_default(),
+            models: self.models_held(),
             pool: self.options.pool.clone(),
         };
         let Some(endpoint) = self.endpoints.get(self.master).cloned() else { return };
@@ -204,8 +211,16 @@ impl Agent {
         match event {
             LinkEvent::Up { frames, bulk, hello_sent_ms } => {
                 let (welcomed, uploading) = (false, false);
-                self.stream =
-                    Some(Stream { frames, bulk, hello_sent_ms, welcomed, handled: 0, uploaded: 0, uploading });
+                self.stream = Some(Stream {
+                    frames,
+                    bulk,
+                    hello_sent_ms,
+                    welcomed,
+                    asked_to_wait_ms: 0,
+                    handled: 0,
+                    uploaded: 0,
+                    uploading,
+                });
             }
             LinkEvent::Frame(frame) => {
                 self.last_heard_ms = self.clock.now_ms();
@@ -247,7 +262,7 @@ impl Agent {
                     // Half the lease: a dead connection is left in time to come back before the lease runs out.
                     (self.last_heard_ms, (terms.lease_ttl_ms / 2).max(3 * terms.heartbeat_ms).max(LEAST_SILENCE_MS))
                 }
-                _ => (stream.hello_sent_ms, WELCOME_TIMEOUT_MS),
+                _ => (stream.hello_sent_ms.max(stream.asked_to_wait_ms), WELCOME_TIMEOUT_MS),
             };
             if now_ms >= since + limit {
                 self.redial("the master is silent");

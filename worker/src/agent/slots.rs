@@ -4,7 +4,7 @@ use super::grants::GrantKey;
 use super::parts::CachedPart;
 use super::programs::ProgramRun;
 use crate::engine_link::Slot;
-use compass_common::ids::UnitId;
+use compass_common::ids::{Digest, UnitId};
 
 /// One slot.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub(super) struct SlotState {
     pub(super) slot: Slot,
     /// Position in the plan of the model that its child holds.
     pub(super) resident: Option<u32>,
+    /// The model that its child holds, whatever the plan.
+    pub(super) model: Option<Digest>,
     /// The unit of its latest pack: its child holds what samples of it begin with.
     pub(super) unit: Option<UnitId>,
     pub(super) busy: Option<Busy>,
@@ -23,6 +25,8 @@ pub(super) struct SlotState {
 #[derive(Debug)]
 pub(super) struct Busy {
     pub(super) pack: u64,
+    /// Digest of the model's plan.
+    pub(super) holds: Option<Digest>,
     pub(super) grant: GrantKey,
     pub(super) model: u32,
     pub(super) samples: Vec<u32>,

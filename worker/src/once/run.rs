@@ -5,7 +5,7 @@ use super::packs::{Pack, Packs};
 use super::reading::{PlanFolder, ReadError, ReadPart};
 use crate::agent::{PACK_SAMPLES, Programs};
 use crate::engine_child::HAS_ENGINE;
-use crate::engine_link::{ModelOrder, PackEnd, PackOrder, PartOrder, Slot, SlotEvent, SlotReport};
+use crate::engine_link::{Gpus, ModelOrder, PackEnd, PackOrder, PartOrder, Slot, SlotEvent, SlotReport};
 use compass_common::engine::{PackSpec, TokenCounters};
 use compass_common::ids::UnitId;
 use compass_common::intervals::IntervalSet;
@@ -122,7 +122,7 @@ impl Task<'_> {
             ModelKind::Sandbox => self.programs(&unit, packs).await,
             _ => {
                 let (reports, inbox) = mpsc::channel(1024);
-                let slot = Slot::start::<SlotReport>(0, self.options.threads, reports);
+                let slot = Slot::start::<SlotReport>(0, self.options.threads, Gpus::default(), reports);
                 let done = self.engine(&unit, packs, &slot, inbox).await;
                 slot.stop().await;
                 done
@@ -139,7 +139,8 @@ impl Task<'_> {
     ) -> Result<(), OnceError> {
         let broken = |reason: String| OnceError::Engine { unit: unit.name(), reason };
         let model = serde_json::to_vec(unit.model).map_err(|error| broken(error.to_string()))?;
-        let model = Arc::new(ModelOrder { plan: model, device: self.options.device.clone() });
+        let model =
+            Arc::new(ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus });
         let spec = PackSpec {
             infer: unit.dataset.infer.clone(),
             shot_format: unit.dataset.shot_format.clone(),
@@ -179,7 +180,7 @@ impl Task<'_> {
                 }
             };
             let reason = match end {
-                PackEnd::Done { tokens, notes } => {
+                PackEnd::Done { tokens, notes, .. } => {
                     self.tally.tokens.add(&tokens);
                     for note in notes {
                         tracing::info!(note, "the engine notes");

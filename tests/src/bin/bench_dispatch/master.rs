@@ -9,7 +9,7 @@ use compass_master::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use compass_master::launch::Situation;
 use compass_master::leader::Leader;
 use compass_master::ledger::{Committed, Committer, Journal, Ledger};
-use compass_master::pipeline::{Driver, ProgressBoard, RunFacts, Setup};
+use compass_master::pipeline::{Demands, Driver, ProgressBoard, RunFacts, Setup};
 use compass_master::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
 use compass_master::store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
 use compass_master::web::RunView;
@@ -192,8 +192,9 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let server = tokio::spawn(serve(listener, service, stopping));
     let empty = Plan { format: PLAN_FORMAT, config: digest, models: Vec::new(), datasets: Vec::new() };
     let (views, _view) = watch::channel(RunView::default());
-    let (situations, _situation) = watch::channel(Situation::default());
+    let (situations, _) = watch::channel(Situation::default());
     let (_fleet, reported) = watch::channel(Vec::new());
+    let (_desk, asks) = mpsc::channel(1);
     let driver = Driver::new(Setup {
         leader,
         committer,
@@ -207,6 +208,8 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         board: ProgressBoard::new(Arc::new(empty)),
         facts: RunFacts::default(),
         views,
+        asks,
+        demands: Demands::default(),
     });
     println!("{address}");
     std::io::stdout().flush()?;

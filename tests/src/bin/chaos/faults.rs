@@ -196,8 +196,7 @@ impl History {
 
     /// Ends the faults whose time is over at `now`.
     fn cure(&mut self, cluster: &mut Cluster, etcd: &mut Etcd, now: Instant) {
-        while let Some(&(at, cure)) = self.cures.first().filter(|(at, _)| *at <= now) {
-            let _ = at;
+        while let Some(&(_, cure)) = self.cures.first().filter(|(at, _)| *at <= now) {
             self.cures.remove(0);
             match cure {
                 Cure::StartMaster(at) => {

@@ -78,7 +78,7 @@ pub(super) fn run(job: &Job, faults: &Faults) {
 /// Some milliseconds.
 fn chance() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    u64::from(now.subsec_nanos() / 1000 ^ std::process::id()) % 250
+    u64::from(now.subsec_micros() ^ std::process::id()) % 250
 }
 
 /// The command in a shell, as on a machine that has nothing of this one but its files.

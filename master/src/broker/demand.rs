@@ -1,0 +1,82 @@
+//! What jobs ask for, and what workers offer.
+
+use compass_common::ids::{Digest, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// The name of a job: the beginning of its plan's digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobId(pub String);
+
+impl JobId {
+    /// The job of the plan of this digest.
+    pub fn of(plan: &Digest) -> Self {
+        Self(plan.short())
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What it takes to do some work, and what a worker has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ability {
+    /// Every worker has it.
+    Any,
+    /// libtorch.
+    Engine,
+    /// A sandbox for programs that a model wrote.
+    Sandbox,
+}
+
+/// How a job was submitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Its share grows with it; 1 or more.
+    pub weight: u32,
+    /// Most slots at once.
+    pub bound: Option<u32>,
+    /// Its models, by their digests.
+    pub models: BTreeSet<Digest>,
+}
+
+/// What a job could use now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Tasks that nobody has, by what they take.
+    pub waiting: BTreeMap<Ability, u32>,
+    /// Slots that could be busy with what is neither recorded nor given up, by what it takes.
+    pub usable: BTreeMap<Ability, u32>,
+    /// How many tasks each of its workers holds.
+    pub held: BTreeMap<WorkerId, u32>,
+    /// Slots of all of them, also of those whose connection is down and whose lease goes on.
+    pub taken: u32,
+}
+
+/// What a worker brings along when it comes to the door.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// Replicas that it can run at once.
+    pub slots: u32,
+    /// What it has beside [`Ability::Any`].
+    pub abilities: BTreeSet<Ability>,
+    /// The models that its engines hold.
+    pub models: BTreeSet<Digest>,
+    /// The job of which it holds grants or results.
+    pub holds_of: Option<JobId>,
+}
+
+impl Offer {
+    /// Whether it can do what takes `ability`.
+    pub fn can(&self, ability: Ability) -> bool {
+        ability == Ability::Any || self.abilities.contains(&ability)
+    }
+
+    /// The part of `slots` by ability that it could fill.
+    pub(super) fn part_of(&self, slots: &BTreeMap<Ability, u32>) -> u32 {
+        slots.iter().filter(|(ability, _)| self.can(**ability)).fold(0, |sum, (_, slots)| sum.saturating_add(*slots))
+    }
+}

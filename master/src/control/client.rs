@@ -1,0 +1,113 @@
+//! A master, as commands reach it.
+
+use super::socket::{Live, SERVER, find, path_of};
+use super::status::MasterStatus;
+use crate::cli::exit;
+use crate::job::Failure;
+use compass_common::ids::Digest;
+use compass_proto::v1;
+use compass_proto::v1::control_client::ControlClient;
+use std::path::{Path, PathBuf};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status, Streaming};
+
+/// A connection to the control service of one master.
+#[derive(Clone, Debug)]
+pub(super) struct Master {
+    client: ControlClient<Channel>,
+}
+
+/// What a master answered to a question that it could not serve.
+pub(super) fn refused(status: &Status) -> Failure {
+    let code = match status.code() {
+        Code::NotFound | Code::FailedPrecondition | Code::InvalidArgument => exit::BAD_INPUT,
+        _ => exit::INFRASTRUCTURE,
+    };
+    Failure { code, text: format!("error: {}", status.message()) }
+}
+
+impl Master {
+    async fn connect(live: &Live) -> Option<Self> {
+        let endpoint = Endpoint::from_shared(format!("unix:{}", live.path.display())).ok()?;
+        let channel = endpoint.connect().await.ok()?;
+        Some(Self { client: ControlClient::new(channel) })
+    }
+
+    /// Every master of a state folder, a server first.
+    pub(super) async fn all(state_dir: &Path) -> Vec<Self> {
+        let mut masters = Vec::new();
+        for live in find(state_dir).await.live {
+            masters.extend(Self::connect(&live).await);
+        }
+        masters
+    }
+
+    /// The server of a state folder.
+    ///
+    /// # Errors
+    /// There is none; what to do about it is said.
+    pub(super) async fn server(state_dir: &Path) -> Result<Self, Failure> {
+        let found = find(state_dir).await;
+        if let Some(live) = found.live.iter().find(|live| live.is_server)
+            && let Some(server) = Self::connect(live).await
+        {
+            return Ok(server);
+        }
+        Err(nobody_serves(state_dir, found.dead_server))
+    }
+
+    /// How it stands.
+    pub(super) async fn status(&mut self) -> Result<MasterStatus, Failure> {
+        let reply = self.client.status(v1::StatusRequest {}).await.map_err(|status| refused(&status))?;
+        let status = serde_json::from_slice(&reply.into_inner().status);
+        status.map_err(|error| Failure {
+            code: exit::INFRASTRUCTURE,
+            text: format!("error: the master is of another version, its status cannot be read: {error}"),
+        })
+    }
+
+    /// The folder of the job of this plan, while it runs.
+    pub(super) async fn find(&mut self, plan: &Digest) -> Result<Option<PathBuf>, Failure> {
+        let request = v1::FindRequest { plan: plan.0.to_vec() };
+        let reply = self.client.find(request).await.map_err(|status| refused(&status))?.into_inner();
+        Ok((!reply.folder.is_empty()).then(|| reply.folder.into()))
+    }
+
+    /// Hands a job over.
+    pub(super) async fn submit(&mut self, job: Vec<u8>) -> Result<v1::SubmitReply, Failure> {
+        let reply = self.client.submit(v1::SubmitRequest { job }).await;
+        reply.map(tonic::Response::into_inner).map_err(|status| refused(&status))
+    }
+
+    pub(super) async fn cancel(&mut self, job: String, reason: String) -> Result<(), Failure> {
+        let reply = self.client.cancel(v1::CancelRequest { job, reason }).await;
+        reply.map(drop).map_err(|status| refused(&status))
+    }
+
+    pub(super) async fn explain(&mut self, request: v1::ExplainRequest) -> Result<Vec<String>, Failure> {
+        let reply = self.client.explain(request).await;
+        reply.map(|reply| reply.into_inner().lines).map_err(|status| refused(&status))
+    }
+
+    pub(super) async fn follow(&mut self, job: String) -> Result<Streaming<v1::FollowReply>, Failure> {
+        let reply = self.client.follow(v1::FollowRequest { job }).await;
+        reply.map(tonic::Response::into_inner).map_err(|status| refused(&status))
+    }
+}
+
+fn nobody_serves(state_dir: &Path, dead: Option<PathBuf>) -> Failure {
+    let shown = state_dir.display();
+    let text = match dead {
+        Some(socket) => format!(
+            "error: the server that worked in {shown} is gone: nobody answers at {}\n  = help: start it again with \
+             `compass-master serve`; it goes on with its jobs",
+            socket.display()
+        ),
+        None => format!(
+            "error: no server works in {shown}: there is no {}\n  = help: start one with `compass-master serve`, or name \
+             the `state_dir` of another in [master]",
+            path_of(state_dir, SERVER).display()
+        ),
+    };
+    Failure { code: exit::INFRASTRUCTURE, text }
+}

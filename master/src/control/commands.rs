@@ -1,0 +1,159 @@
+//! `status`, `cancel`, `explain`: from the command line to whichever master has the job.
+
+use super::client::Master;
+use super::status::{JobStatus, MasterStatus, details, table};
+use crate::cli::exit;
+use crate::job::Failure;
+use crate::screen::{OutputError, print, say};
+use compass_proto::v1;
+use std::path::Path;
+
+/// What is to be explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A job; the newest that has not ended when none is named.
+    Job(Option<String>),
+    /// A task of a job, of the newest when none is named.
+    Task {
+        task: u32,
+        job: Option<String>,
+    },
+    Worker(String),
+}
+
+/// A master and how it stands.
+struct Known {
+    master: Master,
+    status: MasterStatus,
+}
+
+async fn masters(state_dir: &Path) -> Result<Vec<Known>, Failure> {
+    let mut known = Vec::new();
+    for mut master in Master::all(state_dir).await {
+        // One that ends at this very moment is as good as gone.
+        if let Ok(status) = master.status().await {
+            known.push(Known { master, status });
+        }
+    }
+    if known.is_empty() {
+        return Err(match Master::server(state_dir).await {
+            Err(failure) => {
+                Failure { text: failure.text.replace("no server works in", "no master works in"), ..failure }
+            }
+            Ok(_) => {
+                Failure { code: exit::INFRASTRUCTURE, text: "error: the server does not answer; try again".into() }
+            }
+        });
+    }
+    Ok(known)
+}
+
+/// The job called `name`, and its master; the newest that has not ended where none is named.
+fn choose<'k>(known: &'k mut [Known], name: Option<&str>) -> Result<(&'k mut Master, JobStatus), Failure> {
+    let is_named = |job: &JobStatus| match name {
+        Some(name) => job.job.starts_with(name) || job.run == name,
+        None => job.exit_code.is_none(),
+    };
+    let all = known.iter().enumerate().flat_map(|(at, known)| known.status.jobs.iter().map(move |job| (at, job)));
+    let mut found: Vec<(usize, JobStatus)> =
+        all.filter(|(_, job)| is_named(job)).map(|(at, job)| (at, job.clone())).collect();
+    found.sort_by(|(_, a), (_, b)| a.submitted.cmp(&b.submitted));
+    let several = name.is_some() && found.len() > 1;
+    let Some((at, job)) = found.pop().filter(|_| !several) else {
+        let what = match name {
+            Some(name) if several => format!("`{name}` may be several jobs; write more of its id"),
+            Some(name) => format!("there is no job `{name}`"),
+            None => "no job is running".to_owned(),
+        };
+        let jobs = known.iter().flat_map(|known| &known.status.jobs).map(|job| format!("{} ({})", job.job, job.run));
+        let jobs = jobs.collect::<Vec<_>>().join(", ");
+        let help = if jobs.is_empty() { String::new() } else { format!("\n  = help: the jobs are {jobs}") };
+        return Err(Failure::bad_input(format!("error: {what}{help}")));
+    };
+    match known.get_mut(at) {
+        Some(known) => Ok((&mut known.master, job)),
+        None => Err(Failure::bad_input("error: no job is running")),
+    }
+}
+
+fn show(text: String) -> Result<u8, Failure> {
+    print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    Ok(exit::SCORED)
+}
+
+/// All masters with their jobs, or one job in full; as a table or as JSON.
+///
+/// # Errors
+/// There is no such job, or nobody to ask.
+pub async fn status(state_dir: &Path, job: Option<&str>, json: bool) -> Result<u8, Failure> {
+    let mut known = masters(state_dir).await?;
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+    let as_json = |value: serde_json::Result<String>| value.map(|text| text + "\n").unwrap_or_default();
+    match job {
+        None => {
+            let all: Vec<MasterStatus> = known.into_iter().map(|known| known.status).collect();
+            show(if json { as_json(serde_json::to_string_pretty(&all)) } else { table(&all, &here) })
+        }
+        Some(name) => {
+            let (_, job) = choose(&mut known, Some(name))?;
+            show(if json { as_json(serde_json::to_string_pretty(&job)) } else { details(&job, &here) })
+        }
+    }
+}
+
+/// Cancels a job. Without a name only where there is one that it can be.
+///
+/// # Errors
+/// There is no such job, or it has ended, or nobody is there to ask.
+pub async fn cancel(state_dir: &Path, job: Option<&str>, reason: Option<String>) -> Result<u8, Failure> {
+    let mut known = masters(state_dir).await?;
+    let running = known.iter().flat_map(|known| &known.status.jobs).filter(|job| job.exit_code.is_none());
+    if job.is_none() && running.count() > 1 {
+        return Err(Failure::bad_input(
+            "error: several jobs are running\n  = help: name one: compass-master cancel JOB; `compass-master status` lists them",
+        ));
+    }
+    let (master, job) = choose(&mut known, job)?;
+    let reason = reason.unwrap_or_else(|| "cancelled by a person".into());
+    master.cancel(job.job.clone(), reason).await?;
+    say(format!(
+        "job {} is cancelled: nothing more is granted; what is recorded stays, and is scored ({})",
+        job.job, job.run
+    ));
+    Ok(exit::SCORED)
+}
+
+/// Why nothing more is running, in words.
+///
+/// # Errors
+/// There is no such job, task or worker, or nobody to ask.
+pub async fn explain(state_dir: &Path, about: About) -> Result<u8, Failure> {
+    let mut known = masters(state_dir).await?;
+    let (job, about) = match about {
+        About::Job(job) => (job, None),
+        About::Task { task, job } => (job, Some(v1::explain_request::About::Task(task))),
+        About::Worker(worker) => {
+            return explain_worker(&mut known, worker).await;
+        }
+    };
+    // Where nothing runs, the last that did: why it does no more may be the question.
+    let last = known.iter().flat_map(|known| &known.status.jobs).max_by(|a, b| a.submitted.cmp(&b.submitted));
+    let last = last.filter(|_| known.iter().all(|known| known.status.jobs.iter().all(|job| job.exit_code.is_some())));
+    let job = job.or_else(|| last.map(|job| job.job.clone()));
+    let (master, job) = choose(&mut known, job.as_deref())?;
+    let lines = master.explain(v1::ExplainRequest { job: job.job, about }).await?;
+    show(lines.join("\n") + "\n")
+}
+
+/// A worker is with one of the masters; which one, is for them to say.
+async fn explain_worker(known: &mut [Known], worker: String) -> Result<u8, Failure> {
+    let mut last = Failure::bad_input("error: no job is running");
+    for Known { master, .. } in known {
+        let about = Some(v1::explain_request::About::Worker(worker.clone()));
+        match master.explain(v1::ExplainRequest { job: String::new(), about }).await {
+            Ok(lines) => return show(lines.join("\n") + "\n"),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,21 @@
+//! Commands of people: `submit`, `status`, `cancel`, `explain`, from the command line to a master and back.
+//!
+//! The service (`service`) knows nothing of what carries it; here that is a socket of the file system that only its owner
+//! can open (`socket`). Every master opens one: a server, and a run that ends with its job.
+
+mod client;
+mod commands;
+mod office;
+mod own_run;
+mod service;
+mod socket;
+mod status;
+mod submit;
+
+pub use commands::{About, cancel, explain, status};
+pub use office::{Accepted, Entry, Governor, Office};
+pub use own_run::{OwnRun, answer_for};
+pub use service::ControlService;
+pub use socket::{SERVER, Socket, SocketError, open};
+pub use status::{JobStatus, MasterStatus, WorkerStatus};
+pub use submit::{Submission, submit};

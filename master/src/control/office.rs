@@ -1,0 +1,263 @@
+//! Where commands are answered: the jobs of this process, whatever it is, and whoever may take in new ones.
+
+use super::status::{JobStatus, MasterStatus, WorkerStatus};
+use crate::broker::{JobId, Share};
+use crate::job::{Ended, JobRecord};
+use crate::journal::Journal;
+use crate::pipeline::{Ask, Desk};
+use compass_common::ids::{Digest, TaskId, WorkerId};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::sync::watch;
+
+/// A job, as far as commands are concerned.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub id: JobId,
+    pub plan: Digest,
+    pub folder: PathBuf,
+    pub priority: u32,
+    pub submitted: String,
+    pub max_slots: Option<u32>,
+    pub desk: Desk,
+    /// What it says; `None` where that goes to a terminal.
+    pub journal: Option<Arc<Journal>>,
+    pub ended: watch::Receiver<Option<Ended>>,
+}
+
+/// A job that was taken in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    pub job: JobId,
+    pub folder: PathBuf,
+    /// Whether it ran already.
+    pub attached: bool,
+}
+
+/// A master that stays.
+#[tonic::async_trait]
+pub trait Governor: Debug + Send + Sync {
+    /// Takes a job in, durably; whoever runs already is not run twice.
+    async fn submit(&self, job: JobRecord) -> Result<Accepted, String>;
+
+    /// Remembers durably that a job is cancelled.
+    async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), String>;
+
+    /// Slots of each job.
+    fn shares(&self) -> BTreeMap<JobId, Share>;
+
+    /// Workers without a job.
+    fn idle_workers(&self) -> Vec<WorkerId>;
+
+    /// What keeps workers from starting.
+    fn notes(&self) -> Vec<String>;
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Office {
+    governor: OnceLock<Arc<dyn Governor>>,
+    workers_at: OnceLock<SocketAddr>,
+    jobs: Mutex<BTreeMap<JobId, Entry>>,
+}
+
+/// A question that cannot be answered, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown(pub String);
+
+impl Office {
+    /// Who takes in jobs; said once.
+    pub fn governed_by(&self, governor: impl Governor + 'static, workers_at: SocketAddr) {
+        // A second time would be another server in the same process.
+        let _ = (self.governor.set(Arc::new(governor)), self.workers_at.set(workers_at));
+    }
+
+    /// Who takes in jobs, where anybody does.
+    pub fn governor(&self) -> Option<&Arc<dyn Governor>> {
+        self.governor.get()
+    }
+
+    fn jobs<T>(&self, act: impl FnOnce(&mut BTreeMap<JobId, Entry>) -> T) -> T {
+        act(&mut self.jobs.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A job comes, or begins anew.
+    pub fn add(&self, entry: Entry) {
+        self.jobs(|jobs| drop(jobs.insert(entry.id.clone(), entry)));
+    }
+
+    /// The job of a plan, unless it has ended.
+    pub fn find(&self, plan: &Digest) -> Option<Entry> {
+        self.jobs(|jobs| jobs.values().find(|job| job.plan == *plan && job.ended.borrow().is_none()).cloned())
+    }
+
+    /// The job of this name: its id or the beginning of it, or its run.
+    ///
+    /// # Errors
+    /// There is none, or there are several.
+    pub fn job(&self, name: &str) -> Result<Entry, Unknown> {
+        self.jobs(|jobs| {
+            let is_run = |job: &Entry| job.folder.file_name().is_some_and(|run| run.to_string_lossy() == name);
+            let named = |job: &&Entry| job.id.0.starts_with(name) || is_run(job);
+            let mut found = jobs.values().filter(|job| !name.is_empty() && named(job));
+            match (found.next(), found.next()) {
+                (Some(job), None) => Ok(job.clone()),
+                (None, _) => Err(Unknown(format!("there is no job `{name}`"))),
+                (Some(_), Some(_)) => Err(Unknown(format!("`{name}` may be several jobs; write more of its id"))),
+            }
+        })
+    }
+
+    /// How everything stands.
+    pub fn status(&self) -> MasterStatus {
+        let shares = self.governor().map(|governor| governor.shares());
+        let mut jobs: Vec<JobStatus> =
+            self.jobs(|jobs| jobs.values().map(|job| job_status(job, shares.as_ref())).collect());
+        jobs.sort_by(|a, b| {
+            (a.exit_code.is_some(), &a.submitted, &a.job).cmp(&(b.exit_code.is_some(), &b.submitted, &b.job))
+        });
+        MasterStatus {
+            kind: if self.governor().is_some() { "serve" } else { "run" }.into(),
+            process: std::process::id(),
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            workers_at: self.workers_at.get().map(ToString::to_string).unwrap_or_default(),
+            idle_workers: self.governor().map_or(0, |governor| governor.idle_workers().len() as u32),
+            notes: self.governor().map(|governor| governor.notes()).unwrap_or_default(),
+            jobs,
+        }
+    }
+
+    /// Why nothing more of a job is running.
+    pub async fn explain_job(&self, job: &Entry) -> Vec<String> {
+        let id = &job.id;
+        if let Some(ended) = &*job.ended.borrow() {
+            let mut lines = vec![format!("job {id} ended at {} with exit code {}", ended.at, ended.exit_code)];
+            lines.extend((!ended.reason.is_empty()).then(|| ended.reason.clone()));
+            return lines;
+        }
+        let (doing, view) = job.desk.view();
+        let mut lines = vec![format!(
+            "job {id} ({}): {} of {} samples",
+            if doing.is_empty() { "opening" } else { doing },
+            view.recorded_samples,
+            view.expected_samples
+        )];
+        lines.extend(job.desk.cancelled().map(|reason| format!("cancelled: {reason}")));
+        match job.desk.ask(Ask::Job).await {
+            Some(more) => lines.extend(more),
+            None => lines.push("no stage is running: nothing can be granted now".into()),
+        }
+        lines.extend(view.pools.iter().cloned());
+        if let Some(governor) = self.governor() {
+            lines.extend(shares_in_words(id, job, &governor.shares(), governor.idle_workers().len()));
+            lines.extend(governor.notes());
+            let nobody = view.slots == 0 && governor.idle_workers().is_empty();
+            if let (true, Some(address)) = (nobody, self.workers_at.get()) {
+                lines.push(format!("workers can be added at any time: compass-worker --master {address}"));
+            }
+        }
+        lines
+    }
+
+    /// Where a task of a job stands.
+    pub async fn explain_task(&self, job: &Entry, task: TaskId) -> Result<String, Unknown> {
+        let answer = job.desk.ask(|reply| Ask::Task(task, reply)).await;
+        let answer = answer.ok_or_else(|| Unknown(format!("job {} runs no tasks now", job.id)))?;
+        answer.ok_or_else(|| Unknown(format!("job {} has no task {task}", job.id)))
+    }
+
+    /// What a worker is doing, for whichever job.
+    pub async fn explain_worker(&self, name: &str) -> Result<Vec<String>, Unknown> {
+        let worker = WorkerId(name.to_owned());
+        let jobs: Vec<Entry> = self.jobs(|jobs| jobs.values().cloned().collect());
+        let mut lines = Vec::new();
+        let mut known = Vec::new();
+        for job in jobs {
+            known.extend(job.desk.view().1.workers.into_iter().map(|worker| worker.name));
+            if let Some(Some(line)) = job.desk.ask(|reply| Ask::Worker(worker.clone(), reply)).await {
+                lines.push(format!("job {}: {line}", job.id));
+            }
+        }
+        if !lines.is_empty() {
+            return Ok(lines);
+        }
+        if self.governor().is_some_and(|governor| governor.idle_workers().contains(&worker)) {
+            return Ok(vec![format!("worker {name} waits at the door: no job has anything for it that it can do")]);
+        }
+        known.sort();
+        known.dedup();
+        if known.iter().any(|known| known == name) {
+            return Ok(vec![format!("worker {name} is with no job now")]);
+        }
+        let known =
+            if known.is_empty() { "none has come yet".to_owned() } else { format!("known: {}", known.join(", ")) };
+        Err(Unknown(format!("there is no worker `{name}`; {known}")))
+    }
+}
+
+fn job_status(job: &Entry, shares: Option<&BTreeMap<JobId, Share>>) -> JobStatus {
+    let (doing, view) = job.desk.view();
+    let ended = job.ended.borrow().clone();
+    let state = if ended.is_some() {
+        "ended"
+    } else if doing.is_empty() {
+        "opening"
+    } else {
+        doing
+    };
+    let over = ended.is_some();
+    let workers = view.workers.iter().map(|worker| WorkerStatus {
+        name: worker.name.clone(),
+        connected: worker.connected && !over,
+        slots: worker.slots,
+        device: worker.device.clone(),
+        results: worker.results,
+    });
+    let counts = match &ended {
+        Some(ended) => (ended.recorded_samples, ended.expected_samples, ended.failed_tasks),
+        None => (view.recorded_samples, view.expected_samples, view.failed_tasks),
+    };
+    JobStatus {
+        job: job.id.0.clone(),
+        plan: job.plan.to_string(),
+        run: job.folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        folder: job.folder.display().to_string(),
+        state: state.into(),
+        priority: job.priority,
+        submitted: job.submitted.clone(),
+        recorded_samples: counts.0,
+        expected_samples: counts.1,
+        open_tasks: view.open_tasks,
+        granted_tasks: view.granted_tasks,
+        failed_tasks: counts.2,
+        slots: if over { 0 } else { view.slots },
+        share: shares.map(|shares| shares.get(&job.id).map_or(0, |share| share.slots)),
+        max_slots: job.max_slots,
+        workers: workers.collect(),
+        cancelled: job.desk.cancelled(),
+        exit_code: ended.as_ref().map(|ended| ended.exit_code),
+        reason: ended.map(|ended| ended.reason).filter(|reason| !reason.is_empty()),
+    }
+}
+
+fn shares_in_words(id: &JobId, job: &Entry, shares: &BTreeMap<JobId, Share>, idle: usize) -> Vec<String> {
+    let Some(own) = shares.get(id) else { return Vec::new() };
+    let others = shares.iter().filter(|(other, _)| *other != id);
+    let others: Vec<String> =
+        others.map(|(other, share)| format!("{other} has {} (priority {})", share.slots, share.weight)).collect();
+    let mut line = format!("its share is {} slots (priority {})", own.slots, own.weight);
+    if let Some(most) = job.max_slots {
+        line += &format!(", at most {most} (max_num_workers, max_gpus)");
+    }
+    if !others.is_empty() {
+        line += &format!("; of the other jobs {}", others.join(", "));
+    }
+    let mut lines = vec![line];
+    if idle > 0 {
+        lines.push(format!("{idle} workers wait at the door: no job has anything for them that they can do"));
+    }
+    lines
+}

@@ -1,0 +1,136 @@
+//! The control service. It says what the office says; whatever carries it decides who may ask.
+
+use super::office::{Entry, Office, Unknown};
+use crate::job::JobRecord;
+use crate::journal::{Journal, Line};
+use compass_common::ids::TaskId;
+use compass_proto::v1::control_server::{Control, ControlServer};
+use compass_proto::v1::explain_request::About;
+use compass_proto::v1::follow_reply::Body;
+use compass_proto::{digest_from_wire, v1};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+
+/// Lines on their way to one who follows.
+const FOLLOWED: usize = 64;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct ControlService(Arc<Office>);
+
+impl ControlService {
+    /// A service that answers for this office.
+    pub fn new(office: Arc<Office>) -> Self {
+        Self(office)
+    }
+
+    /// As a server carries it.
+    pub fn into_server(self) -> ControlServer<Self> {
+        ControlServer::new(self)
+    }
+}
+
+impl From<Unknown> for Status {
+    fn from(unknown: Unknown) -> Self {
+        Self::not_found(unknown.0)
+    }
+}
+
+#[tonic::async_trait]
+impl Control for ControlService {
+    type FollowStream = ReceiverStream<Result<v1::FollowReply, Status>>;
+
+    async fn submit(&self, request: Request<v1::SubmitRequest>) -> Result<Response<v1::SubmitReply>, Status> {
+        let job: JobRecord = serde_json::from_slice(&request.into_inner().job)
+            .map_err(|error| Status::invalid_argument(format!("the job cannot be read: {error}")))?;
+        let governor = self.0.governor().ok_or_else(|| Status::failed_precondition("this master ends with its job"))?;
+        let accepted = governor.submit(job).await.map_err(Status::unavailable)?;
+        let folder = accepted.folder.display().to_string();
+        Ok(Response::new(v1::SubmitReply { job: accepted.job.0, folder, attached: accepted.attached }))
+    }
+
+    async fn find(&self, request: Request<v1::FindRequest>) -> Result<Response<v1::FindReply>, Status> {
+        let plan = digest_from_wire(&request.into_inner().plan);
+        let plan = plan.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let found = self.0.find(&plan);
+        let reply = found.map(|job| v1::FindReply { job: job.id.0, folder: job.folder.display().to_string() });
+        Ok(Response::new(reply.unwrap_or_default()))
+    }
+
+    async fn status(&self, _: Request<v1::StatusRequest>) -> Result<Response<v1::StatusReply>, Status> {
+        let status = serde_json::to_vec(&self.0.status()).map_err(|error| Status::internal(error.to_string()))?;
+        Ok(Response::new(v1::StatusReply { status }))
+    }
+
+    async fn cancel(&self, request: Request<v1::CancelRequest>) -> Result<Response<v1::CancelReply>, Status> {
+        let v1::CancelRequest { job, reason } = request.into_inner();
+        let job = self.0.job(&job)?;
+        if let Some(ended) = &*job.ended.borrow() {
+            let text = format!("job {} has ended already, with exit code {}", job.id, ended.exit_code);
+            return Err(Status::failed_precondition(text));
+        }
+        if let Some(reason) = job.desk.cancelled() {
+            return Err(Status::failed_precondition(format!("job {} was cancelled already: {reason}", job.id)));
+        }
+        // Durable first: a server that dies now must not go on with the job.
+        if let Some(governor) = self.0.governor() {
+            governor.cancel(&job.id, &reason).await.map_err(Status::unavailable)?;
+        }
+        job.desk.cancel(reason).await;
+        Ok(Response::new(v1::CancelReply {}))
+    }
+
+    async fn explain(&self, request: Request<v1::ExplainRequest>) -> Result<Response<v1::ExplainReply>, Status> {
+        let v1::ExplainRequest { job, about } = request.into_inner();
+        let lines = match about {
+            Some(About::Worker(worker)) => self.0.explain_worker(&worker).await?,
+            Some(About::Task(task)) => vec![self.0.explain_task(&self.0.job(&job)?, TaskId(task)).await?],
+            None => self.0.explain_job(&self.0.job(&job)?).await,
+        };
+        Ok(Response::new(v1::ExplainReply { lines }))
+    }
+
+    async fn follow(&self, request: Request<v1::FollowRequest>) -> Result<Response<Self::FollowStream>, Status> {
+        let job = self.0.job(&request.into_inner().job)?;
+        let journal = job.journal.clone();
+        let journal =
+            journal.ok_or_else(|| Status::failed_precondition("what this run says is on its own terminal"))?;
+        let (sender, receiver) = mpsc::channel(FOLLOWED);
+        tokio::spawn(follow(job, journal, sender));
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+}
+
+/// Sends what the job says until it ends, or nobody listens.
+async fn follow(mut job: Entry, journal: Arc<Journal>, sender: mpsc::Sender<Result<v1::FollowReply, Status>>) {
+    let mut written = journal.follow();
+    let mut from = 0;
+    loop {
+        // Looked at first: what was said before the end is sent before it.
+        let ended = job.ended.borrow_and_update().clone();
+        let (lines, next) = journal.read(from);
+        from = next;
+        for line in lines {
+            let body = Some(match line {
+                Line::Said(text) => Body::Said(text),
+                Line::Printed(text) => Body::Printed(text),
+            });
+            if sender.send(Ok(v1::FollowReply { body })).await.is_err() {
+                return;
+            }
+        }
+        if let Some(ended) = ended {
+            let ended = v1::Ended { exit_code: u32::from(ended.exit_code), reason: ended.reason };
+            let _ = sender.send(Ok(v1::FollowReply { body: Some(Body::Ended(ended)) })).await;
+            return;
+        }
+        tokio::select! {
+            changed = written.changed() => if changed.is_err() { return },
+            // The server is going down: the stream ends without an end of the job.
+            changed = job.ended.changed() => if changed.is_err() { return },
+            () = sender.closed() => return,
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What a master says of itself and its jobs: as JSON for programs, as a table for people.
+
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// One master.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MasterStatus {
+    /// `serve`, or `run` for one that ends with its job.
+    pub kind: String,
+    pub process: u32,
+    pub host: String,
+    /// Where workers dial; empty while nobody listens.
+    pub workers_at: String,
+    /// Workers for which no job has anything to do.
+    pub idle_workers: u32,
+    /// What its launcher has to say, where workers do not start.
+    pub notes: Vec<String>,
+    pub jobs: Vec<JobStatus>,
+}
+
+/// One job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobStatus {
+    pub job: String,
+    pub plan: String,
+    /// Name of the run folder, and where it is.
+    pub run: String,
+    pub folder: String,
+    /// `opening`, `infer`, `execute`, `score` or `ended`.
+    pub state: String,
+    pub priority: u32,
+    pub submitted: String,
+    pub recorded_samples: u64,
+    pub expected_samples: u64,
+    pub open_tasks: u32,
+    pub granted_tasks: u32,
+    pub failed_tasks: u32,
+    /// Slots of the workers that are at it.
+    pub slots: u32,
+    /// Slots that are its share now, those of workers on their way included; `null` where there are no others.
+    pub share: Option<u32>,
+    /// Most slots that it may have; `null` for no bound.
+    pub max_slots: Option<u32>,
+    pub workers: Vec<WorkerStatus>,
+    pub cancelled: Option<String>,
+    pub exit_code: Option<u8>,
+    /// Why it ended without a table.
+    pub reason: Option<String>,
+}
+
+/// One worker that has been seen in this stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerStatus {
+    pub name: String,
+    pub connected: bool,
+    pub slots: u32,
+    pub device: String,
+    pub results: u64,
+}
+
+const HEADS: [&str; 8] = ["job", "state", "samples", "tasks", "slots", "share", "priority", "run"];
+
+/// All of it as text; folders below `here` are shown from there.
+pub(super) fn table(masters: &[MasterStatus], here: &Path) -> String {
+    let mut text = String::new();
+    for master in masters {
+        let what = if master.kind == "serve" { "server" } else { "run" };
+        let _ = write!(text, "{what}: process {} on {}", master.process, master.host);
+        if !master.workers_at.is_empty() {
+            let _ = write!(text, ", workers dial {}", master.workers_at);
+        }
+        if master.idle_workers > 0 {
+            let _ = write!(text, ", {} without work", count(master.idle_workers, "worker"));
+        }
+        text.push('\n');
+        for note in &master.notes {
+            let _ = writeln!(text, "  {note}");
+        }
+        if master.jobs.is_empty() {
+            text.push_str("  no jobs\n");
+            continue;
+        }
+        let mut rows = vec![HEADS.map(str::to_owned)];
+        rows.extend(master.jobs.iter().map(|job| row(job, here)));
+        text.push_str(&aligned(&rows));
+    }
+    text
+}
+
+/// One job in full.
+pub(super) fn details(job: &JobStatus, here: &Path) -> String {
+    let mut text = aligned(&[HEADS.map(str::to_owned), row(job, here)]);
+    if let Some(reason) = &job.cancelled {
+        let _ = writeln!(text, "cancelled: {reason}");
+    }
+    if let Some(reason) = &job.reason {
+        let _ = writeln!(text, "{reason}");
+    }
+    if job.failed_tasks > 0 {
+        let _ = writeln!(text, "{} failed", count(job.failed_tasks, "task"));
+    }
+    if !job.workers.is_empty() {
+        let mut rows = vec![["worker", "state", "device", "slots", "results"].map(str::to_owned)];
+        rows.extend(job.workers.iter().map(|worker| {
+            let state = if worker.connected { "connected" } else { "away" };
+            let (slots, results) = (worker.slots.to_string(), worker.results.to_string());
+            [worker.name.clone(), state.into(), worker.device.clone(), slots, results]
+        }));
+        text.push_str(&aligned(&rows));
+    }
+    text
+}
+
+fn row(job: &JobStatus, here: &Path) -> [String; 8] {
+    let state = match (&job.exit_code, &job.cancelled) {
+        (Some(code), _) => format!("ended ({code})"),
+        (None, Some(_)) => format!("{}, cancelled", job.state),
+        (None, None) => job.state.clone(),
+    };
+    let folder = Path::new(&job.folder);
+    let share = match (job.share, job.max_slots) {
+        (None, _) => String::new(),
+        (Some(share), None) => share.to_string(),
+        (Some(share), Some(most)) => format!("{share} (at most {most})"),
+    };
+    [
+        job.job.clone(),
+        state,
+        format!("{}/{}", job.recorded_samples, job.expected_samples),
+        format!("{}/{}", job.granted_tasks, job.open_tasks),
+        job.slots.to_string(),
+        share,
+        job.priority.to_string(),
+        folder.strip_prefix(here).unwrap_or(folder).display().to_string(),
+    ]
+}
+
+fn count(number: u32, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> JobStatus {
+        JobStatus {
+            job: "3f2a9c0b1d2e".into(),
+            folder: "/home/me/out/20261122_000001".into(),
+            state: "infer".into(),
+            priority: 2,
+            recorded_samples: 120,
+            expected_samples: 240,
+            open_tasks: 9,
+            granted_tasks: 3,
+            slots: 2,
+            share: Some(2),
+            max_slots: Some(4),
+            ..JobStatus::default()
+        }
+    }
+
+    #[test]
+    fn what_a_person_reads() {
+        let ended = JobStatus { exit_code: Some(1), state: "ended".into(), share: Some(0), max_slots: None, ..job() };
+        let master = MasterStatus {
+            kind: "serve".into(),
+            process: 17,
+            host: "h".into(),
+            workers_at: "127.0.0.1:50051".into(),
+            idle_workers: 1,
+            notes: vec![],
+            jobs: vec![job(), ended],
+        };
+        let text = table(&[master.clone(), MasterStatus { jobs: vec![], ..master }], Path::new("/home/me"));
+        let expected = "\
+server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
+job           state      samples  tasks  slots  share          priority  run
+3f2a9c0b1d2e  infer      120/240  3/9    2      2 (at most 4)  2         out/20261122_000001
+3f2a9c0b1d2e  ended (1)  120/240  3/9    2      0              2         out/20261122_000001
+server: process 17 on h, workers dial 127.0.0.1:50051, 1 worker without work
+  no jobs
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn one_job_is_shown_with_its_workers_and_why_it_was_cancelled() {
+        let worker = WorkerStatus { name: "w1".into(), connected: true, slots: 2, device: "cpu".into(), results: 7 };
+        let cancelled = JobStatus { cancelled: Some("by me".into()), workers: vec![worker], failed_tasks: 2, ..job() };
+        let expected = "\
+job           state             samples  tasks  slots  share          priority  run
+3f2a9c0b1d2e  infer, cancelled  120/240  3/9    2      2 (at most 4)  2         /home/me/out/20261122_000001
+cancelled: by me
+2 tasks failed
+worker  state      device  slots  results
+w1      connected  cpu     2      7
+";
+        assert_eq!(details(&cancelled, Path::new("/elsewhere")), expected);
+    }
+}

@@ -1,0 +1,80 @@
+//! `submit`: a job for a server. Planned here, so that whoever submits hears of all errors, and nothing was started.
+
+use super::client::Master;
+use crate::cli::{Mode, exit};
+use crate::job::{Failure, JobRecord, JobRequest, open_run};
+use crate::pipeline::{self, RunFolder};
+use crate::screen::{OutputError, print, say};
+use compass_common::config::Config;
+use compass_common::ids::Digest;
+use compass_proto::v1::follow_reply::Body;
+use std::path::Path;
+
+/// What is submitted, and how.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    pub request: JobRequest,
+    pub priority: u32,
+    /// Whether to stay until the job ends, with its table and its exit code.
+    pub wait: bool,
+}
+
+/// Hands the job that `config` and `submission` describe to the server of its state folder.
+///
+/// # Errors
+/// Bad input, or no server; nothing was started. With `wait`, why the job ended without a table.
+pub async fn submit(config: &Config, submission: Submission) -> Result<u8, Failure> {
+    let Submission { request, priority, wait } = submission;
+    if matches!(request.mode, Mode::Eval | Mode::Viz) {
+        return Err(Failure::bad_input(
+            "error: -m eval and -m viz need no workers\n  = help: run them here: compass-master --config ... -m eval -r RUN",
+        ));
+    }
+    let mut server = Master::server(&config.state_dir).await?;
+    let asked = server.clone();
+    let known = async |plan: &Digest| {
+        let folder = asked.clone().find(plan).await?;
+        Ok(folder.and_then(|folder| RunFolder::at(&folder)))
+    };
+    let opened = Box::pin(open_run(config, &request, known)).await?;
+    let plan = pipeline::plan_digest(&opened.folder).map_err(|error| Failure::of_plan(&error))?;
+    let record = JobRecord::new(config, &request, &opened, plan, priority);
+    let job = serde_json::to_vec(&record).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let accepted = server.submit(job).await?;
+    let folder = RunFolder::at(Path::new(&accepted.folder)).unwrap_or(opened.folder);
+    if accepted.attached {
+        say(format!("this very job is running already: nothing new was started ({})", folder.shown()));
+    }
+    print(format!("{} {}\n", accepted.job, folder.shown()))
+        .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+    if wait {
+        return follow(server, accepted.job).await;
+    }
+    say(format!("accepted; see it with: compass-master status {}", accepted.job));
+    Ok(exit::SCORED)
+}
+
+/// Says what the job says, to its end.
+async fn follow(mut server: Master, job: String) -> Result<u8, Failure> {
+    let gone = || Failure {
+        code: exit::INFRASTRUCTURE,
+        text: format!(
+            "error: the server went away\n  = help: start it again with `compass-master serve`; it goes on with job {job}"
+        ),
+    };
+    let mut said = server.follow(job.clone()).await?;
+    loop {
+        let Ok(Some(reply)) = said.message().await else { return Err(gone()) };
+        match reply.body {
+            Some(Body::Said(line)) => say(line),
+            Some(Body::Printed(text)) => {
+                print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+            }
+            Some(Body::Ended(ended)) => {
+                let code = u8::try_from(ended.exit_code).unwrap_or(exit::INFRASTRUCTURE);
+                return if ended.reason.is_empty() { Ok(code) } else { Err(Failure { code, text: ended.reason }) };
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the job could use: for whoever shares workers out among several jobs. And the way of a worker out of one.
+
+use super::effect::{Effect, Message};
+use super::state::Core;
+use super::task::{Requires, TaskState};
+use compass_common::ids::WorkerId;
+use std::collections::BTreeMap;
+
+/// Slots that the job could keep busy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Tasks that nobody has.
+    pub waiting: BTreeMap<Requires, u32>,
+    /// Slots that could be busy with what is neither recorded nor given up.
+    pub usable: BTreeMap<Requires, u32>,
+    /// How many tasks each worker holds, those among them whose connection is down.
+    pub held: BTreeMap<WorkerId, u32>,
+    /// Their slots.
+    pub slots: u32,
+}
+
+impl Core {
+    /// What the job could use now.
+    pub fn wanted(&self) -> Wanted {
+        let mut wanted = Wanted::default();
+        for (model, tasks) in self.queue.models() {
+            if let Some(first) = self.queue.of_model(model).next().and_then(|id| self.task(id)) {
+                *wanted.waiting.entry(first.requires).or_default() += tasks;
+            }
+        }
+        wanted.usable.clone_from(&wanted.waiting);
+        for (id, worker) in self.workers.iter() {
+            wanted.held.insert(id.clone(), worker.held.len() as u32);
+            wanted.slots = wanted.slots.saturating_add(worker.slots);
+            for task in worker.held.iter().filter_map(|id| self.task(*id)) {
+                let usable = wanted.usable.entry(task.requires).or_default();
+                *usable = usable.saturating_add(if self.limits.steal { task.remaining.len() } else { 1 });
+            }
+        }
+        wanted
+    }
+
+    /// A worker is wanted elsewhere: it gets nothing more, hands back what it has not begun, and goes when everything of it
+    /// is recorded.
+    pub(super) fn release(&mut self, id: &WorkerId, effects: &mut Vec<Effect>) {
+        let Some(worker) = self.workers.get_mut(id).filter(|worker| !worker.draining) else { return };
+        worker.draining = true;
+        self.refresh(id);
+        self.send(id, Message::Release, self.last_seq, effects);
+    }
+
+    /// Why nothing more of the job is running, in words; for people.
+    pub fn explain_job(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let up: Vec<_> = self.workers.values().filter(|worker| worker.connection.is_some()).collect();
+        let slots: u32 = up.iter().map(|worker| worker.slots).sum();
+        lines.push(format!(
+            "{} samples are recorded; {} tasks are open, {} of them granted to {} workers with {slots} slots",
+            self.recorded.len(),
+            self.open,
+            self.granted,
+            up.len()
+        ));
+        for (model, waiting) in self.queue.models() {
+            let first = self.queue.of_model(model).next();
+            if let Some(why) = first.and_then(|id| self.explain_task(id)) {
+                lines.push(format!("{waiting} tasks of model {model} wait, the first of them: {why}"));
+            }
+        }
+        let recovering = self.recovering.iter().next().and_then(|id| self.explain_task(*id));
+        lines
+            .extend(recovering.map(|why| format!("{} tasks are kept for their holders: {why}", self.recovering.len())));
+        let failed = self
+            .tasks
+            .iter()
+            .filter(|task| matches!(task.state, TaskState::Failed { .. } | TaskState::Quarantined { .. }));
+        let failed = failed.count();
+        if failed > 0 {
+            lines.push(format!("{failed} tasks failed"));
+        }
+        lines
+    }
+}

@@ -1,0 +1,95 @@
+//! Why a job ended without a table, for the screen, and the exit code that says so to scripts.
+
+use super::request::JobRequest;
+use crate::cli::{Mode, exit};
+use crate::ledger::LedgerError;
+use crate::pipeline::{ExecuteError, FolderError, InferError, PlanError, RunFolder, ScoreError};
+use crate::store::StoreError;
+
+/// How a command ends that did not do what it was asked for: what to say, and the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub code: u8,
+    pub text: String,
+}
+
+impl Failure {
+    /// Nothing was started.
+    pub fn bad_input(text: impl Into<String>) -> Self {
+        Self { code: exit::BAD_INPUT, text: text.into() }
+    }
+
+    /// `error: what: why: why`.
+    pub fn of(code: u8, error: &dyn std::error::Error) -> Self {
+        let mut text = format!("error: {error}");
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        Self { code, text }
+    }
+
+    /// The plan cannot be made or read.
+    pub fn of_plan(error: &PlanError) -> Self {
+        match error {
+            PlanError::Data(faults) => {
+                let count = faults.len();
+                let plural = if count == 1 { "error" } else { "errors" };
+                Self::bad_input(format!("{}\n{count} {plural}; nothing was started", faults.join("\n")))
+            }
+            PlanError::Folder(error) => Self::of_folder(error),
+            PlanError::Damaged { .. } | PlanError::Format { .. } => Self::of(exit::BAD_INPUT, error),
+        }
+    }
+
+    /// A folder cannot be used.
+    pub fn of_folder(error: &FolderError) -> Self {
+        Self::of(if error.is_bad_input() { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
+    }
+
+    /// The store fails.
+    pub fn of_store(error: &StoreError) -> Self {
+        let code = match error {
+            StoreError::Fenced(_) => exit::LEADERSHIP_LOST,
+            error if error.is_bad_input() => exit::BAD_INPUT,
+            _ => exit::INFRASTRUCTURE,
+        };
+        Self::of(code, error)
+    }
+
+    pub(super) fn of_score(error: &ScoreError, mode: Mode) -> Self {
+        let damaged = matches!(
+            error,
+            ScoreError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. })
+                | ScoreError::Plan(PlanError::Damaged { .. })
+        );
+        // A stage that ran before may not be called nothing.
+        let only_scores = matches!(mode, Mode::Eval | Mode::Viz);
+        Self::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
+    }
+
+    pub(super) fn of_inference(error: &InferError, folder: &RunFolder, request: &JobRequest) -> Self {
+        let code = match error {
+            error if error.is_leadership_lost() => exit::LEADERSHIP_LOST,
+            InferError::Store(error) if error.is_bad_input() => exit::BAD_INPUT,
+            InferError::Partition(_) | InferError::Access(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
+            // Another try would find the same: somebody must put the file right first. Nothing was started.
+            InferError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. }) => exit::BAD_INPUT,
+            _ => exit::INFRASTRUCTURE,
+        };
+        let mut failure = Self::of(code, error);
+        failure.text.push_str(&format!("\n{}", request.resume_hint(folder)));
+        failure
+    }
+
+    pub(super) fn of_execution(error: &ExecuteError, folder: &RunFolder, request: &JobRequest) -> Self {
+        match error {
+            ExecuteError::Infer(error) => Self::of_inference(error, folder, request),
+            ExecuteError::Store(error) => Self::of_store(error),
+            ExecuteError::Plan(error) => Self::of_plan(error),
+            ExecuteError::Folder(error) => Self::of_folder(error),
+            ExecuteError::Ledger(_) | ExecuteError::CarryOver(_) => Self::of(exit::INFRASTRUCTURE, error),
+        }
+    }
+}

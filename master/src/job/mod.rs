@@ -1,0 +1,16 @@
+//! One job, from a configuration to its table: which run folder it works in, which stages it walks through, how it ends.
+//!
+//! `compass-master --config` runs one of these and ends with it; a server runs many. What a stage does stands in
+//! `pipeline`.
+
+mod failure;
+mod opening;
+mod record;
+mod request;
+mod run;
+
+pub use failure::Failure;
+pub use opening::{OpenedRun, led_elsewhere, open_run};
+pub use record::{Ended, JobRecord, StageTerms, now};
+pub use request::JobRequest;
+pub use run::{Place, run};

@@ -1,0 +1,120 @@
+//! A job as a server keeps it: all that is needed to run it, or to go on with it, beside its run folder.
+
+use super::request::JobRequest;
+use crate::cli::Mode;
+use crate::pipeline::RunFolder;
+use compass_common::config::{Config, RunnerConfig, StageConfig};
+use compass_common::ids::Digest;
+use compass_common::partition::PartitionerKind;
+use compass_common::report::Details;
+use compass_common::summary::SummaryGroup;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// Digest of the plan: the job's identity.
+    pub plan: Digest,
+    /// The run folder.
+    pub folder: PathBuf,
+    /// Another run, of which this one took over what is the same.
+    pub earlier: Option<PathBuf>,
+    /// When it was accepted.
+    pub submitted: String,
+    /// Its share grows with it.
+    pub priority: u32,
+    pub mode: Mode,
+    pub details: bool,
+    pub unsafe_local_exec: bool,
+    /// The command with which the run goes on when no server does.
+    pub command: String,
+    pub infer: StageTerms,
+    pub eval: StageTerms,
+    pub summary_groups: Vec<SummaryGroup>,
+    /// Why nothing more of it is wanted.
+    pub cancelled: Option<String>,
+    pub ended: Option<Ended>,
+}
+
+/// How a stage is cut, and within which bounds it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageTerms {
+    pub partitioner: PartitionerKind,
+    /// Most slots at once; `None` takes what there are.
+    pub slots: Option<u32>,
+    pub retry: u32,
+}
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    pub exit_code: u8,
+    /// Why it has no table; empty where it has one.
+    pub reason: String,
+    pub at: String,
+    /// What its last stage had by then.
+    pub recorded_samples: u64,
+    pub expected_samples: u64,
+    pub failed_tasks: u32,
+}
+
+impl StageTerms {
+    fn of(config: &Config, stage: &StageConfig) -> Self {
+        let slots = bound(config, &stage.runner);
+        Self { partitioner: stage.partitioner.clone(), slots, retry: stage.runner.retry }
+    }
+}
+
+impl JobRecord {
+    /// The job that `config` and `request` describe, in a run folder that holds its plan.
+    pub fn new(config: &Config, request: &JobRequest, run: &super::OpenedRun, plan: Digest, priority: u32) -> Self {
+        let absolute =
+            |folder: &RunFolder| std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into());
+        Self {
+            plan,
+            folder: absolute(&run.folder),
+            earlier: run.earlier.as_ref().map(absolute),
+            submitted: now(),
+            priority,
+            mode: request.mode,
+            details: request.details == Details::Include,
+            unsafe_local_exec: request.unsafe_local_exec,
+            command: request.command.clone(),
+            infer: StageTerms::of(config, &config.infer),
+            eval: StageTerms::of(config, &config.eval),
+            summary_groups: config.summary_groups.clone(),
+            cancelled: None,
+            ended: None,
+        }
+    }
+
+    /// What was asked beside the configuration.
+    pub fn request(&self) -> JobRequest {
+        JobRequest {
+            mode: self.mode,
+            reuse: None,
+            details: if self.details { Details::Include } else { Details::Omit },
+            debug: false,
+            unsafe_local_exec: self.unsafe_local_exec,
+            served: true,
+            command: self.command.clone(),
+        }
+    }
+}
+
+/// Most slots that a stage may have at once: of its own account, and for the GPUs that its replicas take.
+fn bound(config: &Config, runner: &RunnerConfig) -> Option<u32> {
+    let takes = config.models.iter().map(|model| model.num_gpus).max().unwrap_or(0);
+    let by_gpus = runner.max_gpus.checked_div(takes).filter(|_| runner.max_gpus > 0);
+    let by_gpus = by_gpus.map(|replicas| replicas.saturating_mul(runner.max_workers_per_gpu.max(1)));
+    match (runner.max_num_workers, by_gpus) {
+        (Some(workers), Some(gpus)) => Some(workers.min(gpus)),
+        (workers, gpus) => workers.or(gpus),
+    }
+}
+
+/// The time, as records and status show it.
+pub fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S").to_string()
+}

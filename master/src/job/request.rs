@@ -1,0 +1,36 @@
+//! What a person asks of a job beside its configuration.
+
+use crate::cli::Mode;
+use crate::pipeline::RunFolder;
+use compass_common::report::Details;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRequest {
+    /// Which stages run.
+    pub mode: Mode,
+    /// The run to go on with: its name, or `latest`; `None` begins one.
+    pub reuse: Option<String>,
+    /// What results documents hold.
+    pub details: Details,
+    /// One slot, with the worker's output on this terminal.
+    pub debug: bool,
+    /// Whether programs that a model wrote may run as plain processes where no sandbox works.
+    pub unsafe_local_exec: bool,
+    /// Whether a server runs it, with workers of its own.
+    pub served: bool,
+    /// The command that was typed, without `-r`: with it, a run that was stopped goes on.
+    pub command: String,
+}
+
+impl JobRequest {
+    /// Whether the job runs samples, rather than to score those that were run.
+    pub fn infers(&self) -> bool {
+        matches!(self.mode, Mode::All | Mode::Infer)
+    }
+
+    /// How a run that was stopped goes on.
+    pub fn resume_hint(&self, folder: &RunFolder) -> String {
+        format!("resume with: {} -r {}", self.command, folder.name())
+    }
+}

@@ -1,0 +1,218 @@
+//! The stages of a job, one after the other: samples, programs, scores, table.
+
+use super::failure::Failure;
+use super::opening::OpenedRun;
+use super::request::JobRequest;
+use crate::cli::{Mode, exit};
+use crate::launch::Programs;
+use crate::pipeline::{self, Desk, Ending, Floor, InferOptions, LiveWriting, Reign};
+use crate::screen::{OutputError, print, say};
+use compass_common::config::Config;
+use compass_common::ids::{Digest, UnitId};
+use compass_common::intervals::IntervalSet;
+use compass_common::plan::Plan;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio::task::block_in_place;
+
+/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks to
+/// stop.
+///
+/// # Errors
+/// What stopped it; all that was recorded stays, and the run can be resumed.
+pub async fn run(
+    mut config: Config,
+    request: &JobRequest,
+    opened: &OpenedRun,
+    place: &Place,
+    interrupted: watch::Receiver<Option<u8>>,
+) -> Result<u8, Failure> {
+    // Long, and not alone: other jobs may be at work in this process.
+    let (plan, digest, files) =
+        block_in_place(|| pipeline::read_plan(&opened.folder)).map_err(|error| Failure::of_plan(&error))?;
+    let job = Job { request, opened, plan: Arc::new(plan), digest, interrupted };
+    let has_programs = pipeline::has_programs(&job.plan);
+    let options = InferOptions {
+        debug: request.debug,
+        predictions: match request.mode {
+            Mode::Infer => LiveWriting::UntilTheEnd,
+            _ => LiveWriting::Meanwhile,
+        },
+        interrupted: job.stop_flag(),
+        stage: "infer",
+        programs: Programs::None,
+        workers_stay: place.floor.is_some() || has_programs && request.mode == Mode::All,
+        others_may_come: false,
+        desk: place.desk.clone(),
+        floor: place.floor.clone(),
+    };
+    let mut answered = Answered { failures: Vec::new(), reign: None, write: request.mode != Mode::Viz };
+    if request.infers() {
+        answered = Box::pin(job.infer(&mut config, files, options.clone())).await?;
+    }
+    if request.mode == Mode::Infer {
+        conclude(answered.reign).await?;
+        let folder = &opened.folder;
+        say(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
+        return Ok(if answered.failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
+    }
+    let recorded = pipeline::recorded_lengths(&config, &opened.folder, digest, answered.reign.as_ref()).await;
+    let recorded = recorded.map_err(|error| Failure::of_store(&error))?;
+    let mut executions = pipeline::Executions::default();
+    if has_programs {
+        let options = pipeline::execution_options(&config, request.unsafe_local_exec, options);
+        let options = answered.write.then_some(options);
+        match Box::pin(job.execute(&config, &recorded, options)).await? {
+            Some(executed) => executions = executed,
+            None => {
+                hand_over(answered.reign).await;
+                return Err(job.interruption());
+            }
+        }
+    }
+    place.desk.doing("score");
+    job.score(&config, answered, &recorded, executions).await
+}
+
+/// Where a job runs: by itself, unless it is told otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Where others ask how it stands.
+    pub desk: Desk,
+    /// Where its workers come from, when they are not its own.
+    pub floor: Option<Arc<dyn Floor>>,
+}
+
+struct Job<'a> {
+    request: &'a JobRequest,
+    opened: &'a OpenedRun,
+    plan: Arc<Plan>,
+    digest: Digest,
+    interrupted: watch::Receiver<Option<u8>>,
+}
+
+/// What inference leaves behind.
+struct Answered {
+    failures: Vec<(UnitId, IntervalSet, String)>,
+    reign: Option<Reign>,
+    /// Whether results are this master's to write.
+    write: bool,
+}
+
+impl Job<'_> {
+    /// Turns true when a signal asks to stop.
+    fn stop_flag(&self) -> watch::Receiver<bool> {
+        let (stop, stopped) = watch::channel(false);
+        let mut signals = self.interrupted.clone();
+        tokio::spawn(async move {
+            let raised = async {
+                // Nobody is left who could ask.
+                if signals.wait_for(Option::is_some).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                () = raised => {}
+                () = stop.closed() => return,
+            }
+            let _ = stop.send(true);
+            stop.closed().await;
+        });
+        stopped
+    }
+
+    fn interruption(&self) -> Failure {
+        let hint = self.request.resume_hint(&self.opened.folder);
+        Failure {
+            code: (*self.interrupted.borrow()).unwrap_or(exit::INTERRUPTED),
+            text: format!("stopped; every sample received is kept. {hint}"),
+        }
+    }
+
+    async fn infer(
+        &self,
+        config: &mut Config,
+        files: BTreeMap<Digest, PathBuf>,
+        options: InferOptions,
+    ) -> Result<Answered, Failure> {
+        let folder = &self.opened.folder;
+        say(format!("run {}: {} samples, job {}", folder.shown(), self.plan.expected(), self.digest.short()));
+        if self.request.debug {
+            say("Starting inference process");
+        }
+        let inferred = Box::pin(pipeline::infer(config, folder, self.plan.clone(), self.digest, files, options)).await;
+        let inferred = inferred.map_err(|error| Failure::of_inference(&error, folder, self.request))?;
+        if inferred.ending == Ending::EndedByAnother {
+            say("the run was brought to its end by the master that led it");
+        }
+        if inferred.ending == Ending::Interrupted {
+            hand_over(inferred.reign).await;
+            return Err(self.interruption());
+        }
+        // Workers that came by themselves look for the next stage where they found this one.
+        config.listen = inferred.address;
+        let write = inferred.ending != Ending::EndedByAnother;
+        Ok(Answered { failures: inferred.failures, reign: inferred.reign, write })
+    }
+
+    /// Runs the programs that the answers are; `None` when a signal asked to stop.
+    async fn execute(
+        &self,
+        config: &Config,
+        recorded: &BTreeMap<String, u64>,
+        options: Option<InferOptions>,
+    ) -> Result<Option<pipeline::Executions>, Failure> {
+        let OpenedRun { folder, earlier } = self.opened;
+        let (earlier, plan, digest) = (earlier.as_ref(), &*self.plan, self.digest);
+        let source = pipeline::Source { folder, earlier, plan, digest, recorded };
+        let executed = Box::pin(pipeline::execute(config, source, options)).await;
+        let executed = executed.map_err(|error| Failure::of_execution(&error, folder, self.request))?;
+        Ok((executed.ending != Ending::Interrupted).then_some(executed.executions))
+    }
+
+    async fn score(
+        &self,
+        config: &Config,
+        answered: Answered,
+        recorded: &BTreeMap<String, u64>,
+        executions: pipeline::Executions,
+    ) -> Result<u8, Failure> {
+        let (folder, request) = (&self.opened.folder, self.request);
+        let mut bar = pipeline::StageBar::new("eval", self.plan.expected());
+        let write = answered.write.then_some(request.details);
+        let evidence = pipeline::Evidence { recorded, failures: &answered.failures, executions };
+        let advance = &mut |samples| bar.advance(samples);
+        let scored = block_in_place(|| pipeline::score(folder, &self.plan, self.digest, evidence, write, advance));
+        bar.finish();
+        let scored = scored.map_err(|error| Failure::of_score(&error, request.mode))?;
+        let scored = scored.with_groups(&config.summary_groups);
+        let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
+        pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+        let printed = print(format!("{}\n", scored.summary.text()));
+        for notice in &scored.notices {
+            say(notice);
+        }
+        say(format!("results, predictions and logs: {}", folder.shown()));
+        conclude(answered.reign).await?;
+        // Last, so that everything else is written and said by now.
+        printed.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
+        Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
+    }
+}
+
+/// Gives the lead back at the end of a run.
+async fn conclude(reign: Option<Reign>) -> Result<(), Failure> {
+    match reign {
+        Some(reign) => reign.conclude().await.map_err(|error| Failure::of_store(&error)),
+        None => Ok(()),
+    }
+}
+
+/// Gives the lead back in the middle of a run.
+async fn hand_over(reign: Option<Reign>) {
+    if let Some(reign) = reign {
+        reign.hand_over().await;
+    }
+}

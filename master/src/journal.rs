@@ -1,0 +1,98 @@
+//! What a job says where no terminal is its own: the latest lines in memory for whoever follows it, all of them in a file.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Lines that are kept for those who begin to follow later.
+const KEPT: usize = 2_000;
+
+/// A piece of what a job says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A line for standard error.
+    Said(String),
+    /// Text for standard output.
+    Printed(String),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Journal {
+    held: Mutex<Held>,
+    /// The number of the next line.
+    written: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Held {
+    lines: VecDeque<Line>,
+    next: u64,
+    file: Option<File>,
+}
+
+impl Journal {
+    /// A journal whose lines also go to the end of the file at `path`, where that can be written.
+    pub fn new(path: &Path) -> Self {
+        let folder = path.parent().map(std::fs::create_dir_all);
+        let file =
+            folder.and_then(|made| made.ok()).and_then(|()| File::options().create(true).append(true).open(path).ok());
+        let held = Held { lines: VecDeque::new(), next: 0, file };
+        Self { held: Mutex::new(held), written: watch::Sender::new(0) }
+    }
+
+    /// Adds a line.
+    pub fn write(&self, line: Line) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &mut held.file {
+            // It is for people; a full disk is told by those who need one.
+            let _ = match &line {
+                Line::Said(text) => writeln!(file, "{text}"),
+                Line::Printed(text) => write!(file, "{text}"),
+            };
+        }
+        held.lines.push_back(line);
+        if held.lines.len() > KEPT {
+            held.lines.pop_front();
+        }
+        held.next += 1;
+        self.written.send_replace(held.next);
+    }
+
+    /// The lines from number `from` on, as far as they are kept, and the number after them.
+    pub fn read(&self, from: u64) -> (Vec<Line>, u64) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = held.next - held.lines.len() as u64;
+        let lines = held.lines.iter().skip(from.saturating_sub(first) as usize).cloned().collect();
+        (lines, held.next)
+    }
+
+    /// Changes with every line.
+    pub fn follow(&self) -> watch::Receiver<u64> {
+        self.written.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_follows_late_gets_the_latest_lines_and_the_file_all_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("logs/job.log");
+        let journal = Journal::new(&path);
+        (0..KEPT + 5).for_each(|at| journal.write(Line::Said(at.to_string())));
+        journal.write(Line::Printed("table\n".into()));
+        let (lines, next) = journal.read(0);
+        assert_eq!((lines.len(), next), (KEPT, KEPT as u64 + 6));
+        assert_eq!(lines[0], Line::Said("6".into()));
+        assert_eq!(journal.read(next - 1), (vec![Line::Printed("table\n".into())], next));
+        assert_eq!(journal.read(next), (vec![], next));
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.starts_with("0\n1\n") && text.ends_with(&format!("{}\ntable\n", KEPT + 4)));
+    }
+}

@@ -1,0 +1,166 @@
+//! The desk of a job: where it stands, and where those who want something of it turn to, whatever stage it is in.
+//!
+//! A stage opens the desk when it begins and closes it with its end; in between nobody is asked. That the job was
+//! cancelled is remembered here, so that a stage which begins later hears of it.
+
+use crate::core::{Core, Event, Wanted};
+use crate::web::RunView;
+use compass_common::ids::{TaskId, WorkerId};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// Questions and wishes that may wait for the driver.
+const WAITING: usize = 64;
+
+/// What a stage's driver is asked.
+#[derive(Debug)]
+pub enum Ask {
+    /// For the scheduler.
+    Apply(Event),
+    /// Why nothing more is running.
+    Job(oneshot::Sender<Vec<String>>),
+    /// Where a task stands.
+    Task(TaskId, oneshot::Sender<Option<String>>),
+    /// What a worker is doing.
+    Worker(WorkerId, oneshot::Sender<Option<String>>),
+}
+
+/// Where a driver says what its job could use; nobody need listen.
+#[derive(Clone, Debug, Default)]
+pub struct Demands(Option<watch::Sender<Wanted>>);
+
+impl Demands {
+    pub(super) fn publish(&self, core: &Core) {
+        if let Some(wanted) = &self.0 {
+            wanted.send_replace(core.wanted());
+        }
+    }
+}
+
+impl From<watch::Sender<Wanted>> for Demands {
+    fn from(wanted: watch::Sender<Wanted>) -> Self {
+        Self(Some(wanted))
+    }
+}
+
+/// See the module. Cheap to clone: all clones are one desk.
+#[derive(Clone, Debug, Default)]
+pub struct Desk(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    stage: Option<Stage>,
+    /// What the job was doing last, or does now.
+    doing: &'static str,
+    last_view: RunView,
+    cancelled: Option<String>,
+}
+
+#[derive(Debug)]
+struct Stage {
+    asks: mpsc::Sender<Ask>,
+    view: watch::Receiver<RunView>,
+}
+
+impl Desk {
+    fn with<T>(&self, act: impl FnOnce(&mut Inner) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A stage begins; what it is asked from now on.
+    pub(super) fn open(&self, doing: &'static str, view: watch::Receiver<RunView>) -> mpsc::Receiver<Ask> {
+        let (asks, asked) = mpsc::channel(WAITING);
+        self.with(|inner| {
+            if let Some(reason) = inner.cancelled.clone() {
+                // The channel is empty.
+                let _ = asks.try_send(Ask::Apply(Event::Cancel { reason }));
+            }
+            (inner.stage, inner.doing) = (Some(Stage { asks, view }), doing);
+        });
+        asked
+    }
+
+    /// The stage is over.
+    pub(super) fn close(&self) {
+        self.with(|inner| {
+            if let Some(stage) = inner.stage.take() {
+                inner.last_view = stage.view.borrow().clone();
+            }
+        });
+    }
+
+    /// What the job does between stages.
+    pub fn doing(&self, doing: &'static str) {
+        self.with(|inner| inner.doing = doing);
+    }
+
+    /// What the job does, and how far it is.
+    pub fn view(&self) -> (&'static str, RunView) {
+        self.with(|inner| {
+            let view = inner.stage.as_ref().map(|stage| stage.view.borrow().clone());
+            (inner.doing, view.filter(|view| !view.job.is_empty()).unwrap_or_else(|| inner.last_view.clone()))
+        })
+    }
+
+    /// Nothing more of the job is wanted, in this stage or a later one. Whether this is new.
+    pub async fn cancel(&self, reason: String) -> bool {
+        let (new, asks) = self.with(|inner| {
+            let new = inner.cancelled.is_none();
+            inner.cancelled.get_or_insert_with(|| reason.clone());
+            (new, inner.stage.as_ref().map(|stage| stage.asks.clone()))
+        });
+        if let Some(asks) = asks.filter(|_| new) {
+            // A stage that has just ended has nothing left to take back.
+            let _ = asks.send(Ask::Apply(Event::Cancel { reason })).await;
+        }
+        new
+    }
+
+    /// Why the job was cancelled, if it was.
+    pub fn cancelled(&self) -> Option<String> {
+        self.with(|inner| inner.cancelled.clone())
+    }
+
+    /// Tells the stage's scheduler something, if there is one.
+    pub async fn tell(&self, event: Event) {
+        if let Some(asks) = self.with(|inner| inner.stage.as_ref().map(|stage| stage.asks.clone())) {
+            let _ = asks.send(Ask::Apply(event)).await;
+        }
+    }
+
+    /// Puts a question to the stage; `None` when there is none to answer.
+    pub async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
+        let asks = self.with(|inner| inner.stage.as_ref().map(|stage| stage.asks.clone()))?;
+        let (reply, answer) = oneshot::channel();
+        asks.send(question(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stage_that_begins_after_the_job_was_cancelled_hears_of_it() {
+        let desk = Desk::default();
+        assert!(desk.cancel("enough".into()).await);
+        assert!(!desk.cancel("again".into()).await, "the first reason stands");
+        let (_views, view) = watch::channel(RunView::default());
+        let mut asked = desk.open("infer", view);
+        assert!(matches!(asked.recv().await, Some(Ask::Apply(Event::Cancel { reason })) if reason == "enough"));
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_an_answer_of_a_stage_that_is_over() {
+        let desk = Desk::default();
+        assert_eq!(desk.ask(Ask::Job).await, None);
+        let (views, view) = watch::channel(RunView::default());
+        let asked = desk.open("infer", view);
+        views.send_replace(RunView { job: "j".into(), recorded_samples: 7, ..RunView::default() });
+        drop(asked);
+        assert_eq!(desk.ask(Ask::Job).await, None);
+        desk.close();
+        assert_eq!(desk.view().1.recorded_samples, 7, "the last that was seen");
+    }
+}

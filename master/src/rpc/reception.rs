@@ -1,0 +1,43 @@
+//! Who takes in a worker that is at the door.
+
+use super::server::Inbound;
+use crate::core::ConnectionId;
+use compass_common::ids::WorkerId;
+use compass_proto::v1;
+use std::fmt::Debug;
+use tokio::sync::{mpsc, oneshot};
+
+/// What becomes of a worker at the door.
+#[derive(Debug)]
+pub enum Answer {
+    /// Somebody takes it in.
+    TakenIn(mpsc::Sender<Inbound>),
+    /// Nobody ever will; it hears why, and ends.
+    Refused(String),
+    /// The master goes; so should the worker.
+    Shutdown(&'static str),
+}
+
+/// See the module.
+pub trait Reception: Debug + Send + Sync {
+    /// A worker is at the door. Resolves as soon as it is known what becomes of it.
+    fn arrive(&self, connection: ConnectionId, hello: &v1::Hello) -> oneshot::Receiver<Answer>;
+
+    /// Its connection is down.
+    fn left(&self, worker: &WorkerId, connection: ConnectionId);
+}
+
+/// The reception where there is one job: it takes in everybody.
+#[derive(Debug)]
+pub struct OneJob(pub mpsc::Sender<Inbound>);
+
+impl Reception for OneJob {
+    fn arrive(&self, _: ConnectionId, _: &v1::Hello) -> oneshot::Receiver<Answer> {
+        let (answer, answered) = oneshot::channel();
+        // The receiver is in the next line.
+        let _ = answer.send(Answer::TakenIn(self.0.clone()));
+        answered
+    }
+
+    fn left(&self, _: &WorkerId, _: ConnectionId) {}
+}

@@ -1,0 +1,54 @@
+//! The configuration under which a server runs a job: the job's own terms at the server's place.
+
+use crate::job::{JobRecord, StageTerms};
+use compass_common::config::{Base, Config, RunnerConfig, RunnerKind, StageConfig};
+use compass_common::partition::PartitionerKind;
+use std::net::SocketAddr;
+
+/// What launchers are told: nothing of models, which come with the jobs.
+pub(super) fn launch_config(base: &Base, address: SocketAddr) -> Config {
+    let stage = StageConfig { partitioner: PartitionerKind::Balanced, runner: base.runner.clone() };
+    Config {
+        work_dir: base.state_dir.clone(),
+        data_dir: None,
+        state_dir: base.state_dir.clone(),
+        store: base.store.clone(),
+        listen: address,
+        http: None,
+        models: Vec::new(),
+        datasets: Vec::new(),
+        infer: stage.clone(),
+        eval: stage,
+        pools: base.pools.clone(),
+        summary_groups: Vec::new(),
+    }
+}
+
+/// What the stages of the job are told. Its models and data sets are in its plan.
+pub(super) fn job_config(base: &Base, address: SocketAddr, job: &JobRecord) -> Config {
+    let stage = |terms: &StageTerms| StageConfig {
+        partitioner: terms.partitioner.clone(),
+        runner: RunnerConfig {
+            // Workers come from the server; that this job launches none is all that it need know.
+            kind: RunnerKind::None,
+            max_num_workers: terms.slots,
+            max_gpus: 0,
+            retry: terms.retry,
+            ..base.runner.clone()
+        },
+    };
+    Config {
+        work_dir: job.folder.parent().unwrap_or(&job.folder).to_owned(),
+        data_dir: None,
+        state_dir: base.state_dir.clone(),
+        store: base.store.clone(),
+        listen: address,
+        http: None,
+        models: Vec::new(),
+        datasets: Vec::new(),
+        infer: stage(&job.infer),
+        eval: stage(&job.eval),
+        pools: Vec::new(),
+        summary_groups: job.summary_groups.clone(),
+    }
+}

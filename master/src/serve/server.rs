@@ -1,0 +1,251 @@
+//! The server: opens everything, goes on with what has not ended, takes in what is submitted, and ends when it is asked to.
+
+use super::agents::{Agents, fleet, own_slots};
+use super::job_config::{job_config, launch_config};
+use super::jobs::Jobs;
+use super::lobby::{Lobby, ServedJob};
+use crate::broker::{JobId, Share};
+use crate::cli::exit;
+use crate::control::{self, Accepted, ControlService, Entry, Governor, Office};
+use crate::job::{self, Ended, Failure, JobRecord, OpenedRun, Place, now};
+use crate::journal::{Journal, Line};
+use crate::launch::PoolReport;
+use crate::pipeline::{self, Desk, RunFolder};
+use crate::rpc::{self, WorkerService};
+use crate::screen::{say, within};
+use crate::web::{BearerToken, HttpServer};
+use compass_common::config::{Base, RunnerKind};
+use compass_common::ids::WorkerId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, watch};
+use tokio::task::JoinSet;
+use tracing::Instrument as _;
+
+/// What workers are told at the end.
+const STOPPED: &str = "the master was asked to stop";
+
+#[derive(Debug)]
+struct Server {
+    base: Base,
+    lobby: Arc<Lobby>,
+    address: std::net::SocketAddr,
+    office: Arc<Office>,
+    /// How its launchers stand.
+    pools: OnceLock<watch::Receiver<Vec<PoolReport>>>,
+    jobs: Mutex<Jobs>,
+    running: Mutex<JoinSet<()>>,
+    interrupted: watch::Receiver<Option<u8>>,
+}
+
+/// Runs a server until `interrupted` turns to the code of a signal, which it returns.
+///
+/// # Errors
+/// It could not begin; nothing was started.
+pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> Result<u8, Failure> {
+    pipeline::check_writable("state_dir", &base.state_dir).map_err(|error| Failure::of_folder(&error))?;
+    let holder = pipeline::candidate();
+    let mut jobs = Jobs::open(&base.state_dir, &holder).await?;
+    let known = jobs.all().await.map_err(|error| Failure::of_store(&error))?;
+    let listener = TcpListener::bind(base.listen).await;
+    let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok()).unwrap_or(base.listen);
+    let listener = listener.map_err(|source| {
+        let error = pipeline::InferError::Listen { address: base.listen, source };
+        Failure::of(exit::INFRASTRUCTURE, &error)
+    })?;
+    let fleet = fleet(&base, &launch_config(&base, address), address);
+    let fleet = fleet.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    let socket = control::open(&base.state_dir, control::SERVER);
+    let socket = socket.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let port = match &base.http {
+        None => None,
+        Some(http) => {
+            let token = http.token_file.as_deref().map(BearerToken::read).transpose();
+            let token = token.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+            let port = HttpServer::open(http.address, token).await;
+            Some(port.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?)
+        }
+    };
+    let lobby = Lobby::new(address);
+    let office = Arc::new(Office::default());
+    let (stop, stopping) = watch::channel(false);
+    let server = Arc::new(Server {
+        lobby: lobby.clone(),
+        address,
+        office: office.clone(),
+        pools: OnceLock::new(),
+        jobs: Mutex::new(jobs),
+        running: Mutex::default(),
+        interrupted: interrupted.clone(),
+        base,
+    });
+    office.governed_by(server.clone(), address);
+    for job in known {
+        server.begin(job).await;
+    }
+    let service = WorkerService::at(lobby.clone(), lobby.files.clone(), lobby.uploads.clone());
+    let (hang_up, hung_up) = watch::channel(false);
+    let serving = tokio::spawn(rpc::serve(listener, service, hung_up));
+    let sharing = tokio::spawn(lobby.clone().run(stopping.clone()));
+    let showing = port.map(|port| {
+        say(format!("the jobs are shown at http://{}/", port.address()));
+        tokio::spawn(port.serve_jobs(office.clone(), stopping.clone()))
+    });
+    let answering = tokio::spawn(socket.serve(ControlService::new(office), stopping.clone()));
+    let (retire, retiring) = watch::channel(false);
+    let agents = Agents::start(fleet, lobby.clone(), retiring);
+    // Set once, here.
+    let _ = server.pools.set(agents.reports());
+    match &server.base.runner.kind {
+        _ if !server.base.pools.is_empty() => say(format!("serving; workers dial {address}")),
+        RunnerKind::Local => {
+            let slots = own_slots(&server.base);
+            say(format!("serving with {slots} workers of this host; more may dial {address}"));
+        }
+        RunnerKind::None => say(format!("serving; waiting for workers: compass-worker --master {address}")),
+        _ => say(format!("serving; workers dial {address}")),
+    }
+    // A signal, or nobody is left who could send one.
+    let _ = interrupted.wait_for(Option::is_some).await;
+    let code = (*interrupted.borrow()).unwrap_or(exit::TERMINATED);
+    lobby.close(STOPPED);
+    // Else those that are told to end would be replaced.
+    let _ = retire.send(true);
+    // Each hears of the signal by itself, and keeps what it has received.
+    let mut running = std::mem::take(&mut *server.running.lock().await);
+    let open = running.len();
+    while running.join_next().await.is_some() {}
+    let _ = stop.send(true);
+    agents.ended().await;
+    for task in [sharing, answering].into_iter().chain(showing) {
+        let _ = task.await;
+    }
+    let _ = hang_up.send(true);
+    serving.abort();
+    if open > 0 {
+        say(format!("stopped; {open} jobs go on when the server is started again"));
+    }
+    Ok(code)
+}
+
+impl Server {
+    /// Puts a job on the books, and runs it unless it has ended.
+    async fn begin(self: &Arc<Self>, job: JobRecord) {
+        let (ended, ending) = watch::channel(job.ended.clone());
+        let desk = Desk::default();
+        if let Some(reason) = job.cancelled.clone() {
+            desk.cancel(reason).await;
+        }
+        let id = JobId::of(&job.plan);
+        let journal = Arc::new(Journal::new(&job.folder.join("logs").join("serve.log")));
+        self.office.add(Entry {
+            id: id.clone(),
+            plan: job.plan,
+            folder: job.folder.clone(),
+            priority: job.priority,
+            submitted: job.submitted.clone(),
+            max_slots: job.infer.slots,
+            desk: desk.clone(),
+            journal: Some(journal.clone()),
+            ended: ending,
+        });
+        if job.ended.is_some() {
+            return;
+        }
+        self.lobby.expect(job.plan, id.clone());
+        let server = self.clone();
+        let span = tracing::info_span!("job", %id);
+        let run = async move {
+            let ran = within(journal.clone(), server.run(&id, &job, desk.clone())).await;
+            server.lobby.forget(&id);
+            let stopped = server.interrupted.borrow().is_some();
+            let (exit_code, reason) = match ran {
+                // Whatever the job says of a signal: it goes on with the next server.
+                Err(_) if stopped => return,
+                Ok(code) => (code, String::new()),
+                Err(failure) => (failure.code, failure.text),
+            };
+            let mut jobs = server.jobs.lock().await;
+            let (_, view) = desk.view();
+            let outcome = Ended {
+                exit_code,
+                reason,
+                at: now(),
+                recorded_samples: view.recorded_samples,
+                expected_samples: view.expected_samples,
+                failed_tasks: view.failed_tasks,
+            };
+            let cancelled = desk.cancelled();
+            let record = JobRecord { ended: Some(outcome.clone()), cancelled, ..job };
+            if let Err(error) = jobs.keep(&record).await {
+                journal.write(Line::Said(format!("error: the end of this job cannot be recorded: {error}")));
+            }
+            say(format!("job {id} ended with exit code {exit_code}"));
+            ended.send_replace(Some(outcome));
+        };
+        self.running.lock().await.spawn(run.instrument(span));
+    }
+
+    async fn run(&self, id: &JobId, job: &JobRecord, desk: Desk) -> Result<u8, Failure> {
+        let gone = || {
+            let folder = job.folder.display();
+            Failure::bad_input(format!("error: there is no plan in {folder}: the run folder was moved or removed"))
+        };
+        let folder = RunFolder::at(&job.folder).ok_or_else(gone)?;
+        let earlier = job.earlier.as_ref().and_then(|folder| RunFolder::at(folder));
+        let opened = OpenedRun { folder, earlier };
+        let floor = ServedJob {
+            lobby: self.lobby.clone(),
+            id: id.clone(),
+            priority: job.priority,
+            bound: job.infer.slots,
+            desk: desk.clone(),
+        };
+        let place = Place { desk, floor: Some(Arc::new(floor)) };
+        let config = job_config(&self.base, self.address, job);
+        Box::pin(job::run(config, &job.request(), &opened, &place, self.interrupted.clone())).await
+    }
+}
+
+#[tonic::async_trait]
+impl Governor for Arc<Server> {
+    async fn submit(&self, job: JobRecord) -> Result<Accepted, String> {
+        if self.interrupted.borrow().is_some() {
+            return Err("the server is stopping; submit again when it is started again".into());
+        }
+        // Held to the end: of two who submit the same at once, one attaches.
+        let mut jobs = self.jobs.lock().await;
+        let id = JobId::of(&job.plan);
+        if let Some(known) = self.office.find(&job.plan) {
+            return Ok(Accepted { job: known.id, folder: known.folder, attached: true });
+        }
+        let folder = job.folder.clone();
+        jobs.keep(&job).await.map_err(|error| Failure::of_store(&error).text)?;
+        self.begin(job).await;
+        Ok(Accepted { job: id, folder, attached: false })
+    }
+
+    async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), String> {
+        let mut jobs = self.jobs.lock().await;
+        let all = jobs.all().await.map_err(|error| Failure::of_store(&error).text)?;
+        let Some(record) = all.into_iter().find(|record| JobId::of(&record.plan) == *job && record.ended.is_none())
+        else {
+            return Ok(());
+        };
+        let record = JobRecord { cancelled: Some(reason.to_owned()), ..record };
+        jobs.keep(&record).await.map_err(|error| Failure::of_store(&error).text)
+    }
+
+    fn shares(&self) -> BTreeMap<JobId, Share> {
+        self.lobby.shares()
+    }
+
+    fn idle_workers(&self) -> Vec<WorkerId> {
+        self.lobby.idle()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.pools.get().map(Agents::notes).unwrap_or_default()
+    }
+}

@@ -1,0 +1,32 @@
+//! Signals that ask a process to stop.
+
+use crate::cli::exit;
+use crate::launch::speak_last_words;
+use crate::screen::say;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// Turns to the exit code of the first signal that asks to stop. The second one does not ask: it ends the process.
+pub fn watch_signals() -> watch::Receiver<Option<u8>> {
+    let (interrupt, interrupted) = watch::channel(None);
+    tokio::spawn(forward(interrupt));
+    interrupted
+}
+
+async fn forward(interrupt: watch::Sender<Option<u8>>) {
+    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return;
+    };
+    loop {
+        let code = tokio::select! {
+            _ = int.recv() => exit::INTERRUPTED,
+            _ = term.recv() => exit::TERMINATED,
+        };
+        if interrupt.borrow().is_some() {
+            speak_last_words();
+            std::process::exit(i32::from(code));
+        }
+        say("stopping; once more to stop at once");
+        let _ = interrupt.send(Some(code));
+    }
+}

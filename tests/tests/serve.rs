@@ -1,0 +1,301 @@
+//! A master that stays: jobs side by side, commands to it, and what happens when it dies. Real processes, echo engine.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{Finished, Job, Running, assert_same, configuration, echo_job, undisturbed, wait_until};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A server and the folder that its jobs are in, each configuration under a name of its own.
+struct Served {
+    job: Job,
+    log: &'static str,
+}
+
+/// A job's configuration is told from another's by its model's name.
+fn named(abbr: &str, infer: &str) -> String {
+    configuration("", infer).replace("\"echo\"\ntype", &format!("\"{abbr}\"\ntype"))
+}
+
+impl Served {
+    /// A folder whose `eval.toml` is the server's; `delay_ms` is what every sample takes.
+    fn new(delay_ms: u32, workers: u32) -> Self {
+        let job = echo_job(delay_ms, "", &format!("[infer.runner]\nmax_num_workers = {workers}"));
+        Self { job, log: "serve.log" }
+    }
+
+    fn start(&self) -> Running {
+        let running = self.job.command_line(&["serve", "--config", "eval.toml"]).spawn_logged(&self.job.path(self.log));
+        wait_until("the server answers", || self.command(&["status"]).code.filter(|code| *code == 0));
+        running
+    }
+
+    /// Runs a command against the server to its end.
+    fn command(&self, words: &[&str]) -> Finished {
+        let mut line = words.to_vec();
+        line.extend(["--config", "eval.toml"]);
+        self.job.command_line(&line).run()
+    }
+
+    /// Submits a configuration under `name` and returns the id of the job.
+    fn submit(&self, name: &str, toml: &str, more: &[&str]) -> Finished {
+        let state = self.job.path("state");
+        let toml = toml.replace("[master]", &format!("[master]\nstate_dir = \"{}\"", state.display()));
+        self.job.write(&format!("{name}.toml"), &format!("work_dir = \"{name}\"\n{toml}"));
+        let file = format!("{name}.toml");
+        let mut line = vec!["submit", "--config", &file];
+        line.extend(more);
+        self.job.command_line(&line).run()
+    }
+
+    /// Everything about one job.
+    fn status(&self, job: &str) -> Value {
+        serde_json::from_str(&self.command(&["status", job, "--json"]).expect(0).stdout).unwrap()
+    }
+
+    fn wait_for_end(&self, job: &str) -> Value {
+        wait_until("the job ends", || Some(self.status(job)).filter(|status| !status["exit_code"].is_null()))
+    }
+
+    /// The files of a run's `results/` and `predictions/` as an echo job of its own writes them.
+    fn assert_same(&self, name: &str, abbr: &str, expected: &(compass_tests::Tree, compass_tests::Tree)) {
+        let renamed = |tree: &compass_tests::Tree| -> compass_tests::Tree {
+            tree.iter().map(|(name, bytes)| (name.replace("echo/", &format!("{abbr}/")), bytes.clone())).collect()
+        };
+        let run = self.run(name);
+        assert_eq!(compass_tests::tree_of(&run.join("results")), renamed(&expected.0));
+        assert_eq!(compass_tests::tree_of(&run.join("predictions")), renamed(&expected.1));
+    }
+
+    fn run(&self, name: &str) -> PathBuf {
+        let runs: Vec<_> = fs::read_dir(self.job.path(name)).unwrap().flatten().map(|entry| entry.path()).collect();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0].clone()
+    }
+}
+
+/// The id in what `submit` prints, and the run folder.
+fn accepted(finished: &Finished) -> (String, PathBuf) {
+    let (job, folder) = finished.stdout.trim_end().split_once(' ').unwrap();
+    assert_eq!(job.len(), 12, "{}", finished.stdout);
+    (job.to_owned(), Path::new(folder).to_owned())
+}
+
+/// Two jobs that differ only in the name of their model give the same numbers under either name.
+fn expected() -> (compass_tests::Tree, compass_tests::Tree) {
+    undisturbed()
+}
+
+#[test]
+fn two_jobs_run_side_by_side_and_each_as_if_it_were_alone() {
+    let served = Served::new(80, 2);
+    let server = served.start();
+    let a = accepted(&served.submit("a", &named("first", ""), &[]).expect(0)).0;
+    let b = accepted(&served.submit("b", &named("second", ""), &[]).expect(0)).0;
+    wait_until("both have a slot at once", || {
+        let slots = |job: &str| served.status(job)["slots"].as_u64();
+        (slots(&a) == Some(1) && slots(&b) == Some(1)).then_some(())
+    });
+    for job in [&a, &b] {
+        assert_eq!(served.wait_for_end(job)["exit_code"], 0);
+    }
+    let expected = expected();
+    served.assert_same("a", "first", &expected);
+    served.assert_same("b", "second", &expected);
+    for name in ["a", "b"] {
+        let facts = fs::read(served.run(name).join("logs/run.json")).unwrap();
+        let facts: Value = serde_json::from_slice(&facts).unwrap();
+        assert_eq!((&facts["violations"], &facts["divergences"]), (&0.into(), &0.into()), "{facts}");
+        // A worker that moved lost nothing that it had computed.
+        assert_eq!(facts["repeats"], 0, "{facts}");
+    }
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+#[test]
+fn who_waits_gets_the_table_and_the_exit_code_and_the_same_job_is_not_run_twice() {
+    let served = Served::new(60, 2);
+    let server = served.start();
+    let alone = echo_job(0, "", "");
+    let table = alone.run(&[]).expect(0).stdout;
+    let first = accepted(&served.submit("a", &named("echo", ""), &[]).expect(0));
+    let waited = served.submit("a", &named("echo", ""), &["--wait"]).expect(0);
+    let (head, printed) = waited.stdout.split_once('\n').unwrap();
+    assert_eq!(accepted(&Finished { stdout: head.to_owned() + "\n", ..Finished::default() }), first);
+    assert_eq!(printed, table, "{}", waited.stderr);
+    assert!(waited.stderr.contains("this very job is running already"), "{}", waited.stderr);
+    assert_same_run(&served, &alone);
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+fn assert_same_run(served: &Served, alone: &Job) {
+    assert_eq!(compass_tests::tree_of(&served.run("a").join("results")), alone.tree("results"));
+}
+
+#[test]
+fn a_killed_server_goes_on_with_its_jobs() {
+    let served = Served::new(60, 2);
+    let server = served.start();
+    let a = accepted(&served.submit("a", &named("first", ""), &[]).expect(0)).0;
+    let b = accepted(&served.submit("b", &named("second", ""), &[]).expect(0)).0;
+    wait_until("both have samples", || {
+        let recorded = |job: &str| served.status(job)["recorded_samples"].as_u64();
+        (recorded(&a) > Some(4) && recorded(&b) > Some(4)).then_some(())
+    });
+    server.signal("KILL");
+    server.finish();
+    let orphan = served.command(&["status"]).expect(3);
+    assert!(orphan.stderr.contains("is gone") && orphan.stderr.contains("compass-master serve"), "{}", orphan.stderr);
+    let server = served.start();
+    for job in [&a, &b] {
+        assert_eq!(served.wait_for_end(job)["exit_code"], 0);
+    }
+    let expected = expected();
+    served.assert_same("a", "first", &expected);
+    served.assert_same("b", "second", &expected);
+    let facts = fs::read(served.run("a").join("logs/run.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&facts).unwrap()["epoch"], 2);
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+#[test]
+fn a_stopped_server_keeps_what_it_has_and_goes_on_when_it_is_started_again() {
+    let served = Served::new(60, 1);
+    let server = served.start();
+    let a = accepted(&served.submit("a", &named("first", ""), &[]).expect(0)).0;
+    wait_until("it has samples", || served.status(&a)["recorded_samples"].as_u64().filter(|recorded| *recorded > 4));
+    server.signal("INT");
+    server.finish().expect(130);
+    assert!(served.job.log(served.log).contains("1 jobs go on when the server is started again"));
+    let server = served.start();
+    assert_eq!(served.wait_for_end(&a)["exit_code"], 0);
+    served.assert_same("a", "first", &expected());
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+#[test]
+fn a_cancelled_job_is_granted_nothing_more_and_says_why() {
+    let served = Served::new(400, 1);
+    let server = served.start();
+    let a = accepted(&served.submit("a", &named("first", ""), &[]).expect(0)).0;
+    let b = accepted(&served.submit("b", &named("second", ""), &[]).expect(0)).0;
+    wait_until("it has samples", || served.status(&a)["recorded_samples"].as_u64().filter(|recorded| *recorded > 2));
+    let several = served.command(&["cancel"]).expect(2);
+    assert!(several.stderr.contains("several jobs are running"), "{}", several.stderr);
+    let cancelled = served.command(&["cancel", &a[..6], "--reason", "wrong model"]).expect(0);
+    assert!(cancelled.stderr.contains(&format!("job {a} is cancelled")), "{}", cancelled.stderr);
+    let ended = served.wait_for_end(&a);
+    assert_eq!((&ended["exit_code"], &ended["cancelled"]), (&1.into(), &"wrong model".into()));
+    assert!(ended["recorded_samples"].as_u64() < ended["expected_samples"].as_u64(), "{ended}");
+    let table = fs::read_to_string(served.run("a").join("logs/serve.log")).unwrap();
+    assert!(table.contains("wrong model"), "{table}");
+    let again = served.command(&["cancel", &a]).expect(2);
+    assert!(again.stderr.contains("has ended already, with exit code 1"), "{}", again.stderr);
+    // The slot is the other's now.
+    let more = |recorded: &u64| *recorded > 2;
+    wait_until("the other has samples", || served.status(&b)["recorded_samples"].as_u64().filter(more));
+    let only = served.command(&["cancel"]).expect(0);
+    assert!(only.stderr.contains(&format!("job {b} is cancelled")), "{}", only.stderr);
+    served.wait_for_end(&b);
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+#[test]
+fn a_bound_holds_and_what_is_beyond_it_is_explained() {
+    let served = Served::new(400, 3);
+    let server = served.start();
+    let bounded = named("first", "[infer.runner]\nmax_num_workers = 1");
+    let a = accepted(&served.submit("a", &bounded, &["--priority", "5"]).expect(0)).0;
+    let explained = wait_until("it runs", || {
+        let text = served.command(&["explain", "job", &a]).expect(0).stdout;
+        let runs = text.contains("granted to 1 workers with 1 slots");
+        (runs && text.contains("2 workers wait at the door")).then_some(text)
+    });
+    assert!(explained.contains("its share is 1 slots (priority 5), at most 1"), "{explained}");
+    let status = served.status(&a);
+    assert_eq!((&status["slots"], &status["max_slots"], &status["priority"]), (&1.into(), &1.into(), &5.into()));
+    let worker = status["workers"][0]["name"].as_str().unwrap().to_owned();
+    let told = served.command(&["explain", "worker", &worker]).expect(0).stdout;
+    assert!(told.starts_with(&format!("job {a}: worker {worker}: 1 slots")), "{told}");
+    let task = served.command(&["explain", "task", "0", "--job", &a]).expect(0).stdout;
+    assert!(task.starts_with("task 0: "), "{task}");
+    for (words, says) in [
+        (&["explain", "task", "9999"][..], "has no task 9999"),
+        (&["explain", "worker", "nobody"][..], "there is no worker `nobody`; known: local-"),
+        (&["explain", "job", "zzz"][..], "there is no job `zzz`"),
+        (&["status", "zzz"][..], "the jobs are "),
+        (&["cancel", "zzz"][..], "there is no job `zzz`"),
+    ] {
+        let refused = served.command(words).expect(2);
+        assert!(refused.stderr.contains(says), "{words:?}: {}", refused.stderr);
+    }
+    let table = served.command(&["status"]).expect(0).stdout;
+    let heads = table.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(heads, ["job", "state", "samples", "tasks", "slots", "share", "priority", "run"], "{table}");
+    assert!(table.contains("(at most 1)") && table.contains("workers dial 127.0.0.1:"), "{table}");
+    served.command(&["cancel", &a]).expect(0);
+    served.wait_for_end(&a);
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+#[test]
+fn what_cannot_be_is_said_and_nothing_is_started() {
+    let served = Served::new(0, 1);
+    let nobody = served.submit("a", &named("first", ""), &[]).expect(3);
+    assert!(
+        nobody.stderr.contains("no server works in") && nobody.stderr.contains("compass-master serve"),
+        "{}",
+        nobody.stderr
+    );
+    assert!(!served.job.path("a").exists(), "a run folder was made");
+    let nothing = served.command(&["status"]).expect(3);
+    assert!(nothing.stderr.contains("no master works in"), "{}", nothing.stderr);
+    let server = served.start();
+    let second = served.job.command_line(&["serve", "--config", "eval.toml"]).run().expect(3);
+    let held = format!("already: process {} on", server.pid());
+    assert!(second.stderr.contains(&held), "{}", second.stderr);
+    let wrong = served.submit("b", &named("first", "").replace("\"em\"", "\"emm\""), &[]).expect(2);
+    assert!(wrong.stderr.contains("b.toml:") && wrong.stderr.contains("emm"), "{}", wrong.stderr);
+    assert!(!served.job.path("b").exists(), "a run folder was made");
+    for flag in ["--debug", "--dry-run"] {
+        let refused = served.submit("c", &named("first", ""), &[flag]).expect(2);
+        assert!(refused.stderr.contains(&format!("`{flag}` is not for `submit`")), "{}", refused.stderr);
+    }
+    served.job.write("wrong.toml", "[master]\nlisten = \"x\"\n");
+    let base = served.job.command_line(&["serve", "--config", "wrong.toml"]).run().expect(2);
+    assert!(base.stderr.contains("wrong.toml:2:10"), "{}", base.stderr);
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+#[test]
+fn a_run_that_ends_with_its_job_answers_as_well() {
+    let served = Served::new(400, 1);
+    let running = served.job.start(&[]);
+    let explained = wait_until("it runs", || {
+        let text = served.command(&["explain", "job"]);
+        text.stdout.contains("granted to 1 workers").then_some(text.stdout)
+    });
+    assert!(explained.contains(" of 240 samples"), "{explained}");
+    let table = served.command(&["status"]).expect(0).stdout;
+    assert!(table.starts_with(&format!("run: process {} on", running.pid())), "{table}");
+    let run = served.job.latest().file_name().unwrap().to_string_lossy().into_owned();
+    let refused = served.submit("a", &named("first", ""), &[]).expect(3);
+    assert!(refused.stderr.contains("no server works in"), "{}", refused.stderr);
+    served.command(&["cancel", &run, "--reason", "enough"]).expect(0);
+    let finished = running.finish().expect(1);
+    assert!(finished.stdout.contains("enough"), "{}", finished.stdout);
+    served.command(&["status"]).expect(3);
+    // What is recorded is kept, and the run can go on.
+    let mut served = served;
+    served.job.set_env("COMPASS_ECHO_DELAY_MS", "0");
+    served.job.run(&["-r"]).expect(0);
+    assert_same(&served.job, &undisturbed());
+}

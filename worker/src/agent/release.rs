@@ -1,0 +1,63 @@
+//! From one job to another under the same master: what has begun is finished and handed in, the rest handed back, and then
+//! the master is dialled again, which says whose turn it is.
+
+use super::grants::GrantKey;
+use super::session::Agent;
+use compass_proto::{intervals_to_wire, v1};
+use std::time::Duration;
+use v1::worker_frame::Body;
+
+impl Agent {
+    /// There is nothing to do yet; the master is there all the same.
+    pub(super) fn wait(&mut self) {
+        let now_ms = self.clock.now_ms();
+        if let Some(stream) = &mut self.stream {
+            stream.asked_to_wait_ms = now_ms;
+        }
+        self.reset_backoff();
+    }
+
+    /// Another job waits for this worker.
+    pub(super) fn release(&mut self) {
+        if self.released || self.drain.is_some() {
+            return;
+        }
+        tracing::info!("wanted by another job");
+        self.released = true;
+        self.say_credit();
+        for key in self.grants.iter().map(|held| held.key).collect::<Vec<_>>() {
+            let Some(held) = self.grants.get_mut(key) else { continue };
+            let asked = held.open();
+            let returned = held.give_back(&asked);
+            if returned.is_empty() {
+                continue;
+            }
+            if held.samples.is_empty() {
+                self.grants.remove(key);
+            }
+            let GrantKey { epoch, task, attempt } = key;
+            let held = self.grants.get(key).is_some();
+            let returned = intervals_to_wire(&returned);
+            let ack = v1::RevokeAck { epoch: epoch.0, task: task.0, attempt: attempt.0, returned, held };
+            self.outbox.push(Body::RevokeAck(ack), Vec::new());
+        }
+        self.settle_all();
+    }
+
+    /// Dials again when the job that this worker leaves has everything from it.
+    pub(super) fn check_released(&mut self) {
+        let idle = self.slots.iter().all(|slot| slot.busy.is_none()) && self.grants.iter().next().is_none();
+        if self.released && idle && self.batches.grants().is_empty() && self.outbox.is_empty() {
+            self.released = false;
+            self.dial(Duration::ZERO);
+        }
+    }
+
+    /// Digests of the models that engines hold, each once.
+    pub(super) fn models_held(&self) -> Vec<Vec<u8>> {
+        let mut models: Vec<_> = self.slots.iter().filter_map(|slot| slot.model).collect();
+        models.sort_unstable();
+        models.dedup();
+        models.into_iter().map(|digest| digest.0.to_vec()).collect()
+    }
+}
