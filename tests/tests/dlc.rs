@@ -45,25 +45,25 @@ fn the_seeds_command_gives_the_same_bytes_and_leaves_nothing() {
 #[test]
 fn the_other_form_of_submitting_does_as_well() {
     let settings = "dlc_job_cmd = \"create\"\npython_env_path = \"/opt/it's python\"\npre_cmd = \"cd / ; true\"";
-    let (_, dlc, _) = runs_under("", settings, "1");
+    let (_job, dlc, _) = runs_under("", settings, "1");
     assert!(dlc.calls().iter().any(|call| call[..4] == ["create", "job", "--kind", "PyTorchJob"]));
 }
 
 #[test]
 fn a_submission_without_a_table_is_tried_again() {
-    let (_, dlc, _) = runs_under("no_table=3\n", "", "1");
+    let (_job, dlc, _) = runs_under("no_table=3\n", "", "1");
     assert_eq!(submissions(&dlc), 4);
 }
 
 #[test]
 fn a_job_whose_table_was_lost_works_with_the_others_and_ends_with_them() {
-    let (_, dlc, _) = runs_under("lost_table=1\n", "", "1");
+    let (_job, dlc, _) = runs_under("lost_table=1\n", "", "1");
     assert_eq!((submissions(&dlc), dlc.jobs().len()), (2, 2));
 }
 
 #[test]
 fn a_submission_that_is_refused_once_is_repeated_after_a_pause() {
-    let (_, dlc, screen) = runs_under("submit_400=1\n", "", "1");
+    let (_job, dlc, screen) = runs_under("submit_400=1\n", "", "1");
     assert!(submissions(&dlc) >= 2, "{screen}");
     assert!(screen.contains("DLC refuses the job: code: 400, Resource quota is not enough"), "{screen}");
 }
@@ -80,13 +80,19 @@ fn states_that_cannot_be_read_for_a_while_and_slow_answers_do_no_harm() {
 
 #[test]
 fn a_job_that_dlc_restarts_is_waited_for() {
-    let (_, dlc, screen) = runs_under("restarting=1\n", "", "1");
-    assert_eq!(submissions(&dlc), 1, "{screen}");
+    let expected = undisturbed();
+    let mut job = echo_job(0, HERE, "");
+    let dlc = FakeDlc::install(&mut job, 40, "");
+    dlc.faults("restarting=1\n");
+    let finished = job.run(&with(&["1"])).expect(0);
+    assert_same(&job, &expected);
+    dlc.assert_all_over();
+    assert_eq!(submissions(&dlc), 1, "{}", finished.stderr);
 }
 
 #[test]
 fn a_job_that_cannot_start_is_replaced() {
-    let (_, dlc, screen) = runs_under("fail=1\n", "", "1");
+    let (_job, dlc, screen) = runs_under("fail=1\n", "", "1");
     assert_eq!(submissions(&dlc), 2, "{screen}");
     assert!(screen.contains("ImagePullFailed: the image cannot be pulled"), "{screen}");
 }

@@ -219,7 +219,8 @@ impl Launcher for CommandLauncher {
         // A pipe says it by itself.
         let groups = self.lines.values().filter(|line| line.pipe.is_none()).filter_map(|line| line.group);
         let groups: Vec<String> = groups.map(|group| format!("-{}", group.as_raw_nonzero())).collect();
-        let script = format!("kill -TERM -- {}", groups.join(" "));
+        // As every shell has it: some take no `--` here.
+        let script = format!("kill -TERM {}", groups.join(" "));
         (!groups.is_empty()).then(|| vec![SHELL.into(), "-c".into(), script])
     }
 

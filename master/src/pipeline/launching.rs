@@ -233,7 +233,11 @@ fn launcher(
 ) -> Result<Option<Box<dyn Launcher>>, LaunchError> {
     let models: Vec<&ModelConfig> = place.models(config).into_iter().map(|(_, model)| model).collect();
     let worker = |device: String| -> Result<WorkerCommand, LaunchError> {
-        let named = place.pool.and_then(|pool| pool.worker.clone());
+        let of_jobs = match place.runner {
+            RunnerKind::Dlc(dlc) => dlc.aliyun.worker_path.as_ref().map(PathBuf::from),
+            _ => None,
+        };
+        let named = place.pool.and_then(|pool| pool.worker.clone()).or(of_jobs);
         Ok(WorkerCommand {
             binary: named.map_or_else(find_worker, Ok)?,
             master: master.to_owned(),
@@ -271,11 +275,8 @@ fn launcher(
             Ok(Some(Box::new(SlurmLauncher::new(order, &belonging))))
         }
         RunnerKind::Dlc(dlc) => {
-            let mut worker = worker(device(&models, false)?)?;
-            if let (None, Some(path)) = (place.pool.and_then(|pool| pool.worker.as_ref()), &dlc.aliyun.worker_path) {
-                worker.binary = path.into();
-            }
-            let run = options.folder.map(RunFolder::name).unwrap_or_else(|| "RUN".into());
+            let worker = worker(device(&models, false)?)?;
+            let run = options.folder.map_or_else(|| "RUN".into(), RunFolder::name);
             let run = if place.pool.is_some() { format!("{run}-{}", place.name) } else { run };
             let place = DlcPlace { run, gpus: shape.gpus, environment, logs };
             Ok(Some(Box::new(DlcLauncher::new((**dlc).clone(), worker, place))))

@@ -8,7 +8,7 @@ use super::super::worker_command::{WorkerCommand, quoted};
 use super::answer::{self, JobState};
 use super::job_text::{job_text, submit_words, words};
 use super::jobs::Watched;
-use super::program::{DLC, ask};
+use super::program::{DLC, ask, look};
 use compass_common::config::DlcConfig;
 use compass_common::ids::WorkerId;
 use serde::{Deserialize, Serialize};
@@ -283,6 +283,10 @@ fn last_line(path: &std::path::Path) -> Option<String> {
 }
 
 impl Launcher for DlcLauncher {
+    fn check(&mut self) -> Pending<'_, Result<(), LaunchError>> {
+        Box::pin(async { look() })
+    }
+
     fn submit(&mut self, jobs: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
         Box::pin(async move {
             let mut launched = Vec::new();
@@ -321,7 +325,7 @@ impl Launcher for DlcLauncher {
         let line = |number| {
             let words = self.submission(&self.name(number));
             let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-            format!("{DLC} {}", words.join(" "))
+            format!("{} {}", DLC.program, words.join(" "))
         };
         (0..jobs).map(line).collect()
     }
@@ -329,7 +333,7 @@ impl Launcher for DlcLauncher {
     fn last_words(&self, jobs: &[JobId]) -> Option<Vec<String>> {
         let line = |job: &JobId| {
             let words: Vec<String> = self.stop_words(job).iter().map(|word| quoted(word)).collect();
-            format!("{DLC} {}", words.join(" "))
+            format!("{} {}", DLC.program, words.join(" "))
         };
         let lines: Vec<String> = jobs.iter().map(line).collect();
         (!lines.is_empty()).then(|| vec!["sh".into(), "-c".into(), lines.join("; ")])

@@ -53,6 +53,9 @@ pub(super) fn run(job: &Job, faults: &Faults) {
         job.set(Status::Running, "");
         if let Ok(mut child) = spawn(job, &command) {
             std::thread::sleep(Duration::from_millis(chance()));
+            if let Ok(Some(status)) = child.try_wait() {
+                return job.set(if status.success() { Status::Succeeded } else { Status::Failed }, "");
+            }
             end(&mut child);
         }
         job.set(Status::Restarting, "NodeFailure: the node of the job failed");
@@ -136,7 +139,7 @@ fn end(child: &mut Child) {
     let group = child.id();
     let signal = |name: &str| {
         // The shell's own: a bare Debian has no kill program.
-        let line = format!("kill -{name} -- -{group}");
+        let line = format!("kill -{name} -{group}");
         let _ = Command::new("/bin/sh").args(["-c", &line]).stderr(Stdio::null()).status();
     };
     signal("TERM");
