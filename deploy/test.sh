@@ -68,7 +68,7 @@ slurm() {
       echo "skipped: cannot install ${missing[*]}"
   fi
   if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run -p compass-tests --features engine --no-fail-fast --success-output final -E 'binary(/^slurm/)'
+    cargo nextest run --workspace --features compass-tests/engine --no-fail-fast --success-output final -E 'binary(/^slurm/)'
   fi
 }
 
