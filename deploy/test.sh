@@ -27,6 +27,9 @@ programs() {
   command -v bwrap >/dev/null || missing+=(bubblewrap)
   command -v etcd >/dev/null || missing+=(etcd-server)
   command -v openssl >/dev/null || missing+=(openssl)
+  # Two clusters behind NAT, as network namespaces.
+  command -v ip >/dev/null || missing+=(iproute2)
+  command -v nft >/dev/null || missing+=(nftables)
   [ ${#missing[@]} -eq 0 ] && return
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && return

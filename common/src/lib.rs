@@ -5,10 +5,12 @@
 
 pub mod backoff;
 pub mod config;
+pub mod duration;
 pub mod engine;
 pub mod evaluator;
 pub mod ids;
 pub mod intervals;
+pub mod join_token;
 pub mod metric;
 pub mod partition;
 pub mod path_rules;
@@ -20,5 +22,6 @@ pub mod range;
 pub mod report;
 pub mod result;
 pub mod retriever;
+pub mod secret;
 pub mod summary;
 pub mod telemetry;

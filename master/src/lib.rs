@@ -4,6 +4,7 @@
 //! `rpc` and `launch` reach workers; `pipeline` walks the data from the configuration to the table, `job` runs one such walk
 //! from its folder to its exit code; `web` shows it to people and to Prometheus.
 
+pub mod authority;
 pub mod broker;
 pub mod cli;
 pub mod control;
@@ -22,4 +23,5 @@ pub mod signals;
 pub mod simulation;
 pub mod stop;
 pub mod store;
+pub mod token_command;
 pub mod web;

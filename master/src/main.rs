@@ -3,7 +3,7 @@
 use clap::Parser;
 use compass_common::config::{self, Base, Config};
 use compass_common::ids::Digest;
-use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, exit, not_yet};
+use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, TokenArguments, exit, not_yet};
 use compass_master::control::{self, About, Submission};
 use compass_master::core::Recorded;
 use compass_master::job::{self, Failure, JobRequest};
@@ -11,6 +11,7 @@ use compass_master::pipeline::{self, RunFolder};
 use compass_master::screen::{OutputError, print, say};
 use compass_master::serve;
 use compass_master::signals::watch_signals;
+use compass_master::token_command::{self, TokenCommandError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -45,6 +46,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         Some(Command::Datasets { name, data_dir }) => list_datasets(name.as_deref(), data_dir.as_deref()),
         Some(Command::Models) => show(pipeline::list_models()),
+        Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config }) => Box::pin(serve::serve(base(config.as_deref())?, watch_signals())).await,
         Some(Command::Submit { job, priority, wait }) => Box::pin(submit(job, *priority, *wait)).await,
         Some(Command::Status { job, json, place }) => control::status(&state_dir(place)?, job.as_deref(), *json).await,
@@ -152,6 +154,20 @@ fn list_datasets(name: Option<&str>, data_dir: Option<&Path>) -> Result<u8, Fail
         Some(name) => pipeline::show_preset(name, data_dir).map_err(Failure::bad_input)?,
     };
     show(text)
+}
+
+/// Join tokens.
+async fn token(arguments: &TokenArguments) -> Result<u8, Failure> {
+    let said = token_command::run(arguments, std::env::home_dir()).await;
+    let said = said.map_err(|error| match &error {
+        TokenCommandError::Config(diagnostics) => Failure::bad_input(diagnostics.to_string()),
+        error => Failure::of(if error.is_bad_input() { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error),
+    })?;
+    let code = show(said.stdout)?;
+    if !said.stderr.is_empty() {
+        say(said.stderr.trim_end());
+    }
+    Ok(code)
 }
 
 /// A text that was asked for, on standard output.

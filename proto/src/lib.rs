@@ -8,6 +8,15 @@ pub mod v1 {
     tonic::include_proto!("compass.v1");
 }
 
+impl std::fmt::Debug for v1::EnrolRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EnrolRequest")
+            .field("worker", &self.worker)
+            .field("token_id", &self.token_id)
+            .finish_non_exhaustive()
+    }
+}
+
 mod convert;
 pub mod delimited;
 

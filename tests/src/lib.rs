@@ -14,6 +14,8 @@ mod processes;
 mod proxy;
 mod shared;
 mod slurm;
+mod tunnel;
+mod worker;
 
 pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
 pub use etcd::{Etcd, EtcdOptions};
@@ -24,3 +26,5 @@ pub use processes::{children_of, is_alive, kill, program, wait_until};
 pub use proxy::{Mood, Proxy};
 pub use shared::shared;
 pub use slurm::{QueueWatch, Slurm, SlurmJob};
+pub use tunnel::{Tunnel, TunnelKind};
+pub use worker::{Worker, told_address, worker_command};

@@ -137,7 +137,7 @@ fn names_folders_and_addresses() {
         ("work_dir = \"out\"", "work_dir = \"rows.jsonl/out\"", "`work_dir` cannot be a folder: `"),
         ("work_dir = \"out\"", "work_dir = \"out\"\nmodels = []", "`models` names no model"),
         ("work_dir = \"out\"", "work_dir = \"out\"\ndatasets = [\"e\"]", "nothing defines the data set `e`"),
-        ("state_dir = \"state\"", "listen = \"0.0.0.0:50051\"", "is not yet supported"),
+        ("state_dir = \"state\"", "listen = \"head\"", "`listen` cannot be `head`"),
         ("state_dir = \"state\"", "store = \"etcd://h:port/x\"", "names no host and port: `h:port`"),
         ("state_dir = \"state\"", "state_dir = \"/proc/nowhere\"", "`state_dir` cannot be written: /proc/nowhere"),
         ("type = \"echo\"\n", "type = \"hf\"\npath = \"gone\"\n", "no directory `gone`\n  --> eval.toml:7:8"),
@@ -305,7 +305,7 @@ fn only_the_table_is_on_standard_output_and_readers_may_leave() {
 
 #[test]
 fn a_second_worker_of_the_same_name_is_sent_away_and_nothing_is_lost() {
-    let mut job = echo_job(10, "", "[infer.runner]\ntype = \"none\"");
+    let mut job = echo_job(10, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"");
     job.set_env("COMPASS_ECHO_DELAY_MS", "10");
     let master = job.command(&[]).stderr(Stdio::from(fs::File::create(job.path("err")).unwrap())).spawn().unwrap();
     let address = wait_until("the master says where it listens", || {

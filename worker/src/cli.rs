@@ -1,12 +1,14 @@
 //! The command line, parsed into what the rest may trust.
 
 use crate::agent::{AgentOptions, ProgramPolicy};
+use crate::dial::Proxies;
 use crate::engine_child::{EngineOptions, sees_gpu};
 use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use crate::slurm::SlurmTask;
 use clap::{Args, Parser, Subcommand};
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -20,6 +22,8 @@ Examples:
     compass-worker --master 127.0.0.1:50051 --device cpu --slots 4 --threads 2
   One worker on each of eight nodes, each with all the GPUs of its node:
     srun -N 8 --gres=gpu:8 compass-worker --master head:50051
+  To a master of another home, with the token that it gave (its file, mode 600):
+    compass-worker --master head:50051 --token-file token
   Whichever of two masters leads:
     compass-worker --master head1:50051,head2:50051
   Can this machine run programs that a model wrote?
@@ -41,7 +45,7 @@ Exit codes:
   0         the master's work is done
   2         wrong usage
   3         no master answered for too long
-  4         the master refused the worker
+  4         the master refused the worker; the last line says why
   130, 143  ended by SIGINT, SIGTERM";
 
 /// Runs evaluation tasks for a compass-master.
@@ -74,6 +78,14 @@ struct AgentArgs {
     /// Where the master listens; of several masters, all of them: whoever leads is found
     #[arg(long, value_name = "HOST:PORT,...", required_unless_present = "once", value_delimiter = ',')]
     master: Vec<MasterAddress>,
+    /// The file with the join token that a master on another host asks for [default: what a master of this home has left
+    /// under ~/.local/state/compass/join]
+    #[arg(long, value_name = "FILE", env = "COMPASS_TOKEN_FILE", value_parser = parse_file)]
+    token_file: Option<PathBuf>,
+    /// Reach the masters through this proxy: http://HOST:PORT or socks5://HOST:PORT [default: HTTPS_PROXY, ALL_PROXY and
+    /// NO_PROXY, where user and password may stand too]
+    #[arg(long, value_name = "URL", value_parser = parse_proxy)]
+    proxy: Option<Proxies>,
     /// Where models run: auto takes the first GPU when there is one
     #[arg(long, value_name = "auto|cpu|cuda:N", default_value = "auto")]
     device: Device,
@@ -149,6 +161,8 @@ impl AgentArgs {
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         AgentOptions {
             masters: self.master.into_iter().map(|address| address.0).collect(),
+            token_file: self.token_file.filter(|path| !path.as_os_str().is_empty()),
+            proxies: self.proxy.unwrap_or_else(Proxies::of_environment),
             device: self.device.0,
             slots: self.slots.unwrap_or(slurm.slots),
             name: self.name.or(slurm.name).unwrap_or_else(|| format!("{node}-{}", std::process::id())),
@@ -211,6 +225,15 @@ fn parse_name(text: &str) -> Result<String, String> {
         return Err("write a name of 1 to 200 visible characters".into());
     }
     Ok(text.to_owned())
+}
+
+/// As any path, but that an empty variable of the environment is none.
+fn parse_file(text: &str) -> Result<PathBuf, std::convert::Infallible> {
+    Ok(text.into())
+}
+
+fn parse_proxy(text: &str) -> Result<Proxies, String> {
+    Proxies::one(text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod cli;
+pub mod dial;
 pub mod echo;
 pub mod engine_child;
 pub mod engine_link;

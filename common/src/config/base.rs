@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::http::HttpConfig;
 use super::launching::PoolConfig;
 use super::overrides::Overrides;
-use super::resolved::{RunnerConfig, StoreConfig};
+use super::resolved::{Advertised, AuthorityConfig, RunnerConfig, StoreConfig};
 use super::tree::Table;
 use super::{command_line, include, master, pool, stage};
 use crate::partition::PartitionerKind;
@@ -21,6 +21,10 @@ pub struct Base {
     pub state_dir: PathBuf,
     pub store: StoreConfig,
     pub listen: SocketAddr,
+    /// What workers are told; `None` for the name of this host and the port.
+    pub advertise: Option<Advertised>,
+    /// What admits workers of other hosts.
+    pub authority: AuthorityConfig,
     pub http: Option<HttpConfig>,
     pub runner: RunnerConfig,
     /// Where workers are launched; empty leaves it to the runner.
@@ -44,10 +48,24 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
         None => (Table::default(), command_line::nowhere(check)),
     };
     let mut root = Fields::new(&table, span, "the configuration");
-    let (listen, state_dir, store, http) = master::read(check, &mut root);
+    let master = master::read(check, &mut root);
     let infer = stage::read(check, &mut root, "infer", &Overrides::default(), PartitionerKind::Balanced);
     let pools = pool::read(check, &mut root);
-    Some(Base { state_dir: state_dir?, store, listen, http, runner: infer.runner, pools: pools? })
+    let pools = pools?;
+    let from_elsewhere = match pools.is_empty() {
+        true => infer.runner.kind.is_remote(),
+        false => pools.iter().any(|pool| pool.runner.is_remote()),
+    };
+    Some(Base {
+        authority: master.authority()?,
+        state_dir: master.state_dir?,
+        store: master.store,
+        listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
+        advertise: master.advertise,
+        http: master.http,
+        runner: infer.runner,
+        pools,
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
 use super::overrides::Overrides;
 use super::presets;
-use super::resolved::{Config, DatasetConfig};
+use super::resolved::{AuthorityConfig, Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::Table;
 use super::{
@@ -74,7 +74,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
     };
     check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
-    let (listen, state_dir, store, http) = master::read(check, &mut root);
+    let master = master::read(check, &mut root);
 
     let pools = pool::read(check, &mut root);
     check.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
@@ -95,20 +95,48 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         pool::fit(check, pools, models, overrides);
     }
     root.finish(check);
+    let pools = pools?;
+    let from_elsewhere = match pools.is_empty() {
+        true => infer.runner.kind.is_remote(),
+        false => pools.iter().any(|pool| pool.runner.is_remote()),
+    };
     Some(Config {
         work_dir: work_dir?,
         data_dir,
-        state_dir: state_dir?,
-        store,
-        listen,
-        http,
+        authority: master.authority()?,
+        state_dir: master.state_dir?,
+        store: master.store,
+        listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
+        advertise: master.advertise,
+        http: master.http,
         models: models?,
         datasets: datasets?,
         infer,
         eval,
-        pools: pools?,
+        pools,
         summary_groups: summary_groups?,
     })
+}
+
+/// What `[master]` of a file says of the authority that admits workers; without a file, its defaults. `home` is where `~` is.
+///
+/// # Errors
+/// All errors of that table at once. The rest of the file is not looked at.
+pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<AuthorityConfig, Diagnostics> {
+    let mut check = Check::new(home);
+    let authority = match path {
+        Some(path) => include::read(&mut check, path).and_then(|(table, span)| {
+            let mut root = Fields::new(&table, span, "the configuration");
+            master::read(&mut check, &mut root).authority()
+        }),
+        None => {
+            let (table, span) = (Table::default(), command_line::nowhere(&mut check));
+            let mut root = Fields::new(&table, span, "the configuration");
+            master::read(&mut check, &mut root).authority()
+        }
+    };
+    check.finish()?;
+    authority.ok_or_else(|| Diagnostics(Vec::new()))
 }
 
 /// The data sets of one preset, with paths below `data_dir`; `None` when no preset has that name.

@@ -78,13 +78,15 @@ pub use digest::digest;
 pub use file_format::FileFormat;
 pub use http::HttpConfig;
 pub use launching::{CommandConfig, DlcConfig, Piece as CommandPiece, PoolConfig, RunnerKind, SlurmConfig};
-pub use load::{Loaded, load, preset_datasets};
+pub use load::{Loaded, load, load_authority, preset_datasets};
+pub use master::default_listen;
 pub use model_presets::{ModelPreset, model_presets};
 pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, SlurmFlags};
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
 pub use resolved::{
-    Config, DatasetConfig, DeviceRequest, EtcdConfig, ModelConfig, RunnerConfig, StageConfig, StoreConfig,
+    Advertised, AuthorityConfig, Config, DatasetConfig, DeviceRequest, EtcdConfig, ModelConfig, RunnerConfig,
+    StageConfig, StoreConfig,
 };
 pub use row_expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Test};
 pub use split_source::{ReadOptions, SourceConfig, SourceFile};

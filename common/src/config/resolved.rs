@@ -26,8 +26,12 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// Where leases live.
     pub store: StoreConfig,
-    /// A loopback address; port 0 takes a free one.
+    /// Port 0 takes a free one. What is not loopback is encrypted, and admits only workers that bear a certificate.
     pub listen: SocketAddr,
+    /// What workers are told; `None` for the name of this host and the port.
+    pub advertise: Option<Advertised>,
+    /// What admits workers of other hosts.
+    pub authority: AuthorityConfig,
     /// Where the run is shown; `None` for nowhere.
     pub http: Option<HttpConfig>,
     /// The models of this job, in order; never empty.
@@ -41,6 +45,26 @@ pub struct Config {
     /// Groups that the table shows beside those that come with the program. They change no number of a data set, and are
     /// no part of the job's identity.
     pub summary_groups: Vec<SummaryGroup>,
+}
+
+/// How workers reach this master.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Advertised {
+    /// A name or an address; an IPv6 address in brackets.
+    pub host: String,
+    /// Where it is not the port that is listened on.
+    pub port: Option<u16>,
+}
+
+/// Where the authority lies that all masters of a store are, and how long its certificates are good for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuthorityConfig {
+    pub state_dir: PathBuf,
+    pub store: StoreConfig,
+    /// The key of what the authority keeps in the store; masters that share the store share this file.
+    pub key_file: PathBuf,
+    /// Life of a worker's certificate.
+    pub certificate_seconds: u64,
 }
 
 /// Where the leases of a job live.

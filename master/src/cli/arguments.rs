@@ -2,6 +2,7 @@
 
 use super::described::{CustomArguments, ModelArguments};
 use super::launching::LaunchArguments;
+use super::token::TokenArguments;
 use crate::job::JobRequest;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compass_common::config::Overrides;
@@ -166,6 +167,8 @@ pub enum Command {
     },
     /// List the models that come by name, with the repositories of the hub that they stand for
     Models,
+    /// Make, list and revoke the tokens with which workers of other hosts join
+    Token(TokenArguments),
     /// List the data sets that ship with the program; with NAME, its files and one rendered sample
     Datasets {
         /// A preset, by any of its names

@@ -5,7 +5,9 @@ mod described;
 pub mod exit;
 mod later;
 mod launching;
+mod token;
 
 pub use arguments::{Cli, Command, Explain, JobArguments, Mode, StateArguments};
 pub use described::{CustomArguments, HfType, ModelArguments};
 pub use later::not_yet;
+pub use token::{TokenAction, TokenArguments};

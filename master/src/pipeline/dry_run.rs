@@ -1,5 +1,6 @@
 //! `--dry-run`: the tasks and the commands, and nothing started.
 
+use super::entrance::told;
 use super::execution::{has_programs, stage_config};
 use super::execution_plan::outline;
 use super::infer::{InferError, tasks};
@@ -45,13 +46,14 @@ fn stage(
     let mut text = listing(&TaskList::new(plan, &Digest([0; 32]), &tasks), kind, |_| String::new());
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{} tasks, {} samples", tasks.len(), plan.expected() - recorded.len());
-    for pool in fleet(config, &config.listen.to_string(), launching(programs))?.pools {
+    let (near, far) = told(config, config.listen);
+    for pool in fleet(config, &near, &far, launching(programs))?.pools {
         for line in pool.launcher.command_lines(pool.shape.most) {
             let _ = writeln!(text, "would launch: {line}");
         }
     }
     if comes_by_itself(config) {
-        let _ = writeln!(text, "would launch nothing; start workers with: compass-worker --master {}", config.listen);
+        let _ = writeln!(text, "would launch nothing; start workers with: compass-worker --master {far}");
     }
     Ok(text)
 }
@@ -61,12 +63,13 @@ fn stage(
 /// # Errors
 /// They cannot.
 pub async fn check_launcher(config: &Config) -> Result<(), InferError> {
-    for mut pool in fleet(config, &config.listen.to_string(), launching(Programs::None))?.pools {
+    let (near, far) = told(config, config.listen);
+    for mut pool in fleet(config, &near, &far, launching(Programs::None))?.pools {
         pool.launcher.check().await?;
     }
     Ok(())
 }
 
 fn launching(programs: Programs) -> LaunchOptions<'static> {
-    LaunchOptions { debug: false, stage: "", programs, folder: None, job: "JOB" }
+    LaunchOptions { debug: false, stage: "", programs, folder: None, token_file: None, job: "JOB" }
 }

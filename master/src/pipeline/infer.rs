@@ -2,6 +2,7 @@
 
 use super::desk::{Demands, Desk};
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
+use super::entrance::{Entrance, EntranceError};
 use super::facts::RunFacts;
 use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
@@ -65,6 +66,8 @@ pub enum InferError {
     Http(#[from] ListenError),
     #[error(transparent)]
     Access(#[from] AccessError),
+    #[error(transparent)]
+    Entrance(#[from] EntranceError),
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
 }
@@ -199,12 +202,14 @@ pub async fn infer(
     let (stop, stopping) = watch::channel(false);
     let uploads = Uploads::default();
     let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
-    let server = tokio::spawn(serve(listener, service, stopping.clone()));
+    let entrance = Entrance::open(config, address).await?;
+    let server = tokio::spawn(serve(listener, entrance.access(), service, stopping.clone()));
     let InferOptions { debug, stage, programs, desk, .. } = options;
-    let launching = LaunchOptions { debug, stage, programs, folder: Some(folder), job: &digest.short() };
-    let fleet = fleet(config, &address.to_string(), launching)?;
+    let (token_file, job) = (entrance.token_file(), digest.short());
+    let launching = LaunchOptions { debug, stage, programs, folder: Some(folder), token_file, job: &job };
+    let fleet = fleet(config, entrance.near(), entrance.advertised(), launching)?;
     if comes_by_itself(config) {
-        say(format!("waiting for workers: compass-worker --master {address}"));
+        say(format!("waiting for workers: compass-worker --master {}", entrance.advertised()));
     }
     let (situations, situation) = watch::channel(Situation::default());
     let agents = fleet.start(situation, launched, stopping.clone());
@@ -239,6 +244,9 @@ pub async fn infer(
     let _ = stop.send(true);
     agents.ended().await;
     server.abort();
+    // The next stage listens where this one did.
+    let _ = server.await;
+    entrance.close().await;
     // The next stage opens the same port.
     if let Some(showing) = showing {
         let _ = showing.await;

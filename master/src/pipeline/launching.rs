@@ -1,5 +1,6 @@
 //! From the configuration to the pools of workers of a stage.
 
+use super::entrance::Entrance;
 use super::folder::RunFolder;
 use crate::launch::{
     Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool,
@@ -21,9 +22,14 @@ pub(super) struct LaunchOptions<'o> {
     pub(super) programs: Programs,
     /// Where its logs go; `None` when nothing is started.
     pub(super) folder: Option<&'o RunFolder>,
+    /// The file with the token that workers need to join; `None` where they need none.
+    pub(super) token_file: Option<&'o Path>,
     /// The plan's digest, short.
     pub(super) job: &'o str,
 }
+
+/// Where the worker's command line looks for such a file.
+const TOKEN_FILE: &str = "COMPASS_TOKEN_FILE";
 
 /// GPUs that a replica takes: the most that one of the models wants.
 fn gpus_of_a_replica(models: &[&ModelConfig]) -> u32 {
@@ -186,11 +192,12 @@ fn loads(pool: &PoolConfig, model: &ModelConfig) -> bool {
     pool.takes(&model.pools) && is_found(&model.path) && is_found(&model.tokenizer_path)
 }
 
-/// The pools of a stage; none when workers come by themselves.
+/// The pools of a stage; none when workers come by themselves. `near` and `far` are where workers of this host and of
+/// others find the master.
 ///
 /// # Errors
 /// There is no worker to launch, or nobody to launch it.
-pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -> Result<Fleet, LaunchError> {
+pub(super) fn fleet(config: &Config, near: &str, far: &str, options: LaunchOptions<'_>) -> Result<Fleet, LaunchError> {
     if let Some(model) = config
         .models
         .iter()
@@ -202,6 +209,7 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
     for place in places(config) {
         check_gpus(config, &place)?;
         let shape = place.shape(config, options.debug);
+        let master = if place.runner.is_remote() { far } else { near };
         if let Some(launcher) = launcher(config, &place, &shape, master, options)? {
             pools.push(Pool { shape, launcher });
         }
@@ -218,10 +226,10 @@ pub(super) fn fleet(config: &Config, master: &str, options: LaunchOptions<'_>) -
 ///
 /// # Errors
 /// As for the pools of a stage.
-pub fn fleet_of(config: &Config, master: std::net::SocketAddr) -> Result<Fleet, LaunchError> {
-    let options =
-        LaunchOptions { debug: false, stage: "serve", programs: Programs::Contained, folder: None, job: "serve" };
-    fleet(config, &master.to_string(), options)
+pub(crate) fn fleet_of(config: &Config, entrance: &Entrance) -> Result<Fleet, LaunchError> {
+    let (programs, token_file) = (Programs::Contained, entrance.token_file());
+    let options = LaunchOptions { debug: false, stage: "serve", programs, folder: None, token_file, job: "serve" };
+    fleet(config, entrance.near(), entrance.advertised(), options)
 }
 
 fn launcher(
@@ -247,7 +255,12 @@ fn launcher(
             pool: place.pool.map(|pool| pool.name.clone()),
         })
     };
-    let environment = place.pool.map(|pool| pool.environment.clone()).unwrap_or_default();
+    let mut environment = place.pool.map(|pool| pool.environment.clone()).unwrap_or_default();
+    let token_file = options.token_file.map(|path| path.display().to_string()).unwrap_or_default();
+    // Local agents inherit this process's own, which may be meant for another master.
+    if !token_file.is_empty() || !place.runner.is_remote() {
+        environment.push((TOKEN_FILE.to_owned(), token_file));
+    }
     let logs = options.folder.map(|folder| folder.logs().join(options.stage));
     match place.runner {
         RunnerKind::None => Ok(None),

@@ -1,7 +1,13 @@
 //! The gRPC service and the connections behind it.
 
+use super::accept::{Access, connections};
 use super::bulk::{PlanFiles, Uploads};
+use super::enrolment::EnrolmentDesk;
+use super::peer::{Gate, Peer, Standing};
+use super::places::Bounds;
 use super::reception::{Answer, OneJob, Reception};
+use super::refusals::Refusals;
+use crate::authority::{AuthorityError, now};
 use crate::core::ConnectionId;
 use crate::stop::raised;
 use compass_common::ids::WorkerId;
@@ -12,7 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status, Streaming};
 
 /// Frames that wait for one worker's connection; a worker that is slower is cut off and may come back.
@@ -39,6 +46,8 @@ pub struct WorkerService {
     files: PlanFiles,
     uploads: Uploads,
     connections: Arc<AtomicU64>,
+    /// Who is let in; without one, whoever reaches the service.
+    gate: Option<Gate>,
 }
 
 impl WorkerService {
@@ -49,11 +58,49 @@ impl WorkerService {
 
     /// A service whose workers come to this reception.
     pub fn at(reception: Arc<dyn Reception>, files: PlanFiles, uploads: Uploads) -> Self {
-        Self { reception, files, uploads, connections: Arc::default() }
+        Self { reception, files, uploads, connections: Arc::default(), gate: None }
     }
 
-    /// A worker from its hello to the end of its stream.
-    async fn attend(self, connection: ConnectionId, hello: v1::Hello, outbound: Outbound, mut frames: Frames) {
+    /// A session while its peer may have one.
+    async fn admit(self, standing: Option<Standing>, connection: ConnectionId, hello: v1::Hello, arrival: Arrival) {
+        let (worker, outbound) = (WorkerId(hello.worker.clone()), arrival.outbound.downgrade());
+        // Alive as long as the session, whoever ends it.
+        let (held, mut left) = mpsc::channel::<()>(1);
+        let (unwelcome_service, attending) = (self.clone(), self.attend(connection, hello, arrival, held));
+        let mut attending = std::pin::pin!(attending);
+        tokio::select! {
+            () = &mut attending => {}
+            status = unwelcome_service.unwelcome(standing) => {
+                tracing::info!(%worker, %status, "a session ends");
+                if let Some(outbound) = outbound.upgrade() {
+                    let _ = outbound.try_send(Err(status));
+                }
+                left.close();
+                attending.await;
+            }
+        }
+    }
+
+    /// Returns when the peer of a session may work no longer, and why: it was revoked, or its certificate has expired.
+    async fn unwelcome(&self, standing: Option<Standing>) -> Status {
+        let (Some(standing), Some(gate)) = (standing, &self.gate) else { return std::future::pending().await };
+        let (Standing::Worker { bearer, .. }, Some(authority)) = (&standing, &gate.authority) else {
+            return std::future::pending().await;
+        };
+        let mut changes = authority.changes();
+        loop {
+            if let Err(status) = standing.admitted(Some(authority)) {
+                return status;
+            }
+            let left = Duration::from_secs(bearer.until.saturating_sub(now()).max(1));
+            // The clock of the wall may be set meanwhile: it is looked at again.
+            let _ = tokio::time::timeout(left, changes.changed()).await;
+        }
+    }
+
+    /// A worker from its hello to the end of its stream, or until nobody waits at the other end of `held`.
+    async fn attend(self, connection: ConnectionId, hello: v1::Hello, arrival: Arrival, held: mpsc::Sender<()>) {
+        let Arrival { outbound, mut frames } = arrival;
         let worker = WorkerId(hello.worker.clone());
         let answer = self.reception.arrive(connection, &hello);
         let answer = wait_at_the_door(answer, &outbound, &mut frames).await;
@@ -73,12 +120,21 @@ impl WorkerService {
         if let Some(Answer::TakenIn(inbound)) = answer
             && inbound.send(Inbound::Hello { connection, hello, outbound }).await.is_ok()
         {
-            forward(&inbound, &worker, connection, &mut frames).await;
+            tokio::select! {
+                () = forward(&inbound, &worker, connection, &mut frames) => {}
+                () = held.closed() => {}
+            }
             // The driver may be gone at the end of a run.
             let _ = inbound.send(Inbound::Closed { worker: worker.clone(), connection }).await;
         }
         self.reception.left(&worker, connection);
     }
+}
+
+/// The two ways of a session.
+struct Arrival {
+    outbound: Outbound,
+    frames: Frames,
 }
 
 type Outbound = mpsc::Sender<Result<v1::MasterFrame, Status>>;
@@ -133,6 +189,7 @@ impl Workers for WorkerService {
         &self,
         request: Request<Streaming<v1::WorkerFrame>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
+        let standing = request.extensions().get::<Peer>().map(|peer| peer.standing.clone());
         let mut frames = request.into_inner();
         let first = tokio::time::timeout(HELLO_DEADLINE, frames.message()).await;
         let first = first.map_err(|_| Status::deadline_exceeded("no hello within 10 s"))??;
@@ -153,7 +210,10 @@ impl Workers for WorkerService {
             let _ = outbound.send(Ok(v1::MasterFrame { body, ..Default::default() })).await;
             return Ok(Response::new(ReceiverStream::new(receiver)));
         }
-        tokio::spawn(self.clone().attend(connection, hello, outbound, frames));
+        if let Some(standing) = &standing {
+            standing.may_be(&hello.worker)?;
+        }
+        tokio::spawn(self.clone().admit(standing, connection, hello, Arrival { outbound, frames }));
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
@@ -190,17 +250,36 @@ pub enum ServeError {
     Transport(#[from] tonic::transport::Error),
     #[error("the services cannot be described")]
     Reflection(#[from] tonic_reflection::server::Error),
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
 }
 
-/// Serves until `stop` turns true.
+/// Requests under way on one connection: a session, fetches, uploads.
+const STREAMS: u32 = 64;
+/// Largest header list of a request, in bytes.
+const HEADERS: u32 = 16 * 1024;
+
+/// A server with the bounds that every port of a master has.
+pub fn bounded_server() -> tonic::transport::Server {
+    tonic::transport::Server::builder()
+        .http2_keepalive_interval(Some(Duration::from_secs(20)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
+        .max_concurrent_streams(STREAMS)
+        .http2_max_header_list_size(HEADERS)
+}
+
+/// Serves until `stop` turns true. Behind a guarded access, strangers reach nothing but enrolment.
 ///
 /// # Errors
 /// See [`ServeError`].
 pub async fn serve(
     listener: TcpListener,
-    service: WorkerService,
+    access: Access,
+    mut service: WorkerService,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), ServeError> {
+    let gate = Gate { authority: access.authority(), refusals: Refusals::default() };
+    service.gate = Some(gate.clone());
     let workers = WorkersServer::new(service).max_decoding_message_size(MAX_FRAME_BYTES);
     // What `grpc_health_probe` and `grpcurl` ask; neither tells anything of a run.
     let (health, health_service) = tonic_health::server::health_reporter();
@@ -208,16 +287,19 @@ pub async fn serve(
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(compass_proto::FILE_DESCRIPTOR_SET)
         .build_v1()?;
-    tonic::transport::Server::builder()
-        .http2_keepalive_interval(Some(Duration::from_secs(20)))
-        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
-        .add_service(workers)
-        .add_service(health_service)
-        .add_service(reflection)
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), async move {
+    let (incoming, accepting) = connections(listener, access, Bounds::default(), gate.refusals.clone())?;
+    let serving = bounded_server()
+        .add_service(InterceptedService::new(workers, gate.clone()))
+        .add_service(InterceptedService::new(health_service, gate.clone()))
+        .add_service(InterceptedService::new(reflection, gate.clone()))
+        .add_service(EnrolmentDesk::server(gate))
+        .serve_with_incoming_shutdown(incoming, async move {
             raised(&mut stop).await;
-        })
-        .await?;
+        });
+    tokio::select! {
+        done = serving => done?,
+        () = accepting => {}
+    }
     Ok(())
 }
 
@@ -239,7 +321,7 @@ mod tests {
         let (inbound, _held) = mpsc::channel(1);
         let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), Uploads::default());
         let (stop, stopping) = watch::channel(false);
-        let serving = tokio::spawn(serve(listener, service, stopping));
+        let serving = tokio::spawn(serve(listener, Access::Open, service, stopping));
         {
             let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
             let request = HealthCheckRequest { service: "compass.v1.Workers".into() };

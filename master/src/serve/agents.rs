@@ -6,9 +6,8 @@ use crate::launch::{
     Bounds, Fleet, LaunchError, LaunchEvent, LocalLauncher, Pool, PoolReport, Programs, Shape, WorkerCommand, explain,
     find_worker,
 };
-use crate::pipeline;
+use crate::pipeline::{self, Entrance};
 use compass_common::config::{Base, Config, RunnerKind};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,20 +28,22 @@ pub(super) struct Agents {
 ///
 /// # Errors
 /// There is no worker to launch, or nobody to launch it.
-pub(super) fn fleet(base: &Base, config: &Config, master: SocketAddr) -> Result<Fleet, LaunchError> {
+pub(super) fn fleet(base: &Base, config: &Config, entrance: &Entrance) -> Result<Fleet, LaunchError> {
     if !base.pools.is_empty() || base.runner.kind != RunnerKind::Local {
-        return Ok(Fleet { others_may_come: true, ..pipeline::fleet_of(config, master)? });
+        return Ok(Fleet { others_may_come: true, ..pipeline::fleet_of(config, entrance)? });
     }
     let slots = own_slots(base);
     let worker = WorkerCommand {
         binary: find_worker()?,
-        master: master.to_string(),
+        master: entrance.near().to_owned(),
         slots: 1,
         device: "auto".into(),
         programs: Programs::Contained,
         pool: None,
     };
-    let launcher = Box::new(LocalLauncher::new(worker, Vec::new(), Some(log(base))));
+    let token_file = entrance.token_file().map(|path| path.display().to_string()).unwrap_or_default();
+    let environment = vec![("COMPASS_TOKEN_FILE".to_owned(), token_file)];
+    let launcher = Box::new(LocalLauncher::new(worker, environment, Some(log(base))));
     let (name, kind) = ("local".to_owned(), RunnerKind::Local.name());
     let shape = Shape { name, kind, gpus: 0, slots: 1, least: slots, most: slots, models: [0].into() };
     let bounds = Bounds { slots: Some(slots), gpus: None };

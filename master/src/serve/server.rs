@@ -10,7 +10,7 @@ use crate::control::{self, Accepted, ControlService, Entry, Governor, Office};
 use crate::job::{self, Ended, Failure, JobRecord, OpenedRun, Place, now};
 use crate::journal::{Journal, Line};
 use crate::launch::PoolReport;
-use crate::pipeline::{self, Desk, RunFolder};
+use crate::pipeline::{self, Desk, Entrance, RunFolder};
 use crate::rpc::{self, WorkerService};
 use crate::screen::{say, within};
 use crate::web::{BearerToken, HttpServer};
@@ -54,7 +54,11 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         let error = pipeline::InferError::Listen { address: base.listen, source };
         Failure::of(exit::INFRASTRUCTURE, &error)
     })?;
-    let fleet = fleet(&base, &launch_config(&base, address), address);
+    let launch = launch_config(&base, address);
+    let entrance = Entrance::open(&launch, address).await;
+    let entrance = entrance.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    let told = entrance.advertised().to_owned();
+    let fleet = fleet(&base, &launch, &entrance);
     let fleet = fleet.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     let socket = control::open(&base.state_dir, control::SERVER);
     let socket = socket.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
@@ -86,7 +90,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     }
     let service = WorkerService::at(lobby.clone(), lobby.files.clone(), lobby.uploads.clone());
     let (hang_up, hung_up) = watch::channel(false);
-    let serving = tokio::spawn(rpc::serve(listener, service, hung_up));
+    let serving = tokio::spawn(rpc::serve(listener, entrance.access(), service, hung_up));
     let sharing = tokio::spawn(lobby.clone().run(stopping.clone()));
     let showing = port.map(|port| {
         say(format!("the jobs are shown at http://{}/", port.address()));
@@ -98,13 +102,13 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     // Set once, here.
     let _ = server.pools.set(agents.reports());
     match &server.base.runner.kind {
-        _ if !server.base.pools.is_empty() => say(format!("serving; workers dial {address}")),
+        _ if !server.base.pools.is_empty() => say(format!("serving; workers dial {told}")),
         RunnerKind::Local => {
             let slots = own_slots(&server.base);
-            say(format!("serving with {slots} workers of this host; more may dial {address}"));
+            say(format!("serving with {slots} workers of this host; more may dial {told}"));
         }
-        RunnerKind::None => say(format!("serving; waiting for workers: compass-worker --master {address}")),
-        _ => say(format!("serving; workers dial {address}")),
+        RunnerKind::None => say(format!("serving; waiting for workers: compass-worker --master {told}")),
+        _ => say(format!("serving; workers dial {told}")),
     }
     // A signal, or nobody is left who could send one.
     let _ = interrupted.wait_for(Option::is_some).await;
@@ -123,6 +127,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     }
     let _ = hang_up.send(true);
     serving.abort();
+    entrance.close().await;
     if open > 0 {
         say(format!("stopped; {open} jobs go on when the server is started again"));
     }

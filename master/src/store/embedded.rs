@@ -46,6 +46,15 @@ fn make_whole(directory: &Path, path: &Path) -> Result<(), StoreError> {
     named.map_err(|error| failed(error.into()))
 }
 
+/// File locks do not hold there.
+pub(super) fn refuse_network_file_system(directory: &Path) -> Result<(), StoreError> {
+    let fs = rustix::fs::statfs(directory).map_err(|error| io_error("examine", directory)(error.into()))?;
+    match fs.f_type as u64 {
+        NFS_MAGIC => Err(StoreError::NetworkFileSystem { path: directory.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
 impl EmbeddedStore {
     /// Opens or makes the store `name` in `directory`.
     ///
@@ -53,10 +62,7 @@ impl EmbeddedStore {
     /// [`StoreError::Held`] while another process has it, [`StoreError::NetworkFileSystem`] on NFS.
     pub fn open(directory: &Path, name: &str) -> Result<Self, StoreError> {
         std::fs::create_dir_all(directory).map_err(|error| io_error("create", directory)(error.into()))?;
-        let fs = rustix::fs::statfs(directory).map_err(|error| io_error("examine", directory)(error.into()))?;
-        if fs.f_type as u64 == NFS_MAGIC {
-            return Err(StoreError::NetworkFileSystem { path: directory.to_owned() });
-        }
+        refuse_network_file_system(directory)?;
         let lock_path = directory.join(format!("{name}.lock"));
         let mut lock = File::options()
             .create(true)

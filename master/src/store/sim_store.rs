@@ -53,6 +53,11 @@ impl SimWorld {
         look(now, &mut world.store)
     }
 
+    /// Single requests to this world.
+    pub fn backend(&self) -> SimBackend {
+        SimBackend(self.clone())
+    }
+
     /// A lease store of this world for the job of this plan.
     pub fn open(&self, prefix: &str, job: &Digest, patience: Patience) -> FencedStore<SimBackend> {
         // Nobody keeps the lease: simulated time passes only when it is told to.

@@ -1,12 +1,12 @@
 //! Large content by digest, on a connection of its own, so that no heartbeat waits behind it.
 
-use super::link::error_chain;
+use crate::dial::error_chain;
 use compass_common::ids::Digest;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{CHUNK_BYTES, MAX_FRAME_BYTES, delimited, v1};
 use std::sync::Arc;
 use tonic::Code;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 /// Why content did not travel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,8 +34,8 @@ impl From<tonic::Status> for BulkError {
 pub(super) struct Bulk(WorkersClient<Channel>);
 
 impl Bulk {
-    pub(super) fn new(endpoint: &Endpoint) -> Self {
-        Self(WorkersClient::new(endpoint.connect_lazy()).max_decoding_message_size(MAX_FRAME_BYTES))
+    pub(super) fn new(channel: Channel) -> Self {
+        Self(WorkersClient::new(channel).max_decoding_message_size(MAX_FRAME_BYTES))
     }
 
     /// The content named `digest`, checked.

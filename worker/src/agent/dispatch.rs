@@ -48,7 +48,10 @@ impl Agent {
             self.fetch(head);
             return;
         };
-        if self.drain.is_some() || !self.lease.may_start(now_ms) || self.outbox.is_full() {
+        // W1, but for a pool that goes on while it is cut off: what is done twice then counts once.
+        let may_start = self.lease.may_start(now_ms) || terms.offline_continue;
+        let cut_off = self.stream.as_ref().is_none_or(|stream| !stream.welcomed);
+        if self.drain.is_some() || !may_start || self.outbox.is_full(cut_off) {
             return;
         }
         for slot in 0..active {
@@ -57,6 +60,8 @@ impl Agent {
             }
         }
         self.fetch_ahead(&plan);
+        let busy = self.slots[..active].iter().filter(|slot| slot.busy.is_some()).count();
+        self.starvation.observe(busy as u32, active as u32, now_ms);
     }
 
     fn feed(&mut self, slot: usize, active: usize, plan: &Plan, now_ms: u64) {
@@ -141,6 +146,7 @@ impl Agent {
         if let Some(held) = self.grants.get_mut(grant) {
             held.begun(&pack.samples);
         }
+        self.pace.begun(grant, now_ms);
         let model = model_of(plan, unit.id);
         // As the plan names it, whatever its path is here.
         let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));
@@ -175,11 +181,18 @@ impl Agent {
         Ok(order)
     }
 
-    /// Asks for the parts that grants in waiting will need first, while that costs nobody his own.
+    /// Asks for the parts that grants in waiting will need first, while that costs nobody his own; where work goes on without
+    /// a master, for all that they will need.
     fn fetch_ahead(&mut self, plan: &Plan) {
-        let waiting = self.grants.iter().filter(|held| held.slot.is_none() && held.has_waiting());
-        let packs = waiting.filter_map(|held| held.next_pack(plan.unit(held.unit)?.dataset, 1));
-        let digests: Vec<_> = packs.map(|pack| pack.part).collect();
+        let all = self.terms.as_ref().is_some_and(|terms| terms.offline_continue);
+        let dataset = |held: &Held| plan.unit(held.unit).map(|unit| unit.dataset);
+        let digests: Vec<_> = match all {
+            true => self.grants.iter().filter_map(|held| Some(held.parts(dataset(held)?))).flatten().collect(),
+            false => {
+                let waiting = self.grants.iter().filter(|held| held.slot.is_none() && held.has_waiting());
+                waiting.filter_map(|held| Some(held.next_pack(dataset(held)?, 1)?.part)).collect()
+            }
+        };
         for digest in digests {
             if self.parts.has_room() && self.parts.get(&digest).is_none() {
                 self.fetch(digest);

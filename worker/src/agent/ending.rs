@@ -20,6 +20,8 @@ pub enum Ending {
     MasterLost { after: Duration },
     /// The master will not have this worker.
     Refused { reason: String },
+    /// No master lets this worker in; the reason is a whole sentence.
+    NotAdmitted { reason: String },
     /// SIGINT (2) or SIGTERM (15).
     Signal(u8),
     /// The agent could not so much as start.
@@ -33,7 +35,7 @@ impl Ending {
             Self::Shutdown { .. } | Self::Drained | Self::ParentGone | Self::TimeIsUp | Self::StoodBack { .. } => 0,
             Self::Broken { .. } => 1,
             Self::MasterLost { .. } => 3,
-            Self::Refused { .. } => 4,
+            Self::Refused { .. } | Self::NotAdmitted { .. } => 4,
             Self::Signal(signal) => 128 + signal,
         }
     }
@@ -52,6 +54,7 @@ impl fmt::Display for Ending {
                 write!(f, "no master answered for {seconds} s; is it running, and is --master its address?")
             }
             Self::Refused { reason } => write!(f, "refused by the master: {reason}"),
+            Self::NotAdmitted { reason } => f.write_str(reason),
             Self::Signal(signal) => write!(f, "ended by signal {signal}"),
             Self::Broken { reason } => write!(f, "cannot start: {reason}"),
         }

@@ -95,6 +95,14 @@ impl Held {
         Some(PackChoice { part: part.digest, samples })
     }
 
+    /// The parts that hold what waits, in order.
+    pub(super) fn parts(&self, dataset: &DatasetPlan) -> Vec<Digest> {
+        let mut parts: Vec<Digest> =
+            self.waiting.iter().filter_map(|index| Some(dataset.part_of(index)?.digest)).collect();
+        parts.dedup();
+        parts
+    }
+
     /// The pack went to an engine.
     pub(super) fn begun(&mut self, samples: &[u32]) {
         for &sample in samples {

@@ -137,6 +137,11 @@ impl Agent {
         for grant in over {
             self.hand_in_batch(grant);
             let Some(held) = self.grants.remove(grant) else { continue };
+            self.pace.over(grant, self.clock.now_ms());
+            self.say_credit_if_changed();
+            if self.stream.as_ref().is_none_or(|stream| !stream.welcomed) {
+                tracing::info!(?grant, "a grant is over that no master hears of yet");
+            }
             let body = match held.shard {
                 Some(shard) if !held.revoked => Body::Report(shard.report(grant, held.unit, &held.samples)),
                 _ => {
@@ -153,6 +158,7 @@ impl Agent {
     pub(super) fn fail(&mut self, grant: GrantKey, class: v1::FailureClass, message: String) {
         tracing::error!(?grant, message, "grant failed");
         self.hand_in_batch(grant);
+        self.pace.forget(|known| *known != grant);
         if self.grants.remove(grant).is_none() {
             return;
         }

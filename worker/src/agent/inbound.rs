@@ -22,7 +22,11 @@ impl Agent {
         }
         match frame.body {
             Some(Body::Welcome(welcome)) => self.welcome(&welcome),
-            Some(Body::HeartbeatAck(ack)) => self.lease.renewed(ack.sent_ms),
+            Some(Body::HeartbeatAck(ack)) => {
+                self.lease.renewed(ack.sent_ms);
+                self.pace.answered(ack.sent_ms, self.clock.now_ms());
+                self.say_credit_if_changed();
+            }
             Some(Body::Grant(grant)) => self.grant(&grant),
             Some(Body::Revoke(revoke)) => self.revoke(&revoke),
             Some(Body::Wait(_)) => self.wait(),
@@ -56,7 +60,8 @@ impl Agent {
         let active_slots = if welcome.max_slots == 0 { most } else { most.min(welcome.max_slots as usize) };
         let (lease_ttl_ms, heartbeat_ms) = (u64::from(welcome.lease_ttl_ms), u64::from(welcome.heartbeat_ms.max(10)));
         let paths = welcome.paths.iter().map(|rule| (rule.from.clone(), rule.to.clone())).collect();
-        self.terms = Some(Terms { epoch, plan, lease_ttl_ms, heartbeat_ms, active_slots, paths });
+        let offline_continue = welcome.offline_continue;
+        self.terms = Some(Terms { epoch, plan, lease_ttl_ms, heartbeat_ms, active_slots, offline_continue, paths });
         self.reset_backoff();
         self.keep(welcome);
         tracing::info!(%epoch, plan = plan.short(), slots = active_slots, "welcomed by the master");
@@ -106,13 +111,27 @@ impl Agent {
         self.settle_all();
     }
 
-    /// The total number of grants that the worker will hold: one ahead of those that its slots run.
-    pub(super) fn say_credit(&mut self) {
-        let grants = match (&self.drain, &self.terms) {
-            (None, Some(terms)) if !self.released => terms.active_slots as u32 + 1,
+    /// The total number of grants that the worker will hold: those that its slots run, and what is ahead of them.
+    fn wanted_credit(&self) -> u32 {
+        match (&self.drain, &self.terms) {
+            (None, Some(terms)) if !self.released => {
+                terms.active_slots as u32 + self.pace.ahead(terms.active_slots as u32)
+            }
             _ => 0,
-        };
-        self.say_now(Say::Credit(v1::Credit { grants }));
+        }
+    }
+
+    /// Tells the master how many grants the worker will hold.
+    pub(super) fn say_credit(&mut self) {
+        self.credit = self.wanted_credit();
+        self.say_now(Say::Credit(v1::Credit { grants: self.credit }));
+    }
+
+    /// The same where it is another number than the last.
+    pub(super) fn say_credit_if_changed(&mut self) {
+        if self.wanted_credit() != self.credit {
+            self.say_credit();
+        }
     }
 
     /// Forgets all that belongs to the plan so far.
@@ -127,6 +146,7 @@ impl Agent {
         self.batches.clear();
         self.outbox.clear();
         self.facts.clear();
+        self.pace.forget(|_| false);
         for slot in &mut self.slots {
             (slot.resident, slot.unit) = (None, None);
             if let Some(busy) = &mut slot.busy {
@@ -173,6 +193,8 @@ impl Agent {
 
     fn shutdown(&mut self, reason: String) {
         tracing::info!(reason, "the master shuts down");
+        let (busy_ms, idle_ms, gaps) = self.starvation.sum();
+        tracing::info!(busy_ms, idle_ms, gaps, "slots had work, and waited for it");
         let drained = self.drain.take().map(|drain| drain.ending);
         self.ending = Some(drained.unwrap_or(Ending::Shutdown { reason }));
     }

@@ -1,7 +1,7 @@
 //! The agent: holds the session with the master, and keeps the engine slots busy with what was granted.
 //!
 //! One task owns all state and takes one event at a time; everything slow (connecting, fetching, uploading, computing)
-//! happens on tasks of its own that report back. `lease`, `outbox`, `grants`, `suspects`, `batch`, `parts` are pure.
+//! happens on tasks of its own that report back. `lease`, `outbox`, `grants`, `suspects`, `batch`, `parts`, `pace` are pure.
 
 mod batch;
 mod bulk;
@@ -18,6 +18,7 @@ mod lease;
 mod link;
 mod options;
 mod outbox;
+mod pace;
 mod parts;
 mod programs;
 mod release;
@@ -26,6 +27,8 @@ mod send;
 mod session;
 mod shard;
 mod slots;
+mod spool;
+mod starvation;
 mod suspects;
 
 pub use ending::Ending;

@@ -1,6 +1,8 @@
 //! What an agent is told when it starts.
 
+use crate::dial::Proxies;
 use crate::engine_child::sees_gpu;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// The parsed command line of an agent.
@@ -8,6 +10,10 @@ use std::time::{Duration, SystemTime};
 pub struct AgentOptions {
     /// `host:port` of every master that may lead; never empty.
     pub masters: Vec<String>,
+    /// The file with the join token; `None` looks where masters of this home leave theirs.
+    pub token_file: Option<PathBuf>,
+    /// Through what masters are reached.
+    pub proxies: Proxies,
     /// `auto`, `cpu` or `cuda:N`; every slot uses the same.
     pub device: String,
     /// Engines at once.

@@ -2,10 +2,10 @@
 
 use super::ending::Ending;
 use super::event::Event;
-use super::link::endpoint;
 use super::options::AgentOptions;
 use super::programs::Programs;
 use super::session::Agent;
+use crate::dial::{Doorway, Invitations};
 use crate::parent::end_with_parent;
 use compass_common::ids::Digest;
 use std::io::Read;
@@ -44,8 +44,9 @@ pub fn run(options: AgentOptions) -> Ending {
 }
 
 async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
-    let known = |master: &String| endpoint(master).map_err(|error| format!("--master {master}: {error}"));
-    let endpoints = options.masters.iter().map(known).collect::<Result<Vec<_>, _>>()?;
+    let invitations = Invitations::of(options.token_file.clone(), std::env::home_dir().as_deref());
+    let doorways = Doorway::all(&options.masters, &options.name, invitations, options.proxies.clone());
+    let doorways = doorways.map_err(|error| format!("--master: {error}"))?;
     let (events, mut inbox) = mpsc::channel(WAITING_EVENTS);
     if let Some(end) = options.leaves_at {
         tokio::spawn(report_end_of_time(end, events.clone()));
@@ -55,14 +56,9 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
         report_end_of_input(events.clone()).map_err(|error| error.to_string())?;
     }
     tracing::info!(name = options.name, masters = options.masters.join(","), slots = options.slots, "worker starts");
-    for host in options.masters.iter().map(|master| master.rsplit_once(':').map_or("", |(host, _)| host)) {
-        if host != "localhost" && host != "[::1]" && !host.starts_with("127.") {
-            tracing::warn!(host, "the connection to this master is not encrypted; use it in a trusted network only");
-        }
-    }
     let session = session_name(&options.name);
     let programs = Programs::look(options.programs, options.slots).await;
-    let mut agent = Agent::new(options, endpoints, session, events, programs);
+    let mut agent = Agent::new(options, doorways, session, events, programs);
     agent.dial(Duration::ZERO);
     let ending = agent.run(&mut inbox).await;
     drop(inbox);

@@ -1,6 +1,7 @@
 //! What goes up, and when: heartbeats and credit at once, the outbox in order, content before the frame that names it.
 
 use super::bulk::BulkError;
+use super::ending::Ending;
 use super::event::Event;
 use super::outbox::Attachment;
 use super::session::Agent;
@@ -38,14 +39,21 @@ impl Agent {
         if !self.control.is_empty() {
             return Some(stream.frames.clone());
         }
-        let entry = self.outbox.next_unsent()?;
-        if entry.attachments.is_empty() || stream.uploaded >= entry.seq {
+        let outgoing = match self.outbox.next_unsent() {
+            Ok(outgoing) => outgoing?,
+            Err(error) => {
+                let reason = format!("results that were put aside in the temporary folder are lost: {error}");
+                self.ending = Some(Ending::Broken { reason });
+                return None;
+            }
+        };
+        if outgoing.attachments.is_empty() || stream.uploaded >= outgoing.seq {
             return Some(stream.frames.clone());
         }
         if !stream.uploading {
             stream.uploading = true;
-            let (bulk, link, seq) = (stream.bulk.clone(), self.link, entry.seq);
-            let (attachments, events) = (entry.attachments.clone(), self.events.clone());
+            let (bulk, link, seq) = (stream.bulk.clone(), self.link, outgoing.seq);
+            let (attachments, events) = (outgoing.attachments.clone(), self.events.clone());
             tokio::spawn(async move {
                 let mut done = Ok(());
                 for Attachment { digest, bytes } in attachments {
@@ -74,8 +82,8 @@ impl Agent {
         let ack = stream.handled;
         if let Some(body) = self.control.pop_front() {
             permit.send(v1::WorkerFrame { seq: 0, ack, body: Some(body) });
-        } else if let Some(entry) = self.outbox.next_unsent() {
-            let (seq, body) = (entry.seq, entry.body.clone());
+        } else if let Ok(Some(outgoing)) = self.outbox.next_unsent() {
+            let (seq, body) = (outgoing.seq, outgoing.body.clone());
             permit.send(v1::WorkerFrame { seq, ack, body: Some(body) });
             self.outbox.sent(seq);
         }

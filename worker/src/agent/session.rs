@@ -11,9 +11,12 @@ use super::lease::Lease;
 use super::link::{Dial, LinkEvent, LinkTask};
 use super::options::AgentOptions;
 use super::outbox::Outbox;
+use super::pace::Pace;
 use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::programs::Programs;
 use super::slots::SlotState;
+use super::starvation::Starvation;
+use crate::dial::{Doorway, Shut};
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{Gpus, ModelOrder, Slot, count_gpus};
 use compass_common::backoff::{self, FullJitter};
@@ -24,7 +27,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tonic::transport::Endpoint;
 use v1::worker_frame::Body;
 
 /// How long an open stream may stay without a welcome.
@@ -57,6 +59,8 @@ pub(super) struct Terms {
     pub(super) lease_ttl_ms: u64,
     pub(super) heartbeat_ms: u64,
     pub(super) active_slots: usize,
+    /// Whether samples that were granted are begun although no master renews the lease.
+    pub(super) offline_continue: bool,
     /// Beginnings of model paths and what stands in their place here.
     pub(super) paths: Vec<(String, String)>,
 }
@@ -81,7 +85,7 @@ pub(super) struct Stream {
 #[derive(Debug)]
 pub(super) struct Agent {
     pub(super) options: AgentOptions,
-    endpoints: Vec<Endpoint>,
+    doorways: Vec<Doorway>,
     /// The master that is dialled now or next.
     master: usize,
     session: String,
@@ -100,6 +104,10 @@ pub(super) struct Agent {
     pub(super) outbox: Outbox,
     pub(super) batches: Batches,
     pub(super) lease: Lease,
+    pub(super) pace: Pace,
+    /// Grants that the master was last told would be held.
+    pub(super) credit: u32,
+    pub(super) starvation: Starvation,
     pub(super) terms: Option<Terms>,
     pub(super) plan: Option<Arc<Plan>>,
     pub(super) unit_orders: BTreeMap<UnitId, UnitOrder>,
@@ -126,7 +134,7 @@ impl Agent {
     /// An agent that has not dialled yet; `session` names this process.
     pub(super) fn new(
         options: AgentOptions,
-        endpoints: Vec<Endpoint>,
+        doorways: Vec<Doorway>,
         session: String,
         events: mpsc::Sender<Event>,
         programs: Programs,
@@ -145,8 +153,8 @@ impl Agent {
             events,
             link: 0,
             _link_task: None,
-            backoff: new_backoff(endpoints.len()),
-            endpoints,
+            backoff: new_backoff(doorways.len()),
+            doorways,
             stream: None,
             last_heard_ms: 0,
             last_check_ms: 0,
@@ -155,6 +163,9 @@ impl Agent {
             outbox: Outbox::default(),
             batches: Batches::default(),
             lease: Lease::default(),
+            pace: Pace::default(),
+            credit: 0,
+            starvation: Starvation::default(),
             terms: None,
             plan: None,
             unit_orders: BTreeMap::new(),
@@ -198,8 +209,8 @@ impl Agent {
             models: self.models_held(),
             pool: self.options.pool.clone(),
         };
-        let Some(endpoint) = self.endpoints.get(self.master).cloned() else { return };
-        let dial = Dial { number: self.link, endpoint, pause, hello, clock: self.clock };
+        let Some(doorway) = self.doorways.get(self.master).cloned() else { return };
+        let dial = Dial { number: self.link, doorway, pause, hello, clock: self.clock };
         self._link_task = Some(dial.start(self.events.clone()));
     }
 
@@ -226,18 +237,19 @@ impl Agent {
                 self.last_heard_ms = self.clock.now_ms();
                 self.master_frame(*frame);
             }
-            LinkEvent::Down { reason } => self.redial(&reason),
+            LinkEvent::Down { why: Shut::Again(reason) } => self.redial(&reason),
+            LinkEvent::Down { why: Shut::Refused(reason) } => self.ending = Some(Ending::NotAdmitted { reason }),
         }
     }
 
     /// The master took this worker in: the next failure is a new one.
     pub(super) fn reset_backoff(&mut self) {
-        self.backoff = new_backoff(self.endpoints.len());
+        self.backoff = new_backoff(self.doorways.len());
     }
 
     /// Leaves the master and dials the next one after a pause; the same again where there is only one.
     pub(super) fn redial(&mut self, reason: &str) {
-        self.master = (self.master + 1) % self.endpoints.len().max(1);
+        self.master = (self.master + 1) % self.doorways.len().max(1);
         let pause = self.backoff.next().unwrap_or(LONGEST_PAUSE);
         tracing::warn!(
             master = self.options.masters.get(self.master),

@@ -7,6 +7,7 @@ use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use prost::Message;
 use rustix::process::Signal;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const SLOW: &[(&str, &str)] = &[("COMPASS_ECHO_DELAY_MS", "20")];
@@ -275,4 +276,41 @@ async fn a_lease_that_is_not_renewed_stops_the_start_of_samples() {
     let mut session = welcomed(&mut master, &plan).await;
     heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
     heard.assert_answers(&plan, 10, &[]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_that_goes_on_while_it_is_cut_off_runs_all_that_it_was_granted() {
+    let plan = TestPlan::questions(80);
+    let mut master = FakeMaster::start(&plan).await;
+    let address = master.address.clone();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let _agent = Agent::start_logged(&address, &[], SLOW, log.path());
+    let mut session = master.session().await;
+    let terms = Terms { lease_ttl_ms: 0, offline_continue: true, ..Terms::default() };
+    session.welcome(&plan, terms).await;
+    session.grant(&plan, 0, 1, 0, 60).await;
+    session.grant(&plan, 1, 1, 60, 80).await;
+    let mut heard = Collected::default();
+    // The plan's head and its eight parts, all of them before they are needed.
+    let fetched = master.fetched.clone();
+    let all_here = |heard: &Collected| heard.samples() >= 1 && fetched.load(Ordering::SeqCst) >= 9;
+    heard.until(&mut session, true, all_here).await;
+    assert!(heard.samples() < 60, "and the run is not over");
+    let soon = heard.samples() + 10;
+    heard.until(&mut session, true, |heard| heard.samples() >= soon).await;
+    let acknowledged = heard.last_seq;
+    drop(session);
+    master.stop().await;
+    eventually("both grants are over", || {
+        std::fs::read_to_string(log.path()).unwrap().matches("a grant is over that no master hears of yet").count() == 2
+    })
+    .await;
+    let mut master = FakeMaster::start_at(&plan, &address).await;
+    let mut session = master.session().await;
+    // What had not begun would be dropped now: nothing is left of that kind.
+    let terms = Terms { last_ack: acknowledged, ..Terms::default() };
+    session.welcome_keeping(&plan, terms, session.kept()).await;
+    heard.until(&mut session, true, |heard| heard.reports.len() == 2).await;
+    heard.assert_answers(&plan, 80, &[]);
+    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1));
 }

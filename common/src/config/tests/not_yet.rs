@@ -9,16 +9,6 @@ fn refused(text: &str, place: &str, message: &str) {
 }
 
 #[test]
-fn of_the_master() {
-    for (line, place, message) in [
-        ("listen = \"0.0.0.0:50051\"", "2:10", "`listen = \"0.0.0.0:50051\"`"),
-        ("advertise = \"node1\"", "2:13", "`advertise = \"node1\"`"),
-    ] {
-        refused(&format!("[master]\n{line}\n{MODEL}{DATASET}"), place, message);
-    }
-}
-
-#[test]
 fn of_a_model() {
     for (line, place, message) in [
         ("run_cfg = { num_procs = 4 }", "5:25", "`num_procs = 4`"),

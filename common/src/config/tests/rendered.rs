@@ -57,25 +57,16 @@ error: nothing defines the data set `questions_of_mine`
 
 #[test]
 fn not_yet_says_what_to_use_now() {
-    let text = format!(
-        "[master]\nadvertise = \"node1\"\n{MODEL}{DATASET}\n[infer]\nrunner = {{ type = \"volc\", partition = \"llm\" }}\n"
-    );
+    let text = format!("{MODEL}{DATASET}\n[infer]\nrunner = {{ type = \"volc\", partition = \"llm\" }}\n");
     let expected = "\
-error: `advertise = \"node1\"` is not yet supported
-  --> eval.toml:2:13
-   |
- 2 | advertise = \"node1\"
-   |             ^^^^^^^
-   = help: workers are local and are told the address that is listened on: remove it
-
 error: `type = \"volc\"` is not yet supported
-   --> eval.toml:15:19
+   --> eval.toml:13:19
     |
- 15 | runner = { type = \"volc\", partition = \"llm\" }
+ 13 | runner = { type = \"volc\", partition = \"llm\" }
     |                   ^^^^^^
     = help: write `type = \"none\"` and start workers with the launcher yourself, or `type = \"local\"`
 
-2 errors; nothing was started";
+1 error; nothing was started";
     assert_eq!(Fixture::new().bad(&text), expected);
 }
 

@@ -370,6 +370,53 @@ fn addresses_and_state() {
 }
 
 #[test]
+fn where_workers_of_other_hosts_find_a_master() {
+    let fixture = Fixture::new();
+    let with = |line: &str, runner: &str| {
+        fixture.good(&format!("[master]\n{line}\n{MODEL}{DATASET}[infer.runner]\ntype = \"{runner}\"\n"))
+    };
+    assert_eq!(with("", "local").listen.to_string(), "127.0.0.1:0");
+    assert_eq!(with("", "none").listen.to_string(), "0.0.0.0:50051");
+    assert_eq!(with("listen = \"10.0.0.1:7\"", "local").listen.to_string(), "10.0.0.1:7");
+    assert_eq!(with("", "none").advertise, None);
+    let told = |line: &str| {
+        let advertised = with(line, "none").advertise.unwrap();
+        (advertised.host, advertised.port)
+    };
+    assert_eq!(told("advertise = \"head.cluster\""), ("head.cluster".to_owned(), None));
+    assert_eq!(told("advertise = \"gate:443\""), ("gate".to_owned(), Some(443)));
+    assert_eq!(told("advertise = \"[fd00::1]:443\""), ("[fd00::1]".to_owned(), Some(443)));
+    for wrong_name in ["http://gate", "gate:0", "a b", ":50051", "fd00::1", "gate:port"] {
+        let text = format!("[master]\nadvertise = \"{wrong_name}\"\n{MODEL}{DATASET}");
+        wrong(&text, &format!("`advertise` cannot be `{wrong_name}`"));
+    }
+    let authority = with("", "none").authority;
+    assert_eq!(authority.key_file, fixture.path("home/.local/state/compass/authority.key"));
+    assert_eq!(authority.certificate_seconds, 24 * 3_600);
+    let authority = with("state_dir = \"s\"\nkey_file = \"k\"\ncertificate_ttl = \"10m\"", "none").authority;
+    assert_eq!((authority.state_dir, authority.key_file), (fixture.path("s"), fixture.path("k")));
+    assert_eq!(authority.certificate_seconds, 600);
+    for short in ["4s", "1", "soon"] {
+        let text = format!("[master]\ncertificate_ttl = \"{short}\"\n{MODEL}{DATASET}");
+        wrong(&text, &format!("`certificate_ttl` cannot be `{short}`"));
+    }
+}
+
+#[test]
+fn the_authority_is_told_by_the_master_table_alone() {
+    let fixture = Fixture::new();
+    let load = |text: &str| {
+        fixture.write("a.toml", text);
+        crate::config::load_authority(Some(&fixture.path("a.toml")), Some(fixture.path("home")))
+    };
+    let authority = load("colour = 1\n[master]\nstate_dir = \"s\"\nlisten = \"0.0.0.0:1\"\n").unwrap();
+    assert_eq!(authority.state_dir, fixture.path("s"));
+    assert!(load("[master]\nstat_dir = \"s\"\n").unwrap_err().to_string().contains("did you mean `state_dir`?"));
+    let home = crate::config::load_authority(None, Some(fixture.path("home"))).unwrap();
+    assert_eq!(home.state_dir, fixture.path("home/.local/state/compass"));
+}
+
+#[test]
 fn lists_of_tables_and_selections() {
     wrong(&format!("{}{DATASET}", MODEL.replace("[[model]]", "[model]")), "write `[[model]]` with two brackets");
     wrong(&format!("models = []\n{MODEL}{DATASET}"), "`models` names no model");

@@ -18,13 +18,22 @@ impl EtcdStore {
     /// # Errors
     /// A file with a secret cannot be read.
     pub fn open(config: &EtcdConfig, job: &Digest, patience: Patience) -> Result<Self, StoreError> {
-        let options = options(config)?;
-        let scheme = if config.ca.is_some() { "https" } else { "http" };
-        let connect = || EtcdBackend::over(Pool::new(&config.endpoints, scheme, options.clone()));
+        let (backend, spare) = (EtcdBackend::open(config)?, EtcdBackend::open(config)?);
         let shared = SharedReign::new();
         let (alive, watched) = watch::channel(());
-        keeper::start(connect(), shared.clone(), patience.lease, watched)?;
-        Ok(FencedStore::over(connect(), &config.prefix, job, patience, shared, alive))
+        keeper::start(spare, shared.clone(), patience.lease, watched)?;
+        Ok(FencedStore::over(backend, &config.prefix, job, patience, shared, alive))
+    }
+}
+
+impl EtcdBackend {
+    /// Clients for every member. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// A file with a secret cannot be read.
+    pub(in crate::store) fn open(config: &EtcdConfig) -> Result<Self, StoreError> {
+        let scheme = if config.ca.is_some() { "https" } else { "http" };
+        Ok(Self::over(Pool::new(&config.endpoints, scheme, options(config)?)))
     }
 }
 

@@ -5,6 +5,7 @@ use compass_common::ids::Digest;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
 use compass_proto::{CHUNK_BYTES, MAX_FRAME_BYTES, v1};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -21,6 +22,7 @@ struct Service {
     sessions: mpsc::Sender<Session>,
     files: Arc<BTreeMap<Digest, Vec<u8>>>,
     uploads: Arc<Mutex<BTreeMap<Digest, Vec<u8>>>>,
+    fetched: Arc<AtomicUsize>,
 }
 
 /// A listening master; ends with the test.
@@ -28,6 +30,8 @@ pub(crate) struct FakeMaster {
     pub(crate) address: String,
     sessions: mpsc::Receiver<Session>,
     pub(crate) uploads: Arc<Mutex<BTreeMap<Digest, Vec<u8>>>>,
+    /// Files that went out whole.
+    pub(crate) fetched: Arc<AtomicUsize>,
     server: tokio::task::JoinHandle<()>,
 }
 
@@ -45,11 +49,12 @@ pub(crate) struct Terms {
     pub(crate) epoch: u64,
     pub(crate) last_ack: u64,
     pub(crate) lease_ttl_ms: u32,
+    pub(crate) offline_continue: bool,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self { epoch: 1, last_ack: 0, lease_ttl_ms: 30_000 }
+        Self { epoch: 1, last_ack: 0, lease_ttl_ms: 30_000, offline_continue: false }
     }
 }
 
@@ -63,13 +68,15 @@ impl FakeMaster {
         let address = listener.local_addr().unwrap().to_string();
         let (sender, sessions) = mpsc::channel(8);
         let uploads = Arc::default();
-        let service = Service { sessions: sender, files: Arc::new(plan.files.clone()), uploads: Arc::clone(&uploads) };
+        let fetched = Arc::<AtomicUsize>::default();
+        let (files, counted) = (Arc::new(plan.files.clone()), fetched.clone());
+        let service = Service { sessions: sender, files, uploads: Arc::clone(&uploads), fetched: counted };
         let server = tonic::transport::Server::builder()
             .add_service(WorkersServer::new(service).max_decoding_message_size(MAX_FRAME_BYTES));
         let server = tokio::spawn(async move {
             server.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap();
         });
-        Self { address, sessions, uploads, server }
+        Self { address, sessions, uploads, fetched, server }
     }
 
     /// The next worker that says hello.
@@ -103,6 +110,7 @@ impl Session {
             last_ack: terms.last_ack,
             max_slots: 0,
             kept,
+            offline_continue: terms.offline_continue,
             ..v1::Welcome::default()
         };
         self.send_unsequenced(terms.last_ack, Some(Body::Welcome(welcome))).await;
@@ -169,12 +177,14 @@ impl Workers for Service {
         let digest = Digest(request.into_inner().digest.try_into().map_err(|_| Status::invalid_argument("digest"))?);
         let bytes = self.files.get(&digest).cloned().ok_or_else(|| Status::not_found("no such file"))?;
         let (sender, receiver) = mpsc::channel(4);
+        let fetched = self.fetched.clone();
         tokio::spawn(async move {
             for chunk in bytes.chunks(CHUNK_BYTES) {
                 if sender.send(Ok(v1::Chunk { data: chunk.to_vec() })).await.is_err() {
                     return;
                 }
             }
+            fetched.fetch_add(1, Ordering::SeqCst);
         });
         Ok(Response::new(ReceiverStream::new(receiver)))
     }

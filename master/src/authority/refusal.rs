@@ -1,0 +1,21 @@
+//! Why a worker is not admitted: one sentence, the same on the master's screen and in the worker's words.
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("it brought no join token; {ASK}")]
+    NoToken,
+    /// Also for a wrong secret: which of the two it was is nobody's business.
+    #[error("its join token is not known here; {ASK}")]
+    Unknown,
+    #[error("its join token {id} has expired; {ASK}")]
+    Expired { id: String },
+    #[error("its join token {id} was revoked")]
+    Revoked { id: String },
+    #[error("its join token {id} is spent: as many workers have joined with it as it has uses, {uses}; {ASK}")]
+    Spent { id: String, uses: u32 },
+    #[error("the worker {worker} was barred with `compass-master token revoke --worker`")]
+    Barred { worker: String },
+}
+
+const ASK: &str = "get one with `compass-master token create`";

@@ -1,0 +1,296 @@
+//! What the authority knows: its own key, the tokens with their uses, who is barred. Pure; times are seconds since 1970.
+//!
+//! A token admits; the certificate that it brought goes on until it expires or is revoked with the token. A use is counted
+//! by the worker's key, so that a worker whose answer got lost asks again without another use.
+
+use super::refusal::Refusal;
+use compass_common::ids::Digest;
+use compass_common::secret::Secret;
+use serde::{Deserialize, Serialize};
+
+/// Tokens that nobody can use any more are forgotten after so long: by then their certificates have expired.
+const FORGET_SECONDS: u64 = 30 * 24 * 3_600;
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Register {
+    format: u32,
+    pub(super) authority: KeptAuthority,
+    tokens: Vec<TokenRecord>,
+    /// Names of workers that may not join, whatever they bear.
+    barred: Vec<String>,
+}
+
+/// The authority's certificate and key, DER.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct KeptAuthority {
+    pub(super) certificate: Vec<u8>,
+    pub(super) key: Vec<u8>,
+}
+
+impl std::fmt::Debug for KeptAuthority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeptAuthority(..)")
+    }
+}
+
+/// What a token is good for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenTerms {
+    /// The pool whose workers bear it; empty for none in particular.
+    pub pool: String,
+    /// Until when workers may join with it.
+    pub expires: u64,
+    /// How many may; `None` for any number.
+    pub uses: Option<u32>,
+    /// Whom a master made it for, for lists.
+    pub note: String,
+}
+
+/// A token as it is kept: everything but its secret.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TokenRecord {
+    pub id: String,
+    secret: Digest,
+    pub pool: String,
+    pub note: String,
+    pub expires: u64,
+    pub uses: Option<u32>,
+    pub used: u32,
+    /// Keys that have joined, shortened; only where uses are counted.
+    joined: Vec<String>,
+    pub revoked: Option<u64>,
+}
+
+/// Whether a token still admits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenState {
+    Valid,
+    Expired,
+    Spent,
+    Revoked,
+}
+
+impl TokenRecord {
+    /// Whether it still admits.
+    pub fn state(&self, now: u64) -> TokenState {
+        match self {
+            Self { revoked: Some(_), .. } => TokenState::Revoked,
+            Self { expires, .. } if now >= *expires => TokenState::Expired,
+            Self { uses: Some(uses), used, .. } if used >= uses => TokenState::Spent,
+            _ => TokenState::Valid,
+        }
+    }
+
+    fn is_forgotten(&self, now: u64) -> bool {
+        let over = self.revoked.unwrap_or(u64::MAX).min(self.expires);
+        now >= over.saturating_add(FORGET_SECONDS)
+    }
+}
+
+impl Register {
+    pub(super) const FORMAT: u32 = 1;
+
+    pub(super) fn new(authority: KeptAuthority) -> Self {
+        Self { format: Self::FORMAT, authority, tokens: Vec::new(), barred: Vec::new() }
+    }
+
+    /// Whether this version can read it.
+    pub(super) fn is_known(&self) -> bool {
+        self.format == Self::FORMAT
+    }
+
+    /// The tokens, oldest first.
+    pub fn tokens(&self) -> &[TokenRecord] {
+        &self.tokens
+    }
+
+    /// Workers that are barred by name.
+    pub fn barred(&self) -> &[String] {
+        &self.barred
+    }
+
+    /// Makes a token of this secret; what is long over is forgotten.
+    pub fn create(&mut self, id: String, secret: &Secret, terms: TokenTerms, now: u64) {
+        self.tokens.retain(|token| !token.is_forgotten(now));
+        let TokenTerms { pool, expires, uses, note } = terms;
+        let secret = Digest::of(secret.expose().as_bytes());
+        let (used, joined, revoked) = (0, Vec::new(), None);
+        self.tokens.push(TokenRecord { id, secret, pool, note, expires, uses, used, joined, revoked });
+    }
+
+    /// Counts the use of a token by the worker with this key.
+    ///
+    /// # Errors
+    /// Why it is not admitted; nothing was counted.
+    pub fn join(&mut self, id: &str, secret: &Secret, worker: &str, key: &Digest, now: u64) -> Result<(), Refusal> {
+        if id.is_empty() {
+            return Err(Refusal::NoToken);
+        }
+        let borne = Digest::of(secret.expose().as_bytes());
+        // Digests are compared: how long that takes tells nothing of the secret.
+        let known = self.tokens.iter_mut().find(|token| token.id == id && token.secret == borne);
+        let token = known.ok_or(Refusal::Unknown)?;
+        if self.barred.iter().any(|barred| barred == worker) {
+            return Err(Refusal::Barred { worker: worker.to_owned() });
+        }
+        let (id, key) = (id.to_owned(), key.short());
+        let again = token.joined.contains(&key);
+        match (token.state(now), token.uses) {
+            (TokenState::Revoked, _) => return Err(Refusal::Revoked { id }),
+            (TokenState::Expired, _) => return Err(Refusal::Expired { id }),
+            (TokenState::Spent, Some(uses)) if !again => return Err(Refusal::Spent { id, uses }),
+            _ => {}
+        }
+        if !again {
+            token.used = token.used.saturating_add(1);
+            if token.uses.is_some() {
+                token.joined.push(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the bearer of a certificate that this token brought may still work.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn admits(&self, token: &str, worker: &str) -> Result<(), Refusal> {
+        if self.barred.iter().any(|barred| barred == worker) {
+            return Err(Refusal::Barred { worker: worker.to_owned() });
+        }
+        match self.tokens.iter().find(|known| known.id == token) {
+            None => Err(Refusal::Unknown),
+            Some(known) if known.revoked.is_some() => Err(Refusal::Revoked { id: token.to_owned() }),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The pool of a token.
+    pub fn pool_of(&self, token: &str) -> Option<&str> {
+        let known = self.tokens.iter().find(|known| known.id == token)?;
+        Some(known.pool.as_str()).filter(|pool| !pool.is_empty())
+    }
+
+    /// Ends a token and every certificate that it brought; false when there is none of this id.
+    pub fn revoke(&mut self, id: &str, now: u64) -> bool {
+        let known = self.tokens.iter_mut().find(|token| token.id == id);
+        known.map(|token| token.revoked.get_or_insert(now)).is_some()
+    }
+
+    /// Changes until when workers may join with a token. Certificates that it brought stay.
+    pub fn prolong(&mut self, id: &str, expires: u64) {
+        if let Some(token) = self.tokens.iter_mut().find(|token| token.id == id) {
+            token.expires = expires;
+        }
+    }
+
+    /// Bars a worker by name.
+    pub fn bar(&mut self, worker: &str) {
+        if !self.barred.iter().any(|barred| barred == worker) {
+            self.barred.push(worker.to_owned());
+        }
+    }
+
+    /// Lets a worker of this name join again; false when it was not barred.
+    pub fn unbar(&mut self, worker: &str) -> bool {
+        let before = self.barred.len();
+        self.barred.retain(|barred| barred != worker);
+        self.barred.len() < before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn register(uses: Option<u32>) -> (Register, Secret) {
+        let mut register = Register::new(KeptAuthority { certificate: vec![1], key: vec![2] });
+        let secret = Secret::new("word");
+        let terms = TokenTerms { pool: "aliyun".into(), expires: 100, uses, note: String::new() };
+        register.create("t".into(), &secret, terms, 0);
+        (register, secret)
+    }
+
+    fn key(n: u32) -> Digest {
+        Digest::of(&n.to_le_bytes())
+    }
+
+    #[test]
+    fn a_token_admits_as_many_keys_as_it_has_uses_and_each_again() {
+        let (mut register, secret) = register(Some(2));
+        for n in [1, 2, 1, 2] {
+            assert_eq!(register.join("t", &secret, "w", &key(n), 5), Ok(()));
+        }
+        assert_eq!(register.join("t", &secret, "w", &key(3), 5), Err(Refusal::Spent { id: "t".into(), uses: 2 }));
+        assert_eq!(register.tokens()[0].used, 2);
+        assert_eq!(register.pool_of("t"), Some("aliyun"));
+    }
+
+    #[test]
+    fn each_reason_is_told() {
+        let (mut register, secret) = register(None);
+        let join = |register: &mut Register, id: &str, word: &str, now| {
+            register.join(id, &Secret::new(word), "w", &key(1), now).unwrap_err().to_string()
+        };
+        assert!(join(&mut register, "", "", 1).starts_with("it brought no join token"));
+        assert!(join(&mut register, "t", "wrong", 1).starts_with("its join token is not known here"));
+        assert!(join(&mut register, "x", "word", 1).starts_with("its join token is not known here"));
+        assert!(join(&mut register, "t", "word", 100).starts_with("its join token t has expired"));
+        assert_eq!(register.join("t", &secret, "w", &key(1), 99), Ok(()));
+        assert_eq!(register.admits("t", "w"), Ok(()));
+        register.prolong("t", 50);
+        assert_eq!(register.admits("t", "w"), Ok(()), "certificates outlive the token that brought them");
+        register.bar("w");
+        assert_eq!(register.admits("t", "w"), Err(Refusal::Barred { worker: "w".into() }));
+        assert!(register.unbar("w") && !register.unbar("w"));
+        assert!(register.revoke("t", 7) && !register.revoke("x", 7));
+        assert_eq!(register.admits("t", "w"), Err(Refusal::Revoked { id: "t".into() }));
+        assert!(join(&mut register, "t", "word", 8).ends_with("was revoked"));
+        assert_eq!(register.admits("x", "w"), Err(Refusal::Unknown));
+    }
+
+    #[test]
+    fn what_is_long_over_is_forgotten() {
+        let (mut register, secret) = register(None);
+        let terms = TokenTerms { pool: String::new(), expires: u64::MAX, uses: None, note: String::new() };
+        register.create("u".into(), &secret, terms.clone(), 99 + FORGET_SECONDS);
+        assert_eq!(register.tokens().len(), 2);
+        register.create("v".into(), &secret, terms, 100 + FORGET_SECONDS);
+        assert_eq!(register.tokens().iter().map(|token| token.id.as_str()).collect::<Vec<_>>(), ["u", "v"]);
+    }
+
+    #[test]
+    fn it_shows_no_secrets() {
+        let (register, _) = register(None);
+        assert!(!format!("{register:?}").contains("key: ["));
+        let json = serde_json::to_string(&register).unwrap();
+        assert!(!json.contains("\"word\""), "{json}");
+        let back: Register = serde_json::from_str(&json).unwrap();
+        assert!(back.is_known() && back.tokens().len() == 1);
+    }
+
+    proptest! {
+        /// However joins, retries and time come: never more keys than uses, and a key that was admitted is admitted again
+        /// until the token ends.
+        #[test]
+        fn uses_hold(uses in 1_u32..5, tries in prop::collection::vec((0_u32..8, 0_u64..200), 1..60)) {
+            let (mut register, secret) = register(Some(uses));
+            let mut admitted = std::collections::BTreeSet::new();
+            for (n, now) in tries {
+                match register.join("t", &secret, "w", &key(n), now) {
+                    Ok(()) => { admitted.insert(n); prop_assert!(now < 100); }
+                    Err(Refusal::Expired { .. }) => prop_assert!(now >= 100),
+                    Err(Refusal::Spent { .. }) => {
+                        prop_assert!(!admitted.contains(&n));
+                        prop_assert_eq!(admitted.len() as u32, uses);
+                    }
+                    Err(other) => prop_assert!(false, "{}", other),
+                }
+                prop_assert!(admitted.len() as u32 <= uses);
+                prop_assert_eq!(register.tokens()[0].used, admitted.len() as u32);
+            }
+        }
+    }
+}

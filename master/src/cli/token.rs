@@ -1,0 +1,72 @@
+//! `compass-master token`: who may join.
+
+use clap::{Args, Subcommand};
+use compass_common::duration::{DURATION_HELP, parse_duration};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  compass-master token create --pool aliyun --ttl 24h --uses 100 --out aliyun.token
+                                  for 100 workers within a day; carry the file to them, mode 600:
+  compass-worker --master head:50051 --token-file aliyun.token
+  compass-master token list
+  compass-master token revoke 4f2a9c01
+                                  ends the token and every worker that joined with it
+  compass-master token revoke --worker gpu7-1234
+
+Masters that share a store (etcd) share their tokens; name its configuration with --config.";
+
+/// See the module.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TokenArguments {
+    #[command(subcommand)]
+    pub action: TokenAction,
+    /// The configuration whose [master] says where the authority lies [default: this user's state folder]
+    #[arg(long, short = 'c', value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+}
+
+/// What to do with tokens.
+#[derive(Debug, Subcommand)]
+pub enum TokenAction {
+    /// Make a token, and print its line: whoever bears it may join
+    Create {
+        /// The pool whose workers will bear it
+        #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+        pool: String,
+        /// How long workers may join with it, such as 90s, 10m, 24h or 7d; those that have joined stay
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = ttl)]
+        ttl: Duration,
+        /// How many workers may join with it
+        #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        uses: u32,
+        /// Write the line into this file, for its owner alone, instead of printing it
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// List the tokens, never their secrets
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a token and every certificate that it brought, or bar a worker by name
+    Revoke {
+        /// The token, as the list names it
+        #[arg(required_unless_present = "worker", conflicts_with = "worker")]
+        id: Option<String>,
+        /// The worker, by its name, whatever token it bears
+        #[arg(long, value_name = "NAME")]
+        worker: Option<String>,
+        /// Let a barred worker join again
+        #[arg(long, requires = "worker")]
+        undo: bool,
+    },
+}
+
+fn ttl(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).filter(|time| !time.is_zero());
+    time.ok_or_else(|| DURATION_HELP.to_owned())
+}

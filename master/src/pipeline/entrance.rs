@@ -1,0 +1,166 @@
+//! Where workers find a master and what they need to be let in: nothing on loopback, elsewhere the authority and a token.
+
+use super::lead::host;
+use crate::authority::{Authority, AuthorityError, JoinFile, JoinFileError};
+use crate::rpc::Access;
+use compass_common::config::{Advertised, Config};
+use compass_common::join_token::DEFAULT_STATE;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::task::JoinHandle;
+
+/// Why no worker of another host could be let in.
+#[derive(Debug, thiserror::Error)]
+pub enum EntranceError {
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    #[error(transparent)]
+    JoinFile(#[from] JoinFileError),
+}
+
+/// See the module. Dropping it removes the join token that lies in the state folder.
+#[derive(Debug)]
+pub(crate) struct Entrance {
+    access: Access,
+    advertised: String,
+    near: String,
+    invitation: Option<Invitation>,
+}
+
+#[derive(Debug)]
+struct Invitation {
+    authority: Arc<Authority>,
+    token: String,
+    file: JoinFile,
+    attending: JoinHandle<()>,
+}
+
+impl Drop for Invitation {
+    fn drop(&mut self) {
+        self.attending.abort();
+    }
+}
+
+impl Entrance {
+    /// Prepares for workers at `address`, which is listened on.
+    ///
+    /// # Errors
+    /// See [`EntranceError`].
+    pub(crate) async fn open(config: &Config, address: SocketAddr) -> Result<Self, EntranceError> {
+        let (advertised, port) = advertised(config.advertise.as_ref(), address, &host());
+        let (near, shown) = told(config, address);
+        if address.ip().is_loopback() {
+            return Ok(Self { access: Access::Open, advertised: shown, near, invitation: None });
+        }
+        let authority = Arc::new(Authority::open(&config.authority).await?);
+        let token = authority.own_token(format!("the master at {shown}")).await?;
+        let home = std::env::home_dir().map(|home| home.join(DEFAULT_STATE));
+        let states: Vec<&Path> = [Some(config.state_dir.as_path()), home.as_deref()].into_iter().flatten().collect();
+        let hosts = names(&advertised, address, &host());
+        let file = JoinFile::write(&states, &hosts, port, &token)?;
+        let attending = tokio::spawn(authority.clone().attend(token.id.clone()));
+        let access = Access::Guarded(authority.clone());
+        let invitation = Some(Invitation { authority, token: token.id, file, attending });
+        Ok(Self { access, advertised: shown, near, invitation })
+    }
+
+    /// Whom the listener lets in.
+    pub(crate) fn access(&self) -> Access {
+        self.access.clone()
+    }
+
+    /// `host:port` as workers of other hosts are told it.
+    pub(crate) fn advertised(&self) -> &str {
+        &self.advertised
+    }
+
+    /// `host:port` as workers of this host are told it.
+    pub(crate) fn near(&self) -> &str {
+        &self.near
+    }
+
+    /// The file with a join token for workers that are launched; `None` where none is asked for.
+    pub(crate) fn token_file(&self) -> Option<&Path> {
+        self.invitation.as_ref().and_then(|invitation| invitation.file.path())
+    }
+
+    /// Nobody joins any more. Whoever has may go on: another stage of the run may follow.
+    pub(crate) async fn close(self) {
+        if let Some(invitation) = &self.invitation
+            && let Err(error) = invitation.authority.retire(&invitation.token).await
+        {
+            // It runs out by itself.
+            tracing::debug!(%error, "cannot retire the join token");
+        }
+    }
+}
+
+/// `host:port` as workers of this host are told it, and as those of other hosts are.
+pub(super) fn told(config: &Config, address: SocketAddr) -> (String, String) {
+    let (host, port) = advertised(config.advertise.as_ref(), address, &host());
+    (near(address).to_string(), format!("{host}:{port}"))
+}
+
+/// Host and port that workers are told.
+fn advertised(configured: Option<&Advertised>, address: SocketAddr, host: &str) -> (String, u16) {
+    let port = configured.and_then(|advertised| advertised.port).unwrap_or(address.port());
+    let name = match configured {
+        Some(advertised) => advertised.host.clone(),
+        None if address.ip().is_unspecified() => host.to_owned(),
+        None => bracketed(address),
+    };
+    (name, port)
+}
+
+fn bracketed(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    }
+}
+
+/// Where this host reaches its own listener.
+fn near(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() });
+    }
+    address
+}
+
+/// Every name by which somebody may call this master.
+fn names(advertised: &str, address: SocketAddr, host: &str) -> Vec<String> {
+    let short = host.split('.').next().unwrap_or(host);
+    let own = [advertised, host, short].map(str::to_owned);
+    let mut names: Vec<String> = Vec::new();
+    for name in own.into_iter().chain([bracketed(near(address)), "localhost".into()]) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_workers_are_told() {
+        let told = |configured: Option<(&str, Option<u16>)>, address: &str| {
+            let configured = configured.map(|(host, port)| Advertised { host: host.into(), port });
+            let (host, port) = advertised(configured.as_ref(), address.parse().unwrap(), "node1");
+            format!("{host}:{port}")
+        };
+        assert_eq!(told(None, "0.0.0.0:50051"), "node1:50051");
+        assert_eq!(told(None, "10.1.2.3:7"), "10.1.2.3:7");
+        assert_eq!(told(None, "[fd00::1]:7"), "[fd00::1]:7");
+        assert_eq!(told(None, "127.0.0.1:7"), "127.0.0.1:7");
+        assert_eq!(told(Some(("head", None)), "0.0.0.0:7"), "head:7");
+        assert_eq!(told(Some(("gate.example.org", Some(443))), "0.0.0.0:7"), "gate.example.org:443");
+        assert_eq!(near("0.0.0.0:7".parse().unwrap()).to_string(), "127.0.0.1:7");
+        assert_eq!(near("[::]:7".parse().unwrap()).to_string(), "[::1]:7");
+        let names = names("gate", "0.0.0.0:7".parse().unwrap(), "node1.cluster");
+        assert_eq!(names, ["gate", "node1.cluster", "node1", "127.0.0.1", "localhost"]);
+    }
+}

@@ -1,0 +1,108 @@
+//! The enrolment service: the only one that strangers reach. Bounds how often they ask; what they get, the authority says.
+
+use super::peer::{Gate, PLAIN, Peer, Standing};
+use super::rate::Rate;
+use crate::authority::{Authority, AuthorityError};
+use compass_common::secret::Secret;
+use compass_proto::v1;
+use compass_proto::v1::enrolment_server::{Enrolment, EnrolmentServer};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tonic::{Request, Response, Status};
+
+/// Longest name of a worker, as its command line takes it.
+const LONGEST_NAME: usize = 200;
+/// Largest request: a name, a token.
+const MOST_BYTES: usize = 4 * 1024;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct EnrolmentDesk {
+    gate: Gate,
+    started: Instant,
+    rate: Arc<Mutex<Rate>>,
+}
+
+impl EnrolmentDesk {
+    pub(super) fn server(gate: Gate) -> EnrolmentServer<Self> {
+        let desk = Self { gate, started: Instant::now(), rate: Arc::default() };
+        EnrolmentServer::new(desk).max_decoding_message_size(MOST_BYTES)
+    }
+
+    fn authority(&self) -> Result<&Arc<Authority>, Status> {
+        let none = || Status::failed_precondition("this master listens on loopback: workers need no token");
+        self.gate.authority.as_ref().ok_or_else(none)
+    }
+
+    fn may_ask(&self, peer: &Peer) -> Result<(), Status> {
+        let now = self.started.elapsed().as_millis() as u64;
+        match self.rate.lock().unwrap_or_else(PoisonError::into_inner).take(peer.address, now) {
+            true => Ok(()),
+            false => Err(Status::resource_exhausted("too many workers ask to be enrolled; try again")),
+        }
+    }
+
+    fn answer(&self, authority: &Authority, chain: Vec<CertificateDer<'static>>) -> Response<v1::Enrolled> {
+        let chain = chain.into_iter().map(|certificate| certificate.to_vec()).collect();
+        Response::new(v1::Enrolled { chain, valid_seconds: authority.certificate_seconds() })
+    }
+}
+
+fn unusable(error: &AuthorityError) -> Status {
+    tracing::warn!(%error, "cannot enrol a worker");
+    Status::unavailable("the master cannot reach its authority; try again")
+}
+
+#[tonic::async_trait]
+impl Enrolment for EnrolmentDesk {
+    async fn enrol(&self, request: Request<v1::EnrolRequest>) -> Result<Response<v1::Enrolled>, Status> {
+        let peer = request.extensions().get::<Peer>().cloned();
+        let peer = peer.ok_or_else(|| Status::internal("a connection without a peer"))?;
+        let authority = self.authority()?;
+        let certificate = match &peer.standing {
+            Standing::Plain | Standing::Trusted => return Err(Status::unauthenticated(PLAIN)),
+            Standing::Stranger { certificate, .. } => certificate.clone(),
+            Standing::Worker { certificate, .. } => Some(certificate.clone()),
+        };
+        self.may_ask(&peer)?;
+        let v1::EnrolRequest { protocol, worker, token_id, token_secret } = request.into_inner();
+        let secret = Secret::new(token_secret);
+        if protocol != compass_proto::PROTOCOL_VERSION {
+            let ours = compass_proto::PROTOCOL_VERSION;
+            let why = format!(
+                "it speaks protocol {protocol}, this master speaks {ours}; install the same version on both sides"
+            );
+            self.gate.refusals.tell(peer.address, &why);
+            return Err(Status::permission_denied(why));
+        }
+        if worker.is_empty() || worker.len() > LONGEST_NAME * 4 || worker.chars().any(char::is_control) {
+            return Err(Status::invalid_argument("a worker's name is 1 to 200 visible characters"));
+        }
+        let refused = |why: String| {
+            self.gate.refusals.tell(peer.address, &why);
+            Status::permission_denied(why)
+        };
+        if token_id.is_empty() {
+            return Err(refused(crate::authority::Refusal::NoToken.to_string()));
+        }
+        let Some(certificate) = certificate else {
+            return Err(Status::invalid_argument("a worker that enrols shows a certificate of its own"));
+        };
+        let enrolled = authority.enrol(&token_id, &secret, &worker, &certificate).await;
+        let chain = enrolled.map_err(|error| unusable(&error))?.map_err(|refusal| refused(refusal.to_string()))?;
+        tracing::info!(worker, peer = %peer.address, token = token_id, "enrolled a worker");
+        Ok(self.answer(authority, chain))
+    }
+
+    async fn renew(&self, request: Request<v1::RenewRequest>) -> Result<Response<v1::Enrolled>, Status> {
+        let peer = self.gate.admit(&request)?;
+        let authority = self.authority()?;
+        let Standing::Worker { bearer, certificate } = &peer.standing else {
+            return Err(Status::unauthenticated("only who bears a certificate can renew it"));
+        };
+        let chain = authority.renew(bearer, certificate).map_err(|error| unusable(&error))?;
+        let chain = chain.map_err(|refusal| Status::permission_denied(refusal.to_string()))?;
+        Ok(self.answer(authority, chain))
+    }
+}

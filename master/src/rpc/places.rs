@@ -1,0 +1,125 @@
+//! Places for connections: so many in all, and few for those of each address that are no worker's.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Bounds on what peers may hold open.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Connections in all.
+    pub connections: usize,
+    /// Connections of one address that are no worker's: in their handshake, or enrolling.
+    pub strangers: usize,
+    /// The same of all addresses.
+    pub all_strangers: usize,
+    pub handshake: Duration,
+    /// How long a connection lives that is no worker's.
+    pub stranger_life: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections: 20_000,
+            strangers: 256,
+            all_strangers: 2_048,
+            handshake: Duration::from_secs(10),
+            stranger_life: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How many connections are open, and how many of each address are no worker's.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    bounds: Bounds,
+    taken: Arc<Mutex<Taken>>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    connections: usize,
+    all_strangers: usize,
+    strangers: BTreeMap<IpAddr, usize>,
+}
+
+/// A place of a connection; dropping it gives it back.
+#[derive(Debug)]
+pub(super) struct Place {
+    places: Places,
+    /// While the peer is no worker.
+    stranger: Option<IpAddr>,
+}
+
+impl Places {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Self { bounds, taken: Arc::default() }
+    }
+
+    pub(super) fn take(&self, address: IpAddr) -> Option<Place> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_this = taken.strangers.get(&address).copied().unwrap_or(0);
+        let full = taken.connections >= self.bounds.connections
+            || taken.all_strangers >= self.bounds.all_strangers
+            || of_this >= self.bounds.strangers;
+        if full {
+            return None;
+        }
+        taken.connections += 1;
+        taken.all_strangers += 1;
+        taken.strangers.insert(address, of_this + 1);
+        drop(taken);
+        Some(Place { places: self.clone(), stranger: Some(address) })
+    }
+}
+
+impl Place {
+    /// The peer is a worker.
+    pub(super) fn known(&mut self) {
+        let Some(address) = self.stranger.take() else { return };
+        let mut taken = self.places.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.all_strangers = taken.all_strangers.saturating_sub(1);
+        let left = taken.strangers.get(&address).copied().unwrap_or(0).saturating_sub(1);
+        match left {
+            0 => taken.strangers.remove(&address),
+            left => taken.strangers.insert(address, left),
+        };
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.known();
+        let mut taken = self.places.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.connections = taken.connections.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_bounded_for_all_and_for_each_address_and_come_back() {
+        let bounds = Bounds { connections: 5, strangers: 2, all_strangers: 3, ..Bounds::default() };
+        let places = Places::new(bounds);
+        let address = |n| IpAddr::from([10, 0, 0, n]);
+        let mut first = places.take(address(1)).unwrap();
+        let second = places.take(address(1)).unwrap();
+        assert!(places.take(address(1)).is_none(), "two of one address");
+        let third = places.take(address(2)).unwrap();
+        assert!(places.take(address(3)).is_none(), "three strangers");
+        first.known();
+        let fourth = places.take(address(1)).unwrap();
+        drop((third, second));
+        let fifth = places.take(address(4)).unwrap();
+        let sixth = places.take(address(5)).unwrap();
+        drop(sixth);
+        drop(fifth);
+        drop((first, fourth));
+        let taken = places.taken.lock().unwrap();
+        assert_eq!((taken.connections, taken.all_strangers, taken.strangers.len()), (0, 0, 0));
+    }
+}

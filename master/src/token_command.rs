@@ -1,0 +1,173 @@
+//! Runs `compass-master token`: makes, lists and revokes join tokens in the authority that the configuration names.
+
+use crate::authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
+use crate::cli::{TokenAction, TokenArguments};
+use compass_common::config::{AuthorityConfig, Diagnostics, load_authority};
+use std::fmt::Write as _;
+use std::fs::{OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenCommandError {
+    #[error(transparent)]
+    Config(#[from] Diagnostics),
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    #[error("no token {id}; `compass-master token list` shows them")]
+    Unknown { id: String },
+    #[error("the worker {worker} is not barred")]
+    NotBarred { worker: String },
+    #[error("cannot write the token to {path}")]
+    Out {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl TokenCommandError {
+    /// Whether what was typed is to blame.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Config(_) | Self::Unknown { .. } | Self::NotBarred { .. } | Self::Out { .. } => true,
+            Self::Authority(AuthorityError::Store(error)) => error.is_bad_input(),
+            Self::Authority(AuthorityError::Vault(_)) => true,
+            Self::Authority(_) => false,
+        }
+    }
+}
+
+/// What to print: data, and words about it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Does what was asked for. `home` is where `~` is.
+///
+/// # Errors
+/// See [`TokenCommandError`].
+pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<Said, TokenCommandError> {
+    let config: AuthorityConfig = load_authority(arguments.config.as_deref(), home)?;
+    let authority = Authority::open(&config).await?;
+    match &arguments.action {
+        TokenAction::Create { pool, ttl, uses, out } => {
+            let expires = now().saturating_add(ttl.as_secs());
+            let terms = TokenTerms { pool: pool.clone(), expires, uses: Some(*uses), note: String::new() };
+            // A file that cannot be written must not cost a token that nobody has.
+            let file = out.as_deref().map(|path| (path, open_private(path)));
+            let file = file.map(|(path, file)| file.map(|file| (path, file)).map_err(|source| failed(path, source)));
+            let file = file.transpose()?;
+            let token = authority.create_token(terms).await?;
+            let line = format!("{}\n", token.to_line().expose());
+            let words = format!(
+                "token {}: {} workers may join until {}{}\n",
+                token.id,
+                uses,
+                when(expires),
+                if pool.is_empty() { String::new() } else { format!(", in pool {pool}") }
+            );
+            Ok(match file {
+                Some((path, mut file)) => {
+                    file.write_all(line.as_bytes())
+                        .and_then(|()| file.sync_all())
+                        .map_err(|error| failed(path, error))?;
+                    Said { stdout: String::new(), stderr: format!("{words}written to {}\n", path.display()) }
+                }
+                None => Said { stdout: line, stderr: words },
+            })
+        }
+        TokenAction::List { json } => {
+            let register = authority.register();
+            let stdout = if *json { as_json(&register, now()) } else { as_table(&register, now()) };
+            Ok(Said { stdout, ..Said::default() })
+        }
+        TokenAction::Revoke { worker: Some(worker), undo: true, .. } => match authority.unbar(worker).await? {
+            true => Ok(told(format!("the worker {worker} may join again\n"))),
+            false => Err(TokenCommandError::NotBarred { worker: worker.clone() }),
+        },
+        TokenAction::Revoke { worker: Some(worker), .. } => {
+            authority.bar(worker).await?;
+            Ok(told(format!("the worker {worker} is barred; masters that run notice within seconds\n")))
+        }
+        TokenAction::Revoke { id, .. } => {
+            let id = id.clone().unwrap_or_default();
+            match authority.revoke(&id).await? {
+                true => {
+                    Ok(told(format!("token {id} is revoked; masters that run send its workers away within seconds\n")))
+                }
+                false => Err(TokenCommandError::Unknown { id }),
+            }
+        }
+    }
+}
+
+fn told(stderr: String) -> Said {
+    Said { stdout: String::new(), stderr }
+}
+
+fn failed(path: &Path, source: io::Error) -> TokenCommandError {
+    TokenCommandError::Out { path: path.to_owned(), source }
+}
+
+fn open_private(path: &Path) -> io::Result<std::fs::File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
+fn when(seconds: u64) -> String {
+    let time = i64::try_from(seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    let local = time.map(|time| time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string());
+    local.unwrap_or_else(|| "never".into())
+}
+
+fn word(state: TokenState) -> &'static str {
+    match state {
+        TokenState::Valid => "valid",
+        TokenState::Expired => "expired",
+        TokenState::Spent => "spent",
+        TokenState::Revoked => "revoked",
+    }
+}
+
+fn uses(token: &TokenRecord) -> String {
+    token.uses.map_or_else(|| "any".to_owned(), |uses| uses.to_string())
+}
+
+fn as_table(register: &Register, now: u64) -> String {
+    let mut rows = vec![["token", "pool", "state", "joined", "of", "until", "made by"].map(str::to_owned)];
+    rows.extend(register.tokens().iter().map(|token| {
+        let dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+        let state = word(token.state(now)).to_owned();
+        let (used, made) =
+            (token.used.to_string(), if token.note.is_empty() { "hand" } else { &token.note }.to_owned());
+        [token.id.clone(), dash(&token.pool), state, used, uses(token), when(token.expires), made]
+    }));
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..7).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    for worker in register.barred() {
+        let _ = writeln!(text, "barred: {worker}");
+    }
+    text
+}
+
+fn as_json(register: &Register, now: u64) -> String {
+    let tokens = register.tokens().iter().map(|token| {
+        serde_json::json!({
+            "id": token.id, "pool": token.pool, "state": word(token.state(now)), "joined": token.used,
+            "uses": token.uses, "expires": token.expires, "made_by": token.note,
+        })
+    });
+    let all = serde_json::json!({ "tokens": tokens.collect::<Vec<_>>(), "barred": register.barred() });
+    format!("{all:#}\n")
+}

@@ -1,0 +1,324 @@
+//! Workers of other hosts: tokens, certificates, revocation, proxies; and everybody who is turned away, with what both
+//! sides then say.
+//!
+//! `0.0.0.0` as a destination is this host, and no loopback address: the master counts it as a host like any other.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{
+    Job, Running, Tunnel, TunnelKind, Worker, assert_same, echo_job, program, told_address, undisturbed, wait_until,
+    worker_command,
+};
+use std::io::Write;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const NONE: &str =
+    "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";
+const OPEN: &str = "listen = \"0.0.0.0:0\"";
+
+/// A master that other hosts reach, at home in the job's folder.
+fn master(delay_ms: u32, more: &str) -> (Job, Running, u16) {
+    let mut job = echo_job(delay_ms, &format!("{OPEN}\n{more}"), NONE);
+    job.set_env("HOME", &job.path("home").display().to_string());
+    let running = job.start_logged(&[], "master.log");
+    let address = told_address(&job, "master.log");
+    let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
+    (job, running, port)
+}
+
+fn worker(job: &Job, port: u16, home: &str, delay_ms: u32) -> Command {
+    let mut command = worker_command(&format!("0.0.0.0:{port}"), &job.path(home));
+    command.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string());
+    command
+}
+
+/// Runs `compass-master token ...` for the job's store.
+fn token(job: &Job, arguments: &[&str]) -> Output {
+    let mut command = Command::new(program("compass-master"));
+    command.arg("token").args(arguments).arg("--config").arg(job.path("eval.toml"));
+    command.env("HOME", job.path("home")).output().unwrap()
+}
+
+/// Makes a token; its id and its file.
+fn invited(job: &Job, name: &str, arguments: &[&str]) -> (String, PathBuf) {
+    let path = job.path(&format!("{name}.token"));
+    let out = path.display().to_string();
+    let output = token(job, &[&["create", "--out", &out], arguments].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(output.stdout.is_empty(), "the line is in the file alone");
+    let id = said.strip_prefix("token ").unwrap().split(':').next().unwrap().to_owned();
+    (id, path)
+}
+
+fn refused(worker: Worker, because: &str) {
+    let (code, said) = worker.finish();
+    let last = said.lines().last().unwrap_or_default();
+    assert_eq!(code, Some(4), "{said}");
+    assert!(last.contains(because), "expected {because:?} in the last line of\n{said}");
+}
+
+/// The master's screen tells so once, and the run goes on.
+fn told_once(job: &Job, what: &str) {
+    wait_until("the master says whom it refused", || job.log("master.log").contains(what).then_some(()));
+    assert_eq!(job.log("master.log").matches(what).count(), 1, "{}", job.log("master.log"));
+}
+
+/// A worker that shares the master's home brings the run to its end.
+fn rescued(job: &Job, running: Running, port: u16) {
+    let helper = Worker::start(worker(job, port, "home", 0), job.path("helper.log"));
+    let code = running.finish().code;
+    let (helper_code, said) = helper.finish();
+    assert_eq!((code, helper_code), (Some(0), Some(0)), "{}\n{said}", job.log("master.log"));
+}
+
+fn secrets_of(path: &Path) -> String {
+    let line = std::fs::read_to_string(path).unwrap();
+    line.trim().split('.').nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn the_command_works_as_typed_where_the_home_is_shared() {
+    let (job, running, port) = master(5, "");
+    let left = job.path("home/.local/state/compass/join");
+    let names: Vec<_> = std::fs::read_dir(&left).unwrap().flatten().map(|entry| entry.path()).collect();
+    assert!(names.iter().any(|path| path.ends_with(format!("127.0.0.1_{port}"))), "{names:?}");
+    let secret = secrets_of(&names[0]);
+    let joined = Worker::start(worker(&job, port, "home", 5), job.path("worker.log"));
+    assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
+    let (code, said) = joined.finish();
+    assert_eq!(code, Some(0), "{said}");
+    assert_same(&job, &undisturbed());
+    assert_eq!(std::fs::read_dir(&left).unwrap().count(), 0, "the token went with the master");
+    let run_json = std::fs::read_to_string(job.latest().join("logs/run.json")).unwrap();
+    for text in [said, run_json, job.log("master.log")] {
+        assert!(!text.contains(&secret));
+    }
+    for (path, bytes) in job.tree("configs").into_iter().chain(job.tree("plan")) {
+        assert!(!String::from_utf8_lossy(&bytes).contains(&secret), "{path}");
+    }
+}
+
+#[test]
+fn local_workers_of_a_master_that_others_reach_need_no_care() {
+    let mut job = echo_job(0, OPEN, "");
+    job.set_env("HOME", &job.path("home").display().to_string());
+    job.run(&[]).expect(0);
+    assert_same(&job, &undisturbed());
+}
+
+#[test]
+fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
+    let (job, running, port) = master(0, "");
+    let start = |log: &str, file: Option<&Path>| {
+        let mut command = worker(&job, port, "elsewhere", 0);
+        if let Some(file) = file {
+            command.arg("--token-file").arg(file);
+        }
+        Worker::start(command, job.path(log))
+    };
+    refused(start("uninvited", None), "admits invited workers only; put the line that `compass-master token create`");
+    told_once(&job, "it brought no join token");
+    refused(start("uninvited again", None), "admits invited workers only");
+    told_once(&job, "it brought no join token");
+
+    refused(start("no file", Some(&job.path("gone"))), "cannot read the join token");
+    job.write("hunter2", "hunter2\n");
+    refused(start("no token", Some(&job.path("hunter2"))), "it holds no join token");
+
+    let (id, path) = invited(&job, "short", &["--ttl", "1s"]);
+    wait_until("the token expires", || {
+        let list = String::from_utf8(token(&job, &["list"]).stdout).unwrap();
+        list.lines().find(|line| line.starts_with(&id)).filter(|line| line.contains("expired")).map(drop)
+    });
+    refused(start("expired", Some(&path)), &format!("its join token {id} has expired"));
+    told_once(&job, &format!("its join token {id} has expired"));
+
+    let (id, path) = invited(&job, "revoked", &["--pool", "aliyun"]);
+    assert_eq!(token(&job, &["revoke", &id]).status.code(), Some(0));
+    refused(start("revoked", Some(&path)), &format!("its join token {id} was revoked"));
+
+    let (_, path) = invited(&job, "forged", &[]);
+    let line = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, line.replace(&secrets_of(&path), "0000")).unwrap();
+    refused(start("forged", Some(&path)), "its join token is not known here");
+    assert_eq!(token(&job, &["revoke", "nobody"]).status.code(), Some(2));
+
+    // Another master's token, of another authority.
+    let other = echo_job(0, "", "");
+    let (_, path) = invited(&other, "foreign", &[]);
+    refused(start("foreign", Some(&path)), "is of another authority than this worker's join token");
+    told_once(&job, "it does not trust this master: its join token is of another authority");
+
+    // In the plain: to loopback, without a token.
+    let mut command = worker_command(&format!("127.0.0.1:{port}"), &job.path("elsewhere"));
+    command.env("COMPASS_ECHO_DELAY_MS", "0");
+    refused(Worker::start(command, job.path("plain")), "this master speaks with encryption only");
+    told_once(&job, "it speaks without encryption");
+    rescued(&job, running, port);
+    assert_same(&job, &undisturbed());
+}
+
+#[test]
+fn a_token_is_good_for_its_uses_and_no_more() {
+    let (job, running, port) = master(20, "");
+    let (id, path) = invited(&job, "single", &["--uses", "1"]);
+    let start = |log: &str, name: &str| {
+        let mut command = worker(&job, port, "elsewhere", 20);
+        command.args(["--name", name]).arg("--token-file").arg(&path);
+        Worker::start(command, job.path(log))
+    };
+    let first = start("first", "one");
+    wait_until("the first works", || first.said().contains("welcomed by the master").then_some(()));
+    refused(start("replayed", "two"), &format!("its join token {id} is spent"));
+    told_once(&job, &format!("its join token {id} is spent"));
+    let json: serde_json::Value = serde_json::from_slice(&token(&job, &["list", "--json"]).stdout).unwrap();
+    let listed = json["tokens"].as_array().unwrap().iter().find(|token| token["id"] == id.as_str()).unwrap();
+    assert_eq!((listed["joined"].as_u64(), listed["state"].as_str()), (Some(1), Some("spent")));
+    assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
+    assert_eq!(first.finish().0, Some(0));
+    assert_same(&job, &undisturbed());
+}
+
+#[test]
+fn revoking_reaches_workers_that_work() {
+    let (job, running, port) = master(200, "");
+    let (id, path) = invited(&job, "given", &[]);
+    let start = |log: &str, name: &str| {
+        let mut command = worker(&job, port, "elsewhere", 200);
+        command.args(["--name", name]).arg("--token-file").arg(&path);
+        Worker::start(command, job.path(log))
+    };
+    let (barred, other) = (start("barred", "bad"), start("other", "good"));
+    for each in [&barred, &other] {
+        wait_until("both work", || each.said().contains("welcomed by the master").then_some(()));
+    }
+    assert_eq!(token(&job, &["revoke", "--worker", "bad"]).status.code(), Some(0));
+    refused(barred, "the worker bad was barred");
+    refused(start("barred again", "bad"), "the worker bad was barred");
+    assert!(other.said().lines().all(|line| !line.contains("barred")));
+    assert_eq!(token(&job, &["revoke", &id]).status.code(), Some(0));
+    refused(other, &format!("its join token {id} was revoked"));
+    rescued(&job, running, port);
+    assert_same(&job, &undisturbed());
+}
+
+#[test]
+fn certificates_are_renewed_without_the_token_and_the_run_does_not_notice() {
+    let (job, running, port) = master(120, "certificate_ttl = \"5s\"");
+    let (_, path) = invited(&job, "once", &["--uses", "1"]);
+    let mut command = worker(&job, port, "elsewhere", 120);
+    command.arg("--token-file").arg(&path);
+    let joined = Worker::start(command, job.path("worker.log"));
+    wait_until("it works", || joined.said().contains("welcomed by the master").then_some(()));
+    // What it has must do: its token admits nobody any more.
+    wait_until("its certificate was renewed twice", || {
+        let said = joined.said();
+        assert!(!said.contains("does not admit"), "{said}");
+        (said.matches("renewed the certificate").count() >= 2).then_some(())
+    });
+    assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
+    let (code, said) = joined.finish();
+    assert_eq!(code, Some(0), "{said}");
+    assert_same(&job, &undisturbed());
+}
+
+#[test]
+fn silent_connections_hold_nobody_up() {
+    let (job, running, port) = master(0, "");
+    let silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    // And some that begin a handshake and stop.
+    let halting: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            stream.write_all(&[22, 3, 1]).unwrap();
+            stream
+        })
+        .collect();
+    rescued(&job, running, port);
+    assert_same(&job, &undisturbed());
+    drop((silent, halting));
+}
+
+#[test]
+fn a_token_for_a_master_in_the_plain_is_an_error_and_not_sent() {
+    let job = echo_job(0, "listen = \"127.0.0.1:0\"", NONE);
+    let running = job.start_logged(&[], "master.log");
+    let address = told_address(&job, "master.log");
+    let (_, path) = invited(&job, "any", &[]);
+    let mut command = worker_command(&address, &job.path("home"));
+    command.arg("--token-file").arg(&path);
+    refused(Worker::start(command, job.path("worker.log")), "speaks without encryption");
+    let helper = Worker::start(worker_command(&address, &job.path("home")), job.path("helper.log"));
+    assert_eq!(running.finish().code, Some(0));
+    assert_eq!(helper.finish().0, Some(0));
+}
+
+#[test]
+fn a_certificate_is_one_workers() {
+    // The session's name is checked against the certificate's by the service; that both workers of one name cannot be
+    // connected at once holds with certificates too.
+    let (job, running, port) = master(20, "");
+    let start = |log: &str| {
+        let mut command = worker(&job, port, "home", 20);
+        command.args(["--name", "twin"]);
+        Worker::start(command, job.path(log))
+    };
+    let first = start("first");
+    wait_until("the first works", || first.said().contains("welcomed by the master").then_some(()));
+    refused(start("second"), "a worker named twin is connected already");
+    assert_eq!(running.finish().code, Some(0));
+    assert_eq!(first.finish().0, Some(0));
+}
+
+#[test]
+fn workers_go_through_proxies() {
+    let expected = undisturbed();
+    for kind in [TunnelKind::Http, TunnelKind::Socks5] {
+        let scheme = if kind == TunnelKind::Http { "http" } else { "socks5" };
+        let (job, running, port) = master(0, "");
+        let proxy = Tunnel::start(kind, None);
+        let mut command = worker(&job, port, "home", 0);
+        command.args(["--proxy", &format!("{scheme}://{}", proxy.address())]);
+        let joined = Worker::start(command, job.path("worker.log"));
+        assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
+        assert_eq!(joined.finish().0, Some(0));
+        assert!(proxy.opened() >= 3, "enrolment, session and content went through it: {}", proxy.opened());
+        assert_same(&job, &expected);
+
+        // With a password, which stands in the environment and nowhere else.
+        let (job, running, port) = master(0, "");
+        let proxy = Tunnel::start(kind, Some(("user", "hunter2")));
+        let mut command = worker(&job, port, "home", 0);
+        command.env("ALL_PROXY", format!("{scheme}://user:hunter2@{}", proxy.address())).env("RUST_LOG", "trace");
+        let joined = Worker::start(command, job.path("worker.log"));
+        assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
+        let (code, said) = joined.finish();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(proxy.opened() >= 3 && proxy.refused() == 0);
+        assert!(!said.contains("hunter2") && !said.contains("dXNlcjpodW50ZXIy"));
+        assert_same(&job, &expected);
+    }
+}
+
+#[test]
+fn a_proxy_that_does_not_let_a_worker_through_is_named_without_its_password() {
+    let proxy = Tunnel::start(TunnelKind::Http, Some(("user", "right")));
+    let home = tempfile::tempdir().unwrap();
+    let mut command = worker_command("0.0.0.0:1", home.path());
+    command.env("HTTPS_PROXY", format!("http://user:hunter2@{}", proxy.address()));
+    command.args(["--master-lost-timeout", "1s"]);
+    let (code, said) = Worker::start(command, home.path().join("log")).finish();
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains(&format!("through the proxy http://{}", proxy.address())), "{said}");
+    assert!(said.contains("proxy authorization required") && !said.contains("hunter2"), "{said}");
+    // An exception of the environment: nobody asks the proxy.
+    let before = proxy.refused();
+    let mut command = worker_command("0.0.0.0:1", home.path());
+    command.env("HTTPS_PROXY", format!("http://{}", proxy.address())).env("NO_PROXY", "0.0.0.0");
+    command.args(["--master-lost-timeout", "1s"]);
+    assert_eq!(Worker::start(command, home.path().join("log")).finish().0, Some(3));
+    assert_eq!(proxy.refused(), before);
+}

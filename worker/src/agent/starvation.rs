@@ -1,0 +1,60 @@
+//! How long slots had nothing to do while the run went on: what a far master costs. Pure; times in milliseconds.
+
+/// See the module. Counts between the first grant and the last: before there was nothing, and afterwards nothing is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Starvation {
+    /// Slot-milliseconds with work.
+    busy_ms: u64,
+    /// Slot-milliseconds without, followed by work.
+    idle_ms: u64,
+    /// Times that a slot had nothing to do and then had.
+    gaps: u32,
+    /// Of the present idleness: whether work follows is not known yet.
+    pending_ms: u64,
+    idle_slots: u32,
+    last_ms: Option<u64>,
+}
+
+impl Starvation {
+    /// So it is now: slots that work, of those in use.
+    pub(super) fn observe(&mut self, busy: u32, active: u32, now_ms: u64) {
+        let idle = active.saturating_sub(busy);
+        if let Some(last) = self.last_ms {
+            let passed = now_ms.saturating_sub(last);
+            self.busy_ms += passed * u64::from(active.saturating_sub(self.idle_slots));
+            self.pending_ms += passed * u64::from(self.idle_slots);
+        } else if busy == 0 {
+            return;
+        }
+        if idle < self.idle_slots {
+            self.gaps += self.idle_slots - idle;
+            self.idle_ms += std::mem::take(&mut self.pending_ms);
+        }
+        (self.idle_slots, self.last_ms) = (idle, Some(now_ms));
+    }
+
+    /// Slot-milliseconds with work, without, and how often there was none.
+    pub(super) fn sum(&self) -> (u64, u64, u32) {
+        (self.busy_ms, self.idle_ms, self.gaps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idleness_counts_when_work_follows() {
+        let mut seen = Starvation::default();
+        seen.observe(0, 2, 0);
+        seen.observe(2, 2, 1_000);
+        assert_eq!(seen.sum(), (0, 0, 0), "before the first grant nothing is missed");
+        seen.observe(1, 2, 2_000);
+        assert_eq!(seen.sum(), (2_000, 0, 0));
+        seen.observe(2, 2, 2_100);
+        assert_eq!(seen.sum(), (2_100, 100, 1));
+        seen.observe(0, 2, 3_000);
+        seen.observe(0, 2, 9_000);
+        assert_eq!(seen.sum(), (3_900, 100, 1), "at the end nothing is missed");
+    }
+}

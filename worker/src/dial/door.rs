@@ -1,0 +1,408 @@
+//! A way to a master, opened: its channels, and the identity behind them.
+//!
+//! Which kind of way it is: with a certificate that is still good, encrypted; else with a token, encrypted, after enrolling;
+//! else, to this very host, in the plain; else the worker asks, without telling anything, to be told that it is uninvited.
+
+use super::identity::{Identity, OwnKey};
+use super::invitation::Invitations;
+use super::proxies::{Proxies, is_loopback};
+use super::refused::Shut;
+use super::trust::{SERVER_NAME, Trust};
+use compass_common::join_token::JoinToken;
+use compass_proto::v1::enrolment_client::EnrolmentClient;
+use compass_proto::{PROTOCOL_VERSION, v1};
+use hyper_util::rt::TokioIo;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{self, ClientConfig};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+use tower::service_fn;
+
+/// How long a connection may take, with proxy and handshake.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a master may take to enrol a worker.
+const ENROL: Duration = Duration::from_secs(15);
+/// Pause after a renewal that failed.
+const RENEWAL_PAUSE: Duration = Duration::from_secs(20);
+
+/// How one master is reached.
+#[derive(Clone, Debug)]
+pub struct Doorway {
+    master: String,
+    shared: Arc<Shared>,
+}
+
+/// What all masters of a worker have in common: they are one authority.
+#[derive(Debug)]
+struct Shared {
+    worker: String,
+    invitations: Invitations,
+    proxies: Proxies,
+    key: OnceLock<OwnKey>,
+    identity: Mutex<Option<Arc<Identity>>>,
+}
+
+/// An open way. Dropping it stops the renewal of its certificate; channels live as long as they are used.
+#[derive(Debug)]
+pub struct Door {
+    /// For the session alone; it does not dial again.
+    pub session: Channel,
+    /// For content; dials when it is needed, also again.
+    pub bulk: Channel,
+    identity: Option<Arc<Identity>>,
+    /// The identity was given just now.
+    fresh: bool,
+    doorway: Doorway,
+    _renewing: Option<Renewing>,
+}
+
+#[derive(Debug)]
+struct Renewing(JoinHandle<()>);
+
+impl Drop for Renewing {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+type AnyStream = TokioIo<Box<dyn Stream>>;
+
+/// How bytes go over a connection.
+#[derive(Clone)]
+enum Cover {
+    Plain,
+    Encrypted { config: Arc<ClientConfig>, foreign: Arc<AtomicBool> },
+}
+
+impl Doorway {
+    /// The ways to `masters` (`host:port`) of the worker of this name.
+    ///
+    /// # Errors
+    /// The first that is no address.
+    pub fn all(
+        masters: &[String],
+        worker: &str,
+        invitations: Invitations,
+        proxies: Proxies,
+    ) -> Result<Vec<Self>, tonic::transport::Error> {
+        let (key, identity) = (OnceLock::new(), Mutex::new(None));
+        let shared = Arc::new(Shared { worker: worker.to_owned(), invitations, proxies, key, identity });
+        let way = |master: &String| endpoint(master).map(|_| Self { master: master.clone(), shared: shared.clone() });
+        masters.iter().map(way).collect()
+    }
+
+    /// `host:port`.
+    pub fn master(&self) -> &str {
+        &self.master
+    }
+
+    /// Goes there.
+    ///
+    /// # Errors
+    /// See [`Shut`].
+    pub async fn open(&self) -> Result<Door, Shut> {
+        let token = self.shared.invitations.find(&self.master).map_err(Shut::Refused)?;
+        let known = self.shared.current().filter(|identity| {
+            identity.is_good() && token.as_ref().is_none_or(|token| token.authority == identity.authority)
+        });
+        let host = self.master.rsplit_once(':').map_or("", |(host, _)| host);
+        let (identity, fresh) = match (known, token) {
+            (Some(identity), _) => (Some(identity), false),
+            (None, Some(token)) => match self.enrol(&token).await {
+                Ok(identity) => (Some(identity), true),
+                // The token was left here by another master, which was killed.
+                Err(NoWay::Plain) if is_loopback(host) && self.shared.invitations.named.is_none() => (None, false),
+                Err(no_way) => return Err(self.shut(no_way)),
+            },
+            (None, None) if is_loopback(host) => (None, false),
+            (None, None) => return Err(self.knock().await),
+        };
+        let cover = Cover::of(identity.as_deref());
+        let dialled = self.dial(&cover).await;
+        let stream = dialled.map_err(|no_way| self.unless_another_token(self.shut(no_way), identity.as_deref()))?;
+        let session = self.channel(stream).await?;
+        let bulk = self.bulk(identity.is_none());
+        let renewing = identity.clone().map(|identity| {
+            let (doorway, bulk) = (self.clone(), bulk.clone());
+            Renewing(tokio::spawn(async move { doorway.renew(identity, bulk).await }))
+        });
+        Ok(Door { session, bulk, identity, fresh, doorway: self.clone(), _renewing: renewing })
+    }
+
+    /// A connection, covered.
+    async fn dial(&self, cover: &Cover) -> Result<AnyStream, NoWay> {
+        let dialled = tokio::time::timeout(CONNECT, async {
+            let again = |reason| NoWay::Shut(Shut::Again(reason));
+            let stream = self.shared.proxies.connect(&self.master).await.map_err(again)?;
+            match cover {
+                Cover::Plain => Ok(TokioIo::new(Box::new(stream) as Box<dyn Stream>)),
+                Cover::Encrypted { config, foreign } => {
+                    let name = ServerName::try_from(SERVER_NAME).map_err(|error| again(error.to_string()))?;
+                    let connected = TlsConnector::from(config.clone()).connect(name, stream).await;
+                    let stream = connected.map_err(|error| self.no_handshake(&error, foreign))?;
+                    Ok(TokioIo::new(Box::new(stream) as Box<dyn Stream>))
+                }
+            }
+        });
+        let late =
+            || NoWay::Shut(Shut::Again(format!("{} did not answer within {} s", self.master, CONNECT.as_secs())));
+        dialled.await.unwrap_or_else(|_| Err(late()))
+    }
+
+    fn no_handshake(&self, error: &io::Error, foreign: &AtomicBool) -> NoWay {
+        let master = &self.master;
+        if foreign.load(Ordering::Relaxed) {
+            return NoWay::Shut(Shut::Refused(format!(
+                "the master at {master} is of another authority than this worker's join token; get a token of this \
+                 master: compass-master token create"
+            )));
+        }
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            Some(rustls::Error::InvalidMessage(_)) => NoWay::Plain,
+            _ => NoWay::Shut(Shut::Again(format!("no encrypted connection to {master}: {error}"))),
+        }
+    }
+
+    fn shut(&self, no_way: NoWay) -> Shut {
+        match no_way {
+            NoWay::Shut(shut) => shut,
+            NoWay::Plain => Shut::Refused(format!(
+                "the master at {} speaks without encryption, and a join token is for those that do not; have it listen \
+                 where other hosts reach it, or start the worker beside it without a token",
+                self.master
+            )),
+        }
+    }
+
+    /// A master that began anew has left another token by now: then trying again helps.
+    fn unless_another_token(&self, shut: Shut, identity: Option<&Identity>) -> Shut {
+        let (Some(identity), Shut::Refused(reason)) = (identity, &shut) else { return shut };
+        self.shared.forget(identity);
+        match self.shared.invitations.find(&self.master) {
+            Ok(Some(token)) if token.authority != identity.authority => Shut::Again(reason.clone()),
+            _ => shut,
+        }
+    }
+
+    /// A channel over one connection.
+    async fn channel(&self, stream: AnyStream) -> Result<Channel, Shut> {
+        let once = Arc::new(Mutex::new(Some(stream)));
+        let connector = service_fn(move |_| {
+            let stream = once.lock().unwrap_or_else(PoisonError::into_inner).take();
+            async move { stream.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected)) }
+        });
+        let endpoint = endpoint(&self.master).map_err(|error| Shut::Again(error.to_string()))?;
+        let channel = endpoint.connect_with_connector(connector).await;
+        channel.map_err(|error| Shut::Again(error_chain(&error)))
+    }
+
+    /// A channel that dials when it is used, with the identity of that moment.
+    fn bulk(&self, plain: bool) -> Channel {
+        let doorway = self.clone();
+        let connector = service_fn(move |_| {
+            let doorway = doorway.clone();
+            async move {
+                let identity = doorway.shared.current().filter(|_| !plain);
+                doorway.dial(&Cover::of(identity.as_deref())).await.map_err(|no_way| doorway.shut(no_way))
+            }
+        });
+        // The address was parsed before: see [`Self::all`].
+        let endpoint = endpoint(&self.master).unwrap_or_else(|_| Endpoint::from_static("http://unreachable.invalid:1"));
+        endpoint.connect_with_connector_lazy(connector)
+    }
+
+    async fn ask(&self, trust: Trust, token: Option<&JoinToken>) -> Result<v1::Enrolled, Asked> {
+        let hopeless = |error: &dyn std::error::Error| Asked::NoWay(NoWay::Shut(Shut::Refused(error_chain(error))));
+        let key = self.shared.key().map_err(|error| hopeless(&error))?;
+        let (config, foreign) = key.stranger(trust).map_err(|error| hopeless(&error))?;
+        let cover = Cover::Encrypted { config: config.into(), foreign };
+        let stream = self.dial(&cover).await.map_err(Asked::NoWay)?;
+        let channel = self.channel(stream).await.map_err(|shut| Asked::NoWay(NoWay::Shut(shut)))?;
+        let request = v1::EnrolRequest {
+            protocol: PROTOCOL_VERSION,
+            worker: self.shared.worker.clone(),
+            token_id: token.map(|token| token.id.clone()).unwrap_or_default(),
+            token_secret: token.map(|token| token.secret.expose().to_owned()).unwrap_or_default(),
+        };
+        let mut client = EnrolmentClient::new(channel);
+        match tokio::time::timeout(ENROL, client.enrol(request)).await {
+            Ok(Ok(answer)) => Ok(answer.into_inner()),
+            Ok(Err(status)) => Err(Asked::Answered(status)),
+            Err(_) => {
+                let reason = format!("{} did not enrol this worker in time", self.master);
+                Err(Asked::NoWay(NoWay::Shut(Shut::Again(reason))))
+            }
+        }
+    }
+
+    async fn enrol(&self, token: &JoinToken) -> Result<Arc<Identity>, NoWay> {
+        let another = || {
+            let now = self.shared.invitations.find(&self.master);
+            now.is_ok_and(|now| now.is_some_and(|now| now != *token))
+        };
+        let answer = match self.ask(Trust::Authority(token.authority), Some(token)).await {
+            Ok(answer) => answer,
+            Err(Asked::NoWay(NoWay::Shut(Shut::Refused(reason)))) if another() => {
+                return Err(NoWay::Shut(Shut::Again(reason)));
+            }
+            Err(Asked::NoWay(no_way)) => return Err(no_way),
+            Err(Asked::Answered(status)) => {
+                let reason = format!("the master at {} does not admit this worker: {}", self.master, status.message());
+                let final_word =
+                    matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated | Code::InvalidArgument);
+                let shut = if final_word && !another() { Shut::Refused(reason) } else { Shut::Again(reason) };
+                return Err(NoWay::Shut(shut));
+            }
+        };
+        self.shared.adopt(token.authority, answer).map_err(NoWay::Shut)
+    }
+
+    /// Tells a master that somebody came without an invitation, so that both sides know.
+    async fn knock(&self) -> Shut {
+        let master = &self.master;
+        match self.ask(Trust::Anybody, None).await {
+            // Nobody's certificate was checked: what was answered is nothing to go by.
+            Ok(_) | Err(Asked::Answered(_)) => Shut::Refused(format!(
+                "the master at {master} admits invited workers only; put the line that `compass-master token create` prints \
+                 into a file, and name it with --token-file or COMPASS_TOKEN_FILE"
+            )),
+            Err(Asked::NoWay(NoWay::Shut(Shut::Again(reason)))) => {
+                Shut::Again(format!("{reason} (and there is no join token for it)"))
+            }
+            Err(Asked::NoWay(no_way)) => self.shut(no_way),
+        }
+    }
+
+    /// Asks for a new certificate while this one is good.
+    async fn renew(self, mut identity: Arc<Identity>, bulk: Channel) {
+        let mut client = EnrolmentClient::new(bulk);
+        loop {
+            tokio::time::sleep_until(identity.renewal().into()).await;
+            let renewed = tokio::time::timeout(ENROL, client.renew(v1::RenewRequest {})).await;
+            match renewed {
+                Ok(Ok(answer)) => match self.shared.adopt(identity.authority, answer.into_inner()) {
+                    Ok(next) => {
+                        tracing::info!("renewed the certificate of this worker");
+                        identity = next;
+                        continue;
+                    }
+                    Err(shut) => tracing::warn!(reason = %shut, "cannot renew the certificate"),
+                },
+                Ok(Err(status)) => tracing::warn!(reason = status.message(), "cannot renew the certificate"),
+                Err(_) => tracing::warn!("the master renews no certificate in time"),
+            }
+            tokio::time::sleep(RENEWAL_PAUSE).await;
+        }
+    }
+}
+
+/// Why nobody was reached.
+enum NoWay {
+    Shut(Shut),
+    /// Whoever is there speaks without encryption.
+    Plain,
+}
+
+/// What came of asking to be enrolled.
+enum Asked {
+    NoWay(NoWay),
+    Answered(Status),
+}
+
+impl Shared {
+    fn current(&self) -> Option<Arc<Identity>> {
+        self.identity.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn key(&self) -> Result<&OwnKey, super::identity::IdentityError> {
+        if self.key.get().is_none() {
+            // Another thread may have been faster: then its key stands.
+            let _ = self.key.set(OwnKey::generate()?);
+        }
+        self.key.get().ok_or(super::identity::IdentityError::Missing)
+    }
+
+    fn adopt(&self, authority: compass_common::ids::Digest, answer: v1::Enrolled) -> Result<Arc<Identity>, Shut> {
+        let identity = self.key().and_then(|key| key.identity(authority, answer));
+        let identity = Arc::new(identity.map_err(|error| Shut::Refused(error_chain(&error)))?);
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = Some(identity.clone());
+        Ok(identity)
+    }
+
+    /// Whether no other was given since.
+    fn is_current(&self, identity: &Identity) -> bool {
+        self.current().is_some_and(|known| std::ptr::eq(&*known, identity))
+    }
+
+    /// Lets an identity go that masters do not take, unless there is another by now.
+    fn forget(&self, refused: &Identity) {
+        let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        if identity.as_deref().is_some_and(|known| std::ptr::eq(known, refused)) {
+            *identity = None;
+        }
+    }
+}
+
+impl Cover {
+    fn of(identity: Option<&Identity>) -> Self {
+        match identity {
+            None => Self::Plain,
+            Some(identity) => Self::Encrypted { config: identity.config.clone(), foreign: identity.foreign.clone() },
+        }
+    }
+}
+
+impl Door {
+    /// What an answer other than a session means.
+    pub fn shut_by(&self, status: &Status) -> Shut {
+        let reason =
+            || format!("the master at {} does not let this worker in: {}", self.doorway.master, status.message());
+        match (status.code(), &self.identity) {
+            (Code::PermissionDenied, _) | (Code::Unauthenticated, None) => Shut::Refused(reason()),
+            // One that was given just now, and is not taken: another would not be either.
+            (Code::Unauthenticated, Some(identity))
+                if self.fresh && identity.is_good() && self.doorway.shared.is_current(identity) =>
+            {
+                Shut::Refused(reason())
+            }
+            (Code::Unauthenticated, Some(identity)) => {
+                // Another certificate may do.
+                self.doorway.shared.forget(identity);
+                Shut::Again(reason())
+            }
+            _ => Shut::Again(error_chain(status)),
+        }
+    }
+}
+
+fn endpoint(master: &str) -> Result<Endpoint, tonic::transport::Error> {
+    // Encryption is below, at the connection: no scheme says it.
+    let endpoint = Endpoint::from_shared(format!("http://{master}"))?;
+    Ok(endpoint
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_timeout(Duration::from_secs(10))
+        .keep_alive_while_idle(true))
+}
+
+/// An error with its causes: tonic's own message says no more than "transport error".
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! Where a worker's join token is: in the file that it was told of, else where a master of this home left one.
+
+use compass_common::join_token::{DEFAULT_STATE, JoinToken, file_name, folder};
+use std::path::{Path, PathBuf};
+
+/// See the module. Looked at afresh whenever a token is needed: a master may come later than its worker.
+#[derive(Clone, Debug, Default)]
+pub struct Invitations {
+    /// `--token-file`, COMPASS_TOKEN_FILE.
+    pub named: Option<PathBuf>,
+    /// The folder with what masters left.
+    pub left: Option<PathBuf>,
+}
+
+impl Invitations {
+    /// Those of a user at home in `home`.
+    pub fn of(named: Option<PathBuf>, home: Option<&Path>) -> Self {
+        Self { named, left: home.map(|home| folder(&home.join(DEFAULT_STATE))) }
+    }
+
+    /// The token for a master, if there is one.
+    ///
+    /// # Errors
+    /// What is wrong with the file that was named.
+    pub fn find(&self, master: &str) -> Result<Option<JoinToken>, String> {
+        if let Some(path) = &self.named {
+            let help = "write the line that `compass-master token create` printed into it";
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| format!("cannot read the join token {}: {error}", path.display()))?;
+            let token = JoinToken::parse(&text);
+            return token.map(Some).map_err(|error| format!("no join token in {}: {error}; {help}", path.display()));
+        }
+        let Some((left, (host, port))) = self.left.as_deref().zip(master.rsplit_once(':')) else { return Ok(None) };
+        let Ok(port) = port.parse::<u16>() else { return Ok(None) };
+        let read = |path: &Path| JoinToken::parse(&std::fs::read_to_string(path).ok()?).ok();
+        Ok(read(&left.join(file_name(host, port))).or_else(|| only_one_of(left, port).as_deref().and_then(read)))
+    }
+}
+
+/// The masters may be called otherwise here than where they run. Of one port there are several files, one for each of
+/// the names of a master; where they hold the same token it is clear which is meant.
+fn only_one_of(left: &Path, port: u16) -> Option<PathBuf> {
+    let ending = format!("_{port}");
+    let entries = std::fs::read_dir(left).ok()?.flatten().map(|entry| entry.path());
+    let of_port = entries.filter(|path| path.to_string_lossy().ends_with(&ending));
+    let known: Vec<(PathBuf, String)> =
+        of_port.filter_map(|path| std::fs::read_to_string(&path).ok().map(|text| (path, text))).collect();
+    let (first, text) = known.first()?;
+    known.iter().all(|(_, other)| other == text).then(|| first.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::ids::Digest;
+    use compass_common::secret::Secret;
+
+    fn token(id: &str) -> JoinToken {
+        JoinToken { id: id.into(), secret: Secret::new("s"), authority: Digest::of(b"a") }
+    }
+
+    fn put(folder: &Path, name: &str, id: &str) {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(folder.join(name), token(id).to_line().expose()).unwrap();
+    }
+
+    #[test]
+    fn the_named_file_comes_first_and_its_faults_are_told() {
+        let home = tempfile::tempdir().unwrap();
+        let named = home.path().join("t");
+        let invitations = Invitations::of(Some(named.clone()), Some(home.path()));
+        assert!(invitations.find("head:1").unwrap_err().contains("cannot read the join token"));
+        std::fs::write(&named, "hunter2\n").unwrap();
+        let error = invitations.find("head:1").unwrap_err();
+        assert!(
+            error.contains("compass-1.") && error.contains("token create") && !error.contains("hunter2"),
+            "{error}"
+        );
+        std::fs::write(&named, token("a").to_line().expose()).unwrap();
+        assert_eq!(invitations.find("head:1"), Ok(Some(token("a"))));
+    }
+
+    #[test]
+    fn what_masters_left_is_found_by_host_and_port_or_by_the_port_where_that_is_clear() {
+        let home = tempfile::tempdir().unwrap();
+        let invitations = Invitations::of(None, Some(home.path()));
+        assert_eq!(invitations.find("head:50051"), Ok(None));
+        let left = invitations.left.clone().unwrap();
+        put(&left, "head_50051", "a");
+        put(&left, "localhost_50051", "a");
+        put(&left, "head_7", "b");
+        put(&left, "other_7", "c");
+        assert_eq!(invitations.find("head:50051"), Ok(Some(token("a"))));
+        assert_eq!(invitations.find("10.0.0.1:50051"), Ok(Some(token("a"))), "the host is called otherwise");
+        assert_eq!(invitations.find("head:7"), Ok(Some(token("b"))));
+        assert_eq!(invitations.find("10.0.0.1:7"), Ok(None), "two masters: which is meant is not clear");
+        assert_eq!(invitations.find("[::1]:8"), Ok(None));
+    }
+}
