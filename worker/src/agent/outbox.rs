@@ -47,7 +47,7 @@ struct Entry {
 
 #[derive(Debug)]
 enum Kept {
-    InMemory(Outgoing),
+    InMemory(Box<Outgoing>),
     /// The frame, then its attachments, each with its length before it.
     Spooled(Place),
 }
@@ -79,7 +79,7 @@ impl Outbox {
             Some(place) => Kept::Spooled(place),
             None => {
                 self.bytes += size;
-                Kept::InMemory(Outgoing { seq, body, attachments })
+                Kept::InMemory(Box::new(Outgoing { seq, body, attachments }))
             }
         };
         self.entries.push_back(Entry { seq, kept, under_way, size });

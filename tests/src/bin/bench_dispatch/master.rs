@@ -10,7 +10,7 @@ use compass_master::launch::Situation;
 use compass_master::leader::Leader;
 use compass_master::ledger::{Committed, Committer, Journal, Ledger};
 use compass_master::pipeline::{Demands, Driver, ProgressBoard, RunFacts, Setup};
-use compass_master::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
+use compass_master::rpc::{Access, PlanFiles, Terms, Uploads, WorkerService, serve};
 use compass_master::store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
 use compass_master::web::RunView;
 use compass_tests::{Etcd, EtcdOptions};
@@ -189,7 +189,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let (_interrupt, interrupted) = watch::channel(false);
     let uploads = Uploads::default();
     let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), uploads.clone());
-    let server = tokio::spawn(serve(listener, service, stopping));
+    let server = tokio::spawn(serve(listener, Access::Open, service, stopping));
     let empty = Plan { format: PLAN_FORMAT, config: digest, models: Vec::new(), datasets: Vec::new() };
     let (views, _view) = watch::channel(RunView::default());
     let (situations, _) = watch::channel(Situation::default());
