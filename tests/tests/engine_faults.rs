@@ -189,13 +189,13 @@ fn a_limit_of_memory_costs_only_the_samples_that_do_not_fit() {
 fn a_limit_of_memory_makes_generation_slower_and_changes_no_byte() {
     let mut job = job();
     let peak = peak_of(&job, "continued");
-    job.write("rows.jsonl", &rows(40, |_| 12));
-    // Room for a long answer is reserved for each sequence: 32 of them would take more than a hundred megabytes.
+    job.write("rows.jsonl", &rows(16, |_| 12));
+    // Room for a long answer is reserved for each sequence: 32 of them would take sixty megabytes.
     let config = std::fs::read_to_string(job.path("eval.toml")).unwrap();
-    job.write("eval.toml", &config.replace("max_out_len = 48", "max_out_len = 600"));
+    job.write("eval.toml", &config.replace("max_out_len = 48", "max_out_len = 300"));
     job.run(&["--max-num-workers", "1", "--datasets", "continued"]).expect(0);
     let expected = outcome(&job);
-    limit(&mut job, peak + (64 << 20));
+    limit(&mut job, peak + (48 << 20));
     job.run(&["--max-num-workers", "1", "--datasets", "continued"]).expect(0);
     assert!(outcome(&job) == expected);
 }
