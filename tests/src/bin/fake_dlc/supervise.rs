@@ -7,6 +7,7 @@ use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_millis(20);
@@ -51,7 +52,7 @@ pub(super) fn run(job: &Job, faults: &Faults) {
     let command = if faults.strikes("deaf") { "exec sleep 1000000".to_owned() } else { job.command() };
     if faults.strikes("restarting") {
         job.set(Status::Running, "");
-        if let Ok(mut child) = spawn(job, &command) {
+        if let Ok((mut child, _readers)) = spawn(job, &command) {
             std::thread::sleep(Duration::from_millis(chance()));
             if let Ok(Some(status)) = child.try_wait() {
                 return job.set(if status.success() { Status::Succeeded } else { Status::Failed }, "");
@@ -63,7 +64,15 @@ pub(super) fn run(job: &Job, faults: &Faults) {
     }
     job.set(Status::Running, "");
     let ended = match spawn(job, &command) {
-        Ok(mut child) => watch(job, &mut child, faults.strikes("preempt")),
+        Ok((mut child, readers)) => {
+            let ended = watch(job, &mut child, faults.strikes("preempt"));
+            // A job is not over before its log is whole.
+            let begin = Instant::now();
+            while begin.elapsed() < GRACE && !readers.iter().all(JoinHandle::is_finished) {
+                std::thread::sleep(TICK);
+            }
+            ended
+        }
         Err(_) => End::Exited(false),
     };
     match ended {
@@ -82,23 +91,19 @@ fn chance() -> u64 {
 }
 
 /// The command in a shell, as on a machine that has nothing of this one but its files.
-fn spawn(job: &Job, command: &str) -> std::io::Result<Child> {
+fn spawn(job: &Job, command: &str) -> std::io::Result<(Child, Vec<JoinHandle<()>>)> {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).env_clear().current_dir("/");
     shell.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", job.state());
     shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = shell.spawn()?;
     let log = Arc::new(Mutex::new(File::options().create(true).append(true).open(job.log_path())?));
-    if let Some(out) = child.stdout.take() {
-        keep(out, log.clone());
-    }
-    if let Some(err) = child.stderr.take() {
-        keep(err, log);
-    }
-    Ok(child)
+    let out = child.stdout.take().map(|out| keep(out, log.clone()));
+    let err = child.stderr.take().map(|err| keep(err, log));
+    Ok((child, out.into_iter().chain(err).collect()))
 }
 
-fn keep(stream: impl Read + Send + 'static, log: Arc<Mutex<File>>) {
+fn keep(stream: impl Read + Send + 'static, log: Arc<Mutex<File>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
             let line = format!("{}\t{}\n", timestamp(), String::from_utf8_lossy(&line));
@@ -106,7 +111,7 @@ fn keep(stream: impl Read + Send + 'static, log: Arc<Mutex<File>>) {
                 let _ = log.write_all(line.as_bytes());
             }
         }
-    });
+    })
 }
 
 fn watch(job: &Job, child: &mut Child, preempt: bool) -> End {
