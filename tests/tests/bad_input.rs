@@ -155,7 +155,7 @@ fn command_lines_that_make_no_sense() {
         (vec!["--max-num-workers", "0"], "0 is not in 1.."),
         (vec!["-m", "eval"], "name it with -r"),
         (vec!["-r"], "there is no run to resume in"),
-        (vec!["--slurm"], "`--slurm` is not yet supported"),
+        (vec!["--lark"], "`--lark` is not yet supported"),
         (vec!["-w", "rows.jsonl"], "`--work-dir` cannot be a folder"),
         (vec!["-w", "/proc/nowhere"], "`work_dir` cannot be written: /proc/nowhere"),
     ] {

@@ -118,7 +118,7 @@ pub(super) fn sentence(program: &str, stderr: &str, config: &SlurmConfig) -> Str
     }
     if has("contact slurm controller")
         || has("configuration file")
-        || has("Unable to establish configuration source")
+        || has("configuration source")
         || has("onnection refused")
     {
         return format!("slurmctld does not answer: is it running, and is SLURM_CONF right? ({})", last(stderr));

@@ -3,8 +3,8 @@
 pub(crate) const USAGE: &str = "usage: bench-dispatch [--store embedded|etcd] [--tasks N] [--workers W] [--samples S] \
 [--credit C] [--pace MS] [--vanish] [--small]";
 
-/// Sessions of one connection; the server's HTTP/2 takes 200 streams of a client.
-const PER_CONNECTION: u32 = 100;
+/// Sessions of one connection; the master takes 64 streams of one.
+const PER_CONNECTION: u32 = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
