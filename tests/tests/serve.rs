@@ -218,7 +218,8 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
         (runs && text.contains("2 workers wait at the door")).then_some(text)
     });
     assert!(explained.contains("its share is 1 slots (priority 5), at most 1"), "{explained}");
-    let status = served.status(&a);
+    // What is shown follows what is so, at intervals.
+    let status = wait_until("it is shown", || Some(served.status(&a)).filter(|status| status["slots"] != 0));
     assert_eq!((&status["slots"], &status["max_slots"], &status["priority"]), (&1.into(), &1.into(), &5.into()));
     let worker = status["workers"][0]["name"].as_str().unwrap().to_owned();
     let told = served.command(&["explain", "worker", &worker]).expect(0).stdout;

@@ -1,13 +1,16 @@
 //! How many grants to hold ahead of those that run, so that no slot waits for the network.
 //!
-//! A grant that ends is followed by one that is here already; the one after that is a round trip away. So what is ahead must
-//! last as long as a round trip: with short grants or a far master that is more than one. Pure; times in milliseconds.
+//! A grant that ends is followed by one that is here already; the one after that is a round trip away, and what it takes until
+//! the master counts the old one as done. So what is ahead must last as long as that: with short grants or a far master it
+//! is more than one. Pure; times in milliseconds.
 
 use super::grants::GrantKey;
 use std::collections::BTreeMap;
 
 /// A round trip that is no delay worth speaking of.
 const NEAR_MS: f64 = 20.0;
+/// From a sample's end to its way to the master (results travel in batches), and from there to the disk.
+const HAND_IN_MS: f64 = 60.0;
 /// Weight of the latest among what is averaged.
 const LATEST: f64 = 0.25;
 /// Most grants ahead, by slot: what a worker holds, others wait for.
@@ -52,8 +55,8 @@ impl Pace {
     pub(super) fn ahead(&self, slots: u32) -> u32 {
         let far = self.round_trip_ms.unwrap_or(0.0) - NEAR_MS;
         let Some(grant_ms) = self.grant_ms.filter(|_| far > 0.0 && slots > 0) else { return 1 };
-        // In a round trip every slot ends so many grants.
-        let ended = (far + NEAR_MS) / grant_ms.max(1.0) * f64::from(slots);
+        // Until then every slot ends so many grants.
+        let ended = (far + NEAR_MS + HAND_IN_MS) / grant_ms.max(1.0) * f64::from(slots);
         1 + (ended.ceil() as u32).min(MOST_AHEAD.saturating_mul(slots))
     }
 }
@@ -91,12 +94,12 @@ mod tests {
             pace.over(key(task), 1_100);
             pace.answered(1_000, 1_400);
         }
-        // Four grants of 100 ms per slot in 400 ms.
-        assert_eq!((pace.ahead(1), pace.ahead(2)), (5, 9));
+        // Grants of 100 ms in 460 ms: 4.6 for each slot.
+        assert_eq!((pace.ahead(1), pace.ahead(2)), (6, 11));
         pace.begun(key(50), 0);
         pace.forget(|_| false);
         pace.over(key(50), 1_000_000);
-        assert_eq!(pace.ahead(1), 5, "what was forgotten does not count");
+        assert_eq!(pace.ahead(1), 6, "what was forgotten does not count");
         for _ in 0..50 {
             pace.answered(0, 60_000);
         }
