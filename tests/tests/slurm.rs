@@ -166,7 +166,7 @@ fn srun_by_hand_on_several_nodes_and_tasks_at_once() {
     let workers = facts["workers"].as_object().unwrap();
     let slots: Vec<u64> = workers.values().map(|worker| worker["slots"].as_u64().unwrap()).collect();
     assert_eq!(slots, [2, 2], "one agent a node, with an engine for each of its GPUs: {facts}");
-    assert_eq!(facts["recorded_samples"].as_u64(), Some(u64::from(SAMPLES)), "{facts}");
+    assert_eq!(facts["recorded_samples"].as_u64(), Some(u64::from(2 * SAMPLES)), "{facts}");
 }
 
 /// What a master says that cannot launch anything: its code and its last lines.
