@@ -41,18 +41,10 @@ pub(super) fn job_config(base: &Base, address: SocketAddr, job: &JobRecord) -> C
     };
     Config {
         work_dir: job.folder.parent().unwrap_or(&job.folder).to_owned(),
-        data_dir: None,
-        state_dir: base.state_dir.clone(),
-        store: base.store.clone(),
-        listen: address,
-        advertise: base.advertise.clone(),
-        authority: base.authority.clone(),
-        http: None,
-        models: Vec::new(),
-        datasets: Vec::new(),
         infer: stage(&job.infer),
         eval: stage(&job.eval),
         pools: Vec::new(),
         summary_groups: job.summary_groups.clone(),
+        ..launch_config(base, address)
     }
 }
