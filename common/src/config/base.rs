@@ -6,7 +6,7 @@ use super::check::Check;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
 use super::http::HttpConfig;
-use super::launching::PoolConfig;
+use super::launching::{PoolConfig, come_from_elsewhere};
 use super::overrides::Overrides;
 use super::resolved::{Advertised, AuthorityConfig, RunnerConfig, StoreConfig};
 use super::tree::Table;
@@ -52,10 +52,7 @@ fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
     let infer = stage::read(check, &mut root, "infer", &Overrides::default(), PartitionerKind::Balanced);
     let pools = pool::read(check, &mut root);
     let pools = pools?;
-    let from_elsewhere = match pools.is_empty() {
-        true => infer.runner.kind.is_remote(),
-        false => pools.iter().any(|pool| pool.runner.is_remote()),
-    };
+    let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
     Some(Base {
         authority: master.authority()?,
         state_dir: master.state_dir?,

@@ -38,6 +38,11 @@ impl RunnerKind {
     }
 }
 
+/// Whether workers may come from other hosts: pools take the place of the runner.
+pub(super) fn come_from_elsewhere(runner: &RunnerKind, pools: &[PoolConfig]) -> bool {
+    if pools.is_empty() { runner.is_remote() } else { pools.iter().any(|pool| pool.runner.is_remote()) }
+}
+
 /// `type = "slurm"`: jobs of `sbatch`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SlurmConfig {

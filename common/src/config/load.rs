@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::Fields;
+use super::launching::come_from_elsewhere;
 use super::overrides::Overrides;
 use super::presets;
 use super::resolved::{AuthorityConfig, Config, DatasetConfig};
@@ -96,10 +97,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     }
     root.finish(check);
     let pools = pools?;
-    let from_elsewhere = match pools.is_empty() {
-        true => infer.runner.kind.is_remote(),
-        false => pools.iter().any(|pool| pool.runner.is_remote()),
-    };
+    let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
     Some(Config {
         work_dir: work_dir?,
         data_dir,
