@@ -6,8 +6,9 @@ use compass_tests::bench::RandomLlama;
 use compass_tests::{Job, Running, Tree, children_of, program, wait_until};
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// Samples of each data set.
 const SAMPLES: usize = 160;
@@ -128,28 +129,78 @@ fn engines_killed_at_any_moment_change_no_byte() {
 
 /// Lets the job's workers, and all that they start, take so many bytes of address space.
 fn limit(job: &mut Job, bytes: u64) {
-    let script = format!(
-        "#!/bin/sh\nulimit -v {} || exit 9\nexec {} \"$@\"\n",
-        bytes / 1024,
-        program("compass-worker").display()
-    );
+    begin_workers_with(job, &format!("ulimit -v {} || exit 9", bytes / 1024));
+}
+
+/// Has a line of shell run in each worker before it becomes one.
+fn begin_workers_with(job: &mut Job, line: &str) {
+    let script = format!("#!/bin/sh\n{line}\nexec {} \"$@\"\n", program("compass-worker").display());
     job.write("worker.sh", &script);
     let path = job.path("worker.sh");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     job.set_env("COMPASS_WORKER", &path.display().to_string());
 }
 
-/// The most address space that an engine of the job takes while it runs.
-fn peak_of(job: &Job, dataset: &str) -> u64 {
+/// A control group of its own, in which memory can be limited; gone with this value.
+struct Group {
+    folder: PathBuf,
+    limit: &'static str,
+    /// Lines of its `memory.stat` that count what its processes have in memory.
+    resident: [&'static str; 2],
+}
+
+impl Group {
+    /// `None`, loudly, where none can be made.
+    fn new(test: &str) -> Option<Self> {
+        let name = format!("compass-test-{}", std::process::id());
+        let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let own = own.lines().find_map(|line| line.split_once(":memory:")).map_or("", |(_, path)| path);
+        let first = Path::new("/sys/fs/cgroup/memory").join(own.trim_start_matches('/')).join(&name);
+        let versions = [
+            Self { folder: first, limit: "memory.limit_in_bytes", resident: ["total_rss", "total_mapped_file"] },
+            Self {
+                folder: Path::new("/sys/fs/cgroup").join(&name),
+                limit: "memory.max",
+                resident: ["anon", "file_mapped"],
+            },
+        ];
+        let made =
+            versions.into_iter().find(|group| std::fs::create_dir(&group.folder).is_ok() && group.allow(8 << 30));
+        if made.is_none() {
+            eprintln!("skipped: {test} needs a control group that limits memory (root, and a writable /sys/fs/cgroup)");
+        }
+        made
+    }
+
+    fn allow(&self, bytes: u64) -> bool {
+        std::fs::write(self.folder.join(self.limit), bytes.to_string()).is_ok()
+    }
+
+    fn resident(&self) -> u64 {
+        let stat = std::fs::read_to_string(self.folder.join("memory.stat")).unwrap_or_default();
+        let lines = stat.lines().filter_map(|line| line.split_once(' '));
+        lines.filter(|(name, _)| self.resident.contains(name)).filter_map(|(_, bytes)| bytes.parse::<u64>().ok()).sum()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Processes leave it a moment after they have ended.
+        for _ in 0..50 {
+            if std::fs::remove_dir(&self.folder).is_ok() || !self.folder.exists() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// The most that a run takes of something, looked at while it goes on.
+fn peak_of(job: &Job, dataset: &str, taken: impl Fn(&Running) -> u64) -> u64 {
     let mut master = job.start(&["--max-num-workers", "1", "--datasets", dataset]);
     let mut peak = 0;
     wait_until("the run ends", || {
-        for engine in children_of(master.pid()).into_iter().flat_map(children_of) {
-            let status = std::fs::read_to_string(format!("/proc/{engine}/status")).unwrap_or_default();
-            let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:")).unwrap_or_default();
-            let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().unwrap_or(0);
-            peak = peak.max(kib * 1024);
-        }
+        peak = peak.max(taken(&master));
         master.has_ended().then_some(())
     });
     master.finish().expect(0);
@@ -157,20 +208,28 @@ fn peak_of(job: &Job, dataset: &str) -> u64 {
     peak
 }
 
+/// The most address space that any of a master's engines has taken so far.
+fn address_space(master: &Running) -> u64 {
+    let of = |engine: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{engine}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:")).unwrap_or_default();
+        line.trim().trim_end_matches("kB").trim().parse().map_or(0, |kib: u64| kib * 1024)
+    };
+    children_of(master.pid()).into_iter().flat_map(children_of).map(of).max().unwrap_or(0)
+}
+
 /// Texts of these rows are as long as the model can read.
 const LONG: [usize; 2] = [7, 100];
 
-#[test]
-fn a_limit_of_memory_costs_only_the_samples_that_do_not_fit() {
-    let mut job = job();
-    let peak = peak_of(&job, "scored");
+/// Runs a job whose two long texts do not fit into the memory that its workers have: these fail, each with its reason, and
+/// every other sample has the very result that it has where memory is plenty.
+fn only_long_texts_fail(job: &mut Job, limit: impl FnOnce(&mut Job)) {
     job.write("rows.jsonl", &rows(SAMPLES, |row| if LONG.contains(&row) { 1100 } else { 12 }));
     job.run(&["--max-num-workers", "1", "--datasets", "scored"]).expect(0);
     let expected = job.predictions("random", "scored");
     let tokens = |row: usize| expected[row.to_string()]["label: 0"]["prompt"].as_str().unwrap().len();
     assert!(tokens(LONG[0]) > 2000 && tokens(0) < 200);
-    // A pass of the long texts takes more than this at once; one of many short ones is made smaller.
-    limit(&mut job, peak + (24 << 20));
+    limit(job);
     job.run(&["--max-num-workers", "1", "--datasets", "scored"]).expect(1);
     let result = job.result("random", "scored");
     let failed = result["failed_samples"].as_object().unwrap();
@@ -186,9 +245,26 @@ fn a_limit_of_memory_costs_only_the_samples_that_do_not_fit() {
 }
 
 #[test]
+fn a_limit_of_memory_costs_only_the_samples_that_do_not_fit() {
+    let mut job = job();
+    let peak = peak_of(&job, "scored", address_space);
+    // A pass of the long texts takes more than this at once; one of many short ones is made smaller.
+    only_long_texts_fail(&mut job, |job| limit(job, peak + (24 << 20)));
+}
+
+#[test]
+fn so_does_the_limit_of_a_control_group() {
+    let Some(group) = Group::new("so_does_the_limit_of_a_control_group") else { return };
+    let mut job = job();
+    begin_workers_with(&mut job, &format!("echo $$ > {}/cgroup.procs || exit 9", group.folder.display()));
+    let peak = peak_of(&job, "scored", |_| group.resident());
+    only_long_texts_fail(&mut job, |_| assert!(group.allow(peak + (24 << 20))));
+}
+
+#[test]
 fn a_limit_of_memory_makes_generation_slower_and_changes_no_byte() {
     let mut job = job();
-    let peak = peak_of(&job, "continued");
+    let peak = peak_of(&job, "continued", address_space);
     job.write("rows.jsonl", &rows(16, |_| 12));
     // Room for a long answer is reserved for each sequence: 32 of them would take sixty megabytes.
     let config = std::fs::read_to_string(job.path("eval.toml")).unwrap();

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::bench::RandomLlama;
-use compass_tests::{Job, program, wait_until};
+use compass_tests::{Job, program, shared, wait_until};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -67,9 +67,95 @@ eval_cfg = { evaluator = "acc" }
     job
 }
 
-#[test]
-fn what_prompts_begin_with_is_computed_once_for_the_whole_job() {
-    let job = job();
+/// A job of everything few-shot that the reference data offer, by perplexity and by log-likelihoods of answers.
+fn job_of_benchmarks(shared: &Path) -> Job {
+    let mut config = format!(
+        "\n[infer.runner]\ntype = \"none\"\n[[model]]\nabbr = \"random\"\npath = \"model\"\ntokenizer_path = \"{}\"\n",
+        shared.join("tokenizers/gpt_neox_20b").display()
+    );
+    let data = shared.join("data");
+    for subject in ["college_chemistry", "high_school_geography", "professional_law"] {
+        let option = |letter: &str| format!("{{q}}\\nA. {{A}}\\nB. {{B}}\\nC. {{C}}\\nD. {{D}}\\nAnswer: {letter}");
+        let of = |text: &dyn Fn(&str) -> String| {
+            ["A", "B", "C", "D"].map(|letter| format!("{letter} = \"{}\"", text(letter))).join(", ")
+        };
+        let _ = write!(
+            config,
+            r#"
+[[dataset]]
+abbr = "mmlu_{subject}"
+reader_cfg = {{ input_columns = ["q", "A", "B", "C", "D"], output_column = "target", test_range = "[:60]" }}
+test = {{ path = "{data}/mmlu/test/{subject}_test.csv", header = false, names = ["q", "A", "B", "C", "D", "target"] }}
+train = {{ path = "{data}/mmlu/dev/{subject}_dev.csv", header = false, names = ["q", "A", "B", "C", "D", "target"] }}
+[dataset.infer_cfg]
+retriever = {{ type = "fix_k", ids = [0, 1, 2, 3, 4] }}
+inferencer = "ppl"
+ice_template = {{ {} }}
+prompt_template = {{ {} }}
+[dataset.eval_cfg]
+evaluator = "acc"
+"#,
+            of(&|letter| format!("{}\\n", option(letter))),
+            of(&|letter| format!("About {subject}.\\n</E>{}", option(letter))),
+            data = data.display(),
+        );
+    }
+    // Answers after a question, with shots before it: lm-eval's way.
+    let answers = [
+        ("arc_easy", "arc_easy/test.jsonl", 5, "query", "choices", "gold"),
+        ("hellaswag", "hellaswag/olmo_sample1000.jsonl", 10, "query", "choices", "gold"),
+    ];
+    for (abbr, file, shots, question, options, gold) in answers {
+        let _ = write!(
+            config,
+            r#"
+[[dataset]]
+abbr = "{abbr}"
+reader_cfg = {{ input_columns = ["{question}", "{options}"], output_column = "{gold}", test_range = "[:120]" }}
+test = {{ path = "{file}" }}
+train = {{ path = "{file}" }}
+[dataset.infer_cfg]
+retriever = {{ type = "fix_k", ids = {:?} }}
+inferencer = "loglikelihood"
+ice_template = "{{{question}}} {{{options}}}: {{{gold}}}\n\n"
+prompt_template = "</E>{{{question}}}"
+options = "{{{options}}}"
+[dataset.eval_cfg]
+evaluator = {{ type = "multiple_choice", metrics = ["acc"] }}
+"#,
+            // Shots are rows that are not asked.
+            (200..200 + shots).collect::<Vec<_>>(),
+            file = data.join(file).display(),
+        );
+    }
+    let _ = write!(
+        config,
+        r#"
+[[dataset]]
+abbr = "piqa"
+reader_cfg = {{ input_columns = ["goal", "sol1", "sol2"], output_column = "label", test_range = "[:120]" }}
+test = {{ path = "{data}/piqa/valid.jsonl", columns = {{ label = {{ lines_of = "{data}/piqa/valid-labels.lst", as = "int" }} }} }}
+train = {{ path = "{data}/piqa/valid.jsonl", columns = {{ label = {{ lines_of = "{data}/piqa/valid-labels.lst", as = "int" }} }} }}
+[dataset.infer_cfg]
+retriever = {{ type = "fix_k", ids = [200, 201, 202] }}
+inferencer = "ppl"
+ice_template = {{ 0 = "Q: {{goal}}\nA: {{sol1}}\n", 1 = "Q: {{goal}}\nA: {{sol2}}\n" }}
+prompt_template = {{ 0 = "</E>Q: {{goal}}\nA: {{sol1}}\n", 1 = "</E>Q: {{goal}}\nA: {{sol2}}\n" }}
+[dataset.eval_cfg]
+evaluator = "acc"
+"#,
+        data = data.display(),
+    );
+    let job = Job::new(&config);
+    std::fs::create_dir_all(job.path("model")).unwrap();
+    RandomLlama { vocabulary: RandomLlama::MILLIONS_17.vocabulary, ..RandomLlama::SMALL }
+        .write(&job.path("model"), 3)
+        .unwrap();
+    job
+}
+
+/// Runs a job on two workers that come by themselves; what its run says of itself.
+fn on_two_workers(job: &Job) -> serde_json::Value {
     let err = std::fs::File::create(job.path("err")).unwrap();
     let master = job.command(&[]).stderr(Stdio::from(err)).spawn().unwrap();
     let address = wait_until("the master says where it listens", || {
@@ -86,8 +172,27 @@ fn what_prompts_begin_with_is_computed_once_for_the_whole_job() {
     for mut worker in workers {
         assert_eq!(worker.wait().unwrap().code(), Some(0));
     }
-    let facts = job.facts();
+    job.facts()
+}
+
+#[test]
+fn what_prompts_begin_with_is_computed_once_for_the_whole_job() {
+    let facts = on_two_workers(&job());
     let ratio = facts["computed_per_distinct"].as_f64().unwrap();
     assert!((1.0..=1.02).contains(&ratio), "{facts}");
     assert!(facts["computed_per_submitted"].as_f64().unwrap() < 0.2, "{facts}");
+}
+
+#[test]
+fn so_are_the_shots_of_mmlu_arc_hellaswag_and_piqa() {
+    let Some(shared) =
+        shared("so_are_the_shots_of_mmlu_arc_hellaswag_and_piqa", "data/hellaswag/olmo_sample1000.jsonl")
+    else {
+        return;
+    };
+    let facts = on_two_workers(&job_of_benchmarks(&shared));
+    let ratio = facts["computed_per_distinct"].as_f64().unwrap();
+    assert!((1.0..=1.02).contains(&ratio), "{facts}");
+    assert!(facts["computed_per_submitted"].as_f64().unwrap() < 0.2, "{facts}");
+    eprintln!("computed / distinct {ratio}, computed / submitted {}", facts["computed_per_submitted"]);
 }

@@ -1,5 +1,9 @@
-//! How much memory this process may still take, as the system says: the machine, the control group, and the limit that a
+//! How much memory this process may still take, as the system says: the machine, the control groups, and the limit that a
 //! shell sets with `ulimit -v`.
+
+mod groups;
+
+use std::path::Path;
 
 /// What is assumed where the system does not say.
 const UNKNOWN: usize = 1 << 30;
@@ -7,14 +11,8 @@ const UNKNOWN: usize = 1 << 30;
 /// Bytes that are free: what the machine has left, or the least that a limit leaves.
 pub(crate) fn free_bytes() -> usize {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
-    let group = std::fs::read_to_string("/proc/self/cgroup").ok().and_then(|text| {
-        let path = text.lines().find_map(|line| line.strip_prefix("0::"))?.to_owned();
-        let number = |name: &str| {
-            let read = std::fs::read_to_string(format!("/sys/fs/cgroup{path}/{name}")).ok()?;
-            read.trim().parse::<usize>().ok()
-        };
-        Some(number("memory.max")?.saturating_sub(number("memory.current")?))
-    });
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok();
+    let group = groups.and_then(|groups| groups::free_bytes(Path::new("/sys/fs/cgroup"), &groups));
     let limits = std::fs::read_to_string("/proc/self/limits").ok();
     let status = std::fs::read_to_string("/proc/self/status").ok();
     let space = limits.as_deref().and_then(address_space).zip(status.as_deref().and_then(taken_space));
