@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands: formatting, lints, all tests, the dependency policy.
 #
-# Stages on 2 cores (some 25 minutes from nothing, of which the build was not timed again since the etcd client came in):
-#   set-up (packages, libtorch from PyPI)    9 s and what the network takes
-#   build (dependencies, torch-sys, ours)    8 min 8 s before that
+# Stages on 2 cores with nothing else to do, some 27 minutes from nothing:
+#   set-up (packages, libtorch from PyPI)    20 s with the network of a data centre
+#   programs of the tests                    3 s
+#   build (dependencies, torch-sys, ours)    7 min 52 s
 #   formatting                               1 s
-#   lints                                    1 min
+#   lints                                    1 min 45 s
 #   tests                                    11 min of runs after their own build of 3 min: the peers' reference data, real
 #                                            processes that are killed, one etcd and three
 #   slurm                                    5 min: a Slurm of this machine alone, with every loss that it knows

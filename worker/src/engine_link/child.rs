@@ -6,10 +6,12 @@ use super::sent_parts::SentParts;
 use compass_proto::v1::from_engine::Body as Heard;
 use compass_proto::v1::to_engine::Body as Say;
 use compass_proto::{delimited, v1};
+use rustix::process::Signal;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -22,6 +24,16 @@ const DEATH_GRACE: Duration = Duration::from_secs(5);
 fn this_executable() -> io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     Ok(if path.is_file() { path } else { "/proc/self/exe".into() })
+}
+
+/// How a child ended, in words.
+fn how(status: ExitStatus) -> String {
+    match status.signal() {
+        Some(signal) if signal == Signal::KILL.as_raw() => {
+            format!("{status}; so the kernel ends what takes more memory than there is")
+        }
+        _ => status.to_string(),
+    }
 }
 
 /// A running child. Dropping it kills it.
@@ -95,7 +107,7 @@ impl EngineChild {
                 Err(error) => Err(error),
             },
         };
-        ended.map_or_else(|error| error.to_string(), |status| status.to_string())
+        ended.map_or_else(|error| error.to_string(), how)
     }
 
     /// Kills a child that is no longer wanted and waits until it is gone, so that its memory is free for the next.
