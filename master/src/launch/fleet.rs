@@ -1,6 +1,7 @@
 //! The pools of a job: each a task of its own, told by the autoscaler how many jobs it is to have.
 
 use super::explain::explain;
+use super::patience::Patience;
 use super::pool::{Order, Pool, PoolReport, Shape, Wires};
 use super::scaler::{Bounds, targets};
 use crate::core::Attendance;
@@ -65,6 +66,8 @@ struct Member {
     shape: Shape,
     orders: watch::Sender<Order>,
     report: watch::Receiver<PoolReport>,
+    /// With its queue.
+    patience: Patience,
     task: JoinHandle<()>,
 }
 
@@ -76,6 +79,7 @@ struct Supervisor {
     /// Since when there is work and nobody to do it, and how long that may last until it is explained.
     quiet: Option<(Instant, Duration)>,
     gave_up: bool,
+    began: Instant,
     others_may_come: bool,
     events: mpsc::Sender<LaunchEvent>,
     reports: watch::Sender<Vec<PoolReport>>,
@@ -97,6 +101,7 @@ impl Fleet {
             idle: BTreeMap::new(),
             quiet: None,
             gave_up: false,
+            began: Instant::now(),
             others_may_come: self.others_may_come,
             events,
             reports,
@@ -112,7 +117,13 @@ impl Pool {
         let (name, kind) = (shape.name.clone(), shape.kind);
         let (report, report_receiver) = watch::channel(PoolReport { name, kind, ..PoolReport::default() });
         let wires = Wires { orders: orders_receiver, report, events: events.clone(), stop: stop.clone() };
-        Member { shape, orders, report: report_receiver, task: tokio::spawn(self.run(wires)) }
+        Member {
+            shape,
+            orders,
+            report: report_receiver,
+            patience: Patience::default(),
+            task: tokio::spawn(self.run(wires)),
+        }
     }
 }
 
@@ -136,7 +147,9 @@ impl Supervisor {
 
     fn order(&mut self, seen: &Situation) {
         let reports: Vec<PoolReport> = self.members.iter().map(|member| member.report.borrow().clone()).collect();
-        let states = self.members.iter().zip(&reports).map(|(member, report)| {
+        let now = self.began.elapsed().as_millis() as u64;
+        let states = self.members.iter_mut().zip(&reports).map(|(member, report)| {
+            let stuck = member.patience.is_over(now, &report.count);
             let open = seen.demand.iter().filter(|(model, _)| member.shape.models.contains(model));
             let open: u32 = open.map(|(_, tasks)| *tasks).fold(0, u32::saturating_add);
             let elsewhere = seen.workers.iter().filter(|(worker, _)| !report.workers.contains(*worker));
@@ -144,7 +157,7 @@ impl Supervisor {
             // Workers of other pools may not take every model of this one: a pool never goes without for them.
             let wanted = open.saturating_sub(elsewhere).max(u32::from(open > 0));
             let ordered = member.orders.borrow().target;
-            report.state(&member.shape, wanted).ordered_last(ordered)
+            report.state(&member.shape, wanted).ordered_last(ordered).stuck(stuck)
         });
         let targets = targets(&states.collect::<Vec<_>>(), self.bounds);
         let retire = self.idle_workers(seen);
