@@ -62,60 +62,72 @@ impl PoolState {
     /// How many jobs of another pool's it may have beyond the `target` that there is room for: it is to prove that it can
     /// start them.
     fn may_ask_for(&self, target: u32) -> u32 {
-        let waiting = self.live.max(self.ordered).max(target).saturating_sub(self.running);
+        let waiting = self.reserved().max(target).saturating_sub(self.running);
         self.wish().saturating_sub(target).min(self.running.max(1).saturating_sub(waiting))
+    }
+
+    /// Jobs that may be there, or come.
+    fn reserved(&self) -> u32 {
+        self.live.max(self.ordered)
     }
 }
 
+/// What a bound counts, of one job of a pool.
+type Unit = fn(&PoolState) -> u32;
+
 /// How many jobs each pool is to have.
 pub(super) fn targets(pools: &[PoolState], bounds: Bounds) -> Vec<u32> {
-    let reserved = |pool: &PoolState| pool.live.max(pool.ordered);
-    let mut held: Vec<u32> = pools.iter().map(reserved).collect();
+    let slots: Unit = |pool| pool.slots.max(1);
+    let gpus: Unit = |pool| pool.gpus;
+    let bounds: Vec<(u32, Unit)> = [(bounds.slots, slots), (bounds.gpus, gpus)]
+        .into_iter()
+        .filter_map(|(bound, unit)| Some((bound?, unit)))
+        .collect();
+    let mut held: Vec<u32> = pools.iter().map(PoolState::reserved).collect();
     let mut targets = vec![0; pools.len()];
-    // What those that are not stuck lack: slots and GPUs.
-    let (mut lacking_slots, mut lacking_gpus) = (0_u32, 0_u32);
+    // Of each bound, what those lack that are not stuck.
+    let mut lacking = vec![0_u32; bounds.len()];
     let in_turn = |stuck: bool| pools.iter().enumerate().filter(move |(_, pool)| pool.stuck == stuck);
     for (at, pool) in in_turn(false).chain(in_turn(true)) {
-        let others = |unit: fn(&PoolState) -> u32| -> u32 {
-            let each = pools.iter().zip(&held).enumerate().filter(|(other, _)| *other != at);
-            each.map(|(_, (pool, held))| held.saturating_mul(unit(pool))).fold(0, u32::saturating_add)
+        // What the others leave of a bound.
+        let left = |&(bound, unit): &(u32, Unit)| -> u32 {
+            let others = pools.iter().zip(&held).enumerate().filter(|(other, _)| *other != at);
+            let each = others.map(|(_, (pool, held))| held.saturating_mul(unit(pool)));
+            bound.saturating_sub(each.fold(0, u32::saturating_add))
         };
-        let room = |bound: Option<u32>, unit: fn(&PoolState) -> u32| match (bound, unit(pool)) {
-            (None, _) | (_, 0) => u32::MAX,
-            (Some(bound), unit_of_pool) => bound.saturating_sub(others(unit)) / unit_of_pool,
-        };
-        let room = room(bounds.slots, slots_of).min(room(bounds.gpus, gpus_of));
-        let mut target = pool.wish().min(room);
+        let room = bounds.iter().filter(|(_, unit)| unit(pool) > 0).map(|bound| left(bound) / bound.1(pool)).min();
+        let mut target = pool.wish().min(room.unwrap_or(u32::MAX));
         if pool.stuck {
-            let given = given_up(pool, target, bounds, (lacking_slots, lacking_gpus));
+            let enough = bounds.iter().zip(&lacking).filter(|((_, unit), _)| unit(pool) > 0);
+            let enough = enough.map(|((_, unit), lacking)| lacking.div_ceil(unit(pool))).max().unwrap_or(0);
+            let given = enough.min(target.saturating_sub(pool.running));
             target -= given;
-            lacking_slots = lacking_slots.saturating_sub(given.saturating_mul(slots_of(pool)));
-            lacking_gpus = lacking_gpus.saturating_sub(given.saturating_mul(pool.gpus));
+            for ((_, unit), lacking) in bounds.iter().zip(&mut lacking) {
+                *lacking = lacking.saturating_sub(given.saturating_mul(unit(pool)));
+            }
         } else {
-            let asked = pool.may_ask_for(target);
-            lacking_slots = lacking_slots.saturating_add(asked.saturating_mul(slots_of(pool)));
-            lacking_gpus = lacking_gpus.saturating_add(asked.saturating_mul(pool.gpus));
+            // Of each bound: what is left beside the target, and what the stuck could give that nobody before asked for.
+            let spare = |bound: &(u32, Unit)| left(bound).saturating_sub(target.saturating_mul(bound.1(pool)));
+            let given = |&(_, unit): &(u32, Unit)| -> u32 {
+                let each = in_turn(true).map(|(_, pool)| {
+                    pool.reserved().min(pool.wish()).saturating_sub(pool.running).saturating_mul(unit(pool))
+                });
+                each.fold(0, u32::saturating_add)
+            };
+            let in_reach =
+                bounds.iter().zip(&lacking).filter(|((_, unit), _)| unit(pool) > 0).map(|(bound, lacking)| {
+                    spare(bound).saturating_add(given(bound).saturating_sub(*lacking)) / bound.1(pool)
+                });
+            let asked = pool.may_ask_for(target).min(in_reach.min().unwrap_or(0));
+            for (bound, lacking) in bounds.iter().zip(&mut lacking) {
+                *lacking += asked.saturating_mul(bound.1(pool)).saturating_sub(spare(bound));
+            }
         }
         if let (Some(held), Some(slot)) = (held.get_mut(at), targets.get_mut(at)) {
             (*held, *slot) = (target.max(pool.live), target);
         }
     }
     targets
-}
-
-fn slots_of(pool: &PoolState) -> u32 {
-    pool.slots.max(1)
-}
-
-fn gpus_of(pool: &PoolState) -> u32 {
-    pool.gpus
-}
-
-/// Jobs of `target` that a stuck pool gives up for others who lack so many slots and GPUs; none that run.
-fn given_up(pool: &PoolState, target: u32, bounds: Bounds, (slots, gpus): (u32, u32)) -> u32 {
-    let by_slots = if bounds.slots.is_some() { slots.div_ceil(slots_of(pool)) } else { 0 };
-    let by_gpus = if bounds.gpus.is_some() && pool.gpus > 0 { gpus.div_ceil(pool.gpus) } else { 0 };
-    by_slots.max(by_gpus).min(target.saturating_sub(pool.running))
 }
 
 #[cfg(test)]
