@@ -1,6 +1,9 @@
-//! Going when the parent goes, even while frozen: a process that is stopped reads no pipe, but the kernel can end it.
+//! Going when the parent goes, and not before: even while frozen, since a process that is stopped reads no pipe, but the
+//! kernel can end it; and not at a signal that is the parent's to judge.
 
 use rustix::process::{Signal, set_parent_process_death_signal};
+use std::io;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Has the kernel kill this process when the thread that started it ends; such threads live as long as their process.
 /// Only a second line: where it is refused, the end of the pipe still tells.
@@ -8,4 +11,19 @@ pub(crate) fn end_with_parent() {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         tracing::debug!(%error, "the kernel will not end this process with its parent");
     }
+}
+
+/// Leaves the signals that ask to end to the agent. Slurm sends them to every process of a job: engines that went at once
+/// would lose what the agent still wants to finish.
+///
+/// # Errors
+/// No handler could be set.
+pub(crate) fn leave_signals_to_agent() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _inside = runtime.enter();
+    for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
+        // The handler stays as long as the process; that nobody listens to it is the point.
+        drop(signal(kind)?);
+    }
+    Ok(())
 }

@@ -127,6 +127,11 @@ impl Pool {
     }
 }
 
+/// Whether there is work of this model, and the pool takes it.
+fn wanted_here(shape: &Shape, seen: &Situation, model: u32) -> bool {
+    shape.models.contains(&model) && seen.demand.contains_key(&model)
+}
+
 impl Supervisor {
     async fn run(mut self, mut situation: watch::Receiver<Situation>, mut stop: watch::Receiver<bool>) {
         let mut look = tokio::time::interval(LOOK);
@@ -148,11 +153,21 @@ impl Supervisor {
     fn order(&mut self, seen: &Situation) {
         let reports: Vec<PoolReport> = self.members.iter().map(|member| member.report.borrow().clone()).collect();
         let now = self.began.elapsed().as_millis() as u64;
-        let states = self.members.iter_mut().zip(&reports).map(|(member, report)| {
+        let shapes: Vec<Shape> = self.members.iter().map(|member| member.shape.clone()).collect();
+        let of_members = reports.iter().enumerate();
+        let homes: BTreeMap<&WorkerId, usize> =
+            of_members.flat_map(|(at, report)| report.workers.iter().map(move |worker| (worker, at))).collect();
+        let states = self.members.iter_mut().zip(&reports).enumerate().map(|(at, (member, report))| {
             let stuck = member.patience.is_over(now, &report.count);
             let open = seen.demand.iter().filter(|(model, _)| member.shape.models.contains(model));
             let open: u32 = open.map(|(_, tasks)| *tasks).fold(0, u32::saturating_add);
-            let elsewhere = seen.workers.iter().filter(|(worker, _)| !report.workers.contains(*worker));
+            // Those of pools that take none of it leave all of it.
+            let takes = |shape: &Shape| shape.models.iter().any(|model| wanted_here(&member.shape, seen, *model));
+            let is_other = |worker: &WorkerId| match homes.get(worker) {
+                Some(home) => *home != at && shapes.get(*home).is_some_and(&takes),
+                None => true,
+            };
+            let elsewhere = seen.workers.iter().filter(|(worker, _)| is_other(worker));
             let elsewhere: u32 = elsewhere.map(|(_, attendance)| attendance.slots).fold(0, u32::saturating_add);
             // Workers of other pools may not take every model of this one: a pool never goes without for them.
             let wanted = open.saturating_sub(elsewhere).max(u32::from(open > 0));

@@ -46,6 +46,8 @@ pub struct WorkerService {
     files: PlanFiles,
     uploads: Uploads,
     connections: Arc<AtomicU64>,
+    /// The pools that there are; none where workers may call theirs what they like.
+    pools: Arc<[String]>,
     /// Who is let in; without one, whoever reaches the service.
     gate: Option<Gate>,
 }
@@ -58,7 +60,24 @@ impl WorkerService {
 
     /// A service whose workers come to this reception.
     pub fn at(reception: Arc<dyn Reception>, files: PlanFiles, uploads: Uploads) -> Self {
-        Self { reception, files, uploads, connections: Arc::default(), gate: None }
+        Self { reception, files, uploads, connections: Arc::default(), pools: Arc::default(), gate: None }
+    }
+
+    /// The same service for workers of these pools, or of none in particular.
+    #[must_use]
+    pub fn of_pools(self, pools: impl IntoIterator<Item = String>) -> Self {
+        Self { pools: pools.into_iter().collect(), ..self }
+    }
+
+    /// Whether there is such a pool.
+    fn knows(&self, pool: &str) -> Result<(), Status> {
+        if pool.is_empty() || self.pools.is_empty() || self.pools.iter().any(|known| known == pool) {
+            return Ok(());
+        }
+        let all = self.pools.join(", ");
+        Err(Status::permission_denied(format!(
+            "it works for pool {pool}, which this master does not have; there are {all}"
+        )))
     }
 
     /// The pool of a session, if its name and the pool that it says are its peer's own. Else the screen says so, once.
@@ -66,7 +85,7 @@ impl WorkerService {
         let authority = self.gate.as_ref().and_then(|gate| gate.authority.as_deref());
         let named = peer.standing.may_be(&hello.worker);
         let placed = named.and_then(|()| peer.standing.pool(authority, &hello.pool));
-        placed.inspect_err(|status| {
+        placed.and_then(|pool| self.knows(&pool).map(|()| pool)).inspect_err(|status| {
             if let Some(gate) = &self.gate {
                 gate.refusals.tell(peer.address, status.message());
             }
