@@ -1,7 +1,7 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
 use clap::Parser;
-use compass_common::config::{self, Base, Config};
+use compass_common::config::{self, Base, Config, Overrides};
 use compass_common::ids::Digest;
 use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, TokenArguments, exit, not_yet};
 use compass_master::control::{self, About, Submission};
@@ -53,7 +53,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Cancel { job, reason, place }) => {
             control::cancel(&state_dir(place)?, job.as_deref(), reason.clone()).await
         }
-        Some(Command::Explain { about }) => explain(about).await,
+        Some(Command::Explain { about, place }) => explain(about.as_ref(), place).await,
         None => run_job(&cli.job).await,
     }
 }
@@ -76,11 +76,12 @@ fn state_dir(place: &StateArguments) -> Result<PathBuf, Failure> {
     }
 }
 
-async fn explain(about: &Explain) -> Result<u8, Failure> {
+async fn explain(about: Option<&Explain>, place: &StateArguments) -> Result<u8, Failure> {
     let (place, about) = match about {
-        Explain::Job { job, place } => (place, About::Job(job.clone())),
-        Explain::Task { task, job, place } => (place, About::Task { task: *task, job: job.clone() }),
-        Explain::Worker { worker, place } => (place, About::Worker(worker.clone())),
+        None => (place, About::Job(None)),
+        Some(Explain::Job { job, place }) => (place, About::Job(job.clone())),
+        Some(Explain::Task { task, job, place }) => (place, About::Task { task: *task, job: job.clone() }),
+        Some(Explain::Worker { worker, place }) => (place, About::Worker(worker.clone())),
     };
     control::explain(&state_dir(place)?, about).await
 }
@@ -94,14 +95,14 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool) -> Result<u8, Fai
     if let Some((_, flag, help)) = here.iter().find(|(given, ..)| *given) {
         return Err(Failure::bad_input(format!("error: `{flag}` is not for `submit`\n  = help: {help}")));
     }
-    let config = load(job)?;
+    let config = load(job, true)?;
     let request = JobRequest { served: true, ..job.request() };
     control::submit(&config, Submission { request, priority, wait }).await
 }
 
 /// The configuration of a job.
-fn load(job: &JobArguments) -> Result<Config, Failure> {
-    let loaded = config::load(job.config.as_deref(), &job.overrides());
+fn load(job: &JobArguments, served: bool) -> Result<Config, Failure> {
+    let loaded = config::load(job.config.as_deref(), &Overrides { served, ..job.overrides() });
     let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
     for note in &loaded.notes {
         say(note);
@@ -111,7 +112,7 @@ fn load(job: &JobArguments) -> Result<Config, Failure> {
 
 /// One job, from its configuration to its table.
 async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
-    let config = load(cli)?;
+    let config = load(cli, false)?;
     if matches!(cli.mode, Mode::Eval | Mode::Viz) && cli.reuse.is_none() {
         return Err(Failure::bad_input(
             "error: -m eval and -m viz score a run that exists; name it with -r, or say -r alone for the latest",

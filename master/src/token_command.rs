@@ -81,9 +81,9 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<Sa
                 None => Said { stdout: line, stderr: words },
             })
         }
-        TokenAction::List { json } => {
+        TokenAction::List { all, json } => {
             let register = authority.register();
-            let stdout = if *json { as_json(&register, now()) } else { as_table(&register, now()) };
+            let stdout = if *json { as_json(&register, now()) } else { as_table(&register, *all, now()) };
             Ok(Said { stdout, ..Said::default() })
         }
         TokenAction::Revoke { worker: Some(worker), undo: true, .. } => match authority.unbar(worker).await? {
@@ -139,9 +139,13 @@ fn uses(token: &TokenRecord) -> String {
     token.uses.map_or_else(|| "any".to_owned(), |uses| uses.to_string())
 }
 
-fn as_table(register: &Register, now: u64) -> String {
+fn as_table(register: &Register, all: bool, now: u64) -> String {
+    // A master makes itself one for each of its runs, and ends it with the run.
+    let is_over = |token: &&TokenRecord| !token.note.is_empty() && token.state(now) == TokenState::Expired;
+    let over = register.tokens().iter().filter(is_over).count();
+    let shown = register.tokens().iter().filter(|token| all || !is_over(token));
     let mut rows = vec![["token", "pool", "state", "joined", "of", "until", "made by"].map(str::to_owned)];
-    rows.extend(register.tokens().iter().map(|token| {
+    rows.extend(shown.map(|token| {
         let dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
         let state = word(token.state(now)).to_owned();
         let (used, made) =
@@ -154,6 +158,9 @@ fn as_table(register: &Register, now: u64) -> String {
     for row in &rows {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
         let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    if over > 0 && !all {
+        let _ = writeln!(text, "and {over} of masters that have ended (--all)");
     }
     for worker in register.barred() {
         let _ = writeln!(text, "barred: {worker}");

@@ -108,7 +108,7 @@ fn a_line_that_cannot_start_is_explained_with_its_last_words() {
     let finished = job.run(&[]);
     assert!(matches!(finished.code, Some(1..=3)), "{finished:?}");
     let screen = &finished.stderr;
-    assert!(screen.contains("the command ended with exit status: 127; its last line is:"), "{screen}");
+    assert!(screen.contains("the command ended with exit code 127; its last line is:"), "{screen}");
     assert!(screen.contains("no-such-launcher: not found"), "{screen}");
 }
 

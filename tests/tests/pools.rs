@@ -82,6 +82,10 @@ fn a_worker_that_comes_by_itself_says_its_pool() {
         command.stderr(std::process::Stdio::null()).spawn().unwrap()
     };
     let mut elsewhere = start("elsewhere", None);
+    let misspelt = start("misspelt", Some("farr")).wait().unwrap();
+    assert_eq!(misspelt.code(), Some(4), "{}", job.log("master.log"));
+    let refused = "it works for pool farr, which this master does not have; there are far";
+    assert!(job.log("master.log").contains(refused), "{}", job.log("master.log"));
     let mut right = start("right", Some("far"));
     assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
     assert!(right.wait().unwrap().success() && elsewhere.wait().unwrap().success());

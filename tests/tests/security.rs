@@ -16,6 +16,7 @@ use std::process::{Command, Output};
 
 const NONE: &str =
     "[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";
+const SMALL_TASKS: &str = "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";
 const OPEN: &str = "listen = \"0.0.0.0:0\"";
 
 /// A master that other hosts reach, at home in the job's folder.
@@ -158,6 +159,33 @@ fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
     refused(Worker::start(command, job.path("plain")), "this master speaks with encryption only");
     told_once(&job, "it speaks without encryption");
     rescued(&job, running, port);
+    assert_same(&job, &undisturbed());
+}
+
+#[test]
+fn a_token_of_a_pool_admits_to_no_other() {
+    let pools = "[[pool]]\nname = \"s\"\nlauncher = \"none\"\n[[pool]]\nname = \"aliyun\"\nlauncher = \"none\"\n";
+    let mut job = echo_job(5, OPEN, &format!("{pools}{SMALL_TASKS}"));
+    job.set_env("HOME", &job.path("home").display().to_string());
+    let running = job.start_logged(&[], "master.log");
+    let port = told_address(&job, "master.log").rsplit_once(':').unwrap().1.parse().unwrap();
+    let (id, path) = invited(&job, "aliyun", &["--pool", "aliyun", "--uses", "1"]);
+    let start = |log: &str, arguments: &[&str]| {
+        let mut command = worker(&job, port, "elsewhere", 5);
+        command.args(["--name", log]).args(arguments).arg("--token-file").arg(&path);
+        Worker::start(command, job.path(log))
+    };
+    let because = format!("its join token {id} is for workers of pool aliyun, and it says that it works for pool s");
+    refused(start("stray", &["--pool", "s"]), &because);
+    told_once(&job, &because);
+    // That cost no use; and who says nothing works for the token's pool.
+    let joined = start("joined", &[]);
+    assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
+    let (code, said) = joined.finish();
+    assert_eq!(code, Some(0), "{said}");
+    let facts = job.facts();
+    assert_eq!(facts["workers"]["joined"]["pool"].as_str(), Some("aliyun"), "{}", facts["workers"]);
+    assert_eq!(facts["workers"]["stray"], serde_json::Value::Null, "who was refused had no session");
     assert_same(&job, &undisturbed());
 }
 

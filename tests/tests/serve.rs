@@ -115,6 +115,33 @@ fn two_jobs_run_side_by_side_and_each_as_if_it_were_alone() {
 }
 
 #[test]
+fn a_model_runs_in_the_pools_of_the_server_that_it_names() {
+    let pools = "[[pool]]\nname = \"left\"\nlauncher = \"local\"\nmax_num_workers = 1\n\
+                 [[pool]]\nname = \"right\"\nlabels = [\"big\"]\nlauncher = \"local\"\nmax_num_workers = 1\n";
+    let served = Served { job: echo_job(30, "", pools), log: "serve.log" };
+    let server = served.start();
+    // The pools are the server's: the job's own file defines none.
+    let bound = named("bound", "").replace("type = \"echo\"", "type = \"echo\"\npools = [\"big\"]");
+    let lost = served.submit("c", &bound.replace("\"big\"", "\"bigg\""), &[]);
+    assert!(lost.stderr.contains("a model wants the pools bigg, and this server has left, right"), "{}", lost.stderr);
+    assert_ne!(lost.code, Some(0));
+    let a = accepted(&served.submit("a", &bound, &[]).expect(0)).0;
+    let b = accepted(&served.submit("b", &named("free", ""), &[]).expect(0)).0;
+    for job in [&a, &b] {
+        assert_eq!(served.wait_for_end(job)["exit_code"], 0);
+    }
+    let expected = expected();
+    served.assert_same("a", "bound", &expected);
+    served.assert_same("b", "free", &expected);
+    let facts = fs::read(served.run("a").join("logs/run.json")).unwrap();
+    let facts: Value = serde_json::from_slice(&facts).unwrap();
+    let workers = facts["workers"].as_object().unwrap();
+    assert!(!workers.is_empty() && workers.values().all(|worker| worker["pool"] == "right"), "{facts}");
+    server.signal("TERM");
+    server.finish().expect(143);
+}
+
+#[test]
 fn who_waits_gets_the_table_and_the_exit_code_and_the_same_job_is_not_run_twice() {
     let served = Served::new(60, 2);
     let server = served.start();

@@ -35,8 +35,11 @@ impl SlurmTask {
         });
         let step = get("SLURM_STEP_ID").map(|step| format!(".{step}")).unwrap_or_default();
         let task = number("SLURM_PROCID").unwrap_or(0);
+        // Of a job that was put back, an earlier worker may still run on a node that nobody reaches.
+        let restarts = number("SLURM_RESTART_COUNT").filter(|count| *count > 0);
+        let restarts = restarts.map(|count| format!("r{count}")).unwrap_or_default();
         Self {
-            name: Some(format!("slurm-{job}{step}-{task}")),
+            name: Some(format!("slurm-{job}{step}-{task}{restarts}")),
             slots: seen.clamp(1, 1024),
             leaves_at: number("SLURM_JOB_END_TIME").map(|end| SystemTime::UNIX_EPOCH + Duration::from_secs(end)),
             stands_back,
@@ -85,6 +88,12 @@ mod tests {
         let more = [("SLURM_NODEID", "3"), ("SLURM_PROCID", "3"), ("SLURM_LOCALID", "0"), ("SLURM_STEP_GPUS", "0,1")];
         let task = read(&[&step[..], &more[..], &[("CUDA_VISIBLE_DEVICES", "0,1")]].concat());
         assert_eq!((task.name.as_deref(), task.slots, task.stands_back), (Some("slurm-7.0-3"), 2, None));
+    }
+
+    #[test]
+    fn a_job_that_was_put_back_has_another_name() {
+        let name = |restarts| read(&[("SLURM_JOB_ID", "7"), ("SLURM_RESTART_COUNT", restarts)]).name.unwrap();
+        assert_eq!((name("0").as_str(), name("2").as_str()), ("slurm-7-0", "slurm-7-0r2"));
     }
 
     #[test]

@@ -10,7 +10,8 @@ use super::resolved::{AuthorityConfig, Config, DatasetConfig};
 use super::selection::{self, List};
 use super::tree::Table;
 use super::{
-    command_line, dataset, for_each, include, inherit, master, model, model_presets, paths, pool, stage, summary_group,
+    command_line, dataset, for_each, include, inherit, launcher_flags, master, model, model_presets, paths, pool,
+    stage, summary_group,
 };
 use crate::partition::PartitionerKind;
 use std::path::{Path, PathBuf};
@@ -93,7 +94,12 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
     let summary_groups = summary_group::read(check, &mut root);
     if let (Some(pools), Some(models)) = (&pools, &models) {
-        pool::fit(check, pools, models, overrides);
+        if !(overrides.served && pools.is_empty()) {
+            pool::fit(check, pools, models);
+        }
+    }
+    if let Some(pools) = &pools {
+        launcher_flags::fit(check, [&infer.runner.kind, &eval.runner.kind], pools, overrides);
     }
     root.finish(check);
     let pools = pools?;

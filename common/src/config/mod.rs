@@ -27,6 +27,7 @@ mod infer_cfg;
 mod inferencer;
 mod inherit;
 mod kwargs;
+mod launcher_flags;
 mod launching;
 mod load;
 mod master;

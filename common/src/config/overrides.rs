@@ -37,6 +37,8 @@ pub struct Overrides {
     pub custom_dataset: Option<CustomDataset>,
     /// `--limit`: at most so many samples of each data set, the first ones of its range.
     pub limit: Option<u32>,
+    /// Whether a server will run the job: pools that models name may be the server's.
+    pub served: bool,
     /// What `~` stands for, as a rule `HOME`.
     pub home: Option<PathBuf>,
     /// The Hugging Face hub's local cache: `HF_HUB_CACHE`, or `hub` in `HF_HOME`; otherwise it lies under [`Self::home`].

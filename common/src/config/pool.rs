@@ -4,7 +4,6 @@ use super::check::Check;
 use super::choice::Choices;
 use super::fields::{Fields, table, text};
 use super::launching::PoolConfig;
-use super::overrides::Overrides;
 use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
 use super::{paths, runner, spelling};
@@ -110,14 +109,8 @@ fn texts_by_key(check: &mut Check, key: &'static str, node: &Node) -> Vec<(Strin
     read.collect()
 }
 
-/// What can only be told once models and pools are read: every pool that a model names is there, and no flag launches what
-/// pools launch. The runner's `type` of a file gives way to pools: a base that is included may name one.
-pub(super) fn fit(check: &mut Check, pools: &[PoolConfig], models: &[ModelConfig], flags: &Overrides) {
-    if !pools.is_empty() && flags.slurm.asked {
-        let message = "`--slurm` launches workers, and so do the [[pool]] tables".to_owned();
-        let help = "leave the flag away; a pool of Slurm is one with `launcher = { type = \"slurm\" }`";
-        check.report(None, message, Some(help.into()));
-    }
+/// What can only be told once models and pools are read: every pool that a model names is there.
+pub(super) fn fit(check: &mut Check, pools: &[PoolConfig], models: &[ModelConfig]) {
     let known: Vec<&str> =
         pools.iter().flat_map(|pool| pool.labels.iter().chain([&pool.name])).map(String::as_str).collect();
     for model in models {

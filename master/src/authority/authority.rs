@@ -5,7 +5,7 @@
 
 use super::certificates::{Bearer, CertificateError, Credentials, PeerKey, Signer, Verdict, found};
 use super::refusal::Refusal;
-use super::register::{Register, TokenTerms};
+use super::register::{Applicant, Register, TokenTerms};
 use super::vault::{Vault, VaultError, random};
 use crate::store::{SharedValue, StoreError};
 use compass_common::config::{AuthorityConfig, StoreConfig};
@@ -192,14 +192,14 @@ impl Authority {
         &self,
         token: &str,
         secret: &Secret,
-        worker: &str,
+        applicant: Applicant<'_>,
         certificate: &CertificateDer<'_>,
     ) -> Result<Result<Vec<CertificateDer<'static>>, Refusal>, AuthorityError> {
         let Some(key) = PeerKey::of(certificate) else { return Ok(Err(Refusal::Unknown)) };
         let digest = key.digest();
-        let joined = self.change(|register| register.join(token, secret, worker, &digest, now())).await?;
+        let joined = self.change(|register| register.join(token, secret, applicant, &digest, now())).await?;
         match joined {
-            Ok(()) => Ok(Ok(self.certify(&key, worker, token)?)),
+            Ok(()) => Ok(Ok(self.certify(&key, applicant.worker, token)?)),
             Err(refusal) => Ok(Err(refusal)),
         }
     }
@@ -293,6 +293,10 @@ mod tests {
         CertificateParams::default().self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
     }
 
+    fn called(worker: &str) -> Applicant<'_> {
+        Applicant { worker, pool: "" }
+    }
+
     fn terms(uses: u32) -> TokenTerms {
         TokenTerms { pool: "s".into(), expires: now() + 60, uses: Some(uses), note: String::new() }
     }
@@ -306,12 +310,12 @@ mod tests {
         let token = a.create_token(terms(1)).await.unwrap();
         assert_eq!(token.authority, b.signer.digest());
         let own = own_certificate();
-        let chain = b.enrol(&token.id, &token.secret, "w", &own).await.unwrap().unwrap();
+        let chain = b.enrol(&token.id, &token.secret, called("w"), &own).await.unwrap().unwrap();
         assert!(matches!(a.judge(&chain), Verdict::Bearer(bearer) if bearer.worker == "w" && bearer.token == token.id));
-        let replayed = a.enrol(&token.id, &token.secret, "v", &own_certificate()).await.unwrap();
+        let replayed = a.enrol(&token.id, &token.secret, called("v"), &own_certificate()).await.unwrap();
         assert_eq!(replayed, Err(Refusal::Spent { id: token.id.clone(), uses: 1 }));
         // The same worker, whose answer got lost.
-        assert!(a.enrol(&token.id, &token.secret, "w", &own).await.unwrap().is_ok());
+        assert!(a.enrol(&token.id, &token.secret, called("w"), &own).await.unwrap().is_ok());
         let bearer = Bearer { worker: "w".into(), token: token.id.clone(), until: 0 };
         assert!(b.renew(&bearer, &own).unwrap().is_ok());
         assert!(a.revoke(&token.id).await.unwrap());
@@ -329,7 +333,7 @@ mod tests {
             .map(|n| {
                 let (master, token) = (masters[n % 2].clone(), token.clone());
                 tokio::spawn(async move {
-                    master.enrol(&token.id, &token.secret, "w", &own_certificate()).await.unwrap().is_ok()
+                    master.enrol(&token.id, &token.secret, called("w"), &own_certificate()).await.unwrap().is_ok()
                 })
             })
             .collect();

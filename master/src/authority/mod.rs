@@ -16,5 +16,5 @@ pub use authority::{Authority, AuthorityError};
 pub use certificates::{Bearer, CertificateError, Credentials, SERVER_NAME, Verdict};
 pub use join_file::{JoinFile, JoinFileError};
 pub use refusal::Refusal;
-pub use register::{Register, TokenRecord, TokenState, TokenTerms};
+pub use register::{Applicant, Register, TokenRecord, TokenState, TokenTerms};
 pub use vault::{Vault, VaultError};

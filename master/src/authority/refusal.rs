@@ -14,6 +14,11 @@ pub enum Refusal {
     Revoked { id: String },
     #[error("its join token {id} is spent: as many workers have joined with it as it has uses, {uses}; {ASK}")]
     Spent { id: String, uses: u32 },
+    #[error(
+        "its join token {id} is for workers of pool {pool}, and it says that it works for pool {said}; start it with \
+         --pool {pool}, or give it a token of pool {said} (`compass-master token create --pool {said}`)"
+    )]
+    OtherPool { id: String, pool: String, said: String },
     #[error("the worker {worker} was barred with `compass-master token revoke --worker`")]
     Barred { worker: String },
 }

@@ -47,6 +47,15 @@ pub struct TokenTerms {
     pub note: String,
 }
 
+/// Who asks to join.
+#[derive(Clone, Copy, Debug)]
+pub struct Applicant<'a> {
+    /// Its name.
+    pub worker: &'a str,
+    /// The pool that it says it works for; empty for that of its token.
+    pub pool: &'a str,
+}
+
 /// A token as it is kept: everything but its secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TokenRecord {
@@ -79,6 +88,14 @@ impl TokenRecord {
             Self { expires, .. } if now >= *expires => TokenState::Expired,
             Self { uses: Some(uses), used, .. } if used >= uses => TokenState::Spent,
             _ => TokenState::Valid,
+        }
+    }
+
+    /// Whether its workers may work for this pool; they need not say which, and a token of no pool serves all.
+    fn serves(&self, pool: &str) -> Result<(), Refusal> {
+        match self.pool.is_empty() || pool.is_empty() || self.pool == pool {
+            true => Ok(()),
+            false => Err(Refusal::OtherPool { id: self.id.clone(), pool: self.pool.clone(), said: pool.to_owned() }),
         }
     }
 
@@ -123,7 +140,14 @@ impl Register {
     ///
     /// # Errors
     /// Why it is not admitted; nothing was counted.
-    pub fn join(&mut self, id: &str, secret: &Secret, worker: &str, key: &Digest, now: u64) -> Result<(), Refusal> {
+    pub fn join(
+        &mut self,
+        id: &str,
+        secret: &Secret,
+        Applicant { worker, pool }: Applicant<'_>,
+        key: &Digest,
+        now: u64,
+    ) -> Result<(), Refusal> {
         if id.is_empty() {
             return Err(Refusal::NoToken);
         }
@@ -134,6 +158,7 @@ impl Register {
         if self.barred.iter().any(|barred| barred == worker) {
             return Err(Refusal::Barred { worker: worker.to_owned() });
         }
+        token.serves(pool)?;
         let (id, key) = (id.to_owned(), key.short());
         let again = token.joined.contains(&key);
         match (token.state(now), token.uses) {
@@ -166,10 +191,15 @@ impl Register {
         }
     }
 
-    /// The pool of a token.
-    pub fn pool_of(&self, token: &str) -> Option<&str> {
-        let known = self.tokens.iter().find(|known| known.id == token)?;
-        Some(known.pool.as_str()).filter(|pool| !pool.is_empty())
+    /// The pool of a worker that joined with this token and says that it works for `said`: that of the token, where it has
+    /// one. Empty is none.
+    ///
+    /// # Errors
+    /// The token is for another pool.
+    pub fn pool_of(&self, token: &str, said: &str) -> Result<String, Refusal> {
+        let known = self.tokens.iter().find(|known| known.id == token).ok_or(Refusal::Unknown)?;
+        known.serves(said)?;
+        Ok(if said.is_empty() { known.pool.clone() } else { said.to_owned() })
     }
 
     /// Ends a token and every certificate that it brought; false when there is none of this id.
@@ -213,6 +243,8 @@ mod tests {
         (register, secret)
     }
 
+    const W: Applicant<'_> = Applicant { worker: "w", pool: "" };
+
     fn key(n: u32) -> Digest {
         Digest::of(&n.to_le_bytes())
     }
@@ -221,24 +253,43 @@ mod tests {
     fn a_token_admits_as_many_keys_as_it_has_uses_and_each_again() {
         let (mut register, secret) = register(Some(2));
         for n in [1, 2, 1, 2] {
-            assert_eq!(register.join("t", &secret, "w", &key(n), 5), Ok(()));
+            assert_eq!(register.join("t", &secret, W, &key(n), 5), Ok(()));
         }
-        assert_eq!(register.join("t", &secret, "w", &key(3), 5), Err(Refusal::Spent { id: "t".into(), uses: 2 }));
+        assert_eq!(register.join("t", &secret, W, &key(3), 5), Err(Refusal::Spent { id: "t".into(), uses: 2 }));
         assert_eq!(register.tokens()[0].used, 2);
-        assert_eq!(register.pool_of("t"), Some("aliyun"));
+    }
+
+    #[test]
+    fn a_token_of_a_pool_admits_to_that_pool_alone() {
+        let (mut register, secret) = register(Some(9));
+        let says = |pool| Applicant { worker: "w", pool };
+        let other = Refusal::OtherPool { id: "t".into(), pool: "aliyun".into(), said: "s".into() };
+        assert_eq!(register.join("t", &secret, says("s"), &key(1), 5), Err(other.clone()));
+        assert_eq!(register.tokens()[0].used, 0, "a refused use is none");
+        for (n, pool) in [(1, "aliyun"), (2, "")] {
+            assert_eq!(register.join("t", &secret, says(pool), &key(n), 5), Ok(()));
+            assert_eq!(register.pool_of("t", pool), Ok("aliyun".into()), "who names none has the token's");
+        }
+        // Nor may it say another later.
+        assert_eq!(register.pool_of("t", "s"), Err(other));
+        assert_eq!(register.pool_of("x", ""), Err(Refusal::Unknown));
+        let terms = TokenTerms { pool: String::new(), expires: 100, uses: None, note: String::new() };
+        register.create("any".into(), &secret, terms, 0);
+        assert_eq!(register.join("any", &secret, says("s"), &key(1), 5), Ok(()));
+        assert_eq!((register.pool_of("any", "s"), register.pool_of("any", "")), (Ok("s".into()), Ok(String::new())));
     }
 
     #[test]
     fn each_reason_is_told() {
         let (mut register, secret) = register(None);
         let join = |register: &mut Register, id: &str, word: &str, now| {
-            register.join(id, &Secret::new(word), "w", &key(1), now).unwrap_err().to_string()
+            register.join(id, &Secret::new(word), W, &key(1), now).unwrap_err().to_string()
         };
         assert!(join(&mut register, "", "", 1).starts_with("it brought no join token"));
         assert!(join(&mut register, "t", "wrong", 1).starts_with("its join token is not known here"));
         assert!(join(&mut register, "x", "word", 1).starts_with("its join token is not known here"));
         assert!(join(&mut register, "t", "word", 100).starts_with("its join token t has expired"));
-        assert_eq!(register.join("t", &secret, "w", &key(1), 99), Ok(()));
+        assert_eq!(register.join("t", &secret, W, &key(1), 99), Ok(()));
         assert_eq!(register.admits("t", "w"), Ok(()));
         register.prolong("t", 50);
         assert_eq!(register.admits("t", "w"), Ok(()), "certificates outlive the token that brought them");
@@ -279,7 +330,7 @@ mod tests {
             let (mut register, secret) = register(Some(uses));
             let mut admitted = std::collections::BTreeSet::new();
             for (n, now) in tries {
-                match register.join("t", &secret, "w", &key(n), now) {
+                match register.join("t", &secret, W, &key(n), now) {
                     Ok(()) => { admitted.insert(n); prop_assert!(now < 100); }
                     Err(Refusal::Expired { .. }) => prop_assert!(now >= 100),
                     Err(Refusal::Spent { .. }) => {

@@ -1,6 +1,6 @@
 //! See the module.
 
-use super::demand::{Demand, JobId, Offer, Terms};
+use super::demand::{Demand, JobId, Need, Offer, Terms};
 use super::share::Share;
 use compass_common::ids::WorkerId;
 use std::cmp::Reverse;
@@ -221,10 +221,12 @@ impl Broker {
         self.tallies().into_iter().map(|(id, tally)| (id, tally.share)).collect()
     }
 
-    /// Slots that all jobs together could keep busy, each within its bound.
-    pub fn open_slots(&self) -> u32 {
-        let sum = |slots: &BTreeMap<_, u32>| slots.values().fold(0, |sum: u32, slots| sum.saturating_add(*slots));
-        let of = |job: &Job| capped(sum(&job.demand.usable), &job.terms);
+    /// Slots that all jobs together could keep busy with what `takes` tells, each within its bound.
+    pub fn open_slots(&self, takes: impl Fn(&Need) -> bool) -> u32 {
+        let of = |job: &Job| {
+            let usable = job.demand.usable.iter().filter(|(need, _)| takes(need));
+            capped(usable.fold(0, |sum: u32, (_, slots)| sum.saturating_add(*slots)), &job.terms)
+        };
         self.jobs.values().map(of).fold(0, u32::saturating_add)
     }
 

@@ -32,6 +32,20 @@ pub enum Ability {
     Sandbox,
 }
 
+/// What a worker must be for some work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Need {
+    pub ability: Ability,
+    /// The pools where it can be done; `None` is anywhere.
+    pub pools: Option<BTreeSet<String>>,
+}
+
+impl From<Ability> for Need {
+    fn from(ability: Ability) -> Self {
+        Self { ability, pools: None }
+    }
+}
+
 /// How a job was submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
@@ -47,9 +61,9 @@ pub struct Terms {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Tasks that nobody has, by what they take.
-    pub waiting: BTreeMap<Ability, u32>,
+    pub waiting: BTreeMap<Need, u32>,
     /// Slots that could be busy with what is neither recorded nor given up, by what it takes.
-    pub usable: BTreeMap<Ability, u32>,
+    pub usable: BTreeMap<Need, u32>,
     /// How many tasks each of its workers holds.
     pub held: BTreeMap<WorkerId, u32>,
     /// Slots of all of them, also of those whose connection is down and whose lease goes on.
@@ -63,6 +77,8 @@ pub struct Offer {
     pub slots: u32,
     /// What it has beside [`Ability::Any`].
     pub abilities: BTreeSet<Ability>,
+    /// The pool that it works for; empty for none.
+    pub pool: String,
     /// The models that its engines hold.
     pub models: BTreeSet<Digest>,
     /// The job of which it holds grants or results.
@@ -70,13 +86,14 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Whether it can do what takes `ability`.
-    pub fn can(&self, ability: Ability) -> bool {
-        ability == Ability::Any || self.abilities.contains(&ability)
+    /// Whether it can do what takes this.
+    pub fn can(&self, Need { ability, pools }: &Need) -> bool {
+        let is_able = *ability == Ability::Any || self.abilities.contains(ability);
+        is_able && pools.as_ref().is_none_or(|pools| pools.contains(&self.pool))
     }
 
-    /// The part of `slots` by ability that it could fill.
-    pub(super) fn part_of(&self, slots: &BTreeMap<Ability, u32>) -> u32 {
-        slots.iter().filter(|(ability, _)| self.can(**ability)).fold(0, |sum, (_, slots)| sum.saturating_add(*slots))
+    /// The part of `slots` that it could fill.
+    pub(super) fn part_of(&self, slots: &BTreeMap<Need, u32>) -> u32 {
+        slots.iter().filter(|(need, _)| self.can(need)).fold(0, |sum, (_, slots)| sum.saturating_add(*slots))
     }
 }

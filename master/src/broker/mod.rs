@@ -23,5 +23,5 @@ mod share;
 mod tests;
 
 pub use broker::{Broker, Decision};
-pub use demand::{Ability, Demand, JobId, Offer, Terms};
+pub use demand::{Ability, Demand, JobId, Need, Offer, Terms};
 pub use share::Share;

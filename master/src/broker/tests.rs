@@ -29,8 +29,8 @@ fn offer(slots: u32) -> Offer {
 /// Work for so many slots, none of it begun.
 fn work(tasks: u32, held: &[(&str, u32)]) -> Demand {
     Demand {
-        waiting: [(Ability::Any, tasks)].into(),
-        usable: [(Ability::Any, tasks * 4)].into(),
+        waiting: [(Ability::Any.into(), tasks)].into(),
+        usable: [(Ability::Any.into(), tasks * 4)].into(),
         held: held.iter().map(|(name, held)| (worker(name), *held)).collect(),
         taken: 0,
     }
@@ -118,12 +118,40 @@ fn a_worker_that_holds_something_goes_back_to_whom_it_belongs() {
 fn nobody_is_sent_to_work_that_he_cannot_do() {
     let mut broker = Broker::new(TURN);
     broker.job(0, job("a"), terms(1, None));
-    let needs = |ability| Demand { waiting: [(ability, 5)].into(), usable: [(ability, 5)].into(), ..Demand::default() };
+    let needs = |ability: Ability| {
+        let slots = BTreeMap::from([(ability.into(), 5)]);
+        Demand { waiting: slots.clone(), usable: slots, ..Demand::default() }
+    };
     broker.demand(0, &job("a"), needs(Ability::Sandbox));
     broker.arrive(0, worker("w"), offer(1));
     assert_eq!((broker.decide(0), broker.at_the_door().len()), (vec![], 1));
     broker.demand(1, &job("a"), needs(Ability::Any));
     assert_eq!(broker.decide(1).len(), 1);
+}
+
+#[test]
+fn nobody_is_sent_where_his_pool_does_not_count() {
+    let mut broker = Broker::new(TURN);
+    let bound_to = |pools: &[&str]| {
+        let pools = Some(pools.iter().map(|pool| (*pool).to_owned()).collect());
+        let slots = BTreeMap::from([(Need { ability: Ability::Any, pools }, 5)]);
+        Demand { waiting: slots.clone(), usable: slots, ..Demand::default() }
+    };
+    let of = |pool: &str| Offer { slots: 1, pool: pool.into(), ..Offer::default() };
+    broker.job(0, job("a"), terms(1, None));
+    broker.demand(0, &job("a"), bound_to(&["left", "far"]));
+    for (name, pool) in [("stray", "right"), ("none", ""), ("good", "left")] {
+        broker.arrive(0, worker(name), of(pool));
+    }
+    assert_eq!(broker.decide(0), [Decision::Attach { worker: worker("good"), job: job("a") }]);
+    // Nor is one taken from a job that can use it.
+    broker.job(1, job("b"), terms(1, None));
+    broker.demand(1, &job("b"), work(9, &[]));
+    let to_b = |decision: &Decision| matches!(decision, Decision::Attach { job: id, .. } if *id == job("b"));
+    let decisions = broker.decide(1);
+    assert!(decisions.len() == 2 && decisions.iter().all(to_b), "{decisions:?}");
+    assert_eq!(broker.open_slots(|need| need.pools.is_none()), 36);
+    assert_eq!(broker.open_slots(|need| need.pools.as_ref().is_some_and(|pools| pools.contains("far"))), 5);
 }
 
 #[test]
@@ -200,8 +228,8 @@ impl World {
             let at = || self.workers.iter().filter(|(_, worker)| worker.at.as_ref() == Some(id));
             let running: usize = at().map(|(_, worker)| worker.runs.len()).sum();
             let demand = Demand {
-                waiting: [(state.ability, state.waiting.len() as u32)].into(),
-                usable: [(state.ability, (state.waiting.len() + running) as u32)].into(),
+                waiting: [(state.ability.into(), state.waiting.len() as u32)].into(),
+                usable: [(state.ability.into(), (state.waiting.len() + running) as u32)].into(),
                 held: at().map(|(id, worker)| (id.clone(), worker.runs.len() as u32)).collect(),
                 taken: 0,
             };

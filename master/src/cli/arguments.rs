@@ -160,10 +160,13 @@ pub enum Command {
         #[command(flatten)]
         place: StateArguments,
     },
-    /// Why nothing more is running, in words
+    /// Why nothing more is running, in words: of the newest job that runs, or of what is named
+    #[command(args_conflicts_with_subcommands = true)]
     Explain {
         #[command(subcommand)]
-        about: Explain,
+        about: Option<Explain>,
+        #[command(flatten)]
+        place: StateArguments,
     },
     /// List the models that come by name, with the repositories of the hub that they stand for
     Models,
@@ -232,7 +235,7 @@ Examples:
   compass-master serve                                    stay, and take jobs from now on:
   compass-master submit --config eval.toml --wait         run one there, to its table
   compass-master status                                   what runs, and how far it is
-  compass-master explain job                              why nothing more is running
+  compass-master explain                                  why nothing more is running
 
 With `[infer.runner] type = \"none\"` the master waits for workers that you start:
   compass-worker --master 127.0.0.1:50051
@@ -264,6 +267,7 @@ impl JobArguments {
     /// What the flags say about the configuration.
     pub fn overrides(&self) -> Overrides {
         Overrides {
+            served: false,
             models: self.models.clone(),
             datasets: self.datasets.clone(),
             work_dir: self.work_dir.clone(),
@@ -338,7 +342,10 @@ mod tests {
         assert!(Cli::try_parse_from(words("m submit --priority 0 --config e.toml")).is_err());
         assert!(Cli::try_parse_from(words("m submit")).is_err(), "no job is described");
         let explained = Cli::parse_from(words("m explain task 7 --job 3f2a")).command;
-        assert!(matches!(explained, Some(Command::Explain { about: Explain::Task { task: 7, .. } })));
+        assert!(matches!(explained, Some(Command::Explain { about: Some(Explain::Task { task: 7, .. }), .. })));
+        for line in ["m explain", "m explain -c eval.toml", "m explain job 3f2a --state-dir s"] {
+            assert!(Cli::try_parse_from(words(line)).is_ok(), "{line}");
+        }
         assert!(Cli::try_parse_from(words("m status --state-dir x --config y")).is_err(), "one place is enough");
     }
 }

@@ -46,9 +46,12 @@ pub enum TokenAction {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// List the tokens, never their secrets
+    /// List the tokens, never their secrets; those of masters that have ended are only counted
     List {
-        /// As JSON
+        /// These too
+        #[arg(long)]
+        all: bool,
+        /// All of them as JSON
         #[arg(long)]
         json: bool,
     },

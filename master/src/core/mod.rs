@@ -44,5 +44,5 @@ pub use progress::Progress;
 pub use recorded::{Arrival, Recorded};
 pub use state::Core;
 pub use task::{Former, Requires, TaskState, TaskView};
-pub use wanted::Wanted;
+pub use wanted::{Needed, Wanted};
 pub use watch::Watch;

@@ -49,10 +49,10 @@ fn a_worker_that_comes_back_before_its_going_was_noticed_is_here_anew() {
 #[test]
 fn a_job_says_what_it_could_use_and_why_nothing_more_runs() {
     let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 4), view(1, 0, 8), view(1, 8, 12)]);
-    assert_eq!(bench.core.wanted().waiting, [(Requires::Echo, 3)].into());
+    assert_eq!(bench.core.wanted().waiting, [(Requires::Echo.into(), 3)].into());
     bench.attach(0, 0, 1);
     let wanted = bench.core.wanted();
-    assert_eq!((wanted.waiting.get(&Requires::Echo), wanted.slots), (Some(&1), 1));
+    assert_eq!((wanted.waiting.get(&Requires::Echo.into()), wanted.slots), (Some(&1), 1));
     let held: u32 = bench.grants.iter().map(|grant| grant.3.len()).sum();
     assert_eq!(wanted.usable[&Requires::Echo], 1 + held, "what others hold can be split");
     let words = bench.core.explain_job();

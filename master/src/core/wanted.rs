@@ -2,17 +2,31 @@
 
 use super::effect::{Effect, Message};
 use super::state::Core;
-use super::task::{Requires, TaskState};
+use super::task::{Requires, Task, TaskState};
 use compass_common::ids::WorkerId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a worker must have for some of the job.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Needed {
+    pub requires: Requires,
+    /// The pools where the model loads; `None` is anywhere.
+    pub pools: Option<BTreeSet<String>>,
+}
+
+impl From<Requires> for Needed {
+    fn from(requires: Requires) -> Self {
+        Self { requires, pools: None }
+    }
+}
 
 /// Slots that the job could keep busy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Tasks that nobody has.
-    pub waiting: BTreeMap<Requires, u32>,
+    pub waiting: BTreeMap<Needed, u32>,
     /// Slots that could be busy with what is neither recorded nor given up.
-    pub usable: BTreeMap<Requires, u32>,
+    pub usable: BTreeMap<Needed, u32>,
     /// How many tasks each worker holds, those among them whose connection is down.
     pub held: BTreeMap<WorkerId, u32>,
     /// Their slots.
@@ -25,7 +39,7 @@ impl Core {
         let mut wanted = Wanted::default();
         for (model, tasks) in self.queue.models() {
             if let Some(first) = self.queue.of_model(model).next().and_then(|id| self.task(id)) {
-                *wanted.waiting.entry(first.requires).or_default() += tasks;
+                *wanted.waiting.entry(self.needed(first)).or_default() += tasks;
             }
         }
         wanted.usable.clone_from(&wanted.waiting);
@@ -33,11 +47,15 @@ impl Core {
             wanted.held.insert(id.clone(), worker.held.len() as u32);
             wanted.slots = wanted.slots.saturating_add(worker.slots);
             for task in worker.held.iter().filter_map(|id| self.task(*id)) {
-                let usable = wanted.usable.entry(task.requires).or_default();
+                let usable = wanted.usable.entry(self.needed(task)).or_default();
                 *usable = usable.saturating_add(if self.limits.steal { task.remaining.len() } else { 1 });
             }
         }
         wanted
+    }
+
+    fn needed(&self, task: &Task) -> Needed {
+        Needed { requires: task.requires, pools: self.limits.places.get(&task.model).cloned() }
     }
 
     /// A worker is wanted elsewhere: it gets nothing more, hands back what it has not begun, and goes when everything of it

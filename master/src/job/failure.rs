@@ -43,6 +43,12 @@ impl Failure {
         }
     }
 
+    /// No worker can be launched; nothing was started.
+    pub(super) fn of_launchers(error: &InferError) -> Self {
+        let is_infrastructure = matches!(error, InferError::Launch(error) if error.is_infrastructure());
+        Self::of(if is_infrastructure { exit::INFRASTRUCTURE } else { exit::BAD_INPUT }, error)
+    }
+
     /// A folder cannot be used.
     pub fn of_folder(error: &FolderError) -> Self {
         Self::of(if error.is_bad_input() { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)

@@ -104,7 +104,7 @@ fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
 async fn new_run(config: &Config, request: &JobRequest, planned: &Planned) -> Result<RunFolder, Failure> {
     if request.infers() && !request.served {
         // Whoever cannot launch a worker should hear it before anything is written.
-        pipeline::check_launcher(config).await.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+        pipeline::check_launcher(config).await.map_err(|error| Failure::of_launchers(&error))?;
     }
     // The state first: where it cannot be kept, no run folder is left behind.
     for (key, folder) in [("state_dir", &config.state_dir), ("work_dir", &config.work_dir)] {

@@ -2,7 +2,7 @@
 
 use super::request::JobRequest;
 use crate::cli::Mode;
-use crate::pipeline::RunFolder;
+use crate::pipeline::{Residence, RunFolder};
 use compass_common::config::{Config, RunnerConfig, StageConfig};
 use compass_common::ids::Digest;
 use compass_common::partition::PartitionerKind;
@@ -32,6 +32,9 @@ pub struct JobRecord {
     pub infer: StageTerms,
     pub eval: StageTerms,
     pub summary_groups: Vec<SummaryGroup>,
+    /// Where its models may run, in the order of the plan's.
+    #[serde(default)]
+    pub residences: Vec<Residence>,
     /// Why nothing more of it is wanted.
     pub cancelled: Option<String>,
     pub ended: Option<Ended>,
@@ -84,6 +87,7 @@ impl JobRecord {
             infer: StageTerms::of(config, &config.infer),
             eval: StageTerms::of(config, &config.eval),
             summary_groups: config.summary_groups.clone(),
+            residences: config.models.iter().map(Residence::from).collect(),
             cancelled: None,
             ended: None,
         }

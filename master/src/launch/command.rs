@@ -11,6 +11,7 @@ use compass_common::ids::WorkerId;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -162,7 +163,12 @@ impl Line {
         }
         let last = self.log.as_ref().and_then(|path| last_line(path));
         let said = last.map(|line| format!("; its last line is: {line}")).unwrap_or_default();
-        Outcome::Failed { reason: format!("the command ended with {status}{said}") }
+        let how = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("ended with exit code {code}"),
+            (None, Some(signal)) => format!("was ended by signal {signal}"),
+            (None, None) => "ended".to_owned(),
+        };
+        Outcome::Failed { reason: format!("the command {how}{said}") }
     }
 }
 

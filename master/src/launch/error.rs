@@ -47,6 +47,9 @@ pub enum LaunchError {
     /// The launcher's own word, in one sentence, with what to do about it.
     #[error("{sentence}")]
     Refused { sentence: String },
+    /// Whoever takes jobs does not answer.
+    #[error("{sentence}")]
+    Unreached { sentence: String },
     #[error("`{program}` said what cannot be understood: {what}")]
     Unreadable { program: String, what: String },
 }
@@ -54,7 +57,13 @@ pub enum LaunchError {
 impl LaunchError {
     /// Whether another try would find the same.
     pub fn is_final(&self) -> bool {
-        !matches!(self, Self::Silent { .. } | Self::Refused { .. } | Self::Unreadable { .. })
+        let may_pass = matches!(self, Self::Refused { .. } | Self::Unreadable { .. });
+        !may_pass && !self.is_infrastructure()
+    }
+
+    /// Whether what was asked for may be right, and those who should do it cannot be reached.
+    pub fn is_infrastructure(&self) -> bool {
+        matches!(self, Self::Silent { .. } | Self::Unreached { .. })
     }
 
     /// The error with its cause, in one line.

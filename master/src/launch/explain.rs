@@ -29,32 +29,39 @@ fn standing(report: &PoolReport) -> String {
             report.target.max(report.live())
         );
     }
-    if let Some(trouble) = &report.trouble {
-        let seconds = report.pause_left.div_ceil(1000);
-        let next = if seconds > 0 { format!("; the next try is in {seconds} s") } else { String::new() };
-        return format!("{}{next}", trouble.trim_end_matches('.'));
+    let now = present(report);
+    let Some(trouble) = &report.trouble else {
+        return now.unwrap_or_else(|| "there is nothing that it could do".to_owned());
+    };
+    let trouble = trouble.trim_end_matches('.');
+    let seconds = report.pause_left.div_ceil(1000);
+    match now.filter(|_| report.live() > 0) {
+        Some(now) => format!("{now}; what came before failed: {trouble}"),
+        None if seconds > 0 => format!("{trouble}; the next try is in {seconds} s"),
+        None => trouble.to_owned(),
     }
+}
+
+/// Where its jobs stand, as long as none of their workers is here; `None` where there are to be none.
+fn present(report: &PoolReport) -> Option<String> {
+    let count = &report.count;
     if count.running > 0 && count.longest_mute >= MUTE_MS {
-        return format!(
+        return Some(format!(
             "{} jobs run for up to {} s, but no worker of theirs has reached this master: is its address (master.advertise) \
              reachable from there, and has the worker its token? Their logs tell",
             count.running,
             count.longest_mute / 1000
-        );
+        ));
     }
     if count.running > 0 {
-        return format!("{} jobs have just started, their workers are not here yet", count.running);
+        return Some(format!("{} jobs have just started, their workers are not here yet", count.running));
     }
     if count.queued > 0 {
         let why: Vec<String> = count.reasons.iter().map(|(reason, jobs)| because(reason, *jobs)).collect();
         let why = if why.is_empty() { "no reason is given".to_owned() } else { why.join("; ") };
-        return format!("{} jobs wait since {} s: {why}", count.queued, count.longest_wait / 1000);
+        return Some(format!("{} jobs wait since {} s: {why}", count.queued, count.longest_wait / 1000));
     }
-    if report.target > 0 {
-        "jobs are being submitted".to_owned()
-    } else {
-        "there is nothing that it could do".to_owned()
-    }
+    (report.target > 0).then(|| "jobs are being submitted".to_owned())
 }
 
 /// What a launcher's reason means.
@@ -110,6 +117,14 @@ mod tests {
             (report.trouble, report.pause_left) = (Some("there is no partition `x`".into()), 1500);
         });
         assert_eq!(trouble, "pool s (slurm): there is no partition `x`; the next try is in 2 s");
+        let again = report(|report| {
+            (report.trouble, report.count.running) = (Some("its worker was ended by signal 9".into()), 3);
+        });
+        assert_eq!(
+            again,
+            "pool s (slurm): 3 jobs have just started, their workers are not here yet; what came before failed: its worker \
+             was ended by signal 9"
+        );
         assert_eq!(report(|report| report.target = 0), "pool s (slurm): there is nothing that it could do");
         let given_up = report(|report| report.given_up = Some("no `sbatch`".into()));
         assert_eq!(given_up, "pool s (slurm): nothing more is launched: no `sbatch`");

@@ -1,6 +1,7 @@
 //! The pools of a job: each a task of its own, told by the autoscaler how many jobs it is to have.
 
 use super::explain::explain;
+use super::patience::Patience;
 use super::pool::{Order, Pool, PoolReport, Shape, Wires};
 use super::scaler::{Bounds, targets};
 use crate::core::Attendance;
@@ -65,6 +66,8 @@ struct Member {
     shape: Shape,
     orders: watch::Sender<Order>,
     report: watch::Receiver<PoolReport>,
+    /// With its queue.
+    patience: Patience,
     task: JoinHandle<()>,
 }
 
@@ -76,6 +79,7 @@ struct Supervisor {
     /// Since when there is work and nobody to do it, and how long that may last until it is explained.
     quiet: Option<(Instant, Duration)>,
     gave_up: bool,
+    began: Instant,
     others_may_come: bool,
     events: mpsc::Sender<LaunchEvent>,
     reports: watch::Sender<Vec<PoolReport>>,
@@ -97,6 +101,7 @@ impl Fleet {
             idle: BTreeMap::new(),
             quiet: None,
             gave_up: false,
+            began: Instant::now(),
             others_may_come: self.others_may_come,
             events,
             reports,
@@ -112,8 +117,19 @@ impl Pool {
         let (name, kind) = (shape.name.clone(), shape.kind);
         let (report, report_receiver) = watch::channel(PoolReport { name, kind, ..PoolReport::default() });
         let wires = Wires { orders: orders_receiver, report, events: events.clone(), stop: stop.clone() };
-        Member { shape, orders, report: report_receiver, task: tokio::spawn(self.run(wires)) }
+        Member {
+            shape,
+            orders,
+            report: report_receiver,
+            patience: Patience::default(),
+            task: tokio::spawn(self.run(wires)),
+        }
     }
+}
+
+/// Whether there is work of this model, and the pool takes it.
+fn wanted_here(shape: &Shape, seen: &Situation, model: u32) -> bool {
+    shape.models.contains(&model) && seen.demand.contains_key(&model)
 }
 
 impl Supervisor {
@@ -136,15 +152,27 @@ impl Supervisor {
 
     fn order(&mut self, seen: &Situation) {
         let reports: Vec<PoolReport> = self.members.iter().map(|member| member.report.borrow().clone()).collect();
-        let states = self.members.iter().zip(&reports).map(|(member, report)| {
+        let now = self.began.elapsed().as_millis() as u64;
+        let shapes: Vec<Shape> = self.members.iter().map(|member| member.shape.clone()).collect();
+        let of_members = reports.iter().enumerate();
+        let homes: BTreeMap<&WorkerId, usize> =
+            of_members.flat_map(|(at, report)| report.workers.iter().map(move |worker| (worker, at))).collect();
+        let states = self.members.iter_mut().zip(&reports).enumerate().map(|(at, (member, report))| {
+            let stuck = member.patience.is_over(now, &report.count);
             let open = seen.demand.iter().filter(|(model, _)| member.shape.models.contains(model));
             let open: u32 = open.map(|(_, tasks)| *tasks).fold(0, u32::saturating_add);
-            let elsewhere = seen.workers.iter().filter(|(worker, _)| !report.workers.contains(*worker));
+            // Those of pools that take none of it leave all of it.
+            let takes = |shape: &Shape| shape.models.iter().any(|model| wanted_here(&member.shape, seen, *model));
+            let is_other = |worker: &WorkerId| match homes.get(worker) {
+                Some(home) => *home != at && shapes.get(*home).is_some_and(&takes),
+                None => true,
+            };
+            let elsewhere = seen.workers.iter().filter(|(worker, _)| is_other(worker));
             let elsewhere: u32 = elsewhere.map(|(_, attendance)| attendance.slots).fold(0, u32::saturating_add);
             // Workers of other pools may not take every model of this one: a pool never goes without for them.
             let wanted = open.saturating_sub(elsewhere).max(u32::from(open > 0));
             let ordered = member.orders.borrow().target;
-            report.state(&member.shape, wanted).ordered_last(ordered)
+            report.state(&member.shape, wanted).ordered_last(ordered).stuck(stuck)
         });
         let targets = targets(&states.collect::<Vec<_>>(), self.bounds);
         let retire = self.idle_workers(seen);

@@ -12,6 +12,7 @@ mod fleet;
 mod last_words;
 mod launcher;
 mod local;
+mod patience;
 mod pool;
 mod process;
 mod roster;

@@ -8,7 +8,7 @@ use super::{last_words, scaler::PoolState};
 use crate::screen::say;
 use crate::stop::raised;
 use compass_common::ids::WorkerId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 
@@ -148,7 +148,9 @@ impl Running {
         match self.launcher.poll().await {
             Ok(standings) => {
                 (self.unanswered, self.deaf) = (0, None);
-                for happened in self.roster.polled(self.now(), standings) {
+                let happened = self.roster.polled(self.now(), standings);
+                self.announce(&happened);
+                for happened in happened {
                     self.heed(happened).await;
                 }
                 for job in self.roster.jobs() {
@@ -167,20 +169,47 @@ impl Running {
         }
     }
 
+    /// Says what nobody asked for: of many jobs that fare alike, once.
+    fn announce(&self, happened: &[Happened]) {
+        let mut ended: BTreeMap<String, Vec<&JobId>> = BTreeMap::new();
+        let mut requeued: Vec<&WorkerId> = Vec::new();
+        for happened in happened {
+            match happened {
+                Happened::Ended { job, outcome, asked: false, .. } => {
+                    ended.entry(outcome.to_string()).or_default().push(job);
+                }
+                Happened::Requeued { worker } => requeued.push(worker),
+                _ => {}
+            }
+        }
+        let pool = &self.shape.name;
+        for (outcome, jobs) in ended {
+            let (count, first) = (jobs.len(), jobs.first().copied());
+            let which = if count > 1 { format!("{count} jobs") } else { "a job".to_owned() };
+            let log = first.and_then(|job| self.launcher.log(job));
+            let whose = if count > 1 { "the log of the first" } else { "its log" };
+            let log = log.map(|log| format!("; {whose}: {log}")).unwrap_or_default();
+            let first = first.map(ToString::to_string).unwrap_or_default();
+            tracing::warn!(pool, job = first, "{which} ended: {outcome}{log}");
+        }
+        if let Some(first) = requeued.first() {
+            let which = match requeued.len() {
+                1 => "a job was".to_owned(),
+                count => format!("{count} jobs were"),
+            };
+            tracing::warn!(pool, worker = first.0, "{which} preempted or lost a node, and will run again");
+        }
+    }
+
     async fn heed(&mut self, happened: Happened) {
         let pool = &self.shape.name;
         match happened {
-            Happened::Ended { job, worker, outcome, asked } => {
-                if !asked {
-                    let log = self.launcher.log(&job).map(|log| format!("; its log: {log}")).unwrap_or_default();
-                    tracing::warn!(pool, %job, worker = worker.0, "a job ended: {outcome}{log}");
-                }
+            Happened::Ended { worker, outcome, asked, .. } => {
                 let is_death =
                     !asked && !matches!(outcome, Outcome::Cancelled | Outcome::Walltime | Outcome::Preempted);
                 let _ = self.events.send(LaunchEvent::Exited { worker, is_death }).await;
             }
             Happened::Requeued { worker } => {
-                tracing::warn!(pool, worker = worker.0, "a job was preempted or lost its node, and waits to run again");
                 let _ = self.events.send(LaunchEvent::Exited { worker, is_death: false }).await;
             }
             Happened::Held { job, reason } => {
@@ -300,8 +329,10 @@ impl PoolReport {
             least: shape.least,
             most: shape.most,
             live: self.live(),
+            running: self.count.running,
             ordered: self.target,
             paused: self.pause_left > 0 || self.given_up.is_some(),
+            stuck: false,
             wanted,
         }
     }

@@ -6,7 +6,7 @@
 use super::error::LaunchError;
 use super::launcher::{JobId, Launched, Launcher, Manners, Pending, Standing};
 use super::process::{Said, Tool};
-use super::slurm_command::{SlurmOrder, sentence};
+use super::slurm_command::{SlurmOrder, is_unreached, sentence};
 use super::slurm_queue::{Entry, entries};
 use compass_common::ids::WorkerId;
 use std::collections::BTreeMap;
@@ -71,7 +71,11 @@ impl SlurmLauncher {
     }
 
     fn refused(&self, program: &str, said: &Said) -> LaunchError {
-        LaunchError::Refused { sentence: sentence(program, &said.stderr, &self.order.config) }
+        let sentence = sentence(program, &said.stderr, &self.order.config);
+        match is_unreached(&said.stderr) {
+            true => LaunchError::Unreached { sentence },
+            false => LaunchError::Refused { sentence },
+        }
     }
 
     async fn submit_array(&self, jobs: u32) -> Result<Vec<Launched>, LaunchError> {
@@ -125,8 +129,7 @@ impl SlurmLauncher {
         for jobs in jobs.chunks(CANCELLED_AT_ONCE) {
             let said = SCANCEL.run(&cancel_words(jobs), "").await?;
             // A job that has ended meanwhile is no fault; who cannot be reached is one.
-            let unreachable = ["contact", "unge", "configuration source", "authentication"];
-            if !said.is_ok() && unreachable.iter().any(|words| said.stderr.contains(words)) {
+            if !said.is_ok() && is_unreached(&said.stderr) {
                 return Err(self.refused("scancel", &said));
             }
         }

@@ -79,6 +79,21 @@ impl SlurmOrder {
     }
 }
 
+/// Whether Slurm itself was not reached: another time it may be.
+pub(super) fn is_unreached(stderr: &str) -> bool {
+    is_unknown_here(stderr)
+        || ["contact slurm controller", "configuration file", "configuration source", "onnection refused"]
+            .iter()
+            .any(|words| stderr.contains(words))
+}
+
+/// Whether munge did not vouch for who asks.
+fn is_unknown_here(stderr: &str) -> bool {
+    ["unge", "rotocol authentication error", "nvalid authentication credential"]
+        .iter()
+        .any(|words| stderr.contains(words))
+}
+
 /// One sentence for what a command of Slurm said on its standard error.
 pub(super) fn sentence(program: &str, stderr: &str, config: &SlurmConfig) -> String {
     let has = |words: &str| stderr.contains(words);
@@ -88,6 +103,10 @@ pub(super) fn sentence(program: &str, stderr: &str, config: &SlurmConfig) -> Str
             Some(partition) => format!("Slurm has no partition `{partition}`; `sinfo` lists what there is (-p NAME)"),
             None => "Slurm has no default partition; name one with -p (`sinfo` lists them)".to_owned(),
         };
+    }
+    if has("--quotatype") && !has("unrecognized option") {
+        let quotatype = named(&config.quotatype);
+        return format!("this Slurm takes no --quotatype={quotatype} ({}); name another with -q", last(stderr));
     }
     if has("--quotatype") {
         return format!(
@@ -110,17 +129,13 @@ pub(super) fn sentence(program: &str, stderr: &str, config: &SlurmConfig) -> Str
                 run_cfg.num_gpus or change extra_command"
             .to_owned();
     }
-    if has("unge") || has("rotocol authentication error") || has("nvalid authentication credential") {
+    if is_unknown_here(stderr) {
         return format!(
             "munge, by which Slurm knows who asks, does not answer on this host: start munged ({})",
             last(stderr)
         );
     }
-    if has("contact slurm controller")
-        || has("configuration file")
-        || has("configuration source")
-        || has("onnection refused")
-    {
+    if is_unreached(stderr) {
         return format!("slurmctld does not answer: is it running, and is SLURM_CONF right? ({})", last(stderr));
     }
     if has("AssocMaxSubmitJobLimit") || has("QOSMaxSubmitJob") || has("job submit limit") {
@@ -204,6 +219,10 @@ END";
                 "leave -q away",
             ),
             (
+                "sbatch: error: bad --quotatype=auto\nsbatch: error: Invalid --quotatype argument: auto\n",
+                "takes no --quotatype=auto (Invalid --quotatype argument: auto); name another with -q",
+            ),
+            (
                 "sbatch: unrecognized option '--colour=1'\nTry \"sbatch --help\"",
                 "`extra_command` holds what sbatch does not know",
             ),
@@ -222,6 +241,7 @@ END";
             ("sbatch: error: Something else.", "sbatch refused: Something else"),
         ] {
             let said = sentence("sbatch", stderr, &config);
+            assert_eq!(is_unreached(stderr), said.contains("does not answer"), "{said}");
             assert!(said.contains(expected), "{said}");
             assert!(!said.contains('\n'));
         }

@@ -80,6 +80,8 @@ pub struct Setup {
     pub situations: watch::Sender<Situation>,
     /// How their pools stand.
     pub pools: watch::Receiver<Vec<PoolReport>>,
+    /// Where workers come that nobody launches, if any do.
+    pub open_at: Option<String>,
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
@@ -301,7 +303,11 @@ impl Driver {
         let failed_tasks = leader.core().failed_tasks();
         let job = (self.setup.board.expected(), self.setup.board.live());
         let violations = leader.violations();
-        let pools = explain(&self.setup.pools.borrow());
+        let mut pools = explain(&self.setup.pools.borrow());
+        let address = self.setup.open_at.as_ref();
+        pools.extend(
+            address.map(|address| format!("workers may come by themselves: compass-worker --master {address}")),
+        );
         let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, ..view };
         self.setup.views.send_replace(view);
         self.setup.demands.publish(leader.core());

@@ -5,6 +5,7 @@ use super::drive::{Driver, Setup};
 use super::folder::RunFolder;
 use super::infer::{InferError, InferOptions, Inferred, Opened, left_behind};
 use super::progress::ProgressBoard;
+use super::residence::Residence;
 use crate::core::Wanted;
 use crate::launch::Situation;
 use crate::rpc::{Inbound, Uploads};
@@ -41,6 +42,9 @@ pub struct Seat {
 
 /// Workers that jobs share, as one of these jobs sees them.
 pub trait Floor: Debug + Send + Sync {
+    /// Where the job's models may run, in their order.
+    fn residences(&self) -> &[Residence];
+
     /// A stage is ready for workers.
     fn enter(&self, stage: StageEntry) -> Seat;
 
@@ -84,6 +88,7 @@ pub(super) async fn run_on(
         launched,
         situations,
         pools,
+        open_at: None,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,

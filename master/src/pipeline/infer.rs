@@ -14,6 +14,7 @@ use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::origins;
 use super::progress::ProgressBoard;
+use super::residence::where_they_load;
 use super::task_list::keep_tasks;
 use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
 use crate::launch::{Programs, Situation, is_local};
@@ -201,15 +202,17 @@ pub async fn infer(
     let (launched, launched_receiver) = mpsc::channel(16);
     let (stop, stopping) = watch::channel(false);
     let uploads = Uploads::default();
-    let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone());
+    let pools = config.pools.iter().map(|pool| pool.name.clone());
+    let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone()).of_pools(pools);
     let entrance = Entrance::open(config, address).await?;
     let server = tokio::spawn(serve(listener, entrance.access(), service, stopping.clone()));
     let InferOptions { debug, stage, programs, desk, .. } = options;
     let (token_file, job) = (entrance.token_file(), digest.short());
     let launching = LaunchOptions { debug, stage, programs, folder: Some(folder), token_file, job: &job };
     let fleet = fleet(config, entrance.near(), entrance.advertised(), launching)?;
-    if comes_by_itself(config) {
-        say(format!("waiting for workers: compass-worker --master {}", entrance.advertised()));
+    let open_at = comes_by_itself(config).then(|| entrance.advertised().to_owned());
+    if let Some(address) = &open_at {
+        say(format!("waiting for workers: compass-worker --master {address}"));
     }
     let (situations, situation) = watch::channel(Situation::default());
     let agents = fleet.start(situation, launched, stopping.clone());
@@ -231,6 +234,7 @@ pub async fn infer(
         launched: launched_receiver,
         situations,
         pools: agents.reports.clone(),
+        open_at,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
@@ -336,13 +340,17 @@ async fn open(
     }
     let max_slots = slots_let_in(config, slots, options.others_may_come);
     let steal = config.infer.partitioner == PartitionerKind::Balanced;
+    let places = match &options.floor {
+        Some(floor) => where_they_load(&config.pools, floor.residences()),
+        None => where_models_load(config),
+    };
     let limits = Limits {
         retry: config.infer.runner.retry,
         max_slots,
         steal,
         others_may_come: options.others_may_come || comes_by_itself(config),
         workers_stay: options.workers_stay,
-        places: where_models_load(config),
+        places,
         ..Limits::default()
     };
     let facts = RunFacts {

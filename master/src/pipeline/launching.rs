@@ -2,6 +2,7 @@
 
 use super::entrance::Entrance;
 use super::folder::RunFolder;
+use super::residence::{Residence, where_they_load};
 use crate::launch::{
     Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool,
     Programs, Shape, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
@@ -175,21 +176,11 @@ pub(super) fn pool_terms(config: &Config) -> BTreeMap<String, PoolTerms> {
 
 /// The pools where a model loads, by its position, for those that do not load everywhere.
 pub(super) fn where_models_load(config: &Config) -> BTreeMap<u32, BTreeSet<String>> {
-    // A model that names its pools is not for workers of none either.
-    let everywhere = |model: &ModelConfig| model.pools.is_empty() && config.pools.iter().all(|pool| loads(pool, model));
-    let bound = (0..).zip(&config.models).filter(|(_, model)| !config.pools.is_empty() && !everywhere(model));
-    let pools = |model: &ModelConfig| -> BTreeSet<String> {
-        config.pools.iter().filter(|pool| loads(pool, model)).map(|pool| pool.name.clone()).collect()
-    };
-    bound.map(|(at, model)| (at, pools(model))).collect()
+    where_they_load(&config.pools, &config.models.iter().map(Residence::from).collect::<Vec<_>>())
 }
 
-/// Whether a model may run in a pool: it may name its pools, and files that are not here must have a name there.
 fn loads(pool: &PoolConfig, model: &ModelConfig) -> bool {
-    let is_found = |path: &Path| {
-        path.as_os_str().is_empty() || path.exists() || pool.map_path(&path.display().to_string()).is_some()
-    };
-    pool.takes(&model.pools) && is_found(&model.path) && is_found(&model.tokenizer_path)
+    Residence::from(model).loads_in(pool)
 }
 
 /// The pools of a stage; none when workers come by themselves. `near` and `far` are where workers of this host and of

@@ -25,6 +25,7 @@ mod origins;
 mod planner;
 mod progress;
 mod reasons;
+mod residence;
 mod rows;
 mod score;
 #[cfg(test)]
@@ -49,5 +50,6 @@ pub use listing::{list_models, list_presets, show_preset};
 pub use live::LiveWriting;
 pub use planner::{PlanError, Planned, plan, plan_digest, read_plan, write_plan};
 pub use progress::{ProgressBoard, Snapshot, StageBar};
+pub use residence::Residence;
 pub use score::{Evidence, Executions, ScoreError, Scored, score, summarize};
 pub use task_list::recorded_tasks;

@@ -2,7 +2,7 @@
 
 use super::peer::{Gate, PLAIN, Peer, Standing};
 use super::rate::Rate;
-use crate::authority::{Authority, AuthorityError};
+use crate::authority::{Applicant, Authority, AuthorityError};
 use compass_common::secret::Secret;
 use compass_proto::v1;
 use compass_proto::v1::enrolment_server::{Enrolment, EnrolmentServer};
@@ -66,7 +66,7 @@ impl Enrolment for EnrolmentDesk {
             Standing::Worker { certificate, .. } => Some(certificate.clone()),
         };
         self.may_ask(&peer)?;
-        let v1::EnrolRequest { protocol, worker, token_id, token_secret } = request.into_inner();
+        let v1::EnrolRequest { protocol, worker, token_id, token_secret, pool } = request.into_inner();
         let secret = Secret::new(token_secret);
         if protocol != compass_proto::PROTOCOL_VERSION {
             let ours = compass_proto::PROTOCOL_VERSION;
@@ -76,8 +76,11 @@ impl Enrolment for EnrolmentDesk {
             self.gate.refusals.tell(peer.address, &why);
             return Err(Status::permission_denied(why));
         }
-        if worker.is_empty() || worker.len() > LONGEST_NAME * 4 || worker.chars().any(char::is_control) {
-            return Err(Status::invalid_argument("a worker's name is 1 to 200 visible characters"));
+        let is_no_name = |name: &str| name.len() > LONGEST_NAME * 4 || name.chars().any(char::is_control);
+        if worker.is_empty() || is_no_name(&worker) || is_no_name(&pool) {
+            return Err(Status::invalid_argument(
+                "the names of a worker and of its pool are 1 to 200 visible characters",
+            ));
         }
         let refused = |why: String| {
             self.gate.refusals.tell(peer.address, &why);
@@ -89,7 +92,8 @@ impl Enrolment for EnrolmentDesk {
         let Some(certificate) = certificate else {
             return Err(Status::invalid_argument("a worker that enrols shows a certificate of its own"));
         };
-        let enrolled = authority.enrol(&token_id, &secret, &worker, &certificate).await;
+        let enrolled =
+            authority.enrol(&token_id, &secret, Applicant { worker: &worker, pool: &pool }, &certificate).await;
         let chain = enrolled.map_err(|error| unusable(&error))?.map_err(|refusal| refused(refusal.to_string()))?;
         tracing::info!(worker, peer = %peer.address, token = token_id, "enrolled a worker");
         Ok(self.answer(authority, chain))

@@ -68,6 +68,21 @@ impl Standing {
             _ => Ok(()),
         }
     }
+
+    /// The pool of a session that says it works for `said`: that of the token by which its worker joined, where that has
+    /// one. Empty is none.
+    ///
+    /// # Errors
+    /// `PERMISSION_DENIED` for a pool that its token does not serve.
+    pub fn pool(&self, authority: Option<&Authority>, said: &str) -> Result<String, Status> {
+        match (self, authority) {
+            (Self::Worker { bearer, .. }, Some(authority)) => {
+                let pool = authority.register().pool_of(&bearer.token, said);
+                pool.map_err(|refusal| Status::permission_denied(refusal.to_string()))
+            }
+            _ => Ok(said.to_owned()),
+        }
+    }
 }
 
 /// Stands before every service but enrolment.
@@ -108,6 +123,8 @@ impl tonic::service::Interceptor for Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authority::TokenTerms;
+    use compass_common::config::{AuthorityConfig, StoreConfig};
     use tonic::Code;
 
     fn worker(until: u64) -> Standing {
@@ -126,6 +143,32 @@ mod tests {
         for outside in [Standing::Plain, stranger] {
             assert_eq!(outside.admitted(None).unwrap_err().code(), Code::Unauthenticated);
         }
+    }
+
+    #[tokio::test]
+    async fn a_certificate_is_good_for_the_pool_of_its_token() {
+        let state = tempfile::tempdir().unwrap();
+        let config = AuthorityConfig {
+            state_dir: state.path().to_owned(),
+            store: StoreConfig::Embedded,
+            key_file: state.path().join("authority.key"),
+            certificate_seconds: 60,
+        };
+        let authority = Authority::open(&config).await.unwrap();
+        let terms = |pool: &str| TokenTerms { pool: pool.into(), expires: u64::MAX, uses: None, note: String::new() };
+        let joined_with = |token: String| {
+            let bearer = Bearer { worker: "w".into(), token, until: u64::MAX };
+            Standing::Worker { bearer: bearer.into(), certificate: vec![].into() }
+        };
+        let of_pool = joined_with(authority.create_token(terms("aliyun")).await.unwrap().id);
+        let pool = |said| of_pool.pool(Some(&authority), said);
+        assert_eq!((pool("aliyun").unwrap(), pool("").unwrap()), ("aliyun".into(), "aliyun".into()));
+        let refused = pool("s").unwrap_err();
+        assert_eq!(refused.code(), Code::PermissionDenied);
+        assert!(refused.message().contains("is for workers of pool aliyun"), "{refused}");
+        let of_any = joined_with(authority.create_token(terms("")).await.unwrap().id);
+        assert_eq!(of_any.pool(Some(&authority), "s").unwrap(), "s");
+        assert_eq!(Standing::Trusted.pool(None, "s").unwrap(), "s");
     }
 
     #[test]

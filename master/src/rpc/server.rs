@@ -46,6 +46,8 @@ pub struct WorkerService {
     files: PlanFiles,
     uploads: Uploads,
     connections: Arc<AtomicU64>,
+    /// The pools that there are; none where workers may call theirs what they like.
+    pools: Arc<[String]>,
     /// Who is let in; without one, whoever reaches the service.
     gate: Option<Gate>,
 }
@@ -58,7 +60,36 @@ impl WorkerService {
 
     /// A service whose workers come to this reception.
     pub fn at(reception: Arc<dyn Reception>, files: PlanFiles, uploads: Uploads) -> Self {
-        Self { reception, files, uploads, connections: Arc::default(), gate: None }
+        Self { reception, files, uploads, connections: Arc::default(), pools: Arc::default(), gate: None }
+    }
+
+    /// The same service for workers of these pools, or of none in particular.
+    #[must_use]
+    pub fn of_pools(self, pools: impl IntoIterator<Item = String>) -> Self {
+        Self { pools: pools.into_iter().collect(), ..self }
+    }
+
+    /// Whether there is such a pool.
+    fn knows(&self, pool: &str) -> Result<(), Status> {
+        if pool.is_empty() || self.pools.is_empty() || self.pools.iter().any(|known| known == pool) {
+            return Ok(());
+        }
+        let all = self.pools.join(", ");
+        Err(Status::permission_denied(format!(
+            "it works for pool {pool}, which this master does not have; there are {all}"
+        )))
+    }
+
+    /// The pool of a session, if its name and the pool that it says are its peer's own. Else the screen says so, once.
+    fn place(&self, peer: &Peer, hello: &v1::Hello) -> Result<String, Status> {
+        let authority = self.gate.as_ref().and_then(|gate| gate.authority.as_deref());
+        let named = peer.standing.may_be(&hello.worker);
+        let placed = named.and_then(|()| peer.standing.pool(authority, &hello.pool));
+        placed.and_then(|pool| self.knows(&pool).map(|()| pool)).inspect_err(|status| {
+            if let Some(gate) = &self.gate {
+                gate.refusals.tell(peer.address, status.message());
+            }
+        })
     }
 
     /// A session while its peer may have one.
@@ -189,11 +220,11 @@ impl Workers for WorkerService {
         &self,
         request: Request<Streaming<v1::WorkerFrame>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
-        let standing = request.extensions().get::<Peer>().map(|peer| peer.standing.clone());
+        let peer = request.extensions().get::<Peer>().cloned();
         let mut frames = request.into_inner();
         let first = tokio::time::timeout(HELLO_DEADLINE, frames.message()).await;
         let first = first.map_err(|_| Status::deadline_exceeded("no hello within 10 s"))??;
-        let Some(v1::worker_frame::Body::Hello(hello)) = first.and_then(|frame| frame.body) else {
+        let Some(v1::worker_frame::Body::Hello(mut hello)) = first.and_then(|frame| frame.body) else {
             return Err(Status::invalid_argument("the first frame of a session is a hello"));
         };
         let connection = ConnectionId(self.connections.fetch_add(1, Ordering::Relaxed) + 1);
@@ -210,9 +241,10 @@ impl Workers for WorkerService {
             let _ = outbound.send(Ok(v1::MasterFrame { body, ..Default::default() })).await;
             return Ok(Response::new(ReceiverStream::new(receiver)));
         }
-        if let Some(standing) = &standing {
-            standing.may_be(&hello.worker)?;
+        if let Some(peer) = &peer {
+            hello.pool = self.place(peer, &hello)?;
         }
+        let standing = peer.map(|peer| peer.standing);
         tokio::spawn(self.clone().admit(standing, connection, hello, Arrival { outbound, frames }));
         Ok(Response::new(ReceiverStream::new(receiver)))
     }

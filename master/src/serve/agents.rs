@@ -1,7 +1,7 @@
 //! The server's own workers: launched once for all jobs. On this host an agent has one slot, so that a slot is what jobs
 //! share.
 
-use super::lobby::Lobby;
+use super::lobby::{ANYWHERE, Lobby};
 use crate::launch::{
     Bounds, Fleet, LaunchError, LaunchEvent, LocalLauncher, Pool, PoolReport, Programs, Shape, WorkerCommand, explain,
     find_worker,
@@ -30,7 +30,12 @@ pub(super) struct Agents {
 /// There is no worker to launch, or nobody to launch it.
 pub(super) fn fleet(base: &Base, config: &Config, entrance: &Entrance) -> Result<Fleet, LaunchError> {
     if !base.pools.is_empty() || base.runner.kind != RunnerKind::Local {
-        return Ok(Fleet { others_may_come: true, ..pipeline::fleet_of(config, entrance)? });
+        let mut fleet = Fleet { others_may_come: true, ..pipeline::fleet_of(config, entrance)? };
+        for pool in &mut fleet.pools {
+            let bound = (ANYWHERE + 1..).zip(&base.pools).find(|(_, known)| known.name == pool.shape.name);
+            pool.shape.models = std::iter::once(ANYWHERE).chain(bound.map(|(model, _)| model)).collect();
+        }
+        return Ok(fleet);
     }
     let slots = own_slots(base);
     let worker = WorkerCommand {
@@ -45,7 +50,7 @@ pub(super) fn fleet(base: &Base, config: &Config, entrance: &Entrance) -> Result
     let environment = vec![("COMPASS_TOKEN_FILE".to_owned(), token_file)];
     let launcher = Box::new(LocalLauncher::new(worker, environment, Some(log(base))));
     let (name, kind) = ("local".to_owned(), RunnerKind::Local.name());
-    let shape = Shape { name, kind, gpus: 0, slots: 1, least: slots, most: slots, models: [0].into() };
+    let shape = Shape { name, kind, gpus: 0, slots: 1, least: slots, most: slots, models: [ANYWHERE].into() };
     let bounds = Bounds { slots: Some(slots), gpus: None };
     Ok(Fleet { pools: vec![Pool { shape, launcher }], bounds, others_may_come: true })
 }
@@ -62,9 +67,9 @@ fn log(base: &Base) -> PathBuf {
 
 impl Agents {
     /// Puts the fleet to work until `stop` is raised.
-    pub(super) fn start(fleet: Fleet, lobby: Arc<Lobby>, stop: watch::Receiver<bool>) -> Self {
+    pub(super) fn start(fleet: Fleet, pools: Vec<String>, lobby: Arc<Lobby>, stop: watch::Receiver<bool>) -> Self {
         let (events, mut launched) = mpsc::channel(16);
-        let (situations, situation) = watch::channel(lobby.situation());
+        let (situations, situation) = watch::channel(lobby.situation(&pools));
         let handle = fleet.start(situation, events, stop.clone());
         let reports = handle.reports.clone();
         let task = tokio::spawn(async move {
@@ -73,7 +78,7 @@ impl Agents {
             loop {
                 tokio::select! {
                     () = &mut ended => return,
-                    _ = look.tick() => drop(situations.send_replace(lobby.situation())),
+                    _ = look.tick() => drop(situations.send_replace(lobby.situation(&pools))),
                     Some(event) = launched.recv() => match event {
                         LaunchEvent::Exited { worker, is_death } => lobby.exited(worker, !is_death).await,
                         LaunchEvent::GaveUp { reason } => tracing::warn!(reason, "no more workers are launched"),

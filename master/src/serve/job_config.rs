@@ -1,7 +1,7 @@
 //! The configuration under which a server runs a job: the job's own terms at the server's place.
 
 use crate::job::{JobRecord, StageTerms};
-use compass_common::config::{Base, Config, RunnerConfig, RunnerKind, StageConfig};
+use compass_common::config::{Base, Config, PoolConfig, RunnerConfig, RunnerKind, StageConfig};
 use compass_common::partition::PartitionerKind;
 use std::net::SocketAddr;
 
@@ -43,7 +43,8 @@ pub(super) fn job_config(base: &Base, address: SocketAddr, job: &JobRecord) -> C
         work_dir: job.folder.parent().unwrap_or(&job.folder).to_owned(),
         infer: stage(&job.infer),
         eval: stage(&job.eval),
-        pools: Vec::new(),
+        // Of them a job knows what its workers are told, and where its models load.
+        pools: base.pools.iter().map(|pool| PoolConfig { runner: RunnerKind::None, ..pool.clone() }).collect(),
         summary_groups: job.summary_groups.clone(),
         ..launch_config(base, address)
     }

@@ -1,9 +1,9 @@
 //! The lobby: workers on their way to a job, and the jobs that wait for them. Carries out what the broker decides.
 
-use crate::broker::{Ability, Broker, Decision, Demand, JobId, Offer, Share, Terms};
-use crate::core::{Attendance, ConnectionId, Event, Requires, Wanted};
+use crate::broker::{Ability, Broker, Decision, Demand, JobId, Need, Offer, Share, Terms};
+use crate::core::{Attendance, ConnectionId, Event, Needed, Requires, Wanted};
 use crate::launch::Situation;
-use crate::pipeline::{Desk, Floor, Seat, StageEntry};
+use crate::pipeline::{Desk, Floor, Residence, Seat, StageEntry};
 use crate::rpc::{Answer, Inbound, PlanFiles, Reception, Uploads};
 use compass_common::ids::{Digest, WorkerId};
 use compass_proto::{digest_from_wire, v1};
@@ -15,6 +15,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 /// How often the broker is asked when nothing happens: turns end by themselves.
 const TICK: Duration = Duration::from_millis(250);
+/// The model of a pool's shape that stands for what may run anywhere.
+pub(super) const ANYWHERE: u32 = 0;
 /// Frames that wait for a job's driver.
 const INBOUND: usize = 1024;
 
@@ -118,16 +120,23 @@ impl Lobby {
         }
     }
 
-    /// What launchers go by: all jobs as one.
-    pub(super) fn situation(&self) -> Situation {
+    /// What launchers go by: all jobs as one. Its models are [`ANYWHERE`] for what every pool takes, and behind it, in the
+    /// order of `pools`, what is bound to each of them.
+    pub(super) fn situation(&self, pools: &[String]) -> Situation {
         self.with(|state, _| {
-            let open = state.broker.open_slots();
+            let open = state.broker.open_slots(|_| true);
+            let bound_to = |pool: &String| {
+                state.broker.open_slots(|need| need.pools.as_ref().is_some_and(|pools| pools.contains(pool)))
+            };
+            let anywhere = state.broker.open_slots(|need| need.pools.is_none());
+            let demand = (ANYWHERE..).zip(std::iter::once(anywhere).chain(pools.iter().map(bound_to)));
+            let demand = demand.filter(|(_, slots)| *slots > 0).collect();
             let attendance = |(worker, visitor): (&WorkerId, &Visitor)| {
                 let busy = visitor.job.is_some() || open > 0;
                 (worker.clone(), Attendance { slots: visitor.offer.slots, busy })
             };
             let workers = state.visitors.iter().map(attendance).collect();
-            Situation { demand: if open > 0 { [(0, open)].into() } else { BTreeMap::new() }, workers }
+            Situation { demand, workers }
         })
     }
 
@@ -187,13 +196,9 @@ fn ability(requires: Requires) -> Ability {
 }
 
 fn demand(wanted: Wanted) -> Demand {
-    let abilities = |of: BTreeMap<Requires, u32>| of.into_iter().map(|(what, count)| (ability(what), count)).collect();
-    Demand {
-        waiting: abilities(wanted.waiting),
-        usable: abilities(wanted.usable),
-        held: wanted.held,
-        taken: wanted.slots,
-    }
+    let need = |Needed { requires, pools }| Need { ability: ability(requires), pools };
+    let needs = |of: BTreeMap<Needed, u32>| of.into_iter().map(|(what, count)| (need(what), count)).collect();
+    Demand { waiting: needs(wanted.waiting), usable: needs(wanted.usable), held: wanted.held, taken: wanted.slots }
 }
 
 impl State {
@@ -266,6 +271,7 @@ impl Reception for Lobby {
                 slots: hello.slots,
                 abilities: abilities(hello),
                 models: digests(&hello.models),
+                pool: hello.pool.clone(),
                 holds_of: None,
             };
             state.broker.leave(now, &worker);
@@ -301,10 +307,16 @@ pub(super) struct ServedJob {
     pub(super) id: JobId,
     pub(super) priority: u32,
     pub(super) bound: Option<u32>,
+    /// Its models, in their order.
+    pub(super) residences: Vec<Residence>,
     pub(super) desk: Desk,
 }
 
 impl Floor for ServedJob {
+    fn residences(&self) -> &[Residence] {
+        &self.residences
+    }
+
     fn enter(&self, stage: StageEntry) -> Seat {
         self.lobby.enter(self, stage)
     }

@@ -10,11 +10,11 @@ use crate::control::{self, Accepted, ControlService, Entry, Governor, Office};
 use crate::job::{self, Ended, Failure, JobRecord, OpenedRun, Place, now};
 use crate::journal::{Journal, Line};
 use crate::launch::PoolReport;
-use crate::pipeline::{self, Desk, Entrance, RunFolder};
+use crate::pipeline::{self, Desk, Entrance, Residence, RunFolder};
 use crate::rpc::{self, WorkerService};
 use crate::screen::{say, within};
 use crate::web::{BearerToken, HttpServer};
-use compass_common::config::{Base, RunnerKind};
+use compass_common::config::{Base, PoolConfig, RunnerKind};
 use compass_common::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -89,6 +89,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         server.begin(job).await;
     }
     let service = WorkerService::at(lobby.clone(), lobby.files.clone(), lobby.uploads.clone());
+    let service = service.of_pools(server.base.pools.iter().map(|pool| pool.name.clone()));
     let (hang_up, hung_up) = watch::channel(false);
     let serving = tokio::spawn(rpc::serve(listener, entrance.access(), service, hung_up));
     let sharing = tokio::spawn(lobby.clone().run(stopping.clone()));
@@ -98,7 +99,8 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     });
     let answering = tokio::spawn(socket.serve(ControlService::new(office), stopping.clone()));
     let (retire, retiring) = watch::channel(false);
-    let agents = Agents::start(fleet, lobby.clone(), retiring);
+    let pools = server.base.pools.iter().map(|pool| pool.name.clone()).collect();
+    let agents = Agents::start(fleet, pools, lobby.clone(), retiring);
     // Set once, here.
     let _ = server.pools.set(agents.reports());
     match &server.base.runner.kind {
@@ -192,6 +194,12 @@ impl Server {
         self.running.lock().await.spawn(run.instrument(span));
     }
 
+    /// Whether the model loads in some pool, where there are pools.
+    fn is_home_to(&self, model: &Residence) -> bool {
+        let pools = &self.base.pools;
+        pools.is_empty() || pools.iter().any(|pool| model.loads_in(pool))
+    }
+
     async fn run(&self, id: &JobId, job: &JobRecord, desk: Desk) -> Result<u8, Failure> {
         let gone = || {
             let folder = job.folder.display();
@@ -205,6 +213,7 @@ impl Server {
             id: id.clone(),
             priority: job.priority,
             bound: job.infer.slots,
+            residences: job.residences.clone(),
             desk: desk.clone(),
         };
         let place = Place { desk, floor: Some(Arc::new(floor)) };
@@ -213,11 +222,26 @@ impl Server {
     }
 }
 
+/// Why a model has no place in any pool of the server's.
+fn nowhere(model: &Residence, pools: &[PoolConfig]) -> String {
+    let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
+    let names = names.join(", ");
+    match pools.iter().any(|pool| pool.takes(&model.pools)) {
+        true => {
+            format!("no pool of this server has the model's files ({}); its pools are {names}", model.path.display())
+        }
+        false => format!("a model wants the pools {}, and this server has {names}", model.pools.join(", ")),
+    }
+}
+
 #[tonic::async_trait]
 impl Governor for Arc<Server> {
     async fn submit(&self, job: JobRecord) -> Result<Accepted, String> {
         if self.interrupted.borrow().is_some() {
             return Err("the server is stopping; submit again when it is started again".into());
+        }
+        if let Some(residence) = job.residences.iter().find(|model| !self.is_home_to(model)) {
+            return Err(nowhere(residence, &self.base.pools));
         }
         // Held to the end: of two who submit the same at once, one attaches.
         let mut jobs = self.jobs.lock().await;

@@ -24,6 +24,7 @@ impl Agent {
         }
         tracing::info!(reason, "draining");
         self.drain = Some(Drain { ending, idle_since_ms: None });
+        self.programs.told_to_go();
         if self.terms.is_some() {
             self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }), Vec::new());
             self.say_credit();

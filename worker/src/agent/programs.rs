@@ -11,9 +11,10 @@ use compass_common::plan::{Body, Part, Program};
 use compass_common::result::{Execution, ExecutionClass, Outcome, PromptFit, SampleResult};
 use compass_proto::v1;
 use compass_sandbox::{Limits, Policy, Sandbox, Stage, Verdict};
+use rustix::process::Signal;
 use std::num::NonZeroUsize;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 /// What this worker found out about running programs, once.
@@ -22,13 +23,36 @@ pub(crate) struct Programs {
     sandbox: Option<Sandbox>,
     /// For the hello; `None` when nobody looked.
     pub(super) found: Option<v1::Sandbox>,
+    going: Going,
+}
+
+/// Whether this worker was told to go. Who tells it so may tell every process of the job, programs included: what such a
+/// signal ended has no verdict.
+#[derive(Clone, Debug, Default)]
+struct Going(watch::Sender<bool>);
+
+/// How much later than a program the worker may hear that all are to go.
+const HEARSAY: Duration = Duration::from_secs(1);
+
+impl Going {
+    /// Whether the verdict says nothing of the program: it was ended as this worker was.
+    async fn ended(&self, verdict: &Verdict) -> bool {
+        let asks_to_end = [Signal::HUP, Signal::INT, Signal::TERM].map(Signal::as_raw);
+        let Verdict::Killed { signal } = verdict else { return false };
+        if !asks_to_end.contains(signal) {
+            return false;
+        }
+        let mut told = self.0.subscribe();
+        let told = tokio::time::timeout(HEARSAY, told.wait_for(|told| *told)).await;
+        told.is_ok_and(|told| told.is_ok())
+    }
 }
 
 impl Programs {
     /// Looks for an isolation that holds, as far as `policy` allows; programs run in up to `slots` slots at once.
     pub(crate) async fn look(policy: ProgramPolicy, slots: u32) -> Self {
         if policy == ProgramPolicy::Never {
-            return Self { sandbox: None, found: None };
+            return Self { sandbox: None, found: None, going: Going::default() };
         }
         let policy = Policy {
             unsafe_local_exec: policy == ProgramPolicy::Unsafe,
@@ -40,12 +64,13 @@ impl Programs {
                 let (isolation, python) = (sandbox.isolation().to_string(), sandbox.python_version().to_owned());
                 tracing::info!(isolation, python, "programs that a model wrote can be run");
                 let found = v1::Sandbox { refusal: String::new(), isolation, python };
-                Self { sandbox: Some(sandbox), found: Some(found) }
+                Self { sandbox: Some(sandbox), found: Some(found), going: Going::default() }
             }
             Err(refusal) => {
                 let refusal = refusal.to_string();
                 tracing::info!(refusal, "programs that a model wrote cannot be run");
-                Self { sandbox: None, found: Some(v1::Sandbox { refusal, ..v1::Sandbox::default() }) }
+                let found = Some(v1::Sandbox { refusal, ..v1::Sandbox::default() });
+                Self { sandbox: None, found, going: Going::default() }
             }
         }
     }
@@ -60,11 +85,11 @@ impl Programs {
         index: u32,
         reports: mpsc::Sender<Event>,
     ) -> Option<ProgramRun> {
-        let sandbox = self.sandbox.clone()?;
+        let (sandbox, going) = (self.sandbox.clone()?, self.going.clone());
         let programs = programs_of(part, index)?.to_vec();
         Some(ProgramRun(tokio::spawn(async move {
             let report = |event| Event::Slot(SlotReport { slot, event });
-            let end = match run_sample(&sandbox, index, &programs).await {
+            let end = match run_sample(&sandbox, index, &programs, &going).await {
                 Ok(result) => {
                     let _ = reports.send(report(SlotEvent::Result((&result).into()))).await;
                     PackEnd::Done { tokens: TokenCounters::default(), notes: Vec::new(), stretches: Vec::new() }
@@ -77,6 +102,11 @@ impl Programs {
 }
 
 impl Programs {
+    /// The worker was told to go.
+    pub(super) fn told_to_go(&self) {
+        self.going.0.send_replace(true);
+    }
+
     /// Why no programs are run here; `None` when they are.
     pub(crate) fn refusal(&self) -> Option<String> {
         match (&self.sandbox, &self.found) {
@@ -90,7 +120,7 @@ impl Programs {
     /// error is the sandbox's.
     pub(crate) async fn run(&self, part: &Part, index: u32) -> Option<Result<SampleResult, String>> {
         let sandbox = self.sandbox.as_ref()?;
-        Some(run_sample(sandbox, index, programs_of(part, index)?).await)
+        Some(run_sample(sandbox, index, programs_of(part, index)?, &self.going).await)
     }
 }
 
@@ -101,8 +131,13 @@ fn programs_of(part: &Part, index: u32) -> Option<&[Program]> {
     }
 }
 
-async fn run_sample(sandbox: &Sandbox, index: u32, programs: &[Program]) -> Result<SampleResult, String> {
-    let outcome = Outcome::Executed(run_all(sandbox, programs).await?);
+async fn run_sample(
+    sandbox: &Sandbox,
+    index: u32,
+    programs: &[Program],
+    going: &Going,
+) -> Result<SampleResult, String> {
+    let outcome = Outcome::Executed(run_all(sandbox, programs, going).await?);
     Ok(SampleResult { index, fit: PromptFit::default(), outcome })
 }
 
@@ -125,10 +160,14 @@ impl Drop for ProgramRun {
 }
 
 /// One after the other; the first failure of the sandbox ends it, with what it said.
-async fn run_all(sandbox: &Sandbox, programs: &[Program]) -> Result<Vec<Execution>, String> {
+async fn run_all(sandbox: &Sandbox, programs: &[Program], going: &Going) -> Result<Vec<Execution>, String> {
     let mut executions = Vec::with_capacity(programs.len());
     for program in programs {
-        executions.push(execution(&sandbox.run(&contained(program)).await)?);
+        let verdict = sandbox.run(&contained(program)).await;
+        if going.ended(&verdict).await {
+            return Err("the program was ended with its worker".into());
+        }
+        executions.push(execution(&verdict)?);
     }
     Ok(executions)
 }
@@ -183,6 +222,17 @@ mod tests {
         let text = "failed: <object at 0x7f3a1c2b4d90> is not 0xff, 0x";
         assert_eq!(without_addresses(text), "failed: <object at 0x...> is not 0xff, 0x");
         assert_eq!(without_addresses("passed"), "passed");
+    }
+
+    #[tokio::test]
+    async fn what_ended_with_its_worker_has_no_verdict() {
+        let term = Verdict::Killed { signal: 15 };
+        let going = Going::default();
+        assert!(!going.ended(&term).await, "nobody told the worker: the program did that itself");
+        // The worker hears of it after the program's end.
+        let (ended, ()) = tokio::join!(going.ended(&term), async { drop(going.0.send_replace(true)) });
+        assert!(ended && going.ended(&term).await);
+        assert!(!going.ended(&Verdict::Killed { signal: 11 }).await && !going.ended(&Verdict::Passed).await);
     }
 
     #[test]

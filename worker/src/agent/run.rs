@@ -5,7 +5,7 @@ use super::event::Event;
 use super::options::AgentOptions;
 use super::programs::Programs;
 use super::session::Agent;
-use crate::dial::{Doorway, Invitations};
+use crate::dial::{Applicant, Doorway, Invitations};
 use crate::parent::end_with_parent;
 use compass_common::ids::Digest;
 use std::io::Read;
@@ -45,7 +45,12 @@ pub fn run(options: AgentOptions) -> Ending {
 
 async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     let invitations = Invitations::of(options.token_file.clone(), std::env::home_dir().as_deref());
-    let doorways = Doorway::all(&options.masters, &options.name, invitations, options.proxies.clone());
+    let doorways = Doorway::all(
+        &options.masters,
+        Applicant { worker: options.name.clone(), pool: options.pool.clone() },
+        invitations,
+        options.proxies.clone(),
+    );
     let doorways = doorways.map_err(|error| format!("--master: {error}"))?;
     let (events, mut inbox) = mpsc::channel(WAITING_EVENTS);
     if let Some(end) = options.leaves_at {

@@ -39,10 +39,19 @@ pub struct Doorway {
     shared: Arc<Shared>,
 }
 
+/// Who a worker says that it is.
+#[derive(Clone, Debug)]
+pub struct Applicant {
+    /// Its name, which its certificate will bear.
+    pub worker: String,
+    /// The pool that it works for; empty for that of its token, or none.
+    pub pool: String,
+}
+
 /// What all masters of a worker have in common: they are one authority.
 #[derive(Debug)]
 struct Shared {
-    worker: String,
+    applicant: Applicant,
     invitations: Invitations,
     proxies: Proxies,
     key: OnceLock<OwnKey>,
@@ -84,18 +93,18 @@ enum Cover {
 }
 
 impl Doorway {
-    /// The ways to `masters` (`host:port`) of the worker of this name.
+    /// The ways to `masters` (`host:port`) of this worker.
     ///
     /// # Errors
     /// The first that is no address.
     pub fn all(
         masters: &[String],
-        worker: &str,
+        applicant: Applicant,
         invitations: Invitations,
         proxies: Proxies,
     ) -> Result<Vec<Self>, tonic::transport::Error> {
         let (key, identity) = (OnceLock::new(), Mutex::new(None));
-        let shared = Arc::new(Shared { worker: worker.to_owned(), invitations, proxies, key, identity });
+        let shared = Arc::new(Shared { applicant, invitations, proxies, key, identity });
         let way = |master: &String| endpoint(master).map(|_| Self { master: master.clone(), shared: shared.clone() });
         masters.iter().map(way).collect()
     }
@@ -229,9 +238,10 @@ impl Doorway {
         let channel = self.channel(stream).await.map_err(|shut| Asked::NoWay(NoWay::Shut(shut)))?;
         let request = v1::EnrolRequest {
             protocol: PROTOCOL_VERSION,
-            worker: self.shared.worker.clone(),
+            worker: self.shared.applicant.worker.clone(),
             token_id: token.map(|token| token.id.clone()).unwrap_or_default(),
             token_secret: token.map(|token| token.secret.expose().to_owned()).unwrap_or_default(),
+            pool: self.shared.applicant.pool.clone(),
         };
         let mut client = EnrolmentClient::new(channel);
         match tokio::time::timeout(ENROL, client.enrol(request)).await {

@@ -10,7 +10,7 @@ mod refused;
 mod trust;
 
 pub(crate) use door::error_chain;
-pub use door::{Door, Doorway};
+pub use door::{Applicant, Door, Doorway};
 pub use invitation::Invitations;
 pub use proxies::{Proxies, ProxyError};
 pub use refused::Shut;

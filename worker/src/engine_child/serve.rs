@@ -3,7 +3,7 @@
 use super::inbox::read_on_a_thread;
 use super::load::load;
 use super::parts::Parts;
-use crate::parent::{end_before_parent, end_with_parent};
+use crate::parent::{end_before_parent, end_with_parent, leave_signals_to_agent};
 use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
 use compass_common::plan::ModelPlan;
 use compass_proto::v1::from_engine::Body as Say;
@@ -47,6 +47,7 @@ fn serve(options: EngineOptions) -> io::Result<()> {
     // A thread notices the end of the link; in a frozen engine none runs.
     end_with_parent();
     end_before_parent();
+    leave_signals_to_agent()?;
     let agent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let inbox = read_on_a_thread(agent.try_clone()?)?;
     let mut child = Child { options, agent, engine: None, parts: Parts::default() };

@@ -84,7 +84,27 @@ fn what_is_wrong_with_pools_is_said() {
     let text = format!("{MODEL}{DATASET}{POOLS}[infer.runner]\ntype = \"local\"\nmax_gpus = 8\n");
     fixture.good(&text);
     fixture.flags.slurm.asked = true;
-    assert!(fixture.bad(&text).contains("`--slurm` launches workers, and so do the [[pool]] tables"));
+    assert!(fixture.bad(&text).contains("`--slurm` is for the workers of a runner"));
+}
+
+#[test]
+fn a_flag_that_reaches_no_launcher_is_an_error() {
+    let mut fixture = Fixture::new();
+    let job = |runner: &str| format!("{MODEL}{DATASET}{runner}");
+    let slurm = "[infer.runner]\ntype = \"slurm\"\n";
+    fixture.flags.slurm.quotatype = Some("auto".into());
+    fixture.good(&job(slurm));
+    fixture.good(&job("[eval.runner]\ntype = \"slurm\"\n"));
+    let shown = fixture.bad(&job(""));
+    assert!(
+        shown.contains("`-q` has no effect: the runner's type is `local`") && shown.contains("add --slurm"),
+        "{shown}"
+    );
+    assert!(fixture.bad(&job(POOLS)).contains("`-q` is for the workers of a runner"));
+    fixture.flags.slurm.quotatype = None;
+    fixture.flags.dlc.aliyun_cfg = Some("aliyun.toml".into());
+    let shown = fixture.bad(&job(slurm));
+    assert!(shown.contains("`--aliyun-cfg` has no effect: the runner's type is `slurm`"), "{shown}");
 }
 
 #[test]

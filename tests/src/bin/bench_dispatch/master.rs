@@ -204,6 +204,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         launched,
         situations,
         pools: reported,
+        open_at: None,
         interrupted,
         board: ProgressBoard::new(Arc::new(empty)),
         facts: RunFacts::default(),

@@ -1,0 +1,77 @@
+//! Where models load: in which pools, as their configuration and the pools' say. No part of what they compute.
+
+use compass_common::config::{ModelConfig, PoolConfig};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What a model's configuration says of where it may run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Residence {
+    /// Names or labels of pools; empty for any.
+    pub pools: Vec<String>,
+    /// Its files; empty where it has none.
+    pub path: PathBuf,
+    pub tokenizer_path: PathBuf,
+}
+
+impl From<&ModelConfig> for Residence {
+    fn from(model: &ModelConfig) -> Self {
+        let ModelConfig { pools, path, tokenizer_path, .. } = model;
+        Self { pools: pools.clone(), path: path.clone(), tokenizer_path: tokenizer_path.clone() }
+    }
+}
+
+impl Residence {
+    /// Whether it may run in a pool: it may name its pools, and files that are not here must have a name there.
+    pub fn loads_in(&self, pool: &PoolConfig) -> bool {
+        let is_found = |path: &Path| {
+            path.as_os_str().is_empty() || path.exists() || pool.map_path(&path.display().to_string()).is_some()
+        };
+        pool.takes(&self.pools) && is_found(&self.path) && is_found(&self.tokenizer_path)
+    }
+}
+
+/// The pools where a model loads, by its position, for those that do not load everywhere.
+pub(super) fn where_they_load(pools: &[PoolConfig], models: &[Residence]) -> BTreeMap<u32, BTreeSet<String>> {
+    // A model that names its pools is not for workers of none either.
+    let everywhere = |model: &Residence| model.pools.is_empty() && pools.iter().all(|pool| model.loads_in(pool));
+    let bound = (0..).zip(models).filter(|(_, model)| !pools.is_empty() && !everywhere(model));
+    let names = |model: &Residence| -> BTreeSet<String> {
+        pools.iter().filter(|pool| model.loads_in(pool)).map(|pool| pool.name.clone()).collect()
+    };
+    bound.map(|(at, model)| (at, names(model))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_loads_where_it_is_wanted_and_its_files_are() {
+        let pool = |name: &str, paths: &[(&str, &str)]| PoolConfig {
+            name: name.into(),
+            labels: vec![format!("label of {name}")],
+            paths: paths.iter().map(|(from, to)| ((*from).into(), (*to).into())).collect(),
+            ..PoolConfig::default()
+        };
+        let pools = [pool("s", &[]), pool("aliyun", &[("/nowhere/", "/cpfs/")])];
+        let model = |pools: &[&str], path: &str| Residence {
+            pools: pools.iter().map(|name| (*name).to_owned()).collect(),
+            path: path.into(),
+            tokenizer_path: path.into(),
+        };
+        let models = [
+            model(&[], ""),
+            model(&["label of s"], ""),
+            model(&[], "/nowhere/weights"),
+            model(&["s"], "/nowhere/weights"),
+            model(&["s", "aliyun"], ""),
+        ];
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let found = where_they_load(&pools, &models);
+        let expected = [(1, names(&["s"])), (2, names(&["aliyun"])), (3, names(&[])), (4, names(&["s", "aliyun"]))];
+        assert_eq!(found, expected.into());
+        assert_eq!(where_they_load(&[], &models), BTreeMap::new(), "without pools every worker is as good");
+    }
+}

@@ -1,0 +1,118 @@
+//! A pool that goes on while it is cut off (`offline = "continue"`): what it makes waits on its disk and is handed in when the
+//! link is back; and when its worker dies meanwhile, another does it again, with the same bytes.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{
+    Job, Mood, Proxy, Running, SAMPLES, Worker, assert_same, echo_job, kill, told_address, wait_until, worker_command,
+};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Each data set is one task: the worker holds all of the job when the link is cut.
+const FAR: &str =
+    "[[pool]]\nname = \"far\"\nlauncher = \"none\"\noffline = \"continue\"\n[infer.partitioner]\ntype = \"naive\"\n";
+/// 120 samples of a data set take longer than a lease does.
+const DELAY_MS: u32 = 300;
+/// Bytes of an answer: some 40 of them are more than memory should hold.
+const ANSWER: usize = 100_000;
+
+/// A job whose answers are long: the echo engine repeats the last word of a prompt.
+fn job(infer: &str) -> Job {
+    let job = echo_job(0, "listen = \"127.0.0.1:0\"", infer);
+    let mut rows = String::new();
+    for at in 0..SAMPLES {
+        let (word, label) = ("x".repeat(ANSWER), at % 2);
+        // Writing to a string cannot fail.
+        let _ = writeln!(rows, r#"{{"q": "What is {at}? {word}{at}", "a": "a{at}", "b": "b{at}", "label": {label}}}"#);
+    }
+    job.write("rows.jsonl", &rows);
+    job
+}
+
+struct CutOff {
+    job: Job,
+    master: Running,
+    proxy: Proxy,
+    worker: Worker,
+}
+
+fn start(job: &Job, proxy: &Proxy, log: &str, delay_ms: u32) -> Worker {
+    let mut command = worker_command(&proxy.address(), &job.path("home"));
+    command.args(["--name", "far", "--pool", "far", "--slots", "2", "--no-sandbox"]);
+    command.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string()).env("COMPASS_ECHO_TRACE", job.path("trace"));
+    Worker::start(command, job.path(log))
+}
+
+/// Samples that were run so far, by whomever.
+fn run_so_far(job: &Job) -> usize {
+    job.log("trace").lines().count()
+}
+
+/// Whether a process has results on its disk: a file without a name.
+fn spools(pid: u32) -> bool {
+    let files = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("fd")).into_iter().flatten().flatten();
+    let spool = files
+        .map(|file| file.path())
+        .find(|file| std::fs::read_link(file).is_ok_and(|target| target.to_string_lossy().contains("compass-spool-")));
+    spool.is_some_and(|file| std::fs::metadata(file).is_ok_and(|file| file.len() > 0))
+}
+
+impl CutOff {
+    /// A worker that was cut off in the middle of its work, and has put results aside since.
+    fn new() -> Self {
+        let job = job(FAR);
+        let master = job.start_logged(&[], "master.log");
+        let proxy = Proxy::start(&told_address(&job, "master.log"));
+        let worker = start(&job, &proxy, "worker.log", DELAY_MS);
+        job.wait_until_durable();
+        proxy.set(Mood::Cut);
+        let worker_pid = worker.pid();
+        wait_until("results wait on the disk", || spools(worker_pid).then_some(()));
+        Self { job, master, proxy, worker }
+    }
+}
+
+fn ended(job: &Job, master: Running, worker: Worker) {
+    assert_eq!(master.finish().code, Some(0), "{}\n{}", job.log("master.log"), worker.said());
+    let (code, said) = worker.finish();
+    assert_eq!(code, Some(0), "{said}");
+}
+
+fn expected() -> (compass_tests::Tree, compass_tests::Tree) {
+    let job = job("");
+    job.run(&[]).expect(0);
+    (job.tree("results"), job.tree("predictions"))
+}
+
+#[test]
+fn what_was_made_meanwhile_is_handed_in_and_nothing_is_made_again() {
+    let CutOff { job, master, proxy, worker } = CutOff::new();
+    let all = 2 * SAMPLES as usize;
+    // By then its lease has been over for long: a worker of another pool would have stopped.
+    wait_until("it is nearly through", || (run_so_far(&job) >= all - 20).then_some(()));
+    proxy.set(Mood::Pass);
+    ended(&job, master, worker);
+    assert_same(&job, &expected());
+    assert_eq!(run_so_far(&job), all, "every sample was run once");
+    let facts = job.facts();
+    assert_eq!((&facts["repeats"], &facts["divergences"]), (&0.into(), &0.into()), "{facts}");
+}
+
+#[test]
+fn a_worker_that_dies_while_it_is_cut_off_loses_only_what_was_not_handed_in() {
+    let CutOff { job, master, proxy, worker } = CutOff::new();
+    let recorded = job.ledger_bytes();
+    let before = run_so_far(&job);
+    kill(worker.pid(), "KILL");
+    drop(worker);
+    // Under the same name, while the link is still cut.
+    let again = start(&job, &proxy, "again.log", 0);
+    wait_until("it finds no master", || again.said().contains("no session; dialling again").then_some(()));
+    assert_eq!(job.ledger_bytes(), recorded, "nothing reached the master meanwhile");
+    proxy.set(Mood::Pass);
+    ended(&job, master, again);
+    assert_same(&job, &expected());
+    assert!(run_so_far(&job) > 2 * SAMPLES as usize && before < 2 * SAMPLES as usize, "some were run again");
+    assert_eq!(job.facts()["divergences"], 0, "{}", job.facts());
+}

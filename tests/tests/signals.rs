@@ -1,0 +1,44 @@
+//! A job that is ended as Slurm ends it: the same signal to every process of it at once.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{
+    SAMPLES, Worker, assert_same, children_of, echo_job, kill, told_address, undisturbed, wait_until, worker_command,
+};
+
+const DELAY_MS: u32 = 1_000;
+
+#[test]
+fn a_worker_whose_engines_hear_the_signal_too_finishes_what_it_has_begun() {
+    let mut job = echo_job(0, "listen = \"127.0.0.1:0\"", "[infer.runner]\ntype = \"none\"\n");
+    job.set_env("HOME", &job.path("home").display().to_string());
+    let master = job.start_logged(&[], "master.log");
+    let address = told_address(&job, "master.log");
+    let start = |name: &str, delay_ms: u32| {
+        let mut command = worker_command(&address, &job.path("home"));
+        command.args(["--name", name, "--slots", "2", "--no-sandbox"]);
+        command.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string()).env("COMPASS_ECHO_TRACE", job.path("trace"));
+        Worker::start(command, job.path(name))
+    };
+    let run_so_far = || job.log("trace").lines().count();
+    let told = start("told", DELAY_MS);
+    wait_until("samples are run", || (run_so_far() >= 4).then_some(()));
+    let engines = children_of(told.pid());
+    assert_eq!(engines.len(), 2);
+    engines.into_iter().chain([told.pid()]).for_each(|process| kill(process, "TERM"));
+    let (code, said) = told.finish();
+    assert_eq!(code, Some(143), "{said}");
+    assert!(said.contains("draining") && !said.contains("engine died"), "{said}");
+    let begun = run_so_far();
+    let rest = start("rest", 0);
+    assert_eq!(master.finish().code, Some(0), "{}", job.log("master.log"));
+    assert_eq!(rest.finish().0, Some(0));
+    assert_same(&job, &undisturbed());
+    let facts = job.facts();
+    assert_eq!(
+        facts["workers"]["told"]["results"].as_u64(),
+        Some(begun as u64),
+        "all that it ran was handed in: {facts}"
+    );
+    assert_eq!(run_so_far(), 2 * SAMPLES as usize, "and nothing was run again");
+}
