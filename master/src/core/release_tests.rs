@@ -60,3 +60,20 @@ fn a_job_says_what_it_could_use_and_why_nothing_more_runs() {
     assert!(words[1].contains("hold all that they want"), "{words:?}");
     assert!(bench.core.explain_task(TaskId(0)).is_some());
 }
+
+#[test]
+fn a_worker_that_may_not_have_heard_that_it_is_wanted_elsewhere_keeps_what_it_holds_for_its_lease() {
+    let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 4)]);
+    bench.attach(0, 0, 1);
+    bench.attach(1, 1, 1);
+    bench.apply(Event::Release { worker: worker(0) });
+    bench.apply(Event::Detached { worker: worker(0), connection: ConnectionId(1) });
+    assert_eq!(bench.grants.len(), 1, "it may be at it");
+    bench.now = Limits::default().lease_ttl - 1;
+    bench.apply(Event::Heartbeat { worker: worker(1) });
+    bench.apply(Event::Tick);
+    assert_eq!(bench.grants.len(), 1);
+    bench.now += 1;
+    bench.apply(Event::Tick);
+    assert_eq!((bench.grants.len(), bench.grants[1].0), (2, 1));
+}
