@@ -32,7 +32,7 @@ impl Line {
     }
 }
 
-/// A master that runs.
+/// A master that runs; killed when dropped, so that a test that fails leaves none behind. Its agents end with it.
 pub struct Running {
     child: Child,
 }
@@ -244,6 +244,13 @@ impl Running {
         let _ = self.child.stderr.take().map(|mut stream| stream.read_to_string(&mut stderr));
         let code = self.child.wait().ok().and_then(|status| status.code());
         Finished { code, stdout: reader.join().unwrap_or_default(), stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

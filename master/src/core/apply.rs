@@ -2,7 +2,7 @@
 
 use super::effect::{Effect, Message};
 use super::event::{Event, FailureClass};
-use super::state::Core;
+use super::state::{Core, Going};
 use super::task::TaskState;
 use compass_common::ids::{TaskId, WorkerId};
 
@@ -51,7 +51,7 @@ impl Core {
             }
             Event::Draining { worker } => {
                 if let Some(worker) = self.workers.get_mut(&worker) {
-                    worker.draining = true;
+                    worker.going = Going::Drains;
                 }
                 self.refresh(&worker);
             }
@@ -101,10 +101,11 @@ impl Core {
             self.refresh(&id);
         }
         self.name_the_stalled(effects);
-        self.rebalance(effects);
         for worker in lost {
             self.lose(&worker, FailureClass::Lost, "its lease ran out", effects);
         }
+        // What they held counts as waiting by now: nobody is to get it in crumbs.
+        self.rebalance(effects);
     }
 
     /// A hung engine looks like a slow one from here, so nobody is thrown out; but a run must not stand still in silence.

@@ -3,7 +3,7 @@
 use super::apply::SHUTDOWN;
 use super::effect::{Effect, Holder, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, GrantRef, HeldGrant};
-use super::state::{Core, Worker};
+use super::state::{Core, Going, Worker};
 use super::task::{Failures, Former, Requires, Task, TaskState};
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
@@ -68,7 +68,7 @@ impl Core {
                     resident: None,
                     units: VecDeque::new(),
                     last_heard: now,
-                    draining: false,
+                    going: Going::Stays,
                     last_progress: now,
                     stall: 0,
                     recorded_any: false,
@@ -81,7 +81,9 @@ impl Core {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.last_heard = now;
         // One that was to go, and has gone with nothing left, is here anew.
-        worker.draining &= !held.is_empty();
+        if held.is_empty() {
+            worker.going = Going::Stays;
+        }
         if let Some(old) = worker.connection.replace(connection)
             && old != connection
         {
@@ -211,16 +213,21 @@ impl Core {
         }
     }
 
-    /// A worker may come back until its lease runs out, unless it said that it would go.
+    /// A worker may come back until its lease runs out, unless it said that it would go, or was to go and holds nothing. One
+    /// that was to go and holds something may never have heard so, and be at it.
     pub(super) fn detach(&mut self, id: &WorkerId, connection: ConnectionId, effects: &mut Vec<Effect>) {
         let Some(worker) = self.workers.get_mut(id).filter(|worker| worker.connection == Some(connection)) else {
             return;
         };
         worker.connection = None;
-        let draining = worker.draining;
+        let gone = match worker.going {
+            Going::Stays => false,
+            Going::Wanted => worker.held.is_empty(),
+            Going::Drains => true,
+        };
         self.refresh(id);
-        if draining {
-            self.lose(id, FailureClass::Preempted, "it drained", effects);
+        if gone {
+            self.lose(id, FailureClass::Preempted, "it left", effects);
         }
     }
 

@@ -43,14 +43,15 @@ impl Core {
             waiting += average_ms(task)?;
         }
         let mut speed = 0.0;
-        for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.connection.is_some() && !worker.draining) {
+        for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.connection.is_some() && !worker.is_going())
+        {
             for task in worker.held.iter().filter_map(|&id| self.task(id)) {
                 out += average_ms(task)?;
             }
             let model = worker.resident?;
             speed += self.speeds.rate(id, model)? / self.speeds.average(model)?;
         }
-        (speed > 0.0 && waiting <= out).then(|| (waiting + out) / speed)
+        (speed > 0.0 && out > 0.0 && waiting <= out).then(|| (waiting + out) / speed)
     }
 
     /// What a task's samples cost that are left, as far as is known by now.

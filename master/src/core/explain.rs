@@ -1,6 +1,6 @@
 //! Why a task waits, and what a worker is doing, in words. Pure: nothing changes by asking.
 
-use super::state::Core;
+use super::state::{Core, Going};
 use super::task::{Requires, TaskState};
 use compass_common::ids::{TaskId, WorkerId};
 
@@ -66,8 +66,8 @@ impl Core {
             let lacks = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };
             return format!("it needs {lacks}, and no connected worker has it");
         }
-        if able.iter().all(|(_, worker)| worker.draining) {
-            return "every connected worker is draining".to_owned();
+        if able.iter().all(|(_, worker)| worker.is_going()) {
+            return "every connected worker is leaving".to_owned();
         }
         let before = self.queue.before(id);
         format!("{} workers can run it and hold all that they want; {before} tasks come before it", able.len())
@@ -86,7 +86,9 @@ impl Core {
         let silent = self.now.saturating_sub(worker.last_heard) / 1000;
         let next = if worker.connection.is_none() {
             format!("not connected; what it holds goes to others in {} s", self.lease_left(id) / 1000)
-        } else if worker.draining {
+        } else if worker.going == Going::Wanted {
+            "another job wants it: it finishes what it has begun, and takes no more".to_owned()
+        } else if worker.is_going() {
             "draining: it takes no more".to_owned()
         } else if self.is_last_choice(id) {
             format!("asked last: its node failed {} times in a row", worker.infrastructure)

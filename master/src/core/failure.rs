@@ -100,7 +100,7 @@ impl Core {
             other != id
                 && worker.connection.is_some()
                 && worker.credit > 0
-                && !worker.draining
+                && !worker.is_going()
                 && self.can_run(worker, task)
         };
         task.failures.workers.contains(id) && self.workers.iter().any(suits)

@@ -54,9 +54,26 @@ fn a_job_says_what_it_could_use_and_why_nothing_more_runs() {
     let wanted = bench.core.wanted();
     assert_eq!((wanted.waiting.get(&Requires::Echo.into()), wanted.slots), (Some(&1), 1));
     let held: u32 = bench.grants.iter().map(|grant| grant.3.len()).sum();
-    assert_eq!(wanted.usable[&Requires::Echo], 1 + held, "what others hold can be split");
+    assert_eq!(wanted.usable[&Requires::Echo.into()], 1 + held, "what others hold can be split");
     let words = bench.core.explain_job();
     assert!(words[0].contains("3 tasks are open, 2 of them granted to 1 workers with 1 slots"), "{words:?}");
     assert!(words[1].contains("hold all that they want"), "{words:?}");
     assert!(bench.core.explain_task(TaskId(0)).is_some());
+}
+
+#[test]
+fn a_worker_that_may_not_have_heard_that_it_is_wanted_elsewhere_keeps_what_it_holds_for_its_lease() {
+    let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 4)]);
+    bench.attach(0, 0, 1);
+    bench.attach(1, 1, 1);
+    bench.apply(Event::Release { worker: worker(0) });
+    bench.apply(Event::Detached { worker: worker(0), connection: ConnectionId(1) });
+    assert_eq!(bench.grants.len(), 1, "it may be at it");
+    bench.now = Limits::default().lease_ttl - 1;
+    bench.apply(Event::Heartbeat { worker: worker(1) });
+    bench.apply(Event::Tick);
+    assert_eq!(bench.grants.len(), 1);
+    bench.now += 1;
+    bench.apply(Event::Tick);
+    assert_eq!((bench.grants.len(), bench.grants[1].0), (2, 1));
 }

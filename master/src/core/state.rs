@@ -17,6 +17,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Units that are remembered of a worker, however many slots it has.
 const MOST_UNITS: u32 = 16;
 
+/// Whether a worker is to stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Going {
+    #[default]
+    Stays,
+    /// Another job wants it, and it was told so; whether it has heard, only what it does shows.
+    Wanted,
+    /// It said itself that it begins nothing more.
+    Drains,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
     pub(super) connection: Option<ConnectionId>,
@@ -31,7 +42,7 @@ pub(super) struct Worker {
     /// The units of its latest grants, the latest last: others of them share prefixes with what it has computed.
     pub(super) units: VecDeque<UnitId>,
     pub(super) last_heard: u64,
-    pub(super) draining: bool,
+    pub(super) going: Going,
     /// When it last handed anything in, or had nothing to hand in.
     pub(super) last_progress: u64,
     /// How long it may hand in nothing until it is named next.
@@ -56,10 +67,15 @@ impl Worker {
         }
     }
 
+    /// Whether it gets nothing more.
+    pub(super) fn is_going(&self) -> bool {
+        self.going != Going::Stays
+    }
+
     /// What it holds per slot, in thousandths, while it can take another grant.
     fn free_load(&self) -> Option<u32> {
         let held = self.held.len() as u32;
-        let ready = self.connection.is_some() && !self.draining && held < self.credit;
+        let ready = self.connection.is_some() && !self.is_going() && held < self.credit;
         ready.then(|| held.saturating_mul(1000) / self.slots.max(1))
     }
 }

@@ -1,7 +1,7 @@
 //! What the job could use: for whoever shares workers out among several jobs. And the way of a worker out of one.
 
 use super::effect::{Effect, Message};
-use super::state::Core;
+use super::state::{Core, Going};
 use super::task::{Requires, Task, TaskState};
 use compass_common::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,8 +61,8 @@ impl Core {
     /// A worker is wanted elsewhere: it gets nothing more, hands back what it has not begun, and goes when everything of it
     /// is recorded.
     pub(super) fn release(&mut self, id: &WorkerId, effects: &mut Vec<Effect>) {
-        let Some(worker) = self.workers.get_mut(id).filter(|worker| !worker.draining) else { return };
-        worker.draining = true;
+        let Some(worker) = self.workers.get_mut(id).filter(|worker| !worker.is_going()) else { return };
+        worker.going = Going::Wanted;
         self.refresh(id);
         self.send(id, Message::Release, self.last_seq, effects);
     }

@@ -137,6 +137,7 @@ impl World {
                 (self.workers[worker].times, self.workers[worker].slow_until) = (times, now + ms);
             }
             FaultKind::WorkerDrain { worker } => self.drain(worker),
+            FaultKind::Release { worker, away } => self.wanted_elsewhere(worker, away),
             FaultKind::EngineBreaks { worker } => self.engine_breaks(worker),
             FaultKind::Cut { worker } => {
                 if let Some(link) = self.workers[worker].link() {

@@ -12,6 +12,7 @@ mod mutant;
 mod oracle;
 mod plan;
 mod reign;
+mod release;
 mod rng;
 mod run;
 mod scenario;

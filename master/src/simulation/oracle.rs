@@ -3,9 +3,8 @@
 use super::disk::Disk;
 use super::plan;
 use crate::core::invariants::{C1, C2, C3, C4, G2, L1, Violation, W1};
-use crate::pipeline::former::task;
 use crate::store::{Lease, LeasePage, Op};
-use compass_common::ids::{Attempt, Epoch, UnitId};
+use compass_common::ids::{Attempt, Epoch};
 use compass_common::intervals::IntervalSet;
 use compass_proto::{intervals_from_wire, v1};
 use std::collections::BTreeMap;
@@ -19,8 +18,8 @@ pub(super) struct Oracle {
     lengths: BTreeMap<String, u64>,
     /// Who was granted a sample last, durably.
     holders: BTreeMap<(u32, u32), String>,
-    /// The durable attempt of each task, named by its unit and first sample, with its epoch.
-    attempts: BTreeMap<(UnitId, u32), (Epoch, Attempt)>,
+    /// The durable attempt of each sample's task, with its epoch.
+    attempts: BTreeMap<(u32, u32), (Epoch, Attempt)>,
     epoch: Epoch,
     pub(super) violations: Vec<Violation>,
     /// How often each thing worth seeing happened.
@@ -73,8 +72,8 @@ impl Oracle {
                         let Lease { worker, unit, attempt, samples } = &lease;
                         format!("{all}durable: {worker} has {:?} of unit {unit}, attempt {attempt}", samples.pairs())
                     });
-                    self.attempts.insert(task(lease.unit, &lease.samples), (epoch, lease.attempt));
                     for index in lease.samples.iter() {
+                        self.attempts.insert((lease.unit.0, index), (epoch, lease.attempt));
                         self.holders.insert((lease.unit.0, index), lease.worker.0.clone());
                     }
                 }
@@ -117,19 +116,19 @@ impl Oracle {
         }
     }
 
-    /// A frame leaves a master.
-    pub(super) fn told(&mut self, frame: &v1::MasterFrame) {
+    /// A frame for a worker leaves a master.
+    pub(super) fn told(&mut self, worker: &str, frame: &v1::MasterFrame) {
         use v1::master_frame::Body;
         match &frame.body {
             Some(Body::Grant(grant)) => {
                 let samples = intervals_from_wire(&grant.samples);
-                self.granted(grant.epoch, grant.unit, &samples, grant.attempt);
+                self.granted(worker, (grant.epoch, grant.attempt), grant.unit, &samples);
             }
             Some(Body::Welcome(welcome)) => {
                 for kept in &welcome.kept {
                     let Some(now) = kept.now.as_ref() else { continue };
                     if (now.epoch, now.task, now.attempt) != (kept.held_epoch, kept.held_task, kept.held_attempt) {
-                        self.granted(now.epoch, now.unit, &intervals_from_wire(&now.samples), now.attempt);
+                        self.granted(worker, (now.epoch, now.attempt), now.unit, &intervals_from_wire(&now.samples));
                     }
                 }
             }
@@ -137,10 +136,22 @@ impl Oracle {
         }
     }
 
-    fn granted(&mut self, epoch: u64, unit: u32, samples: &IntervalSet, attempt: u32) {
-        let known = self.attempts.get(&task(UnitId(unit), samples));
-        if !known.is_some_and(|known| known.0.0 == epoch && known.1.0 >= attempt) {
+    fn granted(&mut self, worker: &str, (epoch, attempt): (u64, u32), unit: u32, samples: &IntervalSet) {
+        let is_durable = |known: &(Epoch, Attempt)| known.0.0 == epoch && known.1.0 >= attempt;
+        // A sample may have been recorded meanwhile: the record of all that is out, which replaces that of its grant where
+        // the two are of one group, then names it no more.
+        let stands = |index: u32| {
+            let key = (unit, index);
+            self.attempts.get(&key).is_some_and(is_durable) || self.believed.contains_key(&key)
+        };
+        if !samples.iter().all(stands) {
             self.violation(G2, format!("attempt {attempt} of {samples:?} of unit {unit} is granted and not durable"));
+        }
+        if epoch >= self.epoch.0 {
+            let recorded = samples.iter().map(|index| (unit, index)).filter(|key| self.believed.contains_key(key));
+            for key in recorded.collect::<Vec<_>>() {
+                self.holders.insert(key, worker.to_owned());
+            }
         }
     }
 

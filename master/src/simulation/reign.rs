@@ -162,7 +162,7 @@ impl World {
             reign.streams.remove(link);
         }
         for (link, frame) in frames {
-            self.oracle.told(&frame);
+            self.oracle.told(&self.workers[self.links.all[link].worker].name, &frame);
             if self.links.all[link].broken {
                 continue;
             }

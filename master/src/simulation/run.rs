@@ -26,6 +26,7 @@ fn patience(scenario: &Scenario) -> u64 {
     let longest = scenario.faults.iter().map(|fault| match fault.kind {
         FaultKind::WorkerCrash { back_after: ms, .. }
         | FaultKind::MasterCrash { back_after: ms, .. }
+        | FaultKind::Release { away: ms, .. }
         | FaultKind::WorkerPause { ms, .. }
         | FaultKind::MasterPause { ms, .. }
         | FaultKind::Partition { ms, .. }

@@ -13,6 +13,8 @@ pub enum FaultKind {
     WorkerSlow { worker: usize, times: u64, ms: u64 },
     /// The worker drains and goes; another comes under its name.
     WorkerDrain { worker: usize },
+    /// Another job wants the worker: it leaves in good order, and comes back after so long elsewhere.
+    Release { worker: usize, away: u64 },
     /// An engine of the worker breaks, and its grant is handed back.
     EngineBreaks { worker: usize },
     /// The worker's connection breaks, with what is on it.
@@ -75,6 +77,9 @@ impl Scenario {
         if rng.chance(80) {
             return Self::late_and_lost(seed, &mut rng);
         }
+        if rng.chance(30) {
+            return Self::held_up_and_outlived(seed, &mut rng);
+        }
         let masters = rng.between(1, 2) as usize;
         let workers: Vec<u32> = (0..rng.between(1, 4)).map(|_| rng.between(1, 2) as u32).collect();
         let units: Vec<u32> = (0..rng.between(1, 3)).map(|_| rng.between(5, 45) as u32).collect();
@@ -111,22 +116,32 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// A worker with much to do hears late, and then is heard no more: its own deadline is all that stops it. Others are often
-    /// free to take what it holds. That all this meets by chance takes hundreds of seeds.
+    /// A worker with much to do hears late, and then is heard no more: its own deadline is all that stops it. The others have
+    /// nothing left to do when its lease runs out, and take what it holds at once. That all this meets by chance takes hundreds
+    /// of seeds.
     fn late_and_lost(seed: u64, rng: &mut Rng) -> Self {
         let workers = vec![1; rng.between(3, 4) as usize];
         let worker = rng.below(workers.len() as u64) as usize;
-        let (at, by) = (rng.between(3_500, 9_000), rng.between(3_500, 4_800));
+        // Later than the slack of the deadline, sooner than the worker takes its master for gone.
+        let (at, by) = (rng.between(3_000, 5_500), rng.between(2_200, 3_200));
         let lag = FaultKind::Lag { worker, by, answers: true, ms: rng.between(4_000, 8_000) };
         let parted = FaultKind::Partition { worker, ms: rng.between(8_000, 16_000) };
-        let faults = vec![Fault { at, kind: lag }, Fault { at: at + rng.between(1_000, 4_000), kind: parted }];
+        let lost = at + rng.between(1_000, 4_000);
+        // It gets slow as well, so that it has something left to begin when its deadline comes.
+        let slow = FaultKind::WorkerSlow { worker, times: rng.between(2, 3), ms: 20_000 };
+        let faults =
+            vec![Fault { at, kind: lag }, Fault { at: lost, kind: parted }, Fault { at: lost + 10, kind: slow }];
+        let sample_ms = rng.between(150, 300);
+        // What all of them get through until then, a while after the last that was heard of it.
+        let samples = workers.len() as u64 * (lost + rng.between(4_000, 7_000)) / sample_ms;
+        let each = u32::try_from(samples / 3).unwrap_or(u32::MAX);
         Self {
             seed,
             masters: 1,
             workers,
-            units: (0..3).map(|_| rng.between(35, 45) as u32).collect(),
-            task_samples: rng.between(5, 9) as u32,
-            sample_ms: rng.between(600, 1200),
+            units: vec![each; 3],
+            task_samples: rng.between(16, 40) as u32,
+            sample_ms,
             poison: None,
             unsteady: false,
             faults,
@@ -134,10 +149,29 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// What the leader asks the store is held up on its way until another leads: only the fence tells the two apart.
+    fn held_up_and_outlived(seed: u64, rng: &mut Rng) -> Self {
+        let kind = FaultKind::Isolation { master: 0, ms: rng.between(4_000, 12_000), held: true };
+        Self {
+            seed,
+            // The first leads: it is there before the other.
+            masters: 2,
+            workers: vec![1; rng.between(2, 4) as usize],
+            units: (0..2).map(|_| rng.between(25, 45) as u32).collect(),
+            task_samples: rng.between(3, 12) as u32,
+            sample_ms: rng.between(300, 900),
+            poison: None,
+            unsteady: false,
+            faults: vec![Fault { at: rng.between(3_500, 7_000), kind }],
+        }
+    }
+}
+
 fn kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
     let (worker, master) = (rng.below(workers as u64) as usize, rng.below(masters as u64) as usize);
     let ms = if rng.chance(500) { rng.between(200, 3_000) } else { rng.between(3_000, 16_000) };
-    match rng.below(43) {
+    match rng.below(46) {
         0..=3 => FaultKind::WorkerCrash { worker, back_after: ms },
         4..=7 => FaultKind::WorkerPause { worker, ms },
         8..=9 => FaultKind::WorkerSlow { worker, times: rng.between(2, 8), ms },
@@ -152,6 +186,7 @@ fn kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
         34..=36 => FaultKind::Isolation { master, ms, held: rng.chance(500) },
         37..=38 => FaultKind::StoreDown { ms: ms.min(6_000) },
         39..=41 => FaultKind::StoreDeaf { ms: ms.min(6_000) },
+        42..=44 => FaultKind::Release { worker, away: ms },
         _ => FaultKind::Cancel,
     }
 }

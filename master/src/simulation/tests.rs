@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 33] = [
+const SOMETIMES: [&str; 36] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -18,6 +18,9 @@ const SOMETIMES: [&str; 33] = [
     "a worker was stopped while it held grants",
     "a worker was slow",
     "a worker drained",
+    "a worker that was to leave handed back what it had not begun",
+    "a worker that was to leave had begun all that it held",
+    "a worker left for another job",
     "a worker died with what it held",
     "a grant was handed back",
     "a connection broke",

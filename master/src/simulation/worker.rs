@@ -72,7 +72,11 @@ pub(super) struct Worker {
     pub(super) beat_at: u64,
     pub(super) packs: Vec<Option<Pack>>,
     last_pack: u64,
-    draining: bool,
+    pub(super) draining: bool,
+    /// How long it will work for another job once it has left this one.
+    pub(super) away: u64,
+    /// Whether it was told to leave, and for how long.
+    pub(super) leaving: Option<u64>,
 }
 
 impl Worker {
@@ -102,7 +106,14 @@ impl Worker {
             packs: Vec::new(),
             last_pack: 0,
             draining: false,
+            away: 0,
+            leaving: None,
         }
+    }
+
+    /// Whether the master has everything that it is to have from it.
+    pub(super) fn is_through(&self) -> bool {
+        self.held.is_empty() && self.outbox.is_empty() && self.packs.iter().all(Option::is_none)
     }
 
     pub(super) fn is_on(&self, link: usize) -> bool {
@@ -243,6 +254,11 @@ impl World {
     /// Leaves the master, and tries the next one in a while.
     pub(super) fn redial(&mut self, at: usize) {
         let pause = self.rng.between(50, 600);
+        self.hang_up(at, pause);
+    }
+
+    /// Ends the connection, and dials the next master after so long.
+    pub(super) fn hang_up(&mut self, at: usize, pause: u64) {
         let worker = &mut self.workers[at];
         let Some(stream) = worker.stream.take() else { return };
         worker.master += 1;
@@ -278,6 +294,8 @@ impl World {
         let worker = &self.workers[at];
         if worker.draining && worker.outbox.is_empty() && worker.packs.iter().all(Option::is_none) {
             self.worker_dies(at, 1_500);
+        } else if worker.leaving.is_some() && worker.is_through() {
+            self.leave(at);
         }
     }
 

@@ -60,6 +60,7 @@ impl World {
                 });
             }
             Some(Body::Revoke(revoke)) => self.revoke(at, &revoke),
+            Some(Body::Release(_)) => self.released(at),
             _ => {}
         }
     }
@@ -108,7 +109,8 @@ impl World {
         for (unit, index) in gone {
             self.oracle.is_believed(unit, index, "a worker forgets a result");
         }
-        let grants = self.workers[at].active + 1;
+        let worker = &self.workers[at];
+        let grants = if worker.leaving.is_some() { 0 } else { worker.active + 1 };
         self.say(at, 0, Say::Credit(v1::Credit { grants }));
     }
 

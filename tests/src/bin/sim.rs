@@ -1,8 +1,8 @@
 //! `sim`: plays histories of the control plane, seed by seed, and looks for one that breaks a rule.
 //!
 //! `--seeds N` plays that many (2000), `--from S` begins with another seed than 0, `--seed S` plays one and prints its
-//! whole history, `--mutants` shows after how many seeds each fault of the protocol is found. A history that breaks a
-//! rule is shrunk and printed. The last line is `seeds: N, violations: V`.
+//! whole history, `--mutants` shows after how many seeds each fault of the protocol is found, and in how many of them. A
+//! history that breaks a rule is shrunk and printed. The last line is `seeds: N, violations: V`.
 
 use compass_master::simulation::{Mutant, Scenario, run, shrink};
 use std::collections::BTreeMap;
@@ -56,10 +56,13 @@ fn main() -> ExitCode {
     let seeds = options.from..options.from + options.seeds.unwrap_or(2000);
     if options.mutants {
         for mutant in Mutant::ALL {
-            let found =
-                seeds.clone().find(|&seed| !run(&Scenario::draw(seed), Some(mutant), false).violations.is_empty());
-            match found {
-                Some(seed) => println!("{mutant:?}: found after {} seeds", seed - seeds.start + 1),
+            let breaks = |seed: &u64| !run(&Scenario::draw(*seed), Some(mutant), false).violations.is_empty();
+            let found: Vec<u64> = seeds.clone().filter(breaks).collect();
+            match found.first() {
+                Some(first) => {
+                    let (after, all) = (first - seeds.start + 1, seeds.end - seeds.start);
+                    println!("{mutant:?}: found after {after} seeds, in {} of {all} histories", found.len());
+                }
                 None => println!("{mutant:?}: not found"),
             }
         }
