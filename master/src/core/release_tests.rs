@@ -54,7 +54,7 @@ fn a_job_says_what_it_could_use_and_why_nothing_more_runs() {
     let wanted = bench.core.wanted();
     assert_eq!((wanted.waiting.get(&Requires::Echo.into()), wanted.slots), (Some(&1), 1));
     let held: u32 = bench.grants.iter().map(|grant| grant.3.len()).sum();
-    assert_eq!(wanted.usable[&Requires::Echo], 1 + held, "what others hold can be split");
+    assert_eq!(wanted.usable[&Requires::Echo.into()], 1 + held, "what others hold can be split");
     let words = bench.core.explain_job();
     assert!(words[0].contains("3 tasks are open, 2 of them granted to 1 workers with 1 slots"), "{words:?}");
     assert!(words[1].contains("hold all that they want"), "{words:?}");
