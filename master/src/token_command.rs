@@ -2,7 +2,7 @@
 
 use crate::authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
 use crate::cli::{TokenAction, TokenArguments};
-use compass_common::config::{AuthorityConfig, Diagnostics, load_authority};
+use compass_common::config::{AuthorityConfig, Diagnostics, load_authority, load_base};
 use std::fmt::Write as _;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -52,6 +52,8 @@ pub struct Said {
 /// # Errors
 /// See [`TokenCommandError`].
 pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<Said, TokenCommandError> {
+    // What is wrong elsewhere in the file is for the master to say.
+    let pools = load_base(arguments.config.as_deref(), home.clone()).map(|(base, _)| base.pools).unwrap_or_default();
     let config: AuthorityConfig = load_authority(arguments.config.as_deref(), home)?;
     let authority = Authority::open(&config).await?;
     match &arguments.action {
@@ -64,13 +66,21 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<Sa
             let file = file.transpose()?;
             let token = authority.create_token(terms).await?;
             let line = format!("{}\n", token.to_line().expose());
-            let words = format!(
+            let mut words = format!(
                 "token {}: {} workers may join until {}{}\n",
                 token.id,
                 uses,
                 when(expires),
                 if pool.is_empty() { String::new() } else { format!(", in pool {pool}") }
             );
+            if !pool.is_empty() && !pools.is_empty() && !pools.iter().any(|known| known.name == *pool) {
+                let names: Vec<&str> = pools.iter().map(|known| known.name.as_str()).collect();
+                let names = names.join(", ");
+                let _ = writeln!(
+                    words,
+                    "note: this configuration has no pool {pool}, and refuses its workers; there are {names}"
+                );
+            }
             Ok(match file {
                 Some((path, mut file)) => {
                     file.write_all(line.as_bytes())

@@ -104,6 +104,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     root.finish(check);
     let pools = pools?;
     let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
+    let listen_ports = master.ports();
     Some(Config {
         work_dir: work_dir?,
         data_dir,
@@ -111,6 +112,7 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
         state_dir: master.state_dir?,
         store: master.store,
         listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
+        listen_ports,
         advertise: master.advertise,
         http: master.http,
         models: models?,

@@ -30,6 +30,9 @@ const CERTIFICATE_SECONDS: u64 = 24 * 3_600;
 /// Shorter ones would be renewed without end.
 const LEAST_CERTIFICATE_SECONDS: u64 = 5;
 
+/// Ports that a master tries whose address nobody named: several may be at work on one host.
+const DEFAULT_PORTS: u16 = 16;
+
 /// Where a master listens that is not told where: on a free port of loopback when all of its workers run on this host, else
 /// where workers of other hosts would look.
 pub fn default_listen(workers_come_from_elsewhere: bool) -> SocketAddr {
@@ -40,6 +43,11 @@ pub fn default_listen(workers_come_from_elsewhere: bool) -> SocketAddr {
 }
 
 impl MasterConfig {
+    /// Ports that may be tried. What others were told of, or dial through a forwarded port, stays where it is.
+    pub(super) fn ports(&self) -> u16 {
+        if self.listen.is_some() || self.advertise.is_some() { 1 } else { DEFAULT_PORTS }
+    }
+
     /// What admits workers, when it is known where its state lies.
     pub(super) fn authority(&self) -> Option<AuthorityConfig> {
         let state_dir = self.state_dir.clone()?;

@@ -28,6 +28,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// Port 0 takes a free one. What is not loopback is encrypted, and admits only workers that bear a certificate.
     pub listen: SocketAddr,
+    /// Ports that may be tried from that of `listen` on: more than one where nobody named it.
+    pub listen_ports: u16,
     /// What workers are told; `None` for the name of this host and the port.
     pub advertise: Option<Advertised>,
     /// What admits workers of other hosts.

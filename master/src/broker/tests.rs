@@ -239,7 +239,7 @@ impl World {
             match decision {
                 Decision::Attach { worker, job } => {
                     let state = self.workers.get_mut(&worker).unwrap();
-                    assert!(state.at.is_none() && state.offer.can(self.jobs[&job].ability), "B2");
+                    assert!(state.at.is_none() && state.offer.can(&self.jobs[&job].ability.into()), "B2");
                     state.at = Some(job);
                 }
                 Decision::Release { worker, job } => {
@@ -266,7 +266,7 @@ impl World {
 
     /// Whether anybody can do the work of a job.
     fn is_possible(&self, job: &ModelJob) -> bool {
-        self.workers.values().any(|worker| worker.offer.can(job.ability))
+        self.workers.values().any(|worker| worker.offer.can(&job.ability.into()))
     }
 }
 

@@ -152,7 +152,7 @@ impl Job<'_> {
             return Err(self.interruption());
         }
         // Workers that came by themselves look for the next stage where they found this one.
-        config.listen = inferred.address;
+        (config.listen, config.listen_ports) = (inferred.address, 1);
         let write = inferred.ending != Ending::EndedByAnother;
         Ok(Answered { failures: inferred.failures, reign: inferred.reign, write })
     }

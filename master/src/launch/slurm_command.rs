@@ -207,8 +207,12 @@ END";
     /// As Slurm 22.05.8 says it.
     #[test]
     fn each_refusal_has_its_sentence() {
-        let config =
-            SlurmConfig { partition: Some("nowhere".into()), quotatype: Some("auto".into()), ..SlurmConfig::default() };
+        let config = SlurmConfig {
+            partition: Some("nowhere".into()),
+            quotatype: Some("auto".into()),
+            qos: Some("gold".into()),
+            ..SlurmConfig::default()
+        };
         for (stderr, expected) in [
             (
                 "sbatch: error: invalid partition specified: nowhere\nsbatch: error: Batch job submission failed: Invalid partition name specified\n",
@@ -225,6 +229,10 @@ END";
             (
                 "sbatch: unrecognized option '--colour=1'\nTry \"sbatch --help\"",
                 "`extra_command` holds what sbatch does not know",
+            ),
+            (
+                "sbatch: error: Batch job submission failed: Invalid qos specification\n",
+                "Slurm has no quality of service `gold` for you; leave --qos away",
             ),
             (
                 "sbatch: error: Batch job submission failed: Requested node configuration is not available",

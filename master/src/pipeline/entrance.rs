@@ -8,6 +8,7 @@ use compass_common::join_token::DEFAULT_STATE;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// Why no worker of another host could be let in.
@@ -39,6 +40,21 @@ struct Invitation {
 impl Drop for Invitation {
     fn drop(&mut self) {
         self.attending.abort();
+    }
+}
+
+/// Listens on the address, or on the first free one of so many ports from there on.
+///
+/// # Errors
+/// That of the last one that was tried.
+pub(super) async fn listen(address: SocketAddr, ports: u16) -> std::io::Result<TcpListener> {
+    let mut port = address.port();
+    let last = if port == 0 { 0 } else { port.saturating_add(ports.saturating_sub(1)) };
+    loop {
+        match TcpListener::bind(SocketAddr::new(address.ip(), port)).await {
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse && port < last => port += 1,
+            bound => return bound,
+        }
     }
 }
 
@@ -144,6 +160,16 @@ fn names(advertised: &str, address: SocketAddr, host: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_busy_port_is_passed_over_where_nobody_named_it() {
+        let busy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = busy.local_addr().unwrap();
+        assert_eq!(listen(address, 1).await.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
+        let found = listen(address, u16::MAX).await.unwrap().local_addr().unwrap();
+        assert!(found.ip() == address.ip() && found.port() > address.port(), "{found}");
+        assert!(listen(SocketAddr::new(address.ip(), 0), 16).await.is_ok());
+    }
 
     #[test]
     fn what_workers_are_told() {

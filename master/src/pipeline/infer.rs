@@ -2,7 +2,7 @@
 
 use super::desk::{Demands, Desk};
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
-use super::entrance::{Entrance, EntranceError};
+use super::entrance::{Entrance, EntranceError, listen};
 use super::facts::RunFacts;
 use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
@@ -35,7 +35,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 const HEARTBEAT_MS: u32 = 2_000;
@@ -194,7 +193,7 @@ pub async fn infer(
     if let Some(floor) = options.floor.clone() {
         return Box::pin(run_on(floor, folder, plan, digest, files, options, opened)).await;
     }
-    let listener = TcpListener::bind(address).await;
+    let listener = listen(address, config.listen_ports).await;
     let listener = listener.map_err(|source| InferError::Listen { address, source })?;
     let address = listener.local_addr().map_err(|source| InferError::Listen { address, source })?;
     tracing::info!(%address, "listening for workers");

@@ -14,6 +14,7 @@ pub(super) fn launch_config(base: &Base, address: SocketAddr) -> Config {
         state_dir: base.state_dir.clone(),
         store: base.store.clone(),
         listen: address,
+        listen_ports: 1,
         advertise: base.advertise.clone(),
         authority: base.authority.clone(),
         http: None,

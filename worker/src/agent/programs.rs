@@ -230,8 +230,8 @@ mod tests {
         let going = Going::default();
         assert!(!going.ended(&term).await, "nobody told the worker: the program did that itself");
         // The worker hears of it after the program's end.
-        let (ended, ()) = tokio::join!(going.ended(&term), async { drop(going.0.send_replace(true)) });
-        assert!(ended && going.ended(&term).await);
+        let (ended, told_before) = tokio::join!(going.ended(&term), async { going.0.send_replace(true) });
+        assert!(ended && !told_before && going.ended(&term).await);
         assert!(!going.ended(&Verdict::Killed { signal: 11 }).await && !going.ended(&Verdict::Passed).await);
     }
 
