@@ -2,8 +2,8 @@
 //!
 //! Writes an fp32 safetensors file of about 1 GB (`--small`: 60 MB) into a temporary folder. Loading maps it and looks at
 //! every weight (whether it is a number), so that all of it has been read when the model is ready. Both are timed warm (the file in the
-//! page cache) and cold (put out of it, where the file system obeys), several times in turn; the medians count. The last
-//! line is `ratio: X`, loading over reading, warm.
+//! page cache) and cold (put out of it, where the file system obeys), several times in turn; the medians count. Both have one
+//! thread, as an engine has. The last line is `ratio: X`, loading over reading, warm.
 
 use compass_common::plan::Dtype;
 use compass_engine::{DeviceChoice, ParityModel};
@@ -54,11 +54,10 @@ fn run(shape: &Shape) -> Result<f64, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let weights = folder.path().join("model.safetensors");
     let bytes = write(folder.path(), &weights, shape)?;
-    println!("one fp32 safetensors file of {:.0} MB, {ROUNDS} rounds, medians", bytes as f64 / 1e6);
-    let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+    println!("one fp32 safetensors file of {:.0} MB, one thread, {ROUNDS} rounds, medians", bytes as f64 / 1e6);
     let load = || -> Result<Duration, String> {
         let begin = Instant::now();
-        let model = ParityModel::load(folder.path(), Dtype::Float32, &DeviceChoice::Cpu, threads);
+        let model = ParityModel::load(folder.path(), Dtype::Float32, &DeviceChoice::Cpu, 1);
         let mut model = model.map_err(|fault| fault.to_string())?;
         let taken = begin.elapsed();
         let logits = model.prefill(&[1]).map_err(|fault| fault.to_string())?;
@@ -67,7 +66,7 @@ fn run(shape: &Shape) -> Result<f64, String> {
     let mut warm = 0.0;
     for cold in [true, false] {
         let (mut reads, mut loads) = (Vec::new(), Vec::new());
-        // libtorch starts its threads once.
+        // What libtorch does once.
         load()?;
         for _ in 0..ROUNDS {
             if cold {
