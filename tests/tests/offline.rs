@@ -1,8 +1,6 @@
 //! A pool that goes on while it is cut off (`offline = "continue"`): what it makes waits on its disk and is handed in when the
 //! link is back; and when its worker dies meanwhile, another does it again, with the same bytes.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use compass_tests::{
     Job, Mood, Proxy, Running, SAMPLES, Worker, assert_same, echo_job, kill, told_address, wait_until, worker_command,
 };

@@ -1,7 +1,5 @@
 //! A job that is ended as Slurm ends it: the same signal to every process of it at once.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use compass_tests::{
     SAMPLES, Worker, assert_same, children_of, echo_job, kill, told_address, undisturbed, wait_until, worker_command,
 };

@@ -93,10 +93,10 @@ fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option
     stage::size_flags(&mut infer, overrides);
     let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
     let summary_groups = summary_group::read(check, &mut root);
-    if let (Some(pools), Some(models)) = (&pools, &models) {
-        if !(overrides.served && pools.is_empty()) {
-            pool::fit(check, pools, models);
-        }
+    if let (Some(pools), Some(models)) = (&pools, &models)
+        && !(overrides.served && pools.is_empty())
+    {
+        pool::fit(check, pools, models);
     }
     if let Some(pools) = &pools {
         launcher_flags::fit(check, [&infer.runner.kind, &eval.runner.kind], pools, overrides);
