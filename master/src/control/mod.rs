@@ -13,7 +13,7 @@ mod status;
 mod submit;
 
 pub use commands::{About, cancel, explain, status};
-pub use office::{Accepted, Entry, Governor, Office};
+pub use office::{Accepted, Declined, Entry, Governor, Office};
 pub use own_run::{OwnRun, answer_for};
 pub use service::ControlService;
 pub use socket::{SERVER, Socket, SocketError, open};

@@ -8,7 +8,6 @@ use crate::pipeline::{Ask, Desk};
 use compass_common::ids::{Digest, TaskId, WorkerId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::watch;
@@ -37,11 +36,20 @@ pub struct Accepted {
     pub attached: bool,
 }
 
+/// Why a job is not taken in, in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Declined {
+    /// Another time it may be.
+    Now(String),
+    /// As it is, this server can never run it.
+    Ever(String),
+}
+
 /// A master that stays.
 #[tonic::async_trait]
 pub trait Governor: Debug + Send + Sync {
     /// Takes a job in, durably; whoever runs already is not run twice.
-    async fn submit(&self, job: JobRecord) -> Result<Accepted, String>;
+    async fn submit(&self, job: JobRecord) -> Result<Accepted, Declined>;
 
     /// Remembers durably that a job is cancelled.
     async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), String>;
@@ -60,7 +68,7 @@ pub trait Governor: Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub struct Office {
     governor: OnceLock<Arc<dyn Governor>>,
-    workers_at: OnceLock<SocketAddr>,
+    workers_at: OnceLock<String>,
     jobs: Mutex<BTreeMap<JobId, Entry>>,
 }
 
@@ -70,7 +78,7 @@ pub struct Unknown(pub String);
 
 impl Office {
     /// Who takes in jobs; said once.
-    pub fn governed_by(&self, governor: impl Governor + 'static, workers_at: SocketAddr) {
+    pub fn governed_by(&self, governor: impl Governor + 'static, workers_at: String) {
         // A second time would be another server in the same process.
         let _ = (self.governor.set(Arc::new(governor)), self.workers_at.set(workers_at));
     }
@@ -123,7 +131,7 @@ impl Office {
             kind: if self.governor().is_some() { "serve" } else { "run" }.into(),
             process: std::process::id(),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            workers_at: self.workers_at.get().map(ToString::to_string).unwrap_or_default(),
+            workers_at: self.workers_at.get().cloned().unwrap_or_default(),
             idle_workers: self.governor().map_or(0, |governor| governor.idle_workers().len() as u32),
             notes: self.governor().map(|governor| governor.notes()).unwrap_or_default(),
             jobs,

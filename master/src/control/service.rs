@@ -1,6 +1,6 @@
 //! The control service. It says what the office says; whatever carries it decides who may ask.
 
-use super::office::{Entry, Office, Unknown};
+use super::office::{Declined, Entry, Office, Unknown};
 use crate::job::JobRecord;
 use crate::journal::{Journal, Line};
 use compass_common::ids::TaskId;
@@ -46,7 +46,10 @@ impl Control for ControlService {
         let job: JobRecord = serde_json::from_slice(&request.into_inner().job)
             .map_err(|error| Status::invalid_argument(format!("the job cannot be read: {error}")))?;
         let governor = self.0.governor().ok_or_else(|| Status::failed_precondition("this master ends with its job"))?;
-        let accepted = governor.submit(job).await.map_err(Status::unavailable)?;
+        let accepted = governor.submit(job).await.map_err(|declined| match declined {
+            Declined::Now(why) => Status::unavailable(why),
+            Declined::Ever(why) => Status::failed_precondition(why),
+        })?;
         let folder = accepted.folder.display().to_string();
         Ok(Response::new(v1::SubmitReply { job: accepted.job.0, folder, attached: accepted.attached }))
     }

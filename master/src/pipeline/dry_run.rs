@@ -71,5 +71,5 @@ pub async fn check_launcher(config: &Config) -> Result<(), InferError> {
 }
 
 fn launching(programs: Programs) -> LaunchOptions<'static> {
-    LaunchOptions { debug: false, stage: "", programs, folder: None, token_file: None, job: "JOB" }
+    LaunchOptions { debug: false, stage: "", programs, folder: None, logs_here: None, token_file: None, job: "JOB" }
 }

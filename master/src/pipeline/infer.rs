@@ -207,7 +207,8 @@ pub async fn infer(
     let server = tokio::spawn(serve(listener, entrance.access(), service, stopping.clone()));
     let InferOptions { debug, stage, programs, desk, .. } = options;
     let (token_file, job) = (entrance.token_file(), digest.short());
-    let launching = LaunchOptions { debug, stage, programs, folder: Some(folder), token_file, job: &job };
+    let launching =
+        LaunchOptions { debug, stage, programs, folder: Some(folder), logs_here: None, token_file, job: &job };
     let fleet = fleet(config, entrance.near(), entrance.advertised(), launching)?;
     let open_at = comes_by_itself(config).then(|| entrance.advertised().to_owned());
     if let Some(address) = &open_at {

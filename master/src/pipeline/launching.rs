@@ -21,8 +21,10 @@ pub(super) struct LaunchOptions<'o> {
     pub(super) debug: bool,
     pub(super) stage: &'o str,
     pub(super) programs: Programs,
-    /// Where its logs go; `None` when nothing is started.
+    /// Where its logs go; `None` when nothing is started, and for a master that stays.
     pub(super) folder: Option<&'o RunFolder>,
+    /// Where this host writes the logs of workers that belong to no run.
+    pub(super) logs_here: Option<&'o Path>,
     /// The file with the token that workers need to join; `None` where they need none.
     pub(super) token_file: Option<&'o Path>,
     /// The plan's digest, short.
@@ -219,7 +221,16 @@ pub(super) fn fleet(config: &Config, near: &str, far: &str, options: LaunchOptio
 /// As for the pools of a stage.
 pub(crate) fn fleet_of(config: &Config, entrance: &Entrance) -> Result<Fleet, LaunchError> {
     let (programs, token_file) = (Programs::Contained, entrance.token_file());
-    let options = LaunchOptions { debug: false, stage: "serve", programs, folder: None, token_file, job: "serve" };
+    let logs = config.state_dir.join("serve-logs");
+    let options = LaunchOptions {
+        debug: false,
+        stage: "serve",
+        programs,
+        folder: None,
+        logs_here: Some(&logs),
+        token_file,
+        job: "serve",
+    };
     fleet(config, entrance.near(), entrance.advertised(), options)
 }
 
@@ -252,7 +263,9 @@ fn launcher(
     if !token_file.is_empty() || !place.runner.is_remote() {
         environment.push((TOKEN_FILE.to_owned(), token_file));
     }
-    let logs = options.folder.map(|folder| folder.logs().join(options.stage));
+    // The state folder is a disk of this host: jobs of Slurm, which write their logs themselves, cannot be sent there.
+    let logs_of_run = options.folder.map(|folder| folder.logs().join(options.stage));
+    let logs = logs_of_run.clone().or_else(|| options.logs_here.map(Path::to_owned));
     match place.runner {
         RunnerKind::None => Ok(None),
         RunnerKind::Local => {
@@ -274,7 +287,7 @@ fn launcher(
                 worker: worker(device(&models, false)?)?,
                 environment,
                 name: format!("compass {} [{}]", belonging.run, abbreviations(&models)),
-                logs,
+                logs: logs_of_run,
             };
             Ok(Some(Box::new(SlurmLauncher::new(order, &belonging))))
         }

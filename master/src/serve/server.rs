@@ -6,7 +6,7 @@ use super::jobs::Jobs;
 use super::lobby::{Lobby, ServedJob};
 use crate::broker::{JobId, Share};
 use crate::cli::exit;
-use crate::control::{self, Accepted, ControlService, Entry, Governor, Office};
+use crate::control::{self, Accepted, ControlService, Declined, Entry, Governor, Office};
 use crate::job::{self, Ended, Failure, JobRecord, OpenedRun, Place, now};
 use crate::journal::{Journal, Line};
 use crate::launch::PoolReport;
@@ -84,7 +84,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         interrupted: interrupted.clone(),
         base,
     });
-    office.governed_by(server.clone(), address);
+    office.governed_by(server.clone(), told.clone());
     for job in known {
         server.begin(job).await;
     }
@@ -236,12 +236,12 @@ fn nowhere(model: &Residence, pools: &[PoolConfig]) -> String {
 
 #[tonic::async_trait]
 impl Governor for Arc<Server> {
-    async fn submit(&self, job: JobRecord) -> Result<Accepted, String> {
+    async fn submit(&self, job: JobRecord) -> Result<Accepted, Declined> {
         if self.interrupted.borrow().is_some() {
-            return Err("the server is stopping; submit again when it is started again".into());
+            return Err(Declined::Now("the server is stopping; submit again when it is started again".into()));
         }
         if let Some(residence) = job.residences.iter().find(|model| !self.is_home_to(model)) {
-            return Err(nowhere(residence, &self.base.pools));
+            return Err(Declined::Ever(nowhere(residence, &self.base.pools)));
         }
         // Held to the end: of two who submit the same at once, one attaches.
         let mut jobs = self.jobs.lock().await;
@@ -250,7 +250,7 @@ impl Governor for Arc<Server> {
             return Ok(Accepted { job: known.id, folder: known.folder, attached: true });
         }
         let folder = job.folder.clone();
-        jobs.keep(&job).await.map_err(|error| Failure::of_store(&error).text)?;
+        jobs.keep(&job).await.map_err(|error| Declined::Now(Failure::of_store(&error).text))?;
         self.begin(job).await;
         Ok(Accepted { job: id, folder, attached: false })
     }
