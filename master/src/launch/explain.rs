@@ -1,9 +1,16 @@
 //! Why nothing is running, in one sentence per pool. Pure: what is said follows from the reports alone.
 
 use super::pool::PoolReport;
+use compass_common::config::RunnerKind;
+use compass_common::ids::WorkerId;
 
 /// A job that runs for so long without its worker reporting is worth a word, in milliseconds.
 const MUTE_MS: u64 = 20_000;
+
+/// One sentence per pool, given who is connected by now.
+pub fn explain_now(reports: &[PoolReport], is_connected: impl Fn(&WorkerId) -> bool) -> Vec<String> {
+    explain(&reports.iter().map(|report| report.clone().knowing(&is_connected)).collect::<Vec<_>>())
+}
 
 /// One sentence per pool.
 pub fn explain(reports: &[PoolReport]) -> Vec<String> {
@@ -15,7 +22,7 @@ pub fn explain(reports: &[PoolReport]) -> Vec<String> {
 }
 
 fn standing(report: &PoolReport) -> String {
-    let count = &report.count;
+    let (count, is_local) = (&report.count, report.kind == RunnerKind::Local.name());
     if let Some(reason) = &report.given_up {
         return format!("nothing more is launched: {reason}");
     }
@@ -23,11 +30,11 @@ fn standing(report: &PoolReport) -> String {
         return format!("nobody knows where its {} jobs stand: {deaf}", report.live());
     }
     if count.reported > 0 {
-        return format!(
-            "{} of {} jobs run and their workers are here",
-            count.reported,
-            report.target.max(report.live())
-        );
+        let all = report.target.max(report.live());
+        return match is_local {
+            true => format!("{} of {all} workers of this host are here", count.reported),
+            false => format!("{} of {all} jobs run and their workers are here", count.reported),
+        };
     }
     if let Some(trouble) = &report.trouble {
         let seconds = report.pause_left.div_ceil(1000);
@@ -43,7 +50,10 @@ fn standing(report: &PoolReport) -> String {
         );
     }
     if count.running > 0 {
-        return format!("{} jobs have just started, their workers are not here yet", count.running);
+        return match is_local {
+            true => format!("{} workers of this host have just started and are not here yet", count.running),
+            false => format!("{} jobs have just started, their workers are not here yet", count.running),
+        };
     }
     if count.queued > 0 {
         let why: Vec<String> = count.reasons.iter().map(|(reason, jobs)| because(reason, *jobs)).collect();
@@ -84,6 +94,7 @@ fn because(reason: &str, jobs: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::roster::Count;
     use std::collections::BTreeMap;
 
     fn report(change: impl FnOnce(&mut PoolReport)) -> String {
@@ -110,6 +121,17 @@ mod tests {
             (report.trouble, report.pause_left) = (Some("there is no partition `x`".into()), 1500);
         });
         assert_eq!(trouble, "pool s (slurm): there is no partition `x`; the next try is in 2 s");
+        let started = |kind: &'static str| {
+            let report = PoolReport { name: "a".into(), kind, target: 2, ..PoolReport::default() };
+            let count = Count { running: 2, ..Count::default() };
+            PoolReport { count, workers: [WorkerId("w0".into()), WorkerId("w1".into())].into(), ..report }
+        };
+        let now = |kind, here: &[&str]| explain_now(&[started(kind)], |worker| here.contains(&&*worker.0)).remove(0);
+        assert_eq!(now("slurm", &[]), "pool a (slurm): 2 jobs have just started, their workers are not here yet");
+        assert_eq!(now("slurm", &["w1", "w7"]), "pool a (slurm): 1 of 2 jobs run and their workers are here");
+        let local = RunnerKind::Local.name();
+        assert!(now(local, &[]).ends_with("2 workers of this host have just started and are not here yet"));
+        assert!(now(local, &["w0", "w1"]).ends_with("2 of 2 workers of this host are here"));
         assert_eq!(report(|report| report.target = 0), "pool s (slurm): there is nothing that it could do");
         let given_up = report(|report| report.given_up = Some("no `sbatch`".into()));
         assert_eq!(given_up, "pool s (slurm): nothing more is launched: no `sbatch`");

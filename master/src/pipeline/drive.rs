@@ -7,7 +7,7 @@ use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event};
-use crate::launch::{LaunchEvent, PoolReport, Situation, explain};
+use crate::launch::{LaunchEvent, PoolReport, Situation, explain_now};
 use crate::leader::{Heard, Leader};
 use crate::ledger::{CommitError, Committed, Committer, Submission};
 use crate::rpc::{Inbound, Uploads};
@@ -301,7 +301,7 @@ impl Driver {
         let failed_tasks = leader.core().failed_tasks();
         let job = (self.setup.board.expected(), self.setup.board.live());
         let violations = leader.violations();
-        let pools = explain(&self.setup.pools.borrow());
+        let pools = explain_now(&self.setup.pools.borrow(), |worker| leader.is_connected(worker));
         let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, ..view };
         self.setup.views.send_replace(view);
         self.setup.demands.publish(leader.core());
