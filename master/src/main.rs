@@ -48,7 +48,9 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Models) => show(pipeline::list_models()),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config }) => Box::pin(serve::serve(base(config.as_deref())?, watch_signals())).await,
-        Some(Command::Submit { job, priority, wait }) => Box::pin(submit(job, *priority, *wait)).await,
+        Some(Command::Submit { job, priority, wait, state_dir }) => {
+            Box::pin(submit(job, *priority, *wait, state_dir.clone())).await
+        }
         Some(Command::Status { job, json, place }) => control::status(&state_dir(place)?, job.as_deref(), *json).await,
         Some(Command::Cancel { job, reason, place }) => {
             control::cancel(&state_dir(place)?, job.as_deref(), reason.clone()).await
@@ -86,7 +88,7 @@ async fn explain(about: Option<&Explain>, place: &StateArguments) -> Result<u8, 
     control::explain(&state_dir(place)?, about).await
 }
 
-async fn submit(job: &JobArguments, priority: u32, wait: bool) -> Result<u8, Failure> {
+async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option<PathBuf>) -> Result<u8, Failure> {
     let here = [
         (job.debug, "--debug", "it is for a run on this terminal: compass-master --config ... --debug"),
         (job.dry_run, "--dry-run", "it starts nothing: compass-master --config ... --dry-run"),
@@ -95,7 +97,9 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool) -> Result<u8, Fai
     if let Some((_, flag, help)) = here.iter().find(|(given, ..)| *given) {
         return Err(Failure::bad_input(format!("error: `{flag}` is not for `submit`\n  = help: {help}")));
     }
-    let config = load(job, true)?;
+    let mut config = load(job, true)?;
+    // What the server keeps of its runs is where the server is.
+    config.state_dir = state_dir.unwrap_or(config.state_dir);
     let request = JobRequest { served: true, ..job.request() };
     control::submit(&config, Submission { request, priority, wait }).await
 }

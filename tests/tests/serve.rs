@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Finished, Job, Running, assert_same, configuration, echo_job, undisturbed, wait_until};
+use compass_tests::{
+    Etcd, EtcdOptions, Finished, Job, Running, assert_same, configuration, echo_job, undisturbed, wait_until,
+};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,8 +23,21 @@ fn named(abbr: &str, infer: &str) -> String {
 impl Served {
     /// A folder whose `eval.toml` is the server's; `delay_ms` is what every sample takes.
     fn new(delay_ms: u32, workers: u32) -> Self {
-        let job = echo_job(delay_ms, "", &format!("[infer.runner]\nmax_num_workers = {workers}"));
+        Self::with(delay_ms, workers, "")
+    }
+
+    /// The same with more of `[master]`.
+    fn with(delay_ms: u32, workers: u32, master: &str) -> Self {
+        let job = echo_job(delay_ms, master, &format!("[infer.runner]\nmax_num_workers = {workers}"));
         Self { job, log: "serve.log" }
+    }
+
+    /// A second server of the same store and state folder, once it stands by.
+    fn stand_by(&self, log: &str) -> Running {
+        let line = self.job.command_line(&["serve", "--config", "eval.toml"]);
+        let running = line.spawn_logged(&self.job.path(log));
+        wait_until("it stands by", || self.job.log(log).contains("standing by: process").then_some(()));
+        running
     }
 
     fn start(&self) -> Running {
@@ -205,6 +220,79 @@ fn a_stopped_server_keeps_what_it_has_and_goes_on_when_it_is_started_again() {
     server.finish().expect(143);
 }
 
+/// Two jobs under a server with leases in etcd, and a second server that stands by, once both jobs have samples.
+fn two_jobs_and_two_servers(served: &Served) -> (Running, Running, [String; 2]) {
+    let first = served.start();
+    let a = accepted(&served.submit("a", &named("first", ""), &[]).expect(0)).0;
+    let b = accepted(&served.submit("b", &named("second", ""), &[]).expect(0)).0;
+    wait_until("both have samples", || {
+        let recorded = |job: &str| served.status(job)["recorded_samples"].as_u64();
+        (recorded(&a) > Some(4) && recorded(&b) > Some(4)).then_some(())
+    });
+    let second = served.stand_by("standby.log");
+    let told = served.job.log("standby.log");
+    assert!(told.contains(&format!("standing by: process {}", first.pid())), "{told}");
+    (first, second, [a, b])
+}
+
+/// The jobs end under the server that took over, with the numbers of runs that nothing disturbed.
+fn the_second_goes_on(served: &Served, jobs: &[String; 2]) {
+    wait_until("it leads", || served.job.log("standby.log").contains("this server leads now").then_some(()));
+    wait_until("it answers", || served.command(&["status"]).code.filter(|code| *code == 0));
+    for job in jobs {
+        assert_eq!(served.wait_for_end(job)["exit_code"], 0, "{}", served.job.log("standby.log"));
+    }
+    let expected = expected();
+    served.assert_same("a", "first", &expected);
+    served.assert_same("b", "second", &expected);
+    let facts = fs::read(served.run("a").join("logs/run.json")).unwrap();
+    let facts: Value = serde_json::from_slice(&facts).unwrap();
+    assert_eq!((&facts["epoch"], &facts["violations"]), (&2.into(), &0.into()), "{facts}");
+}
+
+fn with_etcd(test: &str) -> Option<(Etcd, Served)> {
+    let etcd = Etcd::start(test, 1, EtcdOptions::default())?;
+    let served = Served::with(60, 2, &format!("store = \"etcd://{}/compass\"", etcd.endpoints()));
+    Some((etcd, served))
+}
+
+#[test]
+fn a_second_server_stands_by_and_goes_on_with_the_jobs_of_a_killed_one() {
+    let Some((_etcd, served)) = with_etcd("a_second_server_stands_by") else { return };
+    let (first, second, jobs) = two_jobs_and_two_servers(&served);
+    first.signal("KILL");
+    first.finish();
+    the_second_goes_on(&served, &jobs);
+    second.signal("TERM");
+    second.finish().expect(143);
+}
+
+#[test]
+fn a_server_that_was_stopped_for_too_long_is_fenced_and_the_other_has_its_jobs() {
+    let Some((_etcd, served)) = with_etcd("a_server_that_was_stopped_for_too_long") else { return };
+    let (first, second, jobs) = two_jobs_and_two_servers(&served);
+    first.signal("STOP");
+    wait_until("the other leads", || served.job.log("standby.log").contains("this server leads now").then_some(()));
+    first.signal("CONT");
+    first.finish().expect(4);
+    assert!(served.job.log(served.log).contains("another server leads by now"), "{}", served.job.log(served.log));
+    the_second_goes_on(&served, &jobs);
+    second.signal("TERM");
+    second.finish().expect(143);
+}
+
+#[test]
+fn a_server_that_is_asked_to_stop_hands_its_jobs_over_at_once() {
+    let Some((_etcd, served)) = with_etcd("a_server_that_is_asked_to_stop") else { return };
+    let (first, second, jobs) = two_jobs_and_two_servers(&served);
+    first.signal("TERM");
+    first.finish().expect(143);
+    the_second_goes_on(&served, &jobs);
+    second.signal("INT");
+    second.finish().expect(130);
+    assert!(!served.job.log("standby.log").contains("go on when the server"), "{}", served.job.log("standby.log"));
+}
+
 #[test]
 fn a_cancelled_job_is_granted_nothing_more_and_says_why() {
     let served = Served::new(400, 1);
@@ -290,6 +378,12 @@ fn what_cannot_be_is_said_and_nothing_is_started() {
     let second = served.job.command_line(&["serve", "--config", "eval.toml"]).run().expect(3);
     let held = format!("already: process {} on", server.pid());
     assert!(second.stderr.contains(&held), "{}", second.stderr);
+    // Without a word of it in the file, the server is found by its folder.
+    let elsewhere = named("first", "").replace("[master]", "[master]\nhttp = \"off\"");
+    served.job.write("elsewhere.toml", &format!("work_dir = \"elsewhere\"\n{elsewhere}"));
+    let line = ["submit", "--config", "elsewhere.toml", "--state-dir", "state", "--wait"];
+    let waited = served.job.command_line(&line).run().expect(0);
+    assert!(waited.stdout.contains("elsewhere/"), "{}", waited.stdout);
     let wrong = served.submit("b", &named("first", "").replace("\"em\"", "\"emm\""), &[]).expect(2);
     assert!(wrong.stderr.contains("b.toml:") && wrong.stderr.contains("emm"), "{}", wrong.stderr);
     assert!(!served.job.path("b").exists(), "a run folder was made");

@@ -139,6 +139,9 @@ pub enum Command {
         /// Stay until the job ends, with its table and its exit code
         #[arg(long)]
         wait: bool,
+        /// The state_dir of the server [default: the file's master.state_dir]
+        #[arg(long, value_name = "DIR")]
+        state_dir: Option<PathBuf>,
     },
     /// What runs on this host, and how far it is; with JOB, that job with its workers
     Status {
@@ -337,7 +340,7 @@ mod tests {
     #[test]
     fn commands_to_a_master() {
         let submitted = Cli::parse_from(words("m submit --config e.toml --models a b --priority 3 --wait")).command;
-        let Some(Command::Submit { job, priority, wait }) = submitted else { unreachable!("{submitted:?}") };
+        let Some(Command::Submit { job, priority, wait, .. }) = submitted else { unreachable!("{submitted:?}") };
         assert_eq!((job.models.as_deref().map(<[String]>::len), priority, wait), (Some(2), 3, true));
         assert!(Cli::try_parse_from(words("m submit --priority 0 --config e.toml")).is_err());
         assert!(Cli::try_parse_from(words("m submit")).is_err(), "no job is described");

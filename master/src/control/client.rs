@@ -105,7 +105,7 @@ fn nobody_serves(state_dir: &Path, dead: Option<PathBuf>) -> Failure {
         ),
         None => format!(
             "error: no server works in {shown}: there is no {}\n  = help: start one with `compass-master serve`, or name \
-             the `state_dir` of another in [master]",
+             another's state_dir with `--state-dir`, or in [master] of the file",
             path_of(state_dir, SERVER).display()
         ),
     };

@@ -3,7 +3,7 @@
 use super::service::ControlService;
 use crate::stop::raised;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
@@ -34,13 +34,17 @@ pub enum SocketError {
 #[derive(Debug)]
 pub struct Socket {
     path: PathBuf,
+    /// Which file it is: another server may have put its own under this name meanwhile.
+    inode: u64,
     listener: Option<UnixListener>,
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
         // A file that stays is found to be dead by whoever tries it.
-        let _ = std::fs::remove_file(&self.path);
+        if std::fs::metadata(&self.path).is_ok_and(|data| data.ino() == self.inode) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -72,7 +76,8 @@ pub fn open(state_dir: &Path, name: &str) -> Result<Socket, SocketError> {
     }
     let listener = UnixListener::bind(&path).map_err(failed)?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-    Ok(Socket { path, listener: Some(listener) })
+    let inode = std::fs::metadata(&path).map_err(failed)?.ino();
+    Ok(Socket { path, inode, listener: Some(listener) })
 }
 
 impl Socket {
@@ -165,6 +170,17 @@ mod tests {
         assert!(!path.exists());
         let server = open(state.path(), SERVER).unwrap();
         assert_eq!(find(state.path()).await.live, [Live { path: server.path.clone(), is_server: true }]);
+    }
+
+    #[tokio::test]
+    async fn whoever_ends_late_leaves_the_socket_of_its_successor_alone() {
+        let state = tempfile::tempdir().unwrap();
+        let old = open(state.path(), SERVER).unwrap();
+        let new = open(state.path(), SERVER).unwrap();
+        drop(old);
+        assert_eq!(find(state.path()).await.live.len(), 1);
+        drop(new);
+        assert_eq!(find(state.path()).await, Found::default());
     }
 
     #[tokio::test]

@@ -104,6 +104,7 @@ impl Core {
         for worker in lost {
             self.lose(&worker, FailureClass::Lost, "its lease ran out", effects);
         }
+        self.speeds.refine();
         // What they held counts as waiting by now: nobody is to get it in crumbs.
         self.rebalance(effects);
     }

@@ -2,7 +2,7 @@
 //! must not begin what the others would have to wait for.
 //!
 //! The time that is left for all is the work that is left over the speed of all workers. It is looked at with every tick,
-//! once most of what is left is out: before, what is too much for one is no harm.
+//! once a good part of what is left is out: before, what is too much for one is no harm.
 
 use super::effect::{Effect, Message};
 use super::state::{Core, Worker};
@@ -10,11 +10,29 @@ use super::task::{Task, TaskState};
 use compass_common::ids::{TaskId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
-/// Tasks in the queue beyond which the end is far.
+/// Tasks in the queue beyond which the end is far, and so many times as much work waiting as is out.
 const FAR: usize = 2000;
+const FAR_WORK: f64 = 4.0;
 /// Holding so much more than one's time, and so many milliseconds, is let pass.
 const SLACK: f64 = 1.1;
 const SLACK_MS: f64 = 500.0;
+/// The part of the time that is left which a worker is left with where samples can go elsewhere for nothing, and the part
+/// up to which that is let pass: estimates are what they are, and what is begun as one pack comes back no more. So what is
+/// held halves as the end comes nearer.
+const HELD: f64 = 0.5;
+const HELD_SLACK: f64 = 0.75;
+
+/// The time that is left for all, and how long a worker will be busy with what it holds, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimeLeft {
+    fair: f64,
+    load: f64,
+}
+
+/// How much a worker may hold that has a task like this one as its last, in milliseconds.
+fn most_ms(fair: f64, task: &Task) -> f64 {
+    fair * if task.shared_cost > 0 { SLACK } else { HELD_SLACK } + SLACK_MS
+}
 
 impl Core {
     /// Looks at the time that is left, and asks back what holders would not be through with in it.
@@ -32,9 +50,10 @@ impl Core {
         }
     }
 
-    /// The work that is left over the speed of all, in milliseconds; `None` while speeds are unknown or the end is far.
+    /// The work that is left over the speed of all, in milliseconds; `None` while speeds are unknown or the end is far, and
+    /// where there is nobody to share it with.
     fn time_left_ms(&self) -> Option<f64> {
-        if self.queue.len() > FAR {
+        if self.queue.len() > FAR || self.is_last_worker() {
             return None;
         }
         let average_ms = |task: &Task| Some(self.task_cost(task) / self.speeds.average(task.model)?);
@@ -51,7 +70,7 @@ impl Core {
             let model = worker.resident?;
             speed += self.speeds.rate(id, model)? / self.speeds.average(model)?;
         }
-        (speed > 0.0 && out > 0.0 && waiting <= out).then(|| (waiting + out) / speed)
+        (speed > 0.0 && out > 0.0 && waiting <= FAR_WORK * out).then(|| (waiting + out) / speed)
     }
 
     /// What a task's samples cost that are left, as far as is known by now.
@@ -62,14 +81,15 @@ impl Core {
     /// The end of the latest task of a worker that holds more than its time.
     fn excess(&self, id: &WorkerId, fair: f64) -> Option<(TaskId, IntervalSet)> {
         let worker = self.workers.get(id).filter(|worker| worker.connection.is_some())?;
-        let over = self.load_ms(id) - fair;
-        if over <= fair * (SLACK - 1.0) + SLACK_MS {
-            return None;
-        }
+        let load = self.load_ms(id);
         let splits =
             |task: &Task| matches!(task.state, TaskState::Granted { .. }) && !task.unyielding && task.asked.is_empty();
         let at = worker.held.iter().rev().copied().find(|&task| self.task(task).is_some_and(splits))?;
         let task = self.task(at)?;
+        if load <= most_ms(fair, task) {
+            return None;
+        }
+        let over = load - if task.shared_cost > 0 { fair } else { fair * HELD };
         let count = (over / self.sample_ms(id, task)) as u32;
         // Somebody else will have to compute what they begin with.
         if !self.is_worth(task, f64::from(count) * self.sample_cost(task), over) {
@@ -85,15 +105,17 @@ impl Core {
         self.sample_cost(task) / self.rate(id, task.model)
     }
 
-    /// Whether a worker that has something to do would still be through with the task in time.
-    pub(super) fn is_in_time(&self, id: &WorkerId, room: Option<f64>, task: &Task) -> bool {
-        room.is_none_or(|room| self.sample_ms(id, task) * f64::from(task.remaining.len()) <= room)
+    /// Whether a worker that has something to do, so much of it, would still be through with the task in time.
+    pub(super) fn is_in_time(&self, id: &WorkerId, end: Option<TimeLeft>, task: &Task) -> bool {
+        end.is_none_or(|TimeLeft { fair, load }| {
+            load + self.sample_ms(id, task) * f64::from(task.remaining.len()) <= most_ms(fair, task)
+        })
     }
 
-    /// How much more a worker that has something to do may take on, in milliseconds; `None` where nothing bounds it.
-    pub(super) fn room_ms(&self, id: &WorkerId, worker: &Worker) -> Option<f64> {
+    /// What bounds a worker that has something to do; `None` where nothing does.
+    pub(super) fn time_left_of(&self, id: &WorkerId, worker: &Worker) -> Option<TimeLeft> {
         let fair = self.fair_ms.filter(|_| !worker.held.is_empty())?;
-        Some(fair * SLACK + SLACK_MS - self.load_ms(id))
+        Some(TimeLeft { fair, load: self.load_ms(id) })
     }
 
     /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,

@@ -49,8 +49,8 @@ impl Core {
         if self.is_last_choice(id) {
             return None;
         }
-        let room = self.room_ms(id, worker);
-        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, room, task);
+        let end = self.time_left_of(id, worker);
+        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, end, task);
         let suits = |task: &TaskId| self.task(*task).is_some_and(now);
         let most = if worker.held.is_empty() { usize::MAX } else { LOOKED_AT };
         let resident = worker.resident.and_then(|model| self.queue.of_model(model).take(most).find(&suits));

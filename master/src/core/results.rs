@@ -19,6 +19,8 @@ impl Core {
         effects: &mut Vec<Effect>,
     ) {
         let mut durable = IntervalSet::new();
+        let elapsed = self.workers.get(id).map_or(0, |worker| self.now.saturating_sub(worker.last_progress));
+        let mut got_through = Vec::new();
         for (index, result) in samples {
             let Some(home) = self.known_sample(unit, index) else {
                 effects.push(Effect::Note { text: format!("worker {id} sent a result for an unknown sample {index}") });
@@ -28,12 +30,11 @@ impl Core {
                 Arrival::First => {
                     self.persist(Record::Sample { unit, index, grant, worker: id.clone(), result }, effects);
                     if let Some(home) = home {
-                        self.learn(id, home);
+                        got_through.push(home);
                         self.settle(home, index);
                     }
                     if let Some(worker) = self.workers.get_mut(id) {
                         (worker.recorded_any, worker.infrastructure) = (true, 0);
-                        worker.last_progress = self.now;
                     }
                 }
                 Arrival::Repeat => self.counters.repeats += 1,
@@ -47,6 +48,7 @@ impl Core {
             }
             durable.insert(index);
         }
+        self.learn(id, &got_through, elapsed);
         if !durable.is_empty() {
             self.send(id, Message::Commit { unit, samples: durable }, self.last_seq, effects);
         }
@@ -60,12 +62,16 @@ impl Core {
         }
     }
 
-    /// How fast the worker gets on: the sample's cost in the time since it last handed something in.
-    fn learn(&mut self, id: &WorkerId, home: TaskId) {
-        let (Some(worker), Some(task)) = (self.workers.get(id), self.task(home)) else { return };
-        let elapsed = self.now.saturating_sub(worker.last_progress);
-        let (unit, model, cost) = (task.unit, task.model, task.sample_cost);
+    /// How fast the worker gets on: what the samples cost that it hands in at once, one for each entry of `homes`, in the time
+    /// since it last handed something in.
+    fn learn(&mut self, id: &WorkerId, homes: &[TaskId], elapsed: u64) {
+        let Some(task) = homes.first().and_then(|home| self.task(*home)) else { return };
+        let (unit, model) = (task.unit, task.model);
+        let cost = task.sample_cost.saturating_mul(homes.len() as u64);
         self.speeds.observe(id, unit, model, cost, elapsed);
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.last_progress = self.now;
+        }
     }
 
     fn settle(&mut self, id: TaskId, index: u32) {

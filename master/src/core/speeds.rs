@@ -1,87 +1,205 @@
 //! How fast each worker gets through each model's samples, and how much dearer or cheaper a unit's are than was thought:
 //! both learnt from what workers hand in.
+//!
+//! A worker that was slow may have had the dear units, and a unit that took long the slow workers. What is kept is therefore
+//! who took how long for what, and the two are told apart by turns: speeds from corrected costs with every observation,
+//! corrections from speeds with every [`Speeds::refine`]. Only their product counts, so that the corrections of a model are
+//! 1 on average: what a unit that nobody has seen yet is taken for.
 
 use compass_common::ids::{UnitId, WorkerId};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-/// Observed time, in milliseconds, after which what was seen counts half: speeds change with the data and the neighbours.
-const HORIZON_MS: u64 = 300_000;
-/// The same of a unit's costs, which do not change.
-const UNIT_HORIZON_MS: f64 = 3_600_000.0;
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Seen {
-    cost: f64,
-    ms: u64,
-}
-
-impl Seen {
-    fn rate(self) -> Option<f64> {
-        (self.ms > 0 && self.cost > 0.0).then(|| self.cost / self.ms as f64)
-    }
-}
-
-/// Milliseconds that a unit's samples took, and those that they should have taken at the speed of who ran them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Taken {
-    ms: f64,
-    expected: f64,
-}
-
+/// Observed time of a worker, in milliseconds, after which what was seen counts half: speeds change with the neighbours.
+const HORIZON_MS: f64 = 300_000.0;
 /// A unit's estimate is not moved further than this, nor before so many milliseconds were seen.
 const MOST: f64 = 20.0;
 const LEAST_SEEN_MS: f64 = 1000.0;
+/// Units that are remembered of a worker.
+const MOST_UNITS: usize = 256;
+
+/// Cost as it was thought to be, and the milliseconds that it took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    cost: f64,
+    ms: f64,
+}
+
+/// What a worker was seen to take for the units of a model.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    units: Vec<(UnitId, Taken)>,
+    ms: f64,
+    /// Corrected cost per millisecond.
+    rate: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfModel {
+    places: HashMap<WorkerId, usize, BuildHasherDefault<DefaultHasher>>,
+    /// In the order in which they were first seen.
+    workers: Vec<Seen>,
+    corrections: BTreeMap<UnitId, f64>,
+    /// Corrected, of all workers.
+    all: Taken,
+    /// Whether anything was seen since the corrections were refined.
+    news: bool,
+}
+
+impl Taken {
+    fn rate(self) -> Option<f64> {
+        (self.ms > 0.0 && self.cost > 0.0).then(|| self.cost / self.ms)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.cost += other.cost;
+        self.ms += other.ms;
+    }
+
+    fn halve(&mut self) {
+        (self.cost, self.ms) = (self.cost / 2.0, self.ms / 2.0);
+    }
+}
+
+fn correction(corrections: &BTreeMap<UnitId, f64>, unit: UnitId) -> f64 {
+    corrections.get(&unit).copied().unwrap_or(1.0)
+}
+
+impl Seen {
+    fn observe(&mut self, unit: UnitId, taken: Taken) {
+        match self.units.iter_mut().find(|(known, _)| *known == unit) {
+            Some((_, known)) => known.add(taken),
+            None => {
+                if self.units.len() == MOST_UNITS {
+                    self.units.remove(0);
+                }
+                self.units.push((unit, taken));
+            }
+        }
+        self.ms += taken.ms;
+        if self.ms > HORIZON_MS {
+            self.ms /= 2.0;
+            self.units.iter_mut().for_each(|(_, taken)| taken.halve());
+        }
+    }
+
+    /// All that was seen, at corrected costs.
+    fn corrected(&self, corrections: &BTreeMap<UnitId, f64>) -> Taken {
+        let mut all = Taken::default();
+        for (unit, taken) in &self.units {
+            all.add(Taken { cost: taken.cost * correction(corrections, *unit), ms: taken.ms });
+        }
+        all
+    }
+}
+
+impl OfModel {
+    fn refine(&mut self) {
+        let mut units: BTreeMap<UnitId, (Taken, f64)> = BTreeMap::new();
+        for seen in &self.workers {
+            let Some(rate) = seen.rate else { continue };
+            for (unit, taken) in &seen.units {
+                let (all, expected) = units.entry(*unit).or_default();
+                all.add(*taken);
+                *expected += taken.cost / rate;
+            }
+        }
+        units.retain(|_, (taken, expected)| taken.ms >= LEAST_SEEN_MS && *expected > 0.0);
+        let (mut cost, mut corrected) = (0.0, 0.0);
+        for (taken, expected) in units.values() {
+            cost += taken.cost;
+            corrected += taken.cost * taken.ms / expected;
+        }
+        if corrected > 0.0 {
+            let scale = cost / corrected;
+            let correction = |(taken, expected): (Taken, f64)| (taken.ms / expected * scale).clamp(1.0 / MOST, MOST);
+            self.corrections = units.into_iter().map(|(unit, seen)| (unit, correction(seen))).collect();
+        }
+        self.all = Taken::default();
+        for seen in &mut self.workers {
+            let taken = seen.corrected(&self.corrections);
+            seen.rate = taken.rate();
+            self.all.add(taken);
+        }
+        self.news = false;
+    }
+}
 
 /// Cost per millisecond by worker and model, and the correction of each unit's cost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speeds {
-    /// By model. Only ever looked up.
-    seen: BTreeMap<u32, HashMap<WorkerId, Seen, BuildHasherDefault<DefaultHasher>>>,
-    all: BTreeMap<u32, Seen>,
-    units: BTreeMap<UnitId, Taken>,
+    models: BTreeMap<u32, OfModel>,
 }
 
 impl Speeds {
-    /// A worker got through `cost` in `ms`; what comes in one frame has no time of its own but for its first sample.
+    /// A worker got through `cost` of a unit in `ms`.
     pub(super) fn observe(&mut self, worker: &WorkerId, unit: UnitId, model: u32, cost: u64, ms: u64) {
-        if let Some(rate) = self.rate(worker, model) {
-            let taken = self.units.entry(unit).or_default();
-            taken.ms += ms as f64;
-            taken.expected += cost as f64 / rate;
-            if taken.ms > UNIT_HORIZON_MS {
-                (taken.ms, taken.expected) = (taken.ms / 2.0, taken.expected / 2.0);
+        let of_model = self.models.entry(model).or_default();
+        let place = match of_model.places.get(worker) {
+            Some(place) => *place,
+            None => {
+                of_model.places.insert(worker.clone(), of_model.workers.len());
+                of_model.workers.push(Seen::default());
+                of_model.workers.len() - 1
             }
-        }
-        // Speeds are those on corrected costs, so that a worker does not look fast for having had the cheap units.
-        let cost = cost as f64 * self.correction(unit);
-        let of_model = self.seen.entry(model).or_default();
-        if !of_model.contains_key(worker) {
-            of_model.insert(worker.clone(), Seen::default());
-        }
-        for seen in of_model.get_mut(worker).into_iter().chain([self.all.entry(model).or_default()]) {
-            seen.cost += cost;
-            seen.ms += ms;
-            if seen.ms > HORIZON_MS {
-                (seen.cost, seen.ms) = (seen.cost / 2.0, seen.ms / 2);
-            }
+        };
+        let taken = Taken { cost: cost as f64, ms: ms as f64 };
+        let factor = correction(&of_model.corrections, unit);
+        of_model.all.add(Taken { cost: taken.cost * factor, ms: taken.ms });
+        of_model.news = true;
+        if let Some(seen) = of_model.workers.get_mut(place) {
+            seen.observe(unit, taken);
+            seen.rate = seen.corrected(&of_model.corrections).rate();
         }
     }
 
-    /// How many times as dear a unit's samples are as was thought.
-    pub(super) fn correction(&self, unit: UnitId) -> f64 {
-        let known = self.units.get(&unit).filter(|taken| taken.ms >= LEAST_SEEN_MS && taken.expected > 0.0);
-        known.map_or(1.0, |taken| (taken.ms / taken.expected).clamp(1.0 / MOST, MOST))
+    /// Tells dear units and slow workers apart a little better: to be called now and then.
+    pub(super) fn refine(&mut self) {
+        self.models.values_mut().filter(|of_model| of_model.news).for_each(OfModel::refine);
+    }
+
+    /// How many times as dear a sample of the unit is as was thought.
+    pub(super) fn correction(&self, model: u32, unit: UnitId) -> f64 {
+        self.models.get(&model).map_or(1.0, |of_model| correction(&of_model.corrections, unit))
     }
 
     /// What workers get through in a millisecond on average.
     pub(super) fn average(&self, model: u32) -> Option<f64> {
-        self.all.get(&model).and_then(|seen| seen.rate())
+        self.models.get(&model)?.all.rate()
     }
 
     /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.
     pub(super) fn rate(&self, worker: &WorkerId, model: u32) -> Option<f64> {
-        let own = self.seen.get(&model).and_then(|seen| seen.get(worker)).and_then(|seen| seen.rate());
-        own.or_else(|| self.average(model))
+        let of_model = self.models.get(&model)?;
+        let own = of_model.places.get(worker).and_then(|place| of_model.workers.get(*place)?.rate);
+        own.or_else(|| of_model.all.rate())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// True speeds and true costs; every worker has other units than the next.
+    #[test]
+    fn slow_workers_and_dear_units_are_told_apart() {
+        let (speeds, costs) = ([1.0, 2.0, 4.0], [0.4, 1.0, 2.5]);
+        let mut learnt = Speeds::default();
+        let worker = |at: usize| WorkerId(format!("w{at}"));
+        for round in 0..60 {
+            for (at, speed) in speeds.iter().enumerate() {
+                let unit = (at + round / 20) % costs.len();
+                let ms = 16.0 * 1000.0 * costs[unit] / speed;
+                learnt.observe(&worker(at), UnitId(unit as u32), 0, 16, ms as u64);
+            }
+            learnt.refine();
+        }
+        let rate = |at: usize| learnt.rate(&worker(at), 0).unwrap();
+        assert!((rate(1) / rate(0) - 2.0).abs() < 0.1 && (rate(2) / rate(0) - 4.0).abs() < 0.2, "{learnt:?}");
+        let correction = |unit: usize| learnt.correction(0, UnitId(unit as u32));
+        assert!((correction(2) / correction(0) - 2.5 / 0.4).abs() < 0.3, "{learnt:?}");
+        assert_eq!(learnt.correction(0, UnitId(9)), 1.0, "what nobody has seen is as dear as was thought");
+        let new = learnt.rate(&WorkerId("new".into()), 0).unwrap();
+        assert!(rate(0) < new && new < rate(2), "{new} is nobody's average");
     }
 }

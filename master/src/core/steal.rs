@@ -88,7 +88,7 @@ impl Core {
 
     /// What one of the task's samples costs, as far as is known by now.
     pub(super) fn sample_cost(&self, task: &Task) -> f64 {
-        task.sample_cost as f64 * self.speeds.correction(task.unit)
+        task.sample_cost as f64 * self.speeds.correction(task.model, task.unit)
     }
 
     pub(super) fn rate(&self, id: &WorkerId, model: u32) -> f64 {
@@ -127,7 +127,7 @@ impl Core {
         let (slow, fast) = (self.rate(&holder, task.model), self.rate(thief, task.model));
         // What the samples begin with must be computed once more, unless the thief has been at the unit.
         let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(&task.unit));
-        let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.unit) };
+        let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.model, task.unit) };
         // x samples' worth of cost such that (load * slow - x) / slow = own + (again + x) / fast.
         let share = ((load - own) - again / fast) * slow * fast / (slow + fast);
         if again > 0.0 && self.is_unbegun(&holder, id) {
@@ -152,7 +152,7 @@ impl Core {
     /// Whether to move so much of a task's cost to somebody who has to compute once more what its samples begin with, when
     /// that saves so many milliseconds.
     pub(super) fn is_worth(&self, task: &Task, cost: f64, ms: f64) -> bool {
-        let again = task.shared_cost as f64 * self.speeds.correction(task.unit);
+        let again = task.shared_cost as f64 * self.speeds.correction(task.model, task.unit);
         cost >= again * SHARED_WORTH || (ms >= SHARED_WORTH_MS && self.speeds.average(task.model).is_some())
     }
 

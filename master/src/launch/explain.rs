@@ -1,9 +1,16 @@
 //! Why nothing is running, in one sentence per pool. Pure: what is said follows from the reports alone.
 
 use super::pool::PoolReport;
+use compass_common::config::RunnerKind;
+use compass_common::ids::WorkerId;
 
 /// A job that runs for so long without its worker reporting is worth a word, in milliseconds.
 const MUTE_MS: u64 = 20_000;
+
+/// One sentence per pool, given who is connected by now.
+pub fn explain_now(reports: &[PoolReport], is_connected: impl Fn(&WorkerId) -> bool) -> Vec<String> {
+    explain(&reports.iter().map(|report| report.clone().knowing(&is_connected)).collect::<Vec<_>>())
+}
 
 /// One sentence per pool.
 pub fn explain(reports: &[PoolReport]) -> Vec<String> {
@@ -12,6 +19,11 @@ pub fn explain(reports: &[PoolReport]) -> Vec<String> {
         false => format!("pool {} ({})", report.name, report.kind),
     };
     reports.iter().map(|report| format!("{}: {}", who(report), standing(report))).collect()
+}
+
+/// Whether its workers are of this host, and no jobs of anybody's.
+fn is_local(report: &PoolReport) -> bool {
+    report.kind == RunnerKind::Local.name()
 }
 
 fn standing(report: &PoolReport) -> String {
@@ -23,11 +35,11 @@ fn standing(report: &PoolReport) -> String {
         return format!("nobody knows where its {} jobs stand: {deaf}", report.live());
     }
     if count.reported > 0 {
-        return format!(
-            "{} of {} jobs run and their workers are here",
-            count.reported,
-            report.target.max(report.live())
-        );
+        let all = report.target.max(report.live());
+        return match is_local(report) {
+            true => format!("{} of {all} workers of this host are here", count.reported),
+            false => format!("{} of {all} jobs run and their workers are here", count.reported),
+        };
     }
     let now = present(report);
     let Some(trouble) = &report.trouble else {
@@ -54,7 +66,10 @@ fn present(report: &PoolReport) -> Option<String> {
         ));
     }
     if count.running > 0 {
-        return Some(format!("{} jobs have just started, their workers are not here yet", count.running));
+        return Some(match is_local(report) {
+            true => format!("{} workers of this host have just started and are not here yet", count.running),
+            false => format!("{} jobs have just started, their workers are not here yet", count.running),
+        });
     }
     if count.queued > 0 {
         let why: Vec<String> = count.reasons.iter().map(|(reason, jobs)| because(reason, *jobs)).collect();
@@ -91,6 +106,7 @@ fn because(reason: &str, jobs: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::roster::Count;
     use std::collections::BTreeMap;
 
     fn report(change: impl FnOnce(&mut PoolReport)) -> String {
@@ -125,6 +141,17 @@ mod tests {
             "pool s (slurm): 3 jobs have just started, their workers are not here yet; what came before failed: its worker \
              was ended by signal 9"
         );
+        let started = |kind: &'static str| {
+            let report = PoolReport { name: "a".into(), kind, target: 2, ..PoolReport::default() };
+            let count = Count { running: 2, ..Count::default() };
+            PoolReport { count, workers: [WorkerId("w0".into()), WorkerId("w1".into())].into(), ..report }
+        };
+        let now = |kind, here: &[&str]| explain_now(&[started(kind)], |worker| here.contains(&&*worker.0)).remove(0);
+        assert_eq!(now("slurm", &[]), "pool a (slurm): 2 jobs have just started, their workers are not here yet");
+        assert_eq!(now("slurm", &["w1", "w7"]), "pool a (slurm): 1 of 2 jobs run and their workers are here");
+        let local = RunnerKind::Local.name();
+        assert!(now(local, &[]).ends_with("2 workers of this host have just started and are not here yet"));
+        assert!(now(local, &["w0", "w1"]).ends_with("2 of 2 workers of this host are here"));
         assert_eq!(report(|report| report.target = 0), "pool s (slurm): there is nothing that it could do");
         let given_up = report(|report| report.given_up = Some("no `sbatch`".into()));
         assert_eq!(given_up, "pool s (slurm): nothing more is launched: no `sbatch`");

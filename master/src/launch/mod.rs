@@ -26,7 +26,7 @@ pub use binary::{find_worker, sees_gpu, visible_gpus};
 pub use command::CommandLauncher;
 pub use dlc::{DlcLauncher, DlcPlace};
 pub use error::LaunchError;
-pub use explain::explain;
+pub use explain::{explain, explain_now};
 pub use fleet::{Fleet, FleetHandle, LaunchEvent, Situation};
 pub use last_words::speak_last_words;
 pub use launcher::{JobId, Launched, Launcher, Manners, Outcome, Pending, Standing};

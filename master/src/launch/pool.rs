@@ -316,6 +316,14 @@ impl Running {
 }
 
 impl PoolReport {
+    /// The same, with who is connected by now: what a pool said last lags behind that.
+    #[must_use]
+    pub fn knowing(mut self, is_connected: impl Fn(&WorkerId) -> bool) -> Self {
+        let here = self.workers.iter().filter(|worker| is_connected(worker)).count() as u32;
+        self.count.reported = self.count.reported.max(here.min(self.live()));
+        self
+    }
+
     /// Jobs that wait or run.
     pub fn live(&self) -> u32 {
         self.count.queued + self.count.running

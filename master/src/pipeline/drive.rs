@@ -7,7 +7,7 @@ use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event};
-use crate::launch::{LaunchEvent, PoolReport, Situation, explain};
+use crate::launch::{LaunchEvent, PoolReport, Situation, explain_now};
 use crate::leader::{Heard, Leader};
 use crate::ledger::{CommitError, Committed, Committer, Submission};
 use crate::rpc::{Inbound, Uploads};
@@ -303,7 +303,7 @@ impl Driver {
         let failed_tasks = leader.core().failed_tasks();
         let job = (self.setup.board.expected(), self.setup.board.live());
         let violations = leader.violations();
-        let mut pools = explain(&self.setup.pools.borrow());
+        let mut pools = explain_now(&self.setup.pools.borrow(), |worker| leader.is_connected(worker));
         let address = self.setup.open_at.as_ref();
         pools.extend(
             address.map(|address| format!("workers may come by themselves: compass-worker --master {address}")),

@@ -8,6 +8,7 @@ use crate::launch::{
 };
 use crate::pipeline::{self, Entrance};
 use compass_common::config::{Base, Config, RunnerKind};
+use compass_common::ids::WorkerId;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,11 +95,14 @@ impl Agents {
         let _ = self.task.await;
     }
 
-    /// How launchers stand that have not brought what they should.
-    pub(super) fn notes(reports: &watch::Receiver<Vec<PoolReport>>) -> Vec<String> {
-        let reports = reports.borrow();
-        let lacking = reports.iter().filter(|report| report.count.reported < report.target.max(1));
-        explain(&lacking.cloned().collect::<Vec<_>>())
+    /// How launchers stand that have not brought what they should, given who is connected.
+    pub(super) fn notes(
+        reports: &watch::Receiver<Vec<PoolReport>>,
+        is_connected: impl Fn(&WorkerId) -> bool,
+    ) -> Vec<String> {
+        let reports: Vec<_> = reports.borrow().iter().map(|report| report.clone().knowing(&is_connected)).collect();
+        let lacking = reports.into_iter().filter(|report| report.count.reported < report.target.max(1));
+        explain(&lacking.collect::<Vec<_>>())
     }
 
     pub(super) fn reports(&self) -> watch::Receiver<Vec<PoolReport>> {

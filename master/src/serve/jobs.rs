@@ -1,57 +1,123 @@
-//! What a server remembers: every job that it accepted, and how each ended, in a store that it alone has open.
+//! What a server remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
+//! in etcd several servers may share it, of which one leads and the others stand by.
 
 use crate::broker::JobId;
 use crate::cli::exit;
 use crate::job::{Failure, JobRecord};
-use crate::store::{EmbeddedStore, Leadership, LeaseStore, Op, StoreError};
+use crate::pipeline::RunFolder;
+use crate::screen::say;
+use crate::store::{AnyStore, EmbeddedStore, EtcdStore, Leadership, LeaseStore, Op, Patience, Standing, StoreError};
+use compass_common::config::{Base, EtcdConfig, StoreConfig};
 use compass_common::ids::Epoch;
 use std::path::Path;
+use tokio::sync::watch;
 
-/// The store's name in the state folder.
+/// The embedded store's name in the state folder, and where a server's keys lie in etcd.
 const NAME: &str = "serve";
-const JOBS: &str = "jobs/";
+const JOBS: &str = "serve/jobs/";
 /// Jobs that have ended are remembered, so many of them.
 const ENDED: usize = 100;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Jobs {
-    store: EmbeddedStore,
+    store: AnyStore,
     leadership: Leadership,
+    /// Whether this server stood by until another was gone.
+    pub(super) took_over: bool,
 }
 
 impl Jobs {
-    /// Opens the store as `holder`.
+    /// Opens the store as `holder`, once no other server leads where servers share it; `None` when `interrupted` came first.
     ///
     /// # Errors
-    /// Another server has it, or it cannot be opened.
-    pub(super) async fn open(state_dir: &Path, holder: &str) -> Result<Self, Failure> {
+    /// Another server has it and it is not shared, it cannot be opened, or this host could not go on with its jobs.
+    pub(super) async fn open(
+        base: &Base,
+        holder: &str,
+        interrupted: &mut watch::Receiver<Option<u8>>,
+    ) -> Result<Option<Self>, Failure> {
+        match &base.store {
+            StoreConfig::Embedded => Self::open_embedded(&base.state_dir, holder).await.map(Some),
+            StoreConfig::Etcd(etcd) => Self::open_shared(etcd, holder, interrupted).await,
+        }
+    }
+
+    async fn open_embedded(state_dir: &Path, holder: &str) -> Result<Self, Failure> {
         let opened = EmbeddedStore::open(state_dir, NAME).map_err(|error| match error {
             StoreError::Held { holder } => Failure {
                 code: exit::INFRASTRUCTURE,
                 text: format!(
                     "error: a server works in {} already: {holder}\n  = help: submit jobs to it, or give this one another \
-                     `state_dir` in [master]",
+                     `state_dir` in [master]; with `store = \"etcd://...\"` a second one stands by",
                     state_dir.display()
                 ),
             },
             error => Failure::of_store(&error),
         });
-        let mut store = opened?;
+        let mut store = AnyStore::Embedded(Box::new(opened?));
         let leadership = store.campaign(holder, Epoch(0)).await.map_err(|error| Failure::of_store(&error))?;
-        Ok(Self { store, leadership })
+        Ok(Self { store, leadership, took_over: false })
+    }
+
+    async fn open_shared(
+        etcd: &EtcdConfig,
+        holder: &str,
+        interrupted: &mut watch::Receiver<Option<u8>>,
+    ) -> Result<Option<Self>, Failure> {
+        let failed = |error: StoreError| Failure::of_store(&error);
+        let store = EtcdStore::open_at(etcd, NAME, Patience::default()).map_err(failed)?;
+        let mut store = AnyStore::Etcd(Box::new(store));
+        let mut took_over = false;
+        loop {
+            match store.campaign(holder, Epoch(0)).await {
+                Ok(leadership) => {
+                    if took_over {
+                        say(format!("this server leads now, in epoch {}", leadership.epoch));
+                    }
+                    return Ok(Some(Self { store, leadership, took_over }));
+                }
+                Err(StoreError::Held { holder }) => {
+                    if !took_over {
+                        let jobs = read(&store).await.map_err(failed)?;
+                        let unseen = jobs.iter().find(|(_, job)| job.ended.is_none() && !is_seen(job));
+                        if let Some((_, job)) = unseen {
+                            return Err(Failure::bad_input(unseen_by_standby(&holder, job)));
+                        }
+                        say(format!("standing by: {holder} serves"));
+                    }
+                    took_over = true;
+                    tokio::select! {
+                        vacant = store.vacancy() => vacant.map_err(failed)?,
+                        _ = interrupted.wait_for(Option::is_some) => return Ok(None),
+                    }
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// Whether other servers may stand by.
+    pub(super) fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
+    /// Tells when another server leads.
+    pub(super) fn standing(&self) -> watch::Receiver<Standing> {
+        self.store.standing()
+    }
+
+    /// Lets a server that stands by go on with the jobs.
+    pub(super) async fn hand_over(&mut self) {
+        // The lease ends by itself where this fails.
+        if let Err(error) = self.store.resign(&self.leadership).await {
+            tracing::debug!(%error, "could not give the lead back");
+        }
     }
 
     /// All jobs in the order in which they were accepted; of those that have ended the latest.
     pub(super) async fn all(&mut self) -> Result<Vec<JobRecord>, StoreError> {
-        let mut jobs: Vec<(String, JobRecord)> = Vec::new();
-        for (key, bytes) in self.store.scan_all(JOBS).await? {
-            match serde_json::from_slice(&bytes) {
-                Ok(job) => jobs.push((key, job)),
-                Err(error) => tracing::warn!(key, %error, "a job of another version is left alone"),
-            }
-        }
-        jobs.sort_by(|(_, a), (_, b)| a.submitted.cmp(&b.submitted));
+        let jobs = read(&self.store).await?;
         let ended = jobs.iter().filter(|(_, job)| job.ended.is_some()).count();
         let mut surplus = ended.saturating_sub(ENDED);
         let (mut forgotten, mut kept) = (Vec::new(), Vec::new());
@@ -75,4 +141,31 @@ impl Jobs {
         let key = format!("{JOBS}{}", JobId::of(&job.plan));
         self.store.commit(&self.leadership, vec![Op::Put { key, value }]).await
     }
+}
+
+/// Whether this host sees the run folder.
+pub(super) fn is_seen(job: &JobRecord) -> bool {
+    RunFolder::at(&job.folder).is_some()
+}
+
+fn unseen_by_standby(holder: &str, job: &JobRecord) -> String {
+    format!(
+        "error: {holder} serves, and this host does not see the run folder of its job {}: {}\n  = help: servers of one \
+         store share the disk that their jobs' work_dir is on; one with jobs of its own needs another prefix behind the \
+         members in `store`",
+        JobId::of(&job.plan),
+        job.folder.display()
+    )
+}
+
+async fn read(store: &AnyStore) -> Result<Vec<(String, JobRecord)>, StoreError> {
+    let mut jobs: Vec<(String, JobRecord)> = Vec::new();
+    for (key, bytes) in store.scan_all(JOBS).await? {
+        match serde_json::from_slice(&bytes) {
+            Ok(job) => jobs.push((key, job)),
+            Err(error) => tracing::warn!(key, %error, "a job of another version is left alone"),
+        }
+    }
+    jobs.sort_by(|(_, a), (_, b)| a.submitted.cmp(&b.submitted));
+    Ok(jobs)
 }

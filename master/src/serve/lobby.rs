@@ -104,6 +104,11 @@ impl Lobby {
         self.with(|state, _| state.broker.shares())
     }
 
+    /// Workers that are here, at work or not.
+    pub(super) fn connected(&self) -> BTreeSet<WorkerId> {
+        self.with(|state, _| state.visitors.keys().cloned().collect())
+    }
+
     /// Workers for which there is nothing to do.
     pub(super) fn idle(&self) -> Vec<WorkerId> {
         self.with(|state, _| state.broker.at_the_door())

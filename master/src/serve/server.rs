@@ -2,7 +2,7 @@
 
 use super::agents::{Agents, fleet, own_slots};
 use super::job_config::{job_config, launch_config};
-use super::jobs::Jobs;
+use super::jobs::{Jobs, is_seen};
 use super::lobby::{Lobby, ServedJob};
 use crate::broker::{JobId, Share};
 use crate::cli::exit;
@@ -13,6 +13,7 @@ use crate::launch::PoolReport;
 use crate::pipeline::{self, Desk, Entrance, Residence, RunFolder};
 use crate::rpc::{self, WorkerService};
 use crate::screen::{say, within};
+use crate::store::Standing;
 use crate::web::{BearerToken, HttpServer};
 use compass_common::config::{Base, PoolConfig, RunnerKind};
 use compass_common::ids::WorkerId;
@@ -35,18 +36,24 @@ struct Server {
     /// How its launchers stand.
     pools: OnceLock<watch::Receiver<Vec<PoolReport>>>,
     jobs: Mutex<Jobs>,
+    /// Whether other servers may stand by.
+    is_shared: bool,
     running: Mutex<JoinSet<()>>,
     interrupted: watch::Receiver<Option<u8>>,
 }
 
-/// Runs a server until `interrupted` turns to the code of a signal, which it returns.
+/// Runs a server until `interrupted` turns to the code of a signal, which it returns. Where servers share a store it first
+/// stands by until no other leads.
 ///
 /// # Errors
-/// It could not begin; nothing was started.
+/// It could not begin, and nothing was started; or another server leads by now.
 pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> Result<u8, Failure> {
     pipeline::check_writable("state_dir", &base.state_dir).map_err(|error| Failure::of_folder(&error))?;
     let holder = pipeline::candidate();
-    let mut jobs = Jobs::open(&base.state_dir, &holder).await?;
+    let Some(mut jobs) = Jobs::open(&base, &holder, &mut interrupted).await? else {
+        return Ok((*interrupted.borrow()).unwrap_or(exit::TERMINATED));
+    };
+    let (took_over, mut standing) = (jobs.took_over, jobs.standing());
     let known = jobs.all().await.map_err(|error| Failure::of_store(&error))?;
     let listener = TcpListener::bind(base.listen).await;
     let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok()).unwrap_or(base.listen);
@@ -79,6 +86,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         address,
         office: office.clone(),
         pools: OnceLock::new(),
+        is_shared: jobs.is_shared(),
         jobs: Mutex::new(jobs),
         running: Mutex::default(),
         interrupted: interrupted.clone(),
@@ -86,6 +94,11 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     });
     office.governed_by(server.clone(), told.clone());
     for job in known {
+        if took_over && job.ended.is_none() && !is_seen(&job) {
+            let (id, folder) = (JobId::of(&job.plan), job.folder.display());
+            say(format!("job {id} is left alone: this host does not see its run folder, {folder}"));
+            continue;
+        }
         server.begin(job).await;
     }
     let service = WorkerService::at(lobby.clone(), lobby.files.clone(), lobby.uploads.clone());
@@ -113,7 +126,18 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         _ => say(format!("serving; workers dial {told}")),
     }
     // A signal, or nobody is left who could send one.
-    let _ = interrupted.wait_for(Option::is_some).await;
+    tokio::select! {
+        _ = interrupted.wait_for(Option::is_some) => {}
+        Ok(_) = standing.wait_for(|standing| *standing == Standing::Lost) => {
+            // Workers are the other server's from now on: nobody is told to end, and nothing more is recorded.
+            return Err(Failure {
+                code: exit::LEADERSHIP_LOST,
+                text: "error: another server leads by now; this one was stopped, or cut off from the store, for too long\n  \
+                       = help: nothing is lost: the other goes on with all jobs; start this one again and it stands by"
+                    .into(),
+            });
+        }
+    }
     let code = (*interrupted.borrow()).unwrap_or(exit::TERMINATED);
     lobby.close(STOPPED);
     // Else those that are told to end would be replaced.
@@ -130,6 +154,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     let _ = hang_up.send(true);
     serving.abort();
     entrance.close().await;
+    server.jobs.lock().await.hand_over().await;
     if open > 0 {
         say(format!("stopped; {open} jobs go on when the server is started again"));
     }
@@ -164,7 +189,7 @@ impl Server {
         let server = self.clone();
         let span = tracing::info_span!("job", %id);
         let run = async move {
-            let ran = within(journal.clone(), server.run(&id, &job, desk.clone())).await;
+            let ran = within(journal.clone(), server.run_on(&id, &job, &desk)).await;
             server.lobby.forget(&id);
             let stopped = server.interrupted.borrow().is_some();
             let (exit_code, reason) = match ran {
@@ -198,6 +223,17 @@ impl Server {
     fn is_home_to(&self, model: &Residence) -> bool {
         let pools = &self.base.pools;
         pools.is_empty() || pools.iter().any(|pool| model.loads_in(pool))
+    }
+
+    /// As [`Self::run`]. A job that another master leads is stood by for: if a server that leads by now is meant, this one
+    /// is about to learn of it.
+    async fn run_on(&self, id: &JobId, job: &JobRecord, desk: &Desk) -> Result<u8, Failure> {
+        loop {
+            match self.run(id, job, desk.clone()).await {
+                Err(failure) if failure.code == exit::LEADERSHIP_LOST && self.is_shared => say(failure.text),
+                ended => return ended,
+            }
+        }
     }
 
     async fn run(&self, id: &JobId, job: &JobRecord, desk: Desk) -> Result<u8, Failure> {
@@ -275,6 +311,7 @@ impl Governor for Arc<Server> {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.pools.get().map(Agents::notes).unwrap_or_default()
+        let connected = self.lobby.connected();
+        self.pools.get().map(|pools| Agents::notes(pools, |worker| connected.contains(worker))).unwrap_or_default()
     }
 }

@@ -74,7 +74,7 @@ impl Scenario {
     /// The scenario of a seed.
     pub fn draw(seed: u64) -> Self {
         let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5bd1_e995);
-        if rng.chance(80) {
+        if rng.chance(120) {
             return Self::late_and_lost(seed, &mut rng);
         }
         if rng.chance(30) {
@@ -128,12 +128,12 @@ impl Scenario {
         let parted = FaultKind::Partition { worker, ms: rng.between(8_000, 16_000) };
         let lost = at + rng.between(1_000, 4_000);
         // It gets slow as well, so that it has something left to begin when its deadline comes.
-        let slow = FaultKind::WorkerSlow { worker, times: rng.between(2, 3), ms: 20_000 };
+        let slow = FaultKind::WorkerSlow { worker, times: rng.between(3, 5), ms: 20_000 };
         let faults =
             vec![Fault { at, kind: lag }, Fault { at: lost, kind: parted }, Fault { at: lost + 10, kind: slow }];
-        let sample_ms = rng.between(150, 300);
+        let sample_ms = rng.between(80, 160);
         // What all of them get through until then, a while after the last that was heard of it.
-        let samples = workers.len() as u64 * (lost + rng.between(4_000, 7_000)) / sample_ms;
+        let samples = workers.len() as u64 * (lost + rng.between(6_000, 9_000)) / sample_ms;
         let each = u32::try_from(samples / 3).unwrap_or(u32::MAX);
         Self {
             seed,

@@ -6,7 +6,7 @@ use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
 use super::reign::{Campaigned, Candidacy, MAX_OPS, Names, Outcome, leader, nonce};
 use super::shared_reign::SharedReign;
 use compass_common::backoff;
-use compass_common::ids::{Digest, Epoch};
+use compass_common::ids::Epoch;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -44,17 +44,17 @@ pub struct FencedStore<B> {
 }
 
 impl<B: Backend> FencedStore<B> {
-    /// A store for the job of this plan, below `prefix` (no slashes around it). `alive` is dropped with the store.
+    /// A store whose lead lies at `place` below `prefix` (no slashes around either). `alive` is dropped with the store.
     pub(super) fn over(
         backend: B,
         prefix: &str,
-        job: &Digest,
+        place: &str,
         patience: Patience,
         shared: Arc<SharedReign>,
         alive: watch::Sender<()>,
     ) -> Self {
         let root = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        let names = Names::below(&format!("{root}jobs/{job}/"));
+        let names = Names::below(&format!("{root}{place}/"));
         Self { backend, root, names, patience, shared, _alive: alive }
     }
 

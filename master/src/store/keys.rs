@@ -11,7 +11,12 @@ pub struct Keys {
 impl Keys {
     /// The keys of the job whose plan has this digest.
     pub fn new(plan: &Digest) -> Self {
-        Self { prefix: format!("jobs/{plan}") }
+        Self { prefix: Self::place(plan) }
+    }
+
+    /// Where they lie, and the job's lead with them.
+    pub fn place(plan: &Digest) -> String {
+        format!("jobs/{plan}")
     }
 
     /// What others need to know of the run: see [`super::RunRecord`].

@@ -3,6 +3,7 @@
 use super::backend::{Backend, Trouble};
 use super::error::StoreError;
 use super::fenced::{FencedStore, Patience};
+use super::keys::Keys;
 use super::shared_reign::SharedReign;
 use super::sim::{Fate, SimStore, SimTrouble};
 use super::transaction::{Entry, Reply, Transaction};
@@ -61,7 +62,8 @@ impl SimWorld {
     /// A lease store of this world for the job of this plan.
     pub fn open(&self, prefix: &str, job: &Digest, patience: Patience) -> FencedStore<SimBackend> {
         // Nobody keeps the lease: simulated time passes only when it is told to.
-        FencedStore::over(SimBackend(self.clone()), prefix, job, patience, SharedReign::new(), watch::Sender::new(()))
+        let (shared, alive) = (SharedReign::new(), watch::Sender::new(()));
+        FencedStore::over(SimBackend(self.clone()), prefix, &Keys::place(job), patience, shared, alive)
     }
 }
 

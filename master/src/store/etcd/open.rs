@@ -3,6 +3,7 @@
 use super::backend::{EtcdBackend, EtcdStore};
 use super::keeper;
 use super::pool::Pool;
+use crate::store::Keys;
 use crate::store::error::StoreError;
 use crate::store::fenced::{FencedStore, Patience};
 use crate::store::shared_reign::SharedReign;
@@ -18,11 +19,19 @@ impl EtcdStore {
     /// # Errors
     /// A file with a secret cannot be read.
     pub fn open(config: &EtcdConfig, job: &Digest, patience: Patience) -> Result<Self, StoreError> {
+        Self::open_at(config, &Keys::place(job), patience)
+    }
+
+    /// A store with a lead of its own at `place` below the prefix of the configuration. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// A file with a secret cannot be read.
+    pub fn open_at(config: &EtcdConfig, place: &str, patience: Patience) -> Result<Self, StoreError> {
         let (backend, spare) = (EtcdBackend::open(config)?, EtcdBackend::open(config)?);
         let shared = SharedReign::new();
         let (alive, watched) = watch::channel(());
         keeper::start(spare, shared.clone(), patience.lease, watched)?;
-        Ok(FencedStore::over(backend, &config.prefix, job, patience, shared, alive))
+        Ok(FencedStore::over(backend, &config.prefix, place, patience, shared, alive))
     }
 }
 

@@ -27,11 +27,39 @@ struct Held {
     running: usize,
 }
 
+/// A pack as it was run.
+#[derive(Clone, Debug)]
+pub(crate) struct Pack {
+    pub(crate) worker: usize,
+    pub(crate) began_ms: u64,
+    pub(crate) ended_ms: u64,
+    pub(crate) samples: usize,
+    /// What its longest sample took there.
+    pub(crate) longest_ms: f64,
+}
+
+/// How a job went.
+#[derive(Clone, Debug)]
+pub(crate) struct Played {
+    pub(crate) makespan_ms: f64,
+    /// What all workers together could have done meanwhile and did not, as a time of all of them: while they loaded models,
+    pub(crate) loading_ms: f64,
+    /// while they had nothing to do and got something later,
+    pub(crate) waiting_ms: f64,
+    /// and after their last pack.
+    pub(crate) tail_ms: f64,
+    /// The pack that ended last.
+    pub(crate) last: Pack,
+}
+
 #[derive(Default)]
 struct Worker {
     held: Vec<Held>,
     model: Option<usize>,
     busy: bool,
+    loading_ms: u64,
+    idle_ms: u64,
+    last: Option<Pack>,
 }
 
 enum Next {
@@ -60,8 +88,8 @@ fn name(at: usize) -> WorkerId {
     WorkerId(format!("w{at}"))
 }
 
-/// How long the job takes under a partitioner, in milliseconds; `None` if it did not end.
-pub(crate) fn makespan_ms(job: &Job, kind: &PartitionerKind) -> Option<f64> {
+/// How the job goes under a partitioner; `None` if it did not end.
+pub(crate) fn play(job: &Job, kind: &PartitionerKind) -> Option<Played> {
     let specs = partition(kind, &job.units, job.speeds.len() as u32).ok()?;
     let sizes: BTreeMap<UnitId, &UnitSize> = job.units.iter().map(|unit| (unit.id, unit)).collect();
     let mut views = Vec::new();
@@ -86,7 +114,7 @@ pub(crate) fn makespan_ms(job: &Job, kind: &PartitionerKind) -> Option<f64> {
 }
 
 impl Play<'_> {
-    fn run(&mut self) -> Option<f64> {
+    fn run(&mut self) -> Option<Played> {
         for at in 0..self.workers.len() {
             let capabilities = Capabilities {
                 session: name(at).0,
@@ -116,7 +144,24 @@ impl Play<'_> {
                 Next::Packed(worker, grant, unit, samples) => self.packed(worker, grant, unit, samples),
             }
         }
-        Some((self.now - LATENCY_MS) as f64)
+        self.played()
+    }
+
+    fn played(&self) -> Option<Played> {
+        let end = self.now - LATENCY_MS;
+        let all: f64 = self.job.speeds.iter().sum();
+        let of_all = |of: &dyn Fn(&Worker) -> u64| {
+            self.workers.iter().zip(&self.job.speeds).map(|(worker, speed)| of(worker) as f64 * speed).sum::<f64>()
+                / all
+        };
+        let ended = |worker: &Worker| worker.last.as_ref().map_or(0, |pack| pack.ended_ms);
+        Some(Played {
+            makespan_ms: end as f64,
+            loading_ms: of_all(&|worker| worker.loading_ms),
+            waiting_ms: of_all(&|worker| worker.idle_ms),
+            tail_ms: of_all(&|worker| end - ended(worker)),
+            last: self.workers.iter().filter_map(|worker| worker.last.clone()).max_by_key(|pack| pack.ended_ms)?,
+        })
     }
 
     fn after(&mut self, pause: u64, next: Next) {
@@ -173,8 +218,14 @@ impl Play<'_> {
         let model = self.models.get(&unit).copied();
         let load = if worker.model == model { 0 } else { LOAD_MS };
         (worker.model, worker.busy) = (model, true);
-        let work: f64 = samples.iter().map(|&sample| self.job.durations[unit.0 as usize][sample as usize]).sum();
+        let each = samples.iter().map(|&sample| self.job.durations[unit.0 as usize][sample as usize]);
+        let (work, longest) = each.fold((0.0, 0.0_f64), |(work, longest), ms| (work + ms, longest.max(ms)));
         let takes = (work / self.job.speeds[at]).ceil() as u64 + load;
+        let (now, ended_ms) = (self.now, self.now + takes);
+        worker.loading_ms += load;
+        worker.idle_ms += now - worker.last.as_ref().map_or(0, |pack| pack.ended_ms);
+        let longest_ms = longest / self.job.speeds[at];
+        worker.last = Some(Pack { worker: at, began_ms: now, ended_ms, samples: samples.len(), longest_ms });
         self.after(takes, Next::Packed(at, grant, unit, samples));
     }
 
