@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, SAMPLES, assert_same, configuration, echo_job, undisturbed};
+use compass_tests::{FakeDlc, Job, SAMPLES, assert_same, configuration, echo_job, undisturbed};
 
 const POOLS: &str = "
 [[pool]]
@@ -100,4 +100,23 @@ fn a_model_that_no_pool_takes_is_refused() {
     let finished = job.run(&[]).expect(2);
     assert!(finished.stderr.contains("wants the pool `lefft`, which is not defined"), "{}", finished.stderr);
     assert!(finished.stderr.contains("did you mean `left`?"), "{}", finished.stderr);
+}
+
+#[test]
+fn what_is_stuck_in_a_queue_goes_to_a_pool_that_can_start_it() {
+    let expected = undisturbed();
+    let pools = "[[pool]]\nname = \"queue\"\nlauncher = { type = \"dlc\", aliyun_cfg = \"aliyun.toml\" }\n\
+                 [[pool]]\nname = \"near\"\nlauncher = { type = \"command\", template = \"{task_cmd}\" }\n\
+                 [infer.runner]\nmax_num_workers = 2\nmax_gpus = 2\n";
+    let mut job = job("run_cfg = { num_gpus = 1 }\ndevice = \"cpu\"", pools);
+    let dlc = FakeDlc::install(&mut job, 0, "");
+    // No job of the first pool ever leaves its queue, and these two are all that the job may have.
+    dlc.faults("queue=1\n");
+    job.run(&[]).expect(0);
+    assert_same(&job, &expected);
+    let ran = by_pool(&job);
+    assert_eq!(ran.iter().map(|(_, samples)| samples).sum::<u64>(), u64::from(2 * SAMPLES), "{ran:?}");
+    assert!(ran.iter().all(|(pool, _)| pool == "near"), "{ran:?}");
+    assert_eq!(dlc.jobs().len(), 2, "what was given up was not asked for again");
+    dlc.assert_all_over();
 }

@@ -238,7 +238,8 @@ impl Core {
             effects.push(Effect::Disconnect { worker: id.clone(), connection });
         }
         if !worker.held.is_empty() {
-            let text = format!("worker {id} is lost ({why}); {} tasks go to others", worker.held.len());
+            let fate = if class == FailureClass::Preempted { "left" } else { "is lost" };
+            let text = format!("worker {id} {fate} ({why}); {} tasks go to others", worker.held.len());
             effects.push(Effect::Note { text });
         }
         // A worker that got something done died of something else than these tasks. What it recorded is finite, so that
