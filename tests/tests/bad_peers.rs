@@ -72,7 +72,7 @@ impl Peer {
     }
 
     /// Waits until the master has cut the session off.
-    async fn is_cut_off(mut self) {
+    async fn until_cut_off(mut self) {
         while self.told().await.is_some() {}
     }
 }
@@ -125,7 +125,7 @@ fn a_frame_that_is_too_large_ends_its_session_alone() {
         peer.welcome().await;
         let failed = v1::Failed { message: "x".repeat(300_000), epoch: 1, ..Default::default() };
         peer.say(1, Say::Failed(failed)).await;
-        peer.is_cut_off().await;
+        peer.until_cut_off().await;
     });
     wait_until("the master says so", || job.log("master.log").contains("a frame of more than 256 KiB").then_some(()));
     ends_well(&job, running, &address);
@@ -159,7 +159,7 @@ fn what_was_never_granted_or_comes_twice_or_out_of_order_is_not_believed() {
         liar.say(2, Say::Draining(v1::Draining { reason: "enough".into() })).await;
         // A gap would make what was lost look handled.
         liar.say(9, Say::Results(results)).await;
-        liar.is_cut_off().await;
+        liar.until_cut_off().await;
     });
     let said = "worker liar sent a result for an unknown sample 100000";
     assert_eq!(job.log("master.log").matches(said).count(), 1, "{}", job.log("master.log"));
