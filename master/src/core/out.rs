@@ -11,7 +11,8 @@ const TIMES: u64 = 4;
 impl Core {
     pub(super) fn record_what_is_out(&mut self, effects: &mut Vec<Effect>) {
         let out = u64::from(self.granted) + self.recovering.len() as u64;
-        if self.attempts_since < (TIMES * out).max(u64::from(self.limits.fewest_attempts)) {
+        // What is over needs no shorter log, and what was assigned just before a cancellation is on its way to be told.
+        if self.open == 0 || self.attempts_since < (TIMES * out).max(u64::from(self.limits.fewest_attempts)) {
             return;
         }
         self.attempts_since = 0;

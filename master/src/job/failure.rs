@@ -64,15 +64,19 @@ impl Failure {
         Self::of(code, error)
     }
 
-    pub(super) fn of_score(error: &ScoreError, mode: Mode) -> Self {
+    pub(super) fn of_score(error: &ScoreError, folder: &RunFolder, request: &JobRequest) -> Self {
         let damaged = matches!(
             error,
             ScoreError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. })
                 | ScoreError::Plan(PlanError::Damaged { .. })
         );
         // A stage that ran before may not be called nothing.
-        let only_scores = matches!(mode, Mode::Eval | Mode::Viz);
-        Self::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error)
+        let only_scores = matches!(request.mode, Mode::Eval | Mode::Viz);
+        let mut failure = Self::of(if damaged && only_scores { exit::BAD_INPUT } else { exit::INFRASTRUCTURE }, error);
+        if !only_scores {
+            failure.text.push_str(&format!("\n{}", request.resume_hint(folder)));
+        }
+        failure
     }
 
     pub(super) fn of_inference(error: &InferError, folder: &RunFolder, request: &JobRequest) -> Self {

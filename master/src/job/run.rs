@@ -186,7 +186,7 @@ impl Job<'_> {
         let advance = &mut |samples| bar.advance(samples);
         let scored = block_in_place(|| pipeline::score(folder, &self.plan, self.digest, evidence, write, advance));
         bar.finish();
-        let scored = scored.map_err(|error| Failure::of_score(&error, request.mode))?;
+        let scored = scored.map_err(|error| Failure::of_score(&error, folder, request))?;
         let scored = scored.with_groups(&config.summary_groups);
         let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
         pipeline::summarize(folder, &scored, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;

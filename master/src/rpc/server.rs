@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::interceptor::InterceptedService;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 
 /// Frames that wait for one worker's connection; a worker that is slower is cut off and may come back.
 const OUTBOUND_FRAMES: usize = 1024;
@@ -203,6 +203,14 @@ async fn forward(inbound: &mpsc::Sender<Inbound>, worker: &WorkerId, connection:
                 }
             }
             Ok(None) => return,
+            Err(status) if status.code() == Code::OutOfRange => {
+                let most = MAX_FRAME_BYTES / 1024;
+                tracing::warn!(
+                    %worker,
+                    "cut off: it sent a frame of more than {most} KiB; install the same version on both sides"
+                );
+                return;
+            }
             Err(status) => {
                 tracing::debug!(%worker, %status, "stream ended");
                 return;
