@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 /// Tokens that nobody can use any more are forgotten after so long: by then their certificates have expired.
 const FORGET_SECONDS: u64 = 30 * 24 * 3_600;
 
+/// So many of them are kept at most, since the register is one value in the store: every run has a token of its own. Whoever joined
+/// with one that is forgotten is asked to join anew.
+const MOST_OVER: usize = 1000;
+
 /// See the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Register {
@@ -99,9 +103,13 @@ impl TokenRecord {
         }
     }
 
+    /// Since when it admits nobody new, if it does not.
+    fn over_since(&self, now: u64) -> Option<u64> {
+        Some(self.revoked.unwrap_or(u64::MAX).min(self.expires)).filter(|over| now >= *over)
+    }
+
     fn is_forgotten(&self, now: u64) -> bool {
-        let over = self.revoked.unwrap_or(u64::MAX).min(self.expires);
-        now >= over.saturating_add(FORGET_SECONDS)
+        self.over_since(now).is_some_and(|over| now >= over.saturating_add(FORGET_SECONDS))
     }
 }
 
@@ -129,11 +137,21 @@ impl Register {
 
     /// Makes a token of this secret; what is long over is forgotten.
     pub fn create(&mut self, id: String, secret: &Secret, terms: TokenTerms, now: u64) {
-        self.tokens.retain(|token| !token.is_forgotten(now));
+        self.forget(now);
         let TokenTerms { pool, expires, uses, note } = terms;
         let secret = Digest::of(secret.expose().as_bytes());
         let (used, joined, revoked) = (0, Vec::new(), None);
         self.tokens.push(TokenRecord { id, secret, pool, note, expires, uses, used, joined, revoked });
+    }
+
+    fn forget(&mut self, now: u64) {
+        self.tokens.retain(|token| !token.is_forgotten(now));
+        let mut over: Vec<u64> = self.tokens.iter().filter_map(|token| token.over_since(now)).collect();
+        let surplus = over.len().saturating_sub(MOST_OVER);
+        over.sort_unstable();
+        // Those that have been over for the longest, and all that ended with the last of them.
+        let Some(last) = surplus.checked_sub(1).and_then(|last| over.get(last)) else { return };
+        self.tokens.retain(|token| token.over_since(now).is_none_or(|over| over > *last));
     }
 
     /// Counts the use of a token by the worker with this key.
@@ -310,6 +328,21 @@ mod tests {
         assert_eq!(register.tokens().len(), 2);
         register.create("v".into(), &secret, terms, 100 + FORGET_SECONDS);
         assert_eq!(register.tokens().iter().map(|token| token.id.as_str()).collect::<Vec<_>>(), ["u", "v"]);
+    }
+
+    #[test]
+    fn of_those_that_are_over_no_more_are_kept_than_fit() {
+        let (mut register, secret) = register(None);
+        let terms = |expires| TokenTerms { pool: String::new(), expires, uses: None, note: String::new() };
+        for run in 0..3 * MOST_OVER as u64 {
+            register.create(format!("run {run}"), &secret, terms(1000 + run), 1000 + run);
+        }
+        let ids: Vec<&str> = register.tokens().iter().map(|token| token.id.as_str()).collect();
+        assert_eq!(ids.len(), MOST_OVER + 1, "and the one that was made last");
+        assert_eq!(ids[0], format!("run {}", 2 * MOST_OVER - 1));
+        register.create("valid".into(), &secret, terms(u64::MAX), 9000);
+        register.create("another".into(), &secret, terms(u64::MAX), 9000);
+        assert_eq!(register.tokens().len(), MOST_OVER + 2, "those that admit are not counted");
     }
 
     #[test]

@@ -157,6 +157,7 @@ impl StageBar {
         let rate = done as f64 / seconds.max(1e-3);
         match total.saturating_sub(done) {
             0 => format!("{done}/{total} samples  {rate:.1} samples/s  done"),
+            _ if done == 0 => format!("{done}/{total} samples  {rate:.1} samples/s  eta unknown"),
             left => format!("{done}/{total} samples  {rate:.1} samples/s  eta {:.0} s", left as f64 / rate.max(1e-3)),
         }
     }

@@ -155,8 +155,10 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     serving.abort();
     entrance.close().await;
     server.jobs.lock().await.hand_over().await;
-    if open > 0 {
-        say(format!("stopped; {open} jobs go on when the server is started again"));
+    match open {
+        0 => {}
+        1 => say("stopped; one job goes on when the server is started again"),
+        _ => say(format!("stopped; {open} jobs go on when the server is started again")),
     }
     Ok(code)
 }

@@ -7,10 +7,8 @@ use super::identity::{Identity, OwnKey};
 use super::invitation::Invitations;
 use super::proxies::{Proxies, is_loopback};
 use super::refused::Shut;
-use super::trust::{SERVER_NAME, Trust};
-use compass_common::join_token::JoinToken;
-use compass_proto::v1::enrolment_client::EnrolmentClient;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use super::trust::SERVER_NAME;
+use compass_proto::v1;
 use hyper_util::rt::TokioIo;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,16 +25,12 @@ use tower::service_fn;
 
 /// How long a connection may take, with proxy and handshake.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a master may take to enrol a worker.
-const ENROL: Duration = Duration::from_secs(15);
-/// Pause after a renewal that failed.
-const RENEWAL_PAUSE: Duration = Duration::from_secs(20);
 
 /// How one master is reached.
 #[derive(Clone, Debug)]
 pub struct Doorway {
-    master: String,
-    shared: Arc<Shared>,
+    pub(super) master: String,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// Who a worker says that it is.
@@ -50,9 +44,9 @@ pub struct Applicant {
 
 /// What all masters of a worker have in common: they are one authority.
 #[derive(Debug)]
-struct Shared {
-    applicant: Applicant,
-    invitations: Invitations,
+pub(super) struct Shared {
+    pub(super) applicant: Applicant,
+    pub(super) invitations: Invitations,
     proxies: Proxies,
     key: OnceLock<OwnKey>,
     identity: Mutex<Option<Arc<Identity>>>,
@@ -81,13 +75,13 @@ impl Drop for Renewing {
     }
 }
 
-trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
-type AnyStream = TokioIo<Box<dyn Stream>>;
+pub(super) type AnyStream = TokioIo<Box<dyn Stream>>;
 
 /// How bytes go over a connection.
 #[derive(Clone)]
-enum Cover {
+pub(super) enum Cover {
     Plain,
     Encrypted { config: Arc<ClientConfig>, foreign: Arc<AtomicBool> },
 }
@@ -148,7 +142,7 @@ impl Doorway {
     }
 
     /// A connection, covered.
-    async fn dial(&self, cover: &Cover) -> Result<AnyStream, NoWay> {
+    pub(super) async fn dial(&self, cover: &Cover) -> Result<AnyStream, NoWay> {
         let dialled = tokio::time::timeout(CONNECT, async {
             let again = |reason| NoWay::Shut(Shut::Again(reason));
             let stream = self.shared.proxies.connect(&self.master).await.map_err(again)?;
@@ -181,7 +175,7 @@ impl Doorway {
         }
     }
 
-    fn shut(&self, no_way: NoWay) -> Shut {
+    pub(super) fn shut(&self, no_way: NoWay) -> Shut {
         match no_way {
             NoWay::Shut(shut) => shut,
             NoWay::Plain => Shut::Refused(format!(
@@ -203,7 +197,7 @@ impl Doorway {
     }
 
     /// A channel over one connection.
-    async fn channel(&self, stream: AnyStream) -> Result<Channel, Shut> {
+    pub(super) async fn channel(&self, stream: AnyStream) -> Result<Channel, Shut> {
         let once = Arc::new(Mutex::new(Some(stream)));
         let connector = service_fn(move |_| {
             let stream = once.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -228,104 +222,13 @@ impl Doorway {
         let endpoint = endpoint(&self.master).unwrap_or_else(|_| Endpoint::from_static("http://unreachable.invalid:1"));
         endpoint.connect_with_connector_lazy(connector)
     }
-
-    async fn ask(&self, trust: Trust, token: Option<&JoinToken>) -> Result<v1::Enrolled, Asked> {
-        let hopeless = |error: &dyn std::error::Error| Asked::NoWay(NoWay::Shut(Shut::Refused(error_chain(error))));
-        let key = self.shared.key().map_err(|error| hopeless(&error))?;
-        let (config, foreign) = key.stranger(trust).map_err(|error| hopeless(&error))?;
-        let cover = Cover::Encrypted { config: config.into(), foreign };
-        let stream = self.dial(&cover).await.map_err(Asked::NoWay)?;
-        let channel = self.channel(stream).await.map_err(|shut| Asked::NoWay(NoWay::Shut(shut)))?;
-        let request = v1::EnrolRequest {
-            protocol: PROTOCOL_VERSION,
-            worker: self.shared.applicant.worker.clone(),
-            token_id: token.map(|token| token.id.clone()).unwrap_or_default(),
-            token_secret: token.map(|token| token.secret.expose().to_owned()).unwrap_or_default(),
-            pool: self.shared.applicant.pool.clone(),
-        };
-        let mut client = EnrolmentClient::new(channel);
-        match tokio::time::timeout(ENROL, client.enrol(request)).await {
-            Ok(Ok(answer)) => Ok(answer.into_inner()),
-            Ok(Err(status)) => Err(Asked::Answered(status)),
-            Err(_) => {
-                let reason = format!("{} did not enrol this worker in time", self.master);
-                Err(Asked::NoWay(NoWay::Shut(Shut::Again(reason))))
-            }
-        }
-    }
-
-    async fn enrol(&self, token: &JoinToken) -> Result<Arc<Identity>, NoWay> {
-        let another = || {
-            let now = self.shared.invitations.find(&self.master);
-            now.is_ok_and(|now| now.is_some_and(|now| now != *token))
-        };
-        let answer = match self.ask(Trust::Authority(token.authority), Some(token)).await {
-            Ok(answer) => answer,
-            Err(Asked::NoWay(NoWay::Shut(Shut::Refused(reason)))) if another() => {
-                return Err(NoWay::Shut(Shut::Again(reason)));
-            }
-            Err(Asked::NoWay(no_way)) => return Err(no_way),
-            Err(Asked::Answered(status)) => {
-                let reason = format!("the master at {} does not admit this worker: {}", self.master, status.message());
-                let final_word =
-                    matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated | Code::InvalidArgument);
-                let shut = if final_word && !another() { Shut::Refused(reason) } else { Shut::Again(reason) };
-                return Err(NoWay::Shut(shut));
-            }
-        };
-        self.shared.adopt(token.authority, answer).map_err(NoWay::Shut)
-    }
-
-    /// Tells a master that somebody came without an invitation, so that both sides know.
-    async fn knock(&self) -> Shut {
-        let master = &self.master;
-        match self.ask(Trust::Anybody, None).await {
-            // Nobody's certificate was checked: what was answered is nothing to go by.
-            Ok(_) | Err(Asked::Answered(_)) => Shut::Refused(format!(
-                "the master at {master} admits invited workers only; put the line that `compass-master token create` prints \
-                 into a file, and name it with --token-file or COMPASS_TOKEN_FILE"
-            )),
-            Err(Asked::NoWay(NoWay::Shut(Shut::Again(reason)))) => {
-                Shut::Again(format!("{reason} (and there is no join token for it)"))
-            }
-            Err(Asked::NoWay(no_way)) => self.shut(no_way),
-        }
-    }
-
-    /// Asks for a new certificate while this one is good.
-    async fn renew(self, mut identity: Arc<Identity>, bulk: Channel) {
-        let mut client = EnrolmentClient::new(bulk);
-        loop {
-            tokio::time::sleep_until(identity.renewal().into()).await;
-            let renewed = tokio::time::timeout(ENROL, client.renew(v1::RenewRequest {})).await;
-            match renewed {
-                Ok(Ok(answer)) => match self.shared.adopt(identity.authority, answer.into_inner()) {
-                    Ok(next) => {
-                        tracing::info!("renewed the certificate of this worker");
-                        identity = next;
-                        continue;
-                    }
-                    Err(shut) => tracing::warn!(reason = %shut, "cannot renew the certificate"),
-                },
-                Ok(Err(status)) => tracing::warn!(reason = status.message(), "cannot renew the certificate"),
-                Err(_) => tracing::warn!("the master renews no certificate in time"),
-            }
-            tokio::time::sleep(RENEWAL_PAUSE).await;
-        }
-    }
 }
 
 /// Why nobody was reached.
-enum NoWay {
+pub(super) enum NoWay {
     Shut(Shut),
     /// Whoever is there speaks without encryption.
     Plain,
-}
-
-/// What came of asking to be enrolled.
-enum Asked {
-    NoWay(NoWay),
-    Answered(Status),
 }
 
 impl Shared {
@@ -333,7 +236,7 @@ impl Shared {
         self.identity.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn key(&self) -> Result<&OwnKey, super::identity::IdentityError> {
+    pub(super) fn key(&self) -> Result<&OwnKey, super::identity::IdentityError> {
         if self.key.get().is_none() {
             // Another thread may have been faster: then its key stands.
             let _ = self.key.set(OwnKey::generate()?);
@@ -341,7 +244,11 @@ impl Shared {
         self.key.get().ok_or(super::identity::IdentityError::Missing)
     }
 
-    fn adopt(&self, authority: compass_common::ids::Digest, answer: v1::Enrolled) -> Result<Arc<Identity>, Shut> {
+    pub(super) fn adopt(
+        &self,
+        authority: compass_common::ids::Digest,
+        answer: v1::Enrolled,
+    ) -> Result<Arc<Identity>, Shut> {
         let identity = self.key().and_then(|key| key.identity(authority, answer));
         let identity = Arc::new(identity.map_err(|error| Shut::Refused(error_chain(&error)))?);
         *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = Some(identity.clone());

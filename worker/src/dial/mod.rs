@@ -3,6 +3,7 @@
 //! A worker dials and is never dialled. What lies behind an open way (the session, bulk) is `agent`'s.
 
 mod door;
+mod enrolment;
 mod identity;
 mod invitation;
 mod proxies;
