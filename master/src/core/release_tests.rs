@@ -2,7 +2,7 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_common::ids::TaskId;
+use compass_common::ids::{TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
 
 fn releases(effects: &[Effect]) -> usize {
@@ -44,6 +44,20 @@ fn a_worker_that_comes_back_before_its_going_was_noticed_is_here_anew() {
     assert_eq!(bench.grants.len(), 1);
     bench.attach(0, 0, 1);
     assert_eq!(bench.grants.len(), 2, "it gets grants again");
+}
+
+#[test]
+fn a_worker_that_hands_a_task_back_unbegun_was_never_at_what_it_begins_with() {
+    let task = |unit| TaskView { model: 0, shared_cost: 7, ..view(unit, 0, 8) };
+    let mut bench = Bench::new(Limits::default(), vec![task(0), task(1)]);
+    bench.attach(0, 0, 1);
+    let units = |bench: &Bench| bench.core.workers.get(&worker(0)).map(|worker| worker.units.clone());
+    assert_eq!(units(&bench), Some([UnitId(0), UnitId(1)].into()));
+    let (grant, samples) = (bench.grants[1].1, bench.grants[1].3.clone());
+    bench.attach(1, 0, 1);
+    bench.apply(Event::Returned { worker: worker(0), grant, samples, held: true });
+    assert_eq!(bench.grants.last().map(|grant| grant.0), Some(1));
+    assert_eq!(units(&bench), Some([UnitId(0)].into()));
 }
 
 #[test]

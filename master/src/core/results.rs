@@ -112,6 +112,7 @@ impl Core {
             return;
         }
         let Some(task) = self.task_mut(grant.task) else { return };
+        let (model, unit) = (task.model, task.unit);
         let part = task.remaining.minus(&task.remaining.minus(samples));
         let whole = part == task.remaining;
         let was_asked = !std::mem::take(&mut task.asked).is_empty();
@@ -119,6 +120,7 @@ impl Core {
         self.counters.stolen += u64::from(was_asked && !part.is_empty());
         if whole && !part.is_empty() {
             self.set_state(grant.task, TaskState::Pending);
+            self.was_not_at(id, model, unit);
             return;
         }
         if !part.is_empty() {

@@ -153,6 +153,12 @@ impl Speeds {
         }
     }
 
+    /// Whether the worker got through some of the unit, as far as is remembered.
+    pub(super) fn has_seen(&self, worker: &WorkerId, model: u32, unit: UnitId) -> bool {
+        let seen = self.models.get(&model).and_then(|of_model| of_model.workers.get(*of_model.places.get(worker)?));
+        seen.is_some_and(|seen| seen.units.iter().any(|(known, _)| *known == unit))
+    }
+
     /// Tells dear units and slow workers apart a little better: to be called now and then.
     pub(super) fn refine(&mut self) {
         self.models.values_mut().filter(|of_model| of_model.news).for_each(OfModel::refine);

@@ -268,6 +268,21 @@ impl Core {
         }
     }
 
+    /// Notes that a worker handed a whole grant back: unless it has others of that unit or has recorded some of it, it never
+    /// computed what its samples begin with.
+    pub(super) fn was_not_at(&mut self, id: &WorkerId, model: u32, unit: UnitId) {
+        let Some(worker) = self.workers.get(id) else { return };
+        let has_others = worker.held.iter().filter_map(|&task| self.task(task)).any(|task| task.unit == unit);
+        if has_others || self.speeds.has_seen(id, model, unit) {
+            return;
+        }
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        if let Some(place) = worker.units.iter().position(|&known| known == unit) {
+            worker.units.remove(place);
+            self.leaves(unit);
+        }
+    }
+
     fn leaves(&mut self, unit: UnitId) {
         if let Some(count) = self.at_units.get_mut(&unit) {
             *count -= 1;
