@@ -137,7 +137,8 @@ impl Core {
             (0..self.tasks.len() as u32).map(TaskId).filter(|&id| self.task(id).is_some_and(|task| task.is_open()));
         for id in open.collect::<Vec<_>>() {
             if let Some((worker, grant)) = self.holder(id) {
-                let message = Message::Revoke { grant, samples: None, reason: "the job was cancelled" };
+                let (samples, reason) = (None, "the job was cancelled");
+                let message = Message::Revoke { grant, samples, reason, only_unbegun: false };
                 self.send(&worker, message, self.last_seq, effects);
             }
             self.set_state(id, TaskState::Failed { class: FailureClass::User, message: reason.to_owned() });

@@ -45,7 +45,8 @@ impl Core {
             if let Some(task) = self.task_mut(task) {
                 task.asked = samples.clone();
             }
-            let message = Message::Revoke { grant, samples: Some(samples), reason: "others will be done before" };
+            let (samples, reason) = (Some(samples), "others will be done before");
+            let message = Message::Revoke { grant, samples, reason, only_unbegun: false };
             self.send(&id, message, self.last_seq, effects);
         }
     }

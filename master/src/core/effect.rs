@@ -52,8 +52,8 @@ pub enum Message {
     /// These samples are durable.
     Commit { unit: UnitId, samples: IntervalSet },
     /// Begin no further sample of this grant, or of `samples` of it where they are named: those that have not begun are to
-    /// be returned.
-    Revoke { grant: GrantRef, samples: Option<IntervalSet>, reason: &'static str },
+    /// be returned; with `only_unbegun` only if none of the grant has.
+    Revoke { grant: GrantRef, samples: Option<IntervalSet>, reason: &'static str, only_unbegun: bool },
     /// Hand back what has not begun, finish the rest, and dial again when all of it is acknowledged: another job waits.
     Release,
     /// The session cannot be.

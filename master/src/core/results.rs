@@ -116,7 +116,9 @@ impl Core {
         let part = task.remaining.minus(&task.remaining.minus(samples));
         let whole = part == task.remaining;
         let was_asked = !std::mem::take(&mut task.asked).is_empty();
-        task.unyielding = part.is_empty();
+        let asked_unbegun = std::mem::take(&mut task.asked_unbegun);
+        task.unyielding = part.is_empty() && !asked_unbegun;
+        task.begun |= part.is_empty() && asked_unbegun;
         self.counters.stolen += u64::from(was_asked && !part.is_empty());
         if whole && !part.is_empty() {
             self.set_state(grant.task, TaskState::Pending);

@@ -175,7 +175,9 @@ impl Core {
                 state: TaskState::Done,
                 failures: Failures::default(),
                 asked: IntervalSet::new(),
+                asked_unbegun: false,
                 unyielding: false,
+                begun: false,
             });
         }
         core
@@ -222,7 +224,7 @@ impl Core {
             }
             TaskState::Granted { worker } => {
                 self.granted += 1;
-                task.unyielding = false;
+                (task.asked_unbegun, task.unyielding, task.begun) = (false, false, false);
                 let worker = worker.clone();
                 if let Some(holder) = self.workers.get_mut(&worker) {
                     holder.held.insert(id);

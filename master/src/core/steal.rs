@@ -46,18 +46,19 @@ impl Core {
             if !many {
                 busiest = self.busiest();
             }
-            let Some((id, samples)) = self.spoils(&thief, &mut busiest) else {
+            let Some((id, samples, only_unbegun)) = self.spoils(&thief, &mut busiest) else {
                 self.steal_again = self.now + PAUSE_MS;
                 continue;
             };
             let Some((holder, grant)) = self.holder(id) else { continue };
             if let Some(task) = self.task_mut(id) {
-                task.asked = samples.clone();
+                (task.asked, task.asked_unbegun) = (samples.clone(), only_unbegun);
             }
             if let Some(worker) = self.workers.get_mut(&thief) {
                 worker.awaits = Some(id);
             }
-            let message = Message::Revoke { grant, samples: Some(samples), reason: "another worker is idle" };
+            let (samples, reason) = (Some(samples), "another worker is idle");
+            let message = Message::Revoke { grant, samples, reason, only_unbegun };
             self.send(&holder, message, self.last_seq, effects);
             #[cfg(any(test, feature = "simulation"))]
             if self.splits_without_ack {
@@ -103,9 +104,9 @@ impl Core {
         busiest
     }
 
-    /// The end of a task of the worker that will be busy longest, as far as the idle one may run it; that worker is taken
-    /// off the list.
-    fn spoils(&self, thief: &WorkerId, busiest: &mut Vec<(f64, WorkerId)>) -> Option<(TaskId, IntervalSet)> {
+    /// The end of a task of the worker that will be busy longest, as far as the idle one may run it, and whether only if
+    /// none of it has begun; that worker is taken off the list.
+    fn spoils(&self, thief: &WorkerId, busiest: &mut Vec<(f64, WorkerId)>) -> Option<(TaskId, IntervalSet, bool)> {
         let own = self.load_ms(thief);
         let mut best = None;
         for (at, (load, id)) in busiest.iter().enumerate().take_while(|(_, (load, _))| *load > own) {
@@ -131,7 +132,7 @@ impl Core {
         // x samples' worth of cost such that (load * slow - x) / slow = own + (again + x) / fast.
         let share = ((load - own) - again / fast) * slow * fast / (slow + fast);
         if again > 0.0 && self.is_unbegun(&holder, id) {
-            return Some((id, task.remaining.clone()));
+            return Some((id, task.remaining.clone(), true));
         }
         if again > 0.0 && !self.is_worth(task, share, share / slow) {
             return None;
@@ -140,11 +141,14 @@ impl Core {
         let count = (share / self.sample_cost(task)) as u32;
         let count = count.max(1).min(task.remaining.len().saturating_sub(most));
         let indices = task.remaining.iter().skip((task.remaining.len() - count) as usize);
-        (count > 0).then(|| (id, IntervalSet::from_indices(indices)))
+        (count > 0).then(|| (id, IntervalSet::from_indices(indices), false))
     }
 
-    /// Whether the holder is still at other tasks with all of its slots: it gets to the latest last.
+    /// Whether the holder is most likely still at other tasks with all of its slots: it gets to the latest last.
     fn is_unbegun(&self, holder: &WorkerId, id: TaskId) -> bool {
+        if self.task(id).is_none_or(|task| task.begun) {
+            return false;
+        }
         let holder = self.workers.get(holder);
         holder.is_some_and(|worker| worker.held.len() > worker.slots as usize && worker.held.last() == Some(&id))
     }

@@ -92,8 +92,12 @@ pub(super) struct Task {
     pub(super) failures: Failures,
     /// Samples that its holder was asked to return, to be run by others.
     pub(super) asked: IntervalSet,
+    /// Whether they are to come back only if none of the grant has begun.
+    pub(super) asked_unbegun: bool,
     /// Whether the holder had nothing to return when it was asked last.
     pub(super) unyielding: bool,
+    /// Whether the holder said so of a grant that was to come back unbegun: it is at its samples.
+    pub(super) begun: bool,
 }
 
 impl Task {

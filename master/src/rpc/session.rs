@@ -252,12 +252,13 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
             samples: intervals_to_wire(samples),
             plan: terms.plan.0.to_vec(),
         }),
-        Message::Revoke { grant, samples, reason } => Body::Revoke(v1::Revoke {
+        Message::Revoke { grant, samples, reason, only_unbegun } => Body::Revoke(v1::Revoke {
             epoch: grant.epoch.0,
             task: grant.task.0,
             attempt: grant.attempt.0,
             reason: (*reason).to_owned(),
             samples: samples.as_ref().map(intervals_to_wire).unwrap_or_default(),
+            only_unbegun: *only_unbegun,
         }),
         Message::Release => Body::Release(v1::Release {}),
         Message::Shutdown { reason } => Body::Shutdown(v1::Shutdown { reason: (*reason).to_owned() }),

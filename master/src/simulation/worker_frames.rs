@@ -124,7 +124,8 @@ impl World {
                 (held.revoked, held.waiting) = (true, IntervalSet::new());
                 return;
             }
-            let kept = held.waiting.minus(&asked);
+            let has_begun = held.waiting != held.samples;
+            let kept = if revoke.only_unbegun && has_begun { held.waiting.clone() } else { held.waiting.minus(&asked) };
             returned = held.waiting.minus(&kept);
             held.waiting = kept;
             held.samples = held.samples.minus(&returned);

@@ -136,6 +136,11 @@ impl Held {
         condemned
     }
 
+    /// Whether none of the grant has begun.
+    pub(super) fn is_unbegun(&self) -> bool {
+        self.waiting == self.samples
+    }
+
     /// Lets go of those of the samples that have not begun, and names them.
     pub(super) fn give_back(&mut self, asked: &IntervalSet) -> IntervalSet {
         let kept = self.waiting.minus(asked);

@@ -180,7 +180,8 @@ impl Agent {
             self.settle_all();
             return;
         }
-        let returned = self.grants.get_mut(key).map(|held| held.give_back(&asked)).unwrap_or_default();
+        let wanted = self.grants.get_mut(key).filter(|held| !revoke.only_unbegun || held.is_unbegun());
+        let returned = wanted.map(|held| held.give_back(&asked)).unwrap_or_default();
         // Of a grant of which nothing was begun, nothing is left to report.
         let emptied = self.grants.get(key).is_some_and(|held| held.samples.is_empty());
         if emptied {

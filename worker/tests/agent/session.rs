@@ -146,7 +146,7 @@ async fn a_revoked_grant_hands_in_what_runs_and_ends_without_a_report() {
     let mut heard = Collected::default();
     heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
     session
-        .send(Body::Revoke(v1::Revoke { epoch: 1, task: 0, attempt: 1, reason: "stolen".into(), samples: vec![] }))
+        .send(Body::Revoke(v1::Revoke { epoch: 1, task: 0, attempt: 1, reason: "stolen".into(), ..Default::default() }))
         .await;
     heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
     assert_eq!(heard.revoke_acks, [(0, 1)]);
@@ -166,14 +166,16 @@ async fn samples_that_another_is_to_have_are_returned_as_far_as_they_have_not_be
     session.grant(&plan, 1, 1, 50, 60).await;
     let mut heard = Collected::default();
     heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
-    let asked = |task, first, end| {
-        let samples = vec![v1::Interval { first, end }];
-        Body::Revoke(v1::Revoke { epoch: 1, task, attempt: 1, reason: "another is idle".into(), samples })
+    let asked = |task, first, end, only_unbegun| {
+        let (samples, reason) = (vec![v1::Interval { first, end }], "another is idle".into());
+        Body::Revoke(v1::Revoke { epoch: 1, task, attempt: 1, reason, samples, only_unbegun })
     };
-    session.send(asked(0, 0, 50)).await;
-    session.send(asked(1, 50, 60)).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1 && heard.returned.len() == 2).await;
-    let (first, second) = (&heard.returned[0], &heard.returned[1]);
+    session.send(asked(0, 0, 50, true)).await;
+    session.send(asked(0, 0, 50, false)).await;
+    session.send(asked(1, 50, 60, true)).await;
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1 && heard.returned.len() == 3).await;
+    let (whole, first, second) = (&heard.returned[0], &heard.returned[1], &heard.returned[2]);
+    assert!(whole.held && whole.returned.is_empty(), "some of the first grant has begun: {whole:?}");
     assert!(first.held && first.returned.len() == 1 && first.returned[0].end == 50, "{first:?}");
     let begun = first.returned[0].first;
     assert!((3..50).contains(&begun));
