@@ -212,7 +212,7 @@ fn a_stopped_server_keeps_what_it_has_and_goes_on_when_it_is_started_again() {
     wait_until("it has samples", || served.status(&a)["recorded_samples"].as_u64().filter(|recorded| *recorded > 4));
     server.signal("INT");
     server.finish().expect(130);
-    assert!(served.job.log(served.log).contains("1 jobs go on when the server is started again"));
+    assert!(served.job.log(served.log).contains("one job goes on when the server is started again"));
     let server = served.start();
     assert_eq!(served.wait_for_end(&a)["exit_code"], 0);
     served.assert_same("a", "first", &expected());
@@ -290,7 +290,11 @@ fn a_server_that_is_asked_to_stop_hands_its_jobs_over_at_once() {
     the_second_goes_on(&served, &jobs);
     second.signal("INT");
     second.finish().expect(130);
-    assert!(!served.job.log("standby.log").contains("go on when the server"), "{}", served.job.log("standby.log"));
+    assert!(
+        !served.job.log("standby.log").contains("when the server is started again"),
+        "{}",
+        served.job.log("standby.log")
+    );
 }
 
 #[test]
