@@ -4,5 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./deploy/setup.sh
-cargo build --quiet -p compass-master -p compass-worker
+# With the features that the tests build, so that neither builds anew what the other has.
+cargo build --quiet --workspace --features compass-tests/engine --bin compass-master --bin compass-worker
 exec target/debug/compass-master --config deploy/demo/eval.toml "$@"

@@ -3,6 +3,7 @@
 use crate::plan::{InferSpec, Sample};
 use crate::prompt::{MetaTemplate, Prompt, RenderedPrompt, Shot, ShotFormat};
 use crate::result::SampleResult;
+use crate::weights::Pin;
 use serde::{Deserialize, Serialize};
 
 /// What a worker tells the master once per model.
@@ -14,8 +15,14 @@ pub struct ModelFacts {
     pub characters_per_token: f64,
     pub bos_token: Option<String>,
     pub eos_token: Option<String>,
+    /// What it computes on: `cpu`, `echo`, or a GPU's name as its driver has it.
+    #[serde(default)]
+    pub device: String,
     /// What the model's own directory or flags asked for that was not obeyed, in words.
     pub notes: Vec<String>,
+    /// What it loaded, and what its generations begin from; `None` for an engine without weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
 }
 
 /// What all requests of a pack have in common.
@@ -67,13 +74,13 @@ pub struct TokenCounters {
 }
 
 impl TokenCounters {
-    /// Adds `other` to `self`.
+    /// Adds `other` to `self`. A worker's claim beyond all measure stays at the largest number.
     pub fn add(&mut self, other: &Self) {
-        self.submitted += other.submitted;
-        self.distinct += other.distinct;
-        self.computed += other.computed;
-        self.padded += other.padded;
-        self.generated += other.generated;
+        self.submitted = self.submitted.saturating_add(other.submitted);
+        self.distinct = self.distinct.saturating_add(other.distinct);
+        self.computed = self.computed.saturating_add(other.computed);
+        self.padded = self.padded.saturating_add(other.padded);
+        self.generated = self.generated.saturating_add(other.generated);
     }
 }
 
@@ -88,12 +95,38 @@ pub struct Stretch {
 /// Why an engine cannot go on; a sample that cannot be run is an outcome, not a fault.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineFault {
-    /// The model cannot be loaded: every worker would say the same.
+    /// Files of the model are missing or unreadable on this host; another host may have them.
+    #[error("{0}")]
+    Missing(String),
+    /// The content of the model's files, or what the configuration asks of it, is at fault: every worker with the same
+    /// files would say the same.
     #[error("{0}")]
     Model(String),
     /// The device or the library failed; another try may succeed.
     #[error("{0}")]
     Device(String),
+}
+
+impl EngineFault {
+    /// What a worker that cannot load a model for this reason is called.
+    pub fn kind(&self) -> UnableKind {
+        match self {
+            Self::Missing(_) => UnableKind::Missing,
+            Self::Model(_) => UnableKind::Content,
+            Self::Device(_) => UnableKind::Device,
+        }
+    }
+}
+
+/// Why a worker cannot load a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnableKind {
+    /// Files are missing or unreadable on its host.
+    Missing,
+    /// The content of the files, or what the configuration asks of it, is at fault.
+    Content,
+    /// The GPU, its driver or its memory.
+    Device,
 }
 
 /// A loaded model that answers requests one pack at a time.

@@ -44,6 +44,18 @@ impl Journal {
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }
     }
 
+    /// Closes the file at the end of the job: a server keeps the journals of a hundred jobs, and one descriptor each would
+    /// exhaust it. The lines in memory stay for whoever follows; a later line goes there alone.
+    pub fn close(&self) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).file = None;
+    }
+
+    /// The journal of a job that has ended under an earlier server: it is read, and nothing is written to its file.
+    pub fn ended() -> Self {
+        let held = Held { lines: VecDeque::new(), next: 0, file: None };
+        Self { held: Mutex::new(held), written: watch::Sender::new(0) }
+    }
+
     /// Adds a line.
     pub fn write(&self, line: Line) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

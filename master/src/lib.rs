@@ -9,6 +9,8 @@ pub mod broker;
 pub mod cli;
 pub mod control;
 pub mod core;
+pub mod descriptors;
+pub mod encode;
 pub mod job;
 pub mod journal;
 pub mod launch;

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         return ExitCode::from(exit::BAD_INPUT);
     }
     let cli = Cli::parse();
+    compass_master::descriptors::raise_limit();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

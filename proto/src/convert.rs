@@ -1,7 +1,7 @@
 //! Conversions wire <-> domain.
 
 use crate::v1;
-use compass_common::engine::{Stretch, TokenCounters};
+use compass_common::engine::{Stretch, TokenCounters, UnableKind};
 use compass_common::ids::Digest;
 use compass_common::intervals::IntervalSet;
 use compass_common::result::{
@@ -48,6 +48,29 @@ impl From<Stretch> for v1::Stretch {
 impl From<v1::Stretch> for Stretch {
     fn from(stretch: v1::Stretch) -> Self {
         Self { path: stretch.path, tokens: stretch.tokens }
+    }
+}
+
+impl From<UnableKind> for v1::UnableKind {
+    fn from(kind: UnableKind) -> Self {
+        match kind {
+            UnableKind::Missing => Self::Missing,
+            UnableKind::Content => Self::Content,
+            UnableKind::Device => Self::Device,
+        }
+    }
+}
+
+impl TryFrom<v1::UnableKind> for UnableKind {
+    type Error = ParseError;
+
+    fn try_from(kind: v1::UnableKind) -> Result<Self, ParseError> {
+        match kind {
+            v1::UnableKind::Unspecified => Err(ParseError::Missing("kind")),
+            v1::UnableKind::Missing => Ok(Self::Missing),
+            v1::UnableKind::Content => Ok(Self::Content),
+            v1::UnableKind::Device => Ok(Self::Device),
+        }
     }
 }
 

@@ -19,17 +19,22 @@ impl std::fmt::Debug for v1::EnrolRequest {
 
 mod convert;
 pub mod delimited;
+mod spill;
 
 pub use convert::{ParseError, digest_from_wire, intervals_from_wire, intervals_to_wire};
+pub use spill::{Envelope, MAX_SPILLED_BYTES, SPILL_BYTES, Spill, spill, unspill};
 
 /// The encoded `FileDescriptorSet` of `compass/v1/*.proto`, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/compass.v1.bin"));
 
 /// Bumped with every change that an older peer would misunderstand; a peer of another version is refused by name.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// Largest encoded frame of a session, in bytes.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
+
+/// How often a peer rejects a frame before its sender puts something else in its place.
+pub const MOST_REJECTIONS: u32 = 3;
 
 /// Chunk size of bulk transfers, in bytes.
 pub const CHUNK_BYTES: usize = 128 * 1024;

@@ -2,6 +2,7 @@
 # A Slurm of this machine alone, for tests: one controller, several nodes (all of them this host), fake GPUs, its own munge.
 #
 #   tests/lab/slurm.sh up DIR [NODES] [GPUS]   starts it below DIR; say `export SLURM_CONF=DIR/slurm.conf` afterwards
+#                                              (LAB_PORTS="P Q ...": ports of the controller and of each node)
 #   tests/lab/slurm.sh down DIR                ends every job and every daemon of it
 #   tests/lab/slurm.sh kill-node DIR NODE      ends that node's daemon and all that runs on it, as a power cut would
 #   tests/lab/slurm.sh start-node DIR NODE     brings it back
@@ -37,7 +38,7 @@ up() {
   # Clones of /dev/null stand in for GPUs: Slurm counts character devices and sets CUDA_VISIBLE_DEVICES by them.
   local gpu node names="" ports
   for gpu in $(seq 0 $((gpus - 1))); do mknod "$dir/dev/gpu$gpu" c 1 3; done
-  read -r -a ports <<<"$(free_ports $((nodes + 1)))"
+  read -r -a ports <<<"${LAB_PORTS:-$(free_ports $((nodes + 1)))}"
   cat >"$dir/slurm.conf" <<CONF
 ClusterName=lab
 SlurmctldHost=$host(127.0.0.1)

@@ -1,8 +1,9 @@
 //! Real etcd clusters on free ports of this host, in a temporary folder, to be killed and brought back.
 
+use crate::ports::free_port;
 use crate::processes::{kill, wait_until};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -28,12 +29,6 @@ pub struct Etcd {
     options: EtcdOptions,
     program: PathBuf,
     members: Vec<Member>,
-}
-
-/// A port that is free now, and that the system does not give away to others at once.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    listener.unwrap_or_else(|error| unreachable!("no free port: {error}")).port()
 }
 
 impl Etcd {
@@ -137,10 +132,23 @@ impl Etcd {
         })
     }
 
+    /// Makes a member lead the cluster, where that can be; whether it does.
+    pub fn lead(&self, at: usize) -> bool {
+        let Some((member, leader)) = self.status(at) else { return false };
+        if member == leader {
+            return true;
+        }
+        let leads = |at: &usize| self.status(*at).is_some_and(|(member, leader)| member == leader);
+        let Some(leading) = (0..self.members.len()).find(leads) else { return false };
+        let order = format!("{{\"targetID\": \"{member}\"}}");
+        post(&self.endpoint(leading), "/v3/maintenance/transfer-leadership", &order);
+        leads(&at)
+    }
+
     /// Ids of a member and of the leader that it knows.
     fn status(&self, at: usize) -> Option<(u64, u64)> {
         self.members[at].process.as_ref()?;
-        let reply = post(&self.endpoint(at), "/v3/maintenance/status")?;
+        let reply = post(&self.endpoint(at), "/v3/maintenance/status", "{}")?;
         let status: serde_json::Value = serde_json::from_str(&reply).ok()?;
         let id = |value: &serde_json::Value| value.as_str().and_then(|text| text.parse().ok());
         Some((id(&status["header"]["member_id"])?, id(&status["leader"]).unwrap_or(0)))
@@ -154,10 +162,12 @@ impl Drop for Etcd {
 }
 
 /// One request to etcd's JSON gateway: the body of the answer.
-fn post(address: &str, path: &str) -> Option<String> {
+fn post(address: &str, path: &str, body: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
-    let request = format!("POST {path} HTTP/1.0\r\nHost: etcd\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}");
+    let length = body.len();
+    let request =
+        format!("POST {path} HTTP/1.0\r\nHost: etcd\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;

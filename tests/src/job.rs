@@ -73,6 +73,14 @@ impl Job {
         assert!(made.is_ok(), "cannot write {}: {made:?}", path.display());
     }
 
+    /// Writes a file with a secret, which only its owner may read.
+    pub fn write_private(&self, name: &str, content: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        self.write(name, content);
+        let closed = fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o600));
+        assert!(closed.is_ok(), "cannot close {name}: {closed:?}");
+    }
+
     /// Sets an environment variable for what is started from now on.
     pub fn set_env(&mut self, name: &str, value: &str) {
         self.environment.push((name.into(), value.into()));

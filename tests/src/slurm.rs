@@ -11,6 +11,8 @@ use std::thread::JoinHandle;
 /// See the module. It ends with its jobs when it is dropped.
 pub struct Slurm {
     folder: tempfile::TempDir,
+    /// For the controller and every node.
+    ports: String,
 }
 
 /// A job, or a task of an array.
@@ -50,7 +52,8 @@ impl Slurm {
         }
         let folder = tempfile::Builder::new().prefix("slurm").tempdir();
         let folder = folder.unwrap_or_else(|error| unreachable!("no temporary folder: {error}"));
-        let slurm = Self { folder };
+        let ports: Vec<String> = (0..=nodes).map(|_| crate::free_port().to_string()).collect();
+        let slurm = Self { folder, ports: ports.join(" ") };
         let up = slurm.lab(&["up", &slurm.path(), &nodes.to_string(), &gpus.to_string()]);
         assert!(up.status.success(), "no Slurm: {}", String::from_utf8_lossy(&up.stderr));
         Some(slurm)
@@ -70,7 +73,7 @@ impl Slurm {
         // Daemons keep what they inherit: a pipe would never end.
         let file = || std::fs::File::options().create(true).append(true).open(&log);
         let mut command = Command::new("bash");
-        command.arg(script()).args(arguments).stdin(std::process::Stdio::null());
+        command.arg(script()).args(arguments).stdin(std::process::Stdio::null()).env("LAB_PORTS", &self.ports);
         if let (Ok(out), Ok(err)) = (file(), file()) {
             command.stdout(out).stderr(err);
         }

@@ -3,7 +3,7 @@
 //! Every seed is a history of `kill -9`, SIGSTOP and SIGCONT, Ctrl-C and rival masters against masters, agents and
 //! engines. Whatever happened, `results/` and `predictions/` are those of a run that nothing disturbed, the ledger holds
 //! every sample, and no process is left behind. Wires fail as well: cut again and again, or swallowing all they are
-//! given. A few seeds run always; `COMPASS_CHAOS_SEEDS=200` runs more, from
+//! given. A few seeds run always, more with `COMPASS_FULL=1`; `COMPASS_CHAOS_SEEDS=200` runs so many, from
 //! `COMPASS_CHAOS_FIRST` on. Moments are random, so a seed names a family of histories rather than one.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
@@ -21,6 +21,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 const SEEDS: u64 = 4;
+/// With `COMPASS_FULL`.
+const FULL_SEEDS: u64 = 30;
 /// Marks every process of one history, whoever its parent has become.
 const MARK: &str = "COMPASS_CHAOS_MARK";
 /// Many tasks, so that grants are in flight whenever something happens.
@@ -276,7 +278,8 @@ fn undisturbed() -> (Tree, Tree) {
 #[test]
 fn whatever_dies_the_bytes_are_the_same() {
     let expected = undisturbed();
-    let (first, seeds) = (number("COMPASS_CHAOS_FIRST", 1), number("COMPASS_CHAOS_SEEDS", SEEDS));
+    let usual = if std::env::var_os("COMPASS_FULL").is_some() { FULL_SEEDS } else { SEEDS };
+    let (first, seeds) = (number("COMPASS_CHAOS_FIRST", 1), number("COMPASS_CHAOS_SEEDS", usual));
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for seed in first..first + seeds {
         for (what, count) in survives(seed, &expected) {

@@ -1,6 +1,6 @@
 //! Workers as jobs of DLC: the same bytes whatever the fake `dlc` does wrong, nothing left running, and errors in a sentence.
 
-use compass_tests::{FakeDlc, Job, assert_same, echo_job, kill, undisturbed, wait_until};
+use compass_tests::{FakeDlc, Job, assert_same, echo_job, free_port, kill, undisturbed, wait_until};
 
 const HERE: &str = "listen = \"127.0.0.1:0\"";
 const DLC: [&str; 4] = ["--dlc", "--aliyun-cfg", "aliyun.toml", "--max-num-workers"];
@@ -153,7 +153,7 @@ fn ctrl_c_stops_every_job_and_a_resumed_run_ends() {
 #[test]
 fn jobs_of_a_master_that_was_killed_go_on_under_the_next() {
     let expected = undisturbed();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let mut job = echo_job(0, &format!("listen = \"127.0.0.1:{port}\""), "");
     let dlc = FakeDlc::install(&mut job, 40, "");
     let master = job.start(&with(&["1"]));

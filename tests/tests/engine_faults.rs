@@ -77,6 +77,10 @@ fn outcome(job: &Job) -> (Tree, Tree) {
     (job.tree("results"), job.tree("predictions"))
 }
 
+/// Engines killed in mid-run of each data set, and runs that may be played for it.
+const KILLS_WANTED: u64 = 4;
+const MOST_HISTORIES: u64 = 10;
+
 /// Kills one of a master's engines; `false` when there was none to kill.
 fn kill_an_engine(master: &Running, which: usize) -> bool {
     let engines: Vec<u32> = children_of(master.pid()).into_iter().flat_map(children_of).collect();
@@ -118,10 +122,13 @@ fn engines_killed_at_any_moment_change_no_byte() {
         job.run(&["--max-num-workers", "2", "--datasets", dataset]).expect(0);
         let expected = outcome(&job);
         let whole = job.ledger_bytes();
-        for seed in 1..3 {
+        // When a kill comes too late, the run was over: that is the system's choice, and another history makes up for it.
+        let (mut killed, mut seed) = (0, 0);
+        while killed < KILLS_WANTED {
+            seed += 1;
+            assert!(seed <= MOST_HISTORIES, "{dataset}: only {killed} engines were killed in {MOST_HISTORIES} runs");
             let again = self::job();
-            let killed = disturbed(&again, dataset, whole, 3, seed);
-            assert!(killed >= 2, "{dataset}, seed {seed}: only {killed} engines were killed in mid-run");
+            killed += disturbed(&again, dataset, whole, 3, seed);
             assert!(outcome(&again) == expected, "{dataset}, seed {seed}");
         }
     }

@@ -3,7 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::{
-    SAMPLES, assert_same, children_of, configuration, echo_job, is_alive, kill, program, undisturbed, wait_until,
+    SAMPLES, assert_same, children_of, configuration, echo_job, free_port, is_alive, kill, program, undisturbed,
+    wait_until,
 };
 use std::process::{Command, Stdio};
 
@@ -64,6 +65,33 @@ fn a_killed_agent_loses_nothing() {
     let facts = job.facts();
     let deaths: u64 = facts["workers"].as_object().unwrap().values().map(|w| w["deaths"].as_u64().unwrap()).sum();
     assert_eq!(deaths, 1, "{facts}");
+}
+
+#[test]
+fn deaths_and_retries_of_a_run_are_counted_over_all_its_masters() {
+    let job = echo_job(15, "", "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    job.wait_until_durable();
+    kill(family(master.pid()).0, "KILL");
+    let ledger = || std::fs::read_dir(job.latest().join("ledger")).unwrap().flatten();
+    wait_until("the death is written down", || {
+        let has = |bytes: Vec<u8>| bytes.windows(8).any(|window| window == b"\"deaths\"");
+        ledger().any(|segment| std::fs::read(segment.path()).is_ok_and(has)).then_some(())
+    });
+    let before = job.ledger_bytes();
+    wait_until("its record is durable", || (job.ledger_bytes() > before + 2000).then_some(()));
+    master.signal("KILL");
+    master.finish();
+    let deaths = |facts: &serde_json::Value| -> u64 {
+        facts["workers"].as_object().unwrap().values().map(|worker| worker["deaths"].as_u64().unwrap()).sum()
+    };
+    // The first of these goes on, the second finds nothing left to do.
+    for _ in 0..2 {
+        job.run(&["--max-num-workers", "2", "-r"]).expect(0);
+        let facts = job.facts();
+        assert_eq!(deaths(&facts), 1, "{facts}");
+        assert!(facts["retries"].as_u64().unwrap() > 0, "{facts}");
+    }
 }
 
 #[test]
@@ -187,7 +215,7 @@ fn a_worker_by_hand_survives_its_master_and_goes_on_with_the_next() {
     let runner = "[infer.runner]\ntype = \"none\"";
     let job = echo_job(15, "", runner);
     // A port of our own, so that the second master listens where the first one did.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     job.configure(&configuration(&format!("listen = \"127.0.0.1:{port}\""), runner));
     let master = job.start(&[]);
     let mut worker = Command::new(program("compass-worker"));

@@ -3,7 +3,12 @@
 use compass_tests::{
     Etcd, EtcdOptions, Finished, Job, Mood, Proxy, Running, assert_same, echo_job, undisturbed, wait_until,
 };
+use std::fs::File;
+use std::io::{Read, Write};
 use std::time::Duration;
+
+/// Bytes that a pipe takes before its writer has to wait, as Linux makes them.
+const PIPE: usize = 65_536;
 
 fn one_node(test: &str) -> Option<Etcd> {
     Etcd::start(test, 1, EtcdOptions::default())
@@ -11,6 +16,12 @@ fn one_node(test: &str) -> Option<Etcd> {
 
 fn store(endpoints: &str) -> String {
     format!("store = \"etcd://{endpoints}/compass\"")
+}
+
+/// A file of the job's folder for what a master says.
+fn log(job: &Job, name: &str) -> File {
+    let path = job.path(name);
+    File::create(&path).unwrap_or_else(|error| unreachable!("cannot write {}: {error}", path.display()))
 }
 
 /// A second master of the job that stands by, and where its words go.
@@ -74,6 +85,62 @@ fn work_goes_on_while_etcd_is_away() {
     assert_same(&job, &expected);
     let facts = job.facts();
     assert_eq!((&facts["epoch"], &facts["repeats"]), (&1.into(), &0.into()), "{facts}");
+}
+
+/// `etcd://...` with the cluster's leader named first.
+fn leader_first(etcd: &Etcd, leader: usize) -> String {
+    let others = (0..3).filter(|&at| at != leader);
+    let endpoints: Vec<_> = std::iter::once(leader).chain(others).map(|at| etcd.endpoint(at)).collect();
+    store(&endpoints.join(","))
+}
+
+#[test]
+fn a_killed_leader_of_etcd_that_is_listed_first_does_not_end_the_job() {
+    let Some(mut etcd) = Etcd::start("a_killed_leader_of_etcd_listed_first", 3, EtcdOptions::default()) else { return };
+    let expected = undisturbed();
+    let leader = etcd.leader();
+    let job = echo_job(15, &leader_first(&etcd, leader), "");
+    let master = job.start(&["--max-num-workers", "2"]);
+    job.wait_until_durable();
+    etcd.kill(leader);
+    master.finish().expect(0);
+    assert_same(&job, &expected);
+    assert_eq!(job.facts()["epoch"], 1);
+}
+
+#[test]
+fn a_store_that_is_away_while_the_run_is_sealed_is_waited_for() {
+    let Some(mut etcd) = Etcd::start("a_store_that_is_away_while_sealed", 3, EtcdOptions::default()) else { return };
+    let expected = undisturbed();
+    let leader = etcd.leader();
+    let job = echo_job(0, &leader_first(&etcd, leader), "");
+    // Nobody reads the table: the master stays between its scores and the seal.
+    let (mut table, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[b'.'; PIPE]).unwrap();
+    let master = job.command(&["--max-num-workers", "2"]).stdout(full).stderr(log(&job, "master.err")).spawn();
+    let mut master = master.unwrap();
+    let summary = || std::fs::read_dir(job.latest().join("summary")).ok()?.flatten().nth(2);
+    wait_until("the summary is written", summary);
+    let others: Vec<usize> = (0..3).filter(|&at| at != leader).collect();
+    etcd.kill(leader);
+    etcd.kill(others[0]);
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        table.read_to_end(&mut text).map(|_| text.split_off(PIPE))
+    });
+    wait_until("the master waits for the store", || {
+        job.log("master.err").contains("work goes on meanwhile").then_some(())
+    });
+    // Longer than one request to a store may take.
+    std::thread::sleep(Duration::from_secs(8));
+    etcd.spawn(others[0]);
+    let code = master.wait().unwrap().code();
+    assert_eq!(code, Some(0), "{}", job.log("master.err"));
+    let table = reader.join().unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&table).contains("choice_ppl"));
+    assert_same(&job, &expected);
+    let again = job.run(&["-r"]).expect(0);
+    assert!(!again.stderr.contains("standing by"), "the lead was given back: {}", again.stderr);
 }
 
 #[test]
@@ -163,6 +230,41 @@ fn a_store_that_is_not_there_is_said_in_one_sentence() {
                     [master], or write `store = \"embedded\"`";
     assert!(finished.stderr.contains(sentence), "{}", finished.stderr);
     assert!(job.runs().is_empty(), "no run folder is left behind");
+}
+
+#[test]
+fn a_damaged_key_is_said_with_the_remedy_that_works() {
+    let Some(etcd) = one_node("a_damaged_key_is_said") else { return };
+    let job = echo_job(15, &store(&etcd.endpoints()), "");
+    let first = job.start(&["--max-num-workers", "2"]);
+    job.wait_until_durable();
+    first.signal("INT");
+    first.finish().expect(130);
+    let plan = job.path("out").join(job.latest()).join("plan/job.json");
+    let digest = compass_common::ids::Digest::of(&std::fs::read(plan).unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let segment = job.latest().join("ledger").read_dir().unwrap().flatten().next().unwrap();
+    let segment = format!("segments/{}", segment.file_name().to_string_lossy());
+    let keys = ["leader", "epoch", segment.as_str(), "leases/0000000000000001/0000000000000099", "released"];
+    for key in keys {
+        let key = format!("compass/jobs/{digest}/{key}");
+        let put = async |value: &str| {
+            let mut client = etcd_client::Client::connect([etcd.endpoint(0)], None).await.unwrap();
+            client.put(key.as_str(), value, None).await.unwrap();
+        };
+        let delete = async || {
+            let mut client = etcd_client::Client::connect([etcd.endpoint(0)], None).await.unwrap();
+            client.delete(key.as_str(), None).await.unwrap();
+        };
+        eprintln!("damaged: {key}");
+        runtime.block_on(put("\u{1}\u{7f} not of ours"));
+        let said = job.run(&["-r"]).expect(3).stderr;
+        assert!(said.contains(&format!("error: cannot read the key {key} of the store")), "{said}");
+        assert!(said.contains(&format!("etcdctl del {key}")), "{said}");
+        runtime.block_on(delete());
+    }
+    job.run(&["-r"]).expect(0);
+    assert_same(&job, &undisturbed());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Finished, Job, children_of, kill, program, shared, wait_until};
+use compass_tests::{Finished, Job, children_of, free_port, kill, program, shared, wait_until};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -284,7 +284,7 @@ fn workers_that_came_by_themselves_serve_both_stages() {
 }
 
 fn free_address() -> String {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    format!("127.0.0.1:{}", free_port())
 }
 
 fn start_worker(address: &str, log: &Path) -> std::process::Child {

@@ -126,7 +126,7 @@ fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
     told_once(&job, "it brought no join token");
 
     refused(start("no file", Some(&job.path("gone"))), "cannot read the join token");
-    job.write("hunter2", "hunter2\n");
+    job.write_private("hunter2", "hunter2\n");
     refused(start("no token", Some(&job.path("hunter2"))), "it holds no join token");
 
     let (id, path) = invited(&job, "short", &["--ttl", "1s"]);

@@ -426,3 +426,41 @@ fn a_run_that_ends_with_its_job_answers_as_well() {
     served.job.run(&["-r"]).expect(0);
     assert_same(&served.job, &undisturbed());
 }
+
+/// What a process has open that is a file of the run folders.
+fn open_files(pid: u32, below: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+    let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+    targets.filter(|target| target.starts_with(below)).collect()
+}
+
+#[test]
+fn a_server_keeps_no_descriptor_of_jobs_that_have_ended() {
+    let served = Served::with(0, 1, "http = \"127.0.0.1:0\"");
+    let server = served.start();
+    let mut jobs = Vec::new();
+    for at in 0..4 {
+        let name = format!("job{at}");
+        jobs.push(accepted(&served.submit(&name, &named(&name, ""), &[]).expect(0)).0);
+    }
+    for job in &jobs {
+        assert_eq!(served.wait_for_end(job)["exit_code"], 0);
+    }
+    // Told before the file is closed: its end is waited for.
+    let runs: Vec<PathBuf> = (0..4).map(|at| served.job.path(&format!("job{at}")).canonicalize().unwrap()).collect();
+    wait_until("nothing of the jobs is open", || {
+        runs.iter().all(|run| open_files(server.pid(), run).is_empty()).then_some(())
+    });
+    assert!(fs::read_to_string(served.run("job0").join("logs/serve.log")).unwrap().contains("accuracy"));
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+    let files: Vec<&str> =
+        limits.lines().find(|line| line.starts_with("Max open files")).unwrap().split_whitespace().collect();
+    assert_eq!(files[3], files[4], "the soft limit is the hard one");
+    server.signal("TERM");
+    server.finish().expect(143);
+    // A server that is started again opens nothing for what has ended.
+    let server = served.start();
+    assert!(runs.iter().all(|run| open_files(server.pid(), run).is_empty()));
+    server.signal("TERM");
+    server.finish().expect(143);
+}

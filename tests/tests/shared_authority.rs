@@ -3,10 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::{
-    Etcd, EtcdOptions, Job, Running, SAMPLES, Worker, assert_same, echo_job, program, undisturbed, wait_until,
-    worker_command,
+    Etcd, EtcdOptions, Job, Running, SAMPLES, Worker, assert_same, echo_job, free_port, program, undisturbed,
+    wait_until, worker_command,
 };
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -21,15 +20,10 @@ struct TwoMasters {
     etcd: Etcd,
 }
 
-fn free_ports() -> [u16; 2] {
-    let held = [(); 2].map(|()| TcpListener::bind("0.0.0.0:0").unwrap());
-    held.each_ref().map(|listener| listener.local_addr().unwrap().port())
-}
-
 impl TwoMasters {
     fn new(test: &str) -> Option<Self> {
         let etcd = Etcd::start(test, 1, EtcdOptions::default())?;
-        let ports = free_ports();
+        let ports = [free_port(), free_port()];
         let master = |at: usize| {
             format!(
                 "listen = \"0.0.0.0:{}\"\nkey_file = \"shared.key\"\nstore = \"etcd://{}/compass\"",

@@ -1,7 +1,7 @@
 //! A real Slurm: jobs are launched, lost in every way that Slurm knows, and end with the run; no byte of a result changes.
 
 use compass_tests::{
-    Job, Running, SAMPLES, Slurm, assert_same, configuration, echo_job, program, undisturbed, wait_until,
+    Job, Running, SAMPLES, Slurm, assert_same, configuration, echo_job, free_port, program, undisturbed, wait_until,
 };
 use std::process::{Command, Stdio};
 
@@ -122,7 +122,7 @@ fn nothing_stays_in_the_queue_however_the_master_ends() {
 fn a_restarted_master_takes_over_its_jobs() {
     let expected = undisturbed();
     let Some(slurm) = Slurm::start("a_restarted_master_takes_over_its_jobs", 2, 8) else { return };
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let job = job(&slurm, 300, &format!("listen = \"127.0.0.1:{port}\""), RUNNER);
     let master = job.start(&["--max-num-workers", "2"]);
     wait_for_running(&slurm, 2);

@@ -5,6 +5,7 @@
 use compass_tests::{Job, echo_job, wait_until};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStderr};
 
 /// A master of which standard error was read up to the address of its port.
@@ -30,7 +31,7 @@ fn start(job: &Job) -> Shown {
 impl Shown {
     fn get(&self, path: &str, extra: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{extra}\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{extra}\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -75,6 +76,15 @@ fn a_port_with_a_token_is_closed_to_whoever_has_none() {
     let refused = job.run(&[]).expect(2);
     assert!(refused.stderr.contains("cannot read master.http_token_file"), "{}", refused.stderr);
     job.write("word", "open-sesame\n");
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(job.path("word"), open).unwrap();
+    let exposed = job.run(&[]).expect(2);
+    assert!(
+        exposed.stderr.contains("can be read by other users; take their rights away: chmod 600"),
+        "{}",
+        exposed.stderr
+    );
+    job.write_private("word", "open-sesame\n");
     let shown = start(&job);
     assert_eq!(shown.get("/status.json", "").0, 401);
     assert_eq!(shown.get("/status.json", "Authorization: Bearer open-sesame\r\n").0, 200);

@@ -3,6 +3,7 @@
 //! Two environment variables make it misbehave on purpose: `COMPASS_ECHO_DELAY_MS` sleeps before every sample, and
 //! `COMPASS_ECHO_DIE_ON` aborts the process at a prompt that holds the given text. `COMPASS_ECHO_TRACE` names a file that
 //! gets a line for every sample that is run, the digest of its prompts: who runs a sample twice is found out.
+//! `COMPASS_ECHO_MISSING` names a path that this host is said to lack: the model cannot be loaded here.
 
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
 use compass_common::plan::{Body, ChatMode, InferSpec, ModelPlan};
@@ -30,6 +31,11 @@ pub struct EchoEngine {
 }
 
 impl EchoEngine {
+    /// Path of the model that this host lacks, as the environment says.
+    pub fn missing() -> Option<String> {
+        std::env::var("COMPASS_ECHO_MISSING").ok().filter(|path| !path.is_empty())
+    }
+
     /// An engine for `plan` that misbehaves as the environment says.
     pub fn from_env(plan: &ModelPlan) -> Self {
         let delay = std::env::var("COMPASS_ECHO_DELAY_MS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -38,7 +44,9 @@ impl EchoEngine {
             characters_per_token: f64::from(CHARACTERS_PER_TOKEN),
             bos_token: None,
             eos_token: None,
+            device: "echo".into(),
             notes: Vec::new(),
+            pin: None,
         };
         let die_on = std::env::var("COMPASS_ECHO_DIE_ON").ok().filter(|text| !text.is_empty());
         let trace = std::env::var_os("COMPASS_ECHO_TRACE");
@@ -184,7 +192,9 @@ mod tests {
             characters_per_token: 4.0,
             bos_token: None,
             eos_token: None,
+            device: "echo".into(),
             notes: Vec::new(),
+            pin: None,
         };
         let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None, trace: None };
         let infer = InferSpec::Gen(GenSpec::default());

@@ -1,8 +1,9 @@
 //! The bytes of a text file: decompressed where they are compressed, without a byte order mark.
 
 use crate::error::DataError;
+use compass_common::config::ReadLimits;
+use compass_common::regular_file;
 use flate2::bufread::MultiGzDecoder;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -10,10 +11,11 @@ const GZIP: &[u8] = b"\x1f\x8b";
 const UTF_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Opens a file. Gzip is told by its first bytes, not by the name: some files are compressed twice, others not at all.
+/// Opens a regular file. Gzip is told by its first bytes, not by the name: some files are compressed twice, others not at all.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>, DataError> {
     let fault = |source| DataError::Read { path: path.into(), source };
-    let mut plain = BufReader::with_capacity(1 << 16, File::open(path).map_err(fault)?);
+    let file = regular_file::open(path).map_err(|error| open_fault(path, error))?;
+    let mut plain = BufReader::with_capacity(1 << 16, file);
     let is_gzip = plain.fill_buf().map_err(fault)?.starts_with(GZIP);
     let mut reader: Box<dyn BufRead> =
         if is_gzip { Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(plain))) } else { Box::new(plain) };
@@ -29,11 +31,33 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>, DataError> {
     Ok(reader)
 }
 
-/// The whole of a file.
-pub(crate) fn load(path: &Path) -> Result<Vec<u8>, DataError> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes).map_err(|error| read_fault(path, error))?;
+/// The whole of a file that must be held at once.
+pub(crate) fn load(path: &Path, limits: ReadLimits) -> Result<Vec<u8>, DataError> {
+    let (most, mut bytes) = (limits.document_bytes(), Vec::new());
+    open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(|error| read_fault(path, error))?;
+    if bytes.len() as u64 > most {
+        let reason = format!(
+            "the document is longer than {} MB: raise `max_document_mb` of the split, or write one object a line (jsonl)",
+            limits.document_mb
+        );
+        return Err(DataError::Unsupported { path: path.into(), reason });
+    }
     Ok(bytes)
+}
+
+/// What is wrong with a line or a record that nothing ends.
+pub(crate) fn line_too_long(limits: ReadLimits) -> String {
+    format!("the line is longer than {} MB: raise `max_line_mb` of the split, if it is meant to be", limits.line_mb)
+}
+
+/// What keeps a file from being opened: something else than a regular file is never read.
+pub(crate) fn open_fault(path: &Path, error: io::Error) -> DataError {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            DataError::Unsupported { path: path.into(), reason: format!("{error}: copy what it holds to a file") }
+        }
+        _ => DataError::Read { path: path.into(), source: error },
+    }
 }
 
 /// What a failed read of an open file means: of plain files the disk is to blame, of compressed ones the file.

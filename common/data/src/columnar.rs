@@ -2,6 +2,7 @@
 
 use crate::Row;
 use crate::arrow_value;
+use crate::bytes::open_fault;
 use crate::error::DataError;
 use crate::guarded::guarded;
 use crate::stream::{Placed, RowStream};
@@ -9,6 +10,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, Schema};
 use compass_common::config::FileFormat;
+use compass_common::regular_file;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
@@ -29,7 +31,7 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
 /// Opens a file; columns named in `skip` are not read.
 pub(crate) fn open(path: &Path, format: FileFormat, skip: &[String]) -> Result<RowStream, DataError> {
-    let mut file = File::open(path).map_err(|source| DataError::Read { path: path.into(), source })?;
+    let mut file = regular_file::open(path).map_err(|error| open_fault(path, error))?;
     let (what, opened) = match format {
         FileFormat::Parquet => {
             let opened = guarded(|| parquet(file, skip));

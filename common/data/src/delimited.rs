@@ -3,39 +3,45 @@
 
 use crate::bytes;
 use crate::error::DataError;
+use crate::quotes::{Quotes, TooLong};
 use crate::stream::{Placed, RowStream};
-use compass_common::config::ReadOptions;
+use compass_common::config::{ReadLimits, ReadOptions};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::collections::BTreeSet;
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Opens a file whose format has this delimiter and way of quoting, where `options` do not say otherwise.
 pub(crate) fn open(path: &Path, options: &ReadOptions, delimiter: char, quoted: bool) -> Result<RowStream, DataError> {
-    let delimiter = options.delimiter.unwrap_or(delimiter);
+    let delimiter = u8::try_from(options.delimiter.unwrap_or(delimiter)).unwrap_or(b',');
+    let (quoted, limits) = (options.quoted.unwrap_or(quoted), options.limits);
+    let bytes = Quotes::new(bytes::open(path)?, delimiter, quoted, limits.line_bytes());
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         // The number of fields is checked here, where the names of the columns are known.
         .flexible(true)
-        .delimiter(u8::try_from(delimiter).unwrap_or(b','))
-        .quoting(options.quoted.unwrap_or(quoted))
-        .from_reader(bytes::open(path)?);
+        .delimiter(delimiter)
+        .quoting(quoted)
+        .from_reader(bytes);
     let mut names = options.names.clone();
     let mut lines = Lines::default();
     if options.header {
         let mut header = ByteRecord::new();
-        if reader.read_byte_record(&mut header).map_err(|error| fault(path, error))? {
+        let has_header = reader.read_byte_record(&mut header).map_err(|error| fault(path, limits, error))?;
+        unclosed(path, &reader)?;
+        if has_header {
             let line = lines.of(&header, &reader);
             let fields = texts(path, &header, line, &[])?;
             names = named(path, fields, names, line)?;
         }
     }
-    Ok(Box::new(Delimited { path: path.into(), reader, names, lines, record: ByteRecord::new(), done: false }))
+    let (path, record) = (path.into(), ByteRecord::new());
+    Ok(Box::new(Delimited { path, reader, limits, names, lines, record, done: false }))
 }
 
 struct Delimited {
     path: PathBuf,
-    reader: Reader<Box<dyn BufRead>>,
+    reader: Reader<Quotes>,
+    limits: ReadLimits,
     names: Vec<String>,
     lines: Lines,
     record: ByteRecord,
@@ -49,12 +55,17 @@ impl Iterator for Delimited {
         if self.done {
             return None;
         }
-        match self.reader.read_byte_record(&mut self.record) {
+        let read = self.reader.read_byte_record(&mut self.record);
+        if let Err(fault) = unclosed(&self.path, &self.reader) {
+            self.done = true;
+            return Some(Err(fault));
+        }
+        match read {
             Ok(true) => Some(self.row()),
             Ok(false) => None,
             Err(error) => {
                 self.done = true;
-                Some(Err(fault(&self.path, error)))
+                Some(Err(fault(&self.path, self.limits, error)))
             }
         }
     }
@@ -120,7 +131,7 @@ struct Lines {
 
 impl Lines {
     /// The line of the record that was read last, from 1.
-    fn of(&mut self, record: &ByteRecord, reader: &Reader<Box<dyn BufRead>>) -> usize {
+    fn of(&mut self, record: &ByteRecord, reader: &Reader<Quotes>) -> usize {
         let within: usize = record.iter().map(|field| field.iter().filter(|byte| **byte == b'\n').count()).sum();
         let after = reader.position().line() as usize - within;
         let before = record.position().map_or(1, |position| position.line() as usize);
@@ -129,10 +140,22 @@ impl Lines {
     }
 }
 
-fn fault(path: &Path, error: csv::Error) -> DataError {
+/// A quotation mark that is never closed. The record that it opened holds the rest of the file, and is none.
+fn unclosed(path: &Path, reader: &Reader<Quotes>) -> Result<(), DataError> {
+    let Some(place) = reader.get_ref().unclosed() else { return Ok(()) };
+    let message = "a quotation mark is opened here and never closed, so that the rest of the file would be one value: \
+                   close it, double it where it is part of a text, or write `quoted = false`";
+    let (line, column) = (place.line, place.column);
+    Err(DataError::Row { path: path.into(), line, column, message: message.into() })
+}
+
+fn fault(path: &Path, limits: ReadLimits, error: csv::Error) -> DataError {
     let text = error.to_string();
     match error.into_kind() {
-        csv::ErrorKind::Io(error) => bytes::read_fault(path, error),
+        csv::ErrorKind::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<TooLong>()) {
+            Some(TooLong { line }) => DataError::at(path, Some(*line), 0, bytes::line_too_long(limits)),
+            None => bytes::read_fault(path, error),
+        },
         _ => DataError::Damaged { path: path.into(), reason: text },
     }
 }

@@ -3,9 +3,9 @@
 use crate::Row;
 use crate::bytes;
 use crate::json_lines::kind_of;
-use crate::python_literal;
-use compass_common::config::{Cast, Expression, Group, Key, Pattern, Piece};
+use compass_common::config::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
 use compass_common::prompt::python_str;
+use compass_common::python_literal;
 use regex::{Captures, Regex};
 use serde_json::{Number, Value};
 
@@ -34,7 +34,7 @@ impl<'s> Compiled<'s> {
         let regex = text.map(|text| Regex::new(text)).transpose().map_err(|error| error.to_string())?;
         let text = match expression {
             Expression::TextOf { file } => {
-                let read = bytes::load(file).map_err(|error| error.to_string())?;
+                let read = bytes::load(file, ReadLimits::default()).map_err(|error| error.to_string())?;
                 Some(String::from_utf8(read).map_err(|error| format!("{}: not UTF-8: {error}", file.display()))?)
             }
             _ => None,

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// Opens a document; a file whose first line is an object of its own holds one a line, despite its name (as AQuA's does).
 pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<RowStream, DataError> {
-    let bytes = bytes::load(path)?;
+    let bytes = bytes::load(path, options.limits)?;
     if is_lines(&bytes) && options.rows.is_empty() {
-        return json_lines::open(path);
+        return json_lines::open(path, options.limits);
     }
     let mut document = Document { path: path.into(), bytes, lines: LineCount::default() };
     let whole = (0, document.bytes.len());

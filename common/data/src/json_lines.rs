@@ -4,12 +4,13 @@ use crate::Row;
 use crate::error::DataError;
 use crate::lines::{Line, SolidLines};
 use crate::stream::{Placed, RowStream};
+use compass_common::config::ReadLimits;
 use serde_json::Value;
 use std::path::Path;
 
-pub(crate) fn open(path: &Path) -> Result<RowStream, DataError> {
+pub(crate) fn open(path: &Path, limits: ReadLimits) -> Result<RowStream, DataError> {
     let at = path.to_owned();
-    Ok(Box::new(SolidLines::open(path)?.map(move |line| {
+    Ok(Box::new(SolidLines::open(path, limits)?.map(move |line| {
         let line = line?;
         row(&line).map(|row| Placed { row, line: Some(line.number) }).map_err(|(column, message)| DataError::Row {
             path: at.clone(),

@@ -17,7 +17,7 @@ mod json_document;
 mod json_lines;
 mod json_spans;
 mod lines;
-mod python_literal;
+mod quotes;
 mod range;
 mod shaping;
 mod side_column;

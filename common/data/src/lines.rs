@@ -3,8 +3,9 @@
 
 use crate::bytes;
 use crate::error::DataError;
+use compass_common::config::ReadLimits;
 use std::collections::VecDeque;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 /// A line without its end.
@@ -21,13 +22,14 @@ pub(crate) struct Line {
 pub(crate) struct Lines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
+    limits: ReadLimits,
     number: usize,
     done: bool,
 }
 
 impl Lines {
-    pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
-        Ok(Self { path: path.into(), reader: bytes::open(path)?, number: 0, done: false })
+    pub(crate) fn open(path: &Path, limits: ReadLimits) -> Result<Self, DataError> {
+        Ok(Self { path: path.into(), reader: bytes::open(path)?, limits, number: 0, done: false })
     }
 }
 
@@ -38,13 +40,25 @@ impl Iterator for Lines {
         if self.done {
             return None;
         }
-        let mut bytes = Vec::new();
-        match self.reader.read_until(b'\n', &mut bytes) {
+        let mut bytes: Vec<u8> = Vec::new();
+        let most = self.limits.line_bytes();
+        // One byte more shows that the line goes on, a newline does not count.
+        match self.reader.by_ref().take(most + 1).read_until(b'\n', &mut bytes) {
             Ok(0) => return None,
+            Ok(_) if bytes.len() as u64 > most && !bytes.ends_with(b"\n") => {
+                self.done = true;
+                let (path, line) = (self.path.clone(), self.number + 1);
+                return Some(Err(DataError::Row {
+                    path,
+                    line,
+                    column: 1,
+                    message: crate::bytes::line_too_long(self.limits),
+                }));
+            }
             Ok(_) => self.number += 1,
             Err(error) => {
                 self.done = true;
-                return Some(Err(bytes::read_fault(&self.path, error)));
+                return Some(Err(crate::bytes::read_fault(&self.path, error)));
             }
         }
         let ended = bytes.pop_if(|last| *last == b'\n').is_some();
@@ -70,8 +84,8 @@ pub(crate) struct SolidLines {
 }
 
 impl SolidLines {
-    pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
-        Ok(Self { lines: Lines::open(path)?, blank: Vec::new(), ready: VecDeque::new() })
+    pub(crate) fn open(path: &Path, limits: ReadLimits) -> Result<Self, DataError> {
+        Ok(Self { lines: Lines::open(path, limits)?, blank: Vec::new(), ready: VecDeque::new() })
     }
 }
 

@@ -27,7 +27,11 @@ impl<'s> Shaping<'s> {
         let mut columns = Vec::new();
         for column in &source.columns {
             let compiled = Compiled::new(&column.expression)?;
-            columns.push((column, compiled, side_column::read(&column.expression, column.cast, faults)));
+            columns.push((
+                column,
+                compiled,
+                side_column::read(&column.expression, column.cast, source.read.limits, faults),
+            ));
         }
         let lists = source.lists_to_columns.iter().flat_map(|(list, names)| names.iter().chain([list]));
         let made: BTreeSet<&String> = source.columns.iter().map(|column| &column.name).chain(lists).collect();

@@ -5,7 +5,7 @@ use crate::error::{DataError, Faults};
 use crate::expression::{self, look_up};
 use crate::lines::SolidLines;
 use crate::stream;
-use compass_common::config::{Cast, Expression, ReadOptions};
+use compass_common::config::{Cast, Expression, ReadLimits, ReadOptions};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,15 @@ pub(crate) struct SideColumn {
 }
 
 /// Reads the file of `lines_of` or `rows_of`; `None` for every other expression. Faults are collected.
-pub(crate) fn read(expression: &Expression, cast: Option<Cast>, faults: &mut Faults) -> Option<SideColumn> {
+pub(crate) fn read(
+    expression: &Expression,
+    cast: Option<Cast>,
+    limits: ReadLimits,
+    faults: &mut Faults,
+) -> Option<SideColumn> {
     let (file, values) = match expression {
-        Expression::LinesOf { file } => (file, lines(file, cast, faults)),
-        Expression::RowsOf { file, column } => (file, column_of(file, column, faults)),
+        Expression::LinesOf { file } => (file, lines(file, cast, limits, faults)),
+        Expression::RowsOf { file, column } => (file, column_of(file, column, limits, faults)),
         _ => return None,
     };
     match values {
@@ -34,9 +39,9 @@ pub(crate) fn read(expression: &Expression, cast: Option<Cast>, faults: &mut Fau
 }
 
 /// One value a line. What it cannot be cast to is reported here, where the line is known.
-fn lines(path: &Path, cast: Option<Cast>, faults: &mut Faults) -> Result<Vec<Value>, DataError> {
+fn lines(path: &Path, cast: Option<Cast>, limits: ReadLimits, faults: &mut Faults) -> Result<Vec<Value>, DataError> {
     let mut values = Vec::new();
-    for line in SolidLines::open(path)? {
+    for line in SolidLines::open(path, limits)? {
         let read = line.and_then(|line| match cast {
             None => Ok(line.text.into()),
             Some(cast) => expression::cast(line.text.into(), cast)
@@ -50,9 +55,9 @@ fn lines(path: &Path, cast: Option<Cast>, faults: &mut Faults) -> Result<Vec<Val
     Ok(values)
 }
 
-fn column_of(path: &Path, column: &str, faults: &mut Faults) -> Result<Vec<Value>, DataError> {
+fn column_of(path: &Path, column: &str, limits: ReadLimits, faults: &mut Faults) -> Result<Vec<Value>, DataError> {
     let mut values = Vec::new();
-    for row in stream::open(path, &ReadOptions::default(), &[])? {
+    for row in stream::open(path, &ReadOptions { limits, ..ReadOptions::default() }, &[])? {
         match row {
             Ok(placed) => values.push(look_up(&placed.row, column).cloned().unwrap_or_default()),
             Err(fault) => faults.add(fault),

@@ -16,7 +16,7 @@ pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<RowStream, Data
     let column = options.names.first().map_or(COLUMN, String::as_str).to_owned();
     let row = move |text: String| Row::from_iter([(column.clone(), text.into())]);
     if options.whole {
-        let text = String::from_utf8(bytes::load(path)?).map_err(|error| {
+        let text = String::from_utf8(bytes::load(path, options.limits)?).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
             let message = format!("byte 0x{:02x} is not UTF-8", error.as_bytes()[valid]);
@@ -24,6 +24,6 @@ pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<RowStream, Data
         })?;
         return Ok(Box::new(std::iter::once(Ok(Placed { row: row(text), line: Some(1) }))));
     }
-    let lines = Lines::open(path)?;
+    let lines = Lines::open(path, options.limits)?;
     Ok(Box::new(lines.map(move |line| line.map(|line| Placed { row: row(line.text), line: Some(line.number) }))))
 }

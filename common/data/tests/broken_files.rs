@@ -1,15 +1,18 @@
 //! Files of every kind, broken in every way: rows or errors that name the file, never a panic.
 //!
-//! Seeds are fixed; `COMPASS_FUZZ_ROUNDS` asks for more of them.
+//! Seeds are fixed; `COMPASS_FULL=1` plays more of them, and `COMPASS_FUZZ_ROUNDS` as many as it says.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_data::read;
+use compass_common::config::{ReadLimits, ReadOptions};
+use compass_data::{open, read};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 const ROUNDS: u64 = 60;
+/// With `COMPASS_FULL`.
+const FULL_ROUNDS: u64 = 600;
 
 /// SplitMix64: a seed gives the same bytes everywhere.
 struct Dice(u64);
@@ -115,7 +118,8 @@ fn tried(path: &Path) -> Result<usize, String> {
 
 #[test]
 fn mutated_files_give_rows_or_errors() {
-    let rounds = std::env::var("COMPASS_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
+    let usual = if std::env::var_os("COMPASS_FULL").is_some() { FULL_ROUNDS } else { ROUNDS };
+    let rounds = std::env::var("COMPASS_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in good() {
         let path = folder.path().join(&name);
@@ -203,4 +207,93 @@ fn a_huge_line_is_read_or_named_in_few_words() {
     let deep = folder.path().join("deep.tsv");
     std::fs::write(&deep, format!("q\ta\nx\t{}", "[".repeat(1_000_000))).unwrap();
     assert_eq!(tried(&deep), Ok(1));
+}
+
+/// A quotation mark that is never closed made one value of all that followed.
+#[test]
+fn an_unclosed_quotation_mark_is_an_error_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("open.csv");
+    let row = |at: usize| format!("{at},\"two\nlines and \"\"more\"\"\",é\n");
+    let mut text = "q,a,b\n".to_owned();
+    (0..10).for_each(|at| text += &row(at));
+    // Line 22: after the header come ten records of two lines each.
+    text += "é,\"never closed,x\n";
+    (0..100).for_each(|at| text += &format!("{at},b,c\n"));
+    for bytes in [text.clone().into_bytes(), text.replace('\n', "\r\n").into_bytes(), gzip(text.as_bytes())] {
+        std::fs::write(&path, bytes).unwrap();
+        let said = tried(&path).unwrap_err();
+        assert!(said.contains("open.csv:22:3: a quotation mark is opened here and never closed"), "{said}");
+        assert!(said.contains("`quoted = false`") && said.lines().count() == 1, "{said}");
+    }
+    std::fs::write(&path, "q,\"a\n1,2\n").unwrap();
+    assert!(tried(&path).unwrap_err().contains("open.csv:1:3:"), "in the header");
+    for closed in ["q,a\n1,\"2\"", "q,a\n1,\"2\"\n", "q,a\n1,2\"3\"\"4\n", "q,a\n\"\",\"\"\"\"\n", "q,a\n1,\"2\"x\n"] {
+        std::fs::write(&path, closed).unwrap();
+        assert_eq!(tried(&path), Ok(1), "{closed}");
+    }
+    let unquoted = ReadOptions { quoted: Some(false), ..ReadOptions::default() };
+    std::fs::write(&path, "q,a\n1,\"2\n3,4\n").unwrap();
+    assert_eq!(open(&path, &unquoted, &[]).unwrap().filter(Result::is_ok).count(), 2);
+}
+
+/// Rows, or the first error.
+fn bounded(path: &Path, options: &ReadOptions) -> Result<usize, String> {
+    let rows = open(path, options, &[]).map_err(|error| error.to_string())?;
+    rows.map(|row| row.map_err(|error| error.to_string())).try_fold(0, |count, row| row.map(|_| count + 1))
+}
+
+#[test]
+fn a_line_or_a_document_beyond_its_limit_is_named_and_not_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, bytes: Vec<u8>| -> PathBuf {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let limits = ReadLimits { line_mb: 1, document_mb: 2 };
+    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let whole = ReadOptions { whole: true, ..options.clone() };
+    let long = "x".repeat(1_100_000);
+    let lines = format!("{{\"q\": 1}}\n{{\"q\": \"{long}\"}}\n");
+    let zeros = gzip(&vec![b'x'; 40_000_000]);
+    assert!(zeros.len() < 50_000);
+    for (name, bytes, options, place) in [
+        (
+            "a.jsonl",
+            lines.clone().into_bytes(),
+            &options,
+            "a.jsonl:2:1: the line is longer than 1 MB: raise `max_line_mb`",
+        ),
+        ("a.jsonl.gz", zeros.clone(), &options, "a.jsonl.gz:1:1: the line is longer than 1 MB"),
+        (
+            "a.csv",
+            format!("q,a\n1,2\n\n1,\"{long}\n2\"\n").into_bytes(),
+            &options,
+            "a.csv:4:1: the line is longer than 1 MB",
+        ),
+        ("a.tsv", format!("q\ta\n1\t{long}\n").into_bytes(), &options, "a.tsv:2:1: the line is longer than 1 MB"),
+        ("a.txt", zeros.clone(), &options, "a.txt:1:1: the line is longer than 1 MB"),
+        ("whole.txt", zeros.clone(), &whole, "the document is longer than 2 MB: raise `max_document_mb`"),
+        ("a.json", zeros, &options, "the document is longer than 2 MB: raise `max_document_mb`"),
+    ] {
+        let said = bounded(&put(name, bytes), options).expect_err(name);
+        assert!(said.contains(place) && said.len() < 400, "{name}: {said}");
+    }
+    let wider = ReadOptions { limits: ReadLimits { line_mb: 2, ..limits }, ..ReadOptions::default() };
+    assert_eq!(bounded(&put("a.jsonl", lines.into_bytes()), &wider), Ok(2));
+}
+
+#[test]
+fn only_regular_files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["pipe.jsonl", "pipe.csv", "pipe.json", "pipe.parquet", "pipe.arrow"] {
+        let path = folder.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let said = tried(&path).unwrap_err();
+        assert!(said.contains("a named pipe, not a regular file: copy what it holds to a file"), "{said}");
+    }
+    let endless = folder.path().join("endless.jsonl");
+    std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
+    assert!(tried(&endless).unwrap_err().contains("a device, not a regular file"));
 }

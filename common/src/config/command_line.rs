@@ -80,6 +80,8 @@ fn model_flags(flags: &ModelFlags) -> Toml {
     {
         put(key, number.map(|number| i64::from(number).into()));
     }
+    put("device", flags.device.clone().map(Item::from));
+    put("profile", flags.profile.as_deref().map(Item::from));
     put("batch_size", flags.batch_size.as_deref().map(scalar));
     put("stop_words", flags.stop_words.as_ref().map(|words| words.clone().into()));
     for (key, pairs) in [

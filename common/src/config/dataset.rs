@@ -5,7 +5,7 @@ use super::check::Check;
 use super::evaluation::{self, several_k};
 use super::evaluator_fit;
 use super::fields::{Fields, text};
-use super::infer_cfg;
+use super::infer_cfg::{self, InferCfg};
 use super::resolved::DatasetConfig;
 use super::row_range;
 use super::source::Span;
@@ -45,9 +45,15 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         return None;
     }
     let reader = reader??;
-    // What is scored whole has no right answer, and a conversation holds its own.
+    let said = infer.infer.scores_continuations() && infer.prompt.says_target();
+    let shows_target = matches!(infer.infer, InferSpec::Gen(_)) && infer.prompt.target.is_some();
+    if shows_target && infer.prompt.gold.is_none() {
+        target_as_gold(check, &mut infer, reader.output_column.as_deref());
+    }
+    // What is scored whole has no right answer, what is said is right, and a conversation holds its own.
     let needs_gold = !matches!(infer.infer, InferSpec::PplOnly | InferSpec::Rolling | InferSpec::Chat { .. })
-        && infer.prompt.gold.is_none();
+        && infer.prompt.gold.is_none()
+        && !said;
     if needs_gold && reader.output_column.is_none() {
         let help = "write `output_column = \"...\"`";
         check.error(reader.span, "missing key `output_column` in `reader_cfg`".into(), Some(help.into()));
@@ -87,6 +93,23 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
         infer: infer.infer,
         eval,
     })
+}
+
+/// lm-eval's `doc_to_target` is what shots show and what is right. Where an output column says something else, it is not for
+/// us to choose.
+fn target_as_gold(check: &mut Check, infer: &mut InferCfg, output_column: Option<&str>) {
+    match (&infer.prompt.target, output_column, infer.target) {
+        (Some(target), Some(column), Some(span)) if target.column() != Some(column) => {
+            let message =
+                format!("`target` is what shots show, and `output_column` names `{column}` as the right answer");
+            let help = format!(
+                "say which is right: `gold = \"{{{column}}}\"`, or remove `output_column`, and the target is the right answer"
+            );
+            check.error(span, message, Some(help));
+        }
+        (target, None, _) => infer.prompt.gold = target.clone(),
+        _ => {}
+    }
 }
 
 /// OpenCompass's `n` and `k` of a data set: answers to each question, and of how many of them pass@k and G-Pass@k are.

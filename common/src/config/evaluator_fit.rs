@@ -28,7 +28,7 @@ impl Answer {
     fn of(infer: &InferSpec) -> Self {
         match infer {
             InferSpec::Ppl | InferSpec::PplNormalized { .. } | InferSpec::Clp => Self::Option,
-            InferSpec::Loglikelihood => Continuation,
+            InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood => Continuation,
             InferSpec::Gen(_) | InferSpec::Chat { .. } | InferSpec::Execute => Text,
             InferSpec::PplOnly => MeanNll,
             InferSpec::Rolling => Likelihood,
@@ -86,6 +86,7 @@ pub(super) fn check(check: &mut Check, eval_cfg: &Node, infer: &InferSpec, promp
     let (takes, inferencers) = Answer::taken_by(&eval.evaluator);
     let inferencer = match infer {
         InferSpec::Loglikelihood => "loglikelihood",
+        InferSpec::MeanLoglikelihood => "ll",
         infer => infer.mode(),
     };
     if !takes.contains(&brought) {
@@ -100,6 +101,10 @@ pub(super) fn check(check: &mut Check, eval_cfg: &Node, infer: &InferSpec, promp
         let help = "write the continuation as `target` beside one `prompt_template`, or use `multiple_choice`";
         let message = "`perplexity` is of one continuation, and there are several options".to_owned();
         check.error(span_of("evaluator"), message, Some(help.into()));
+    } else if eval.evaluator != EvaluatorSpec::Perplexity && brought == Continuation && !chooses(prompt) {
+        let help = "use `perplexity`, whose `acc` says how often the model would say it, or give several `options`";
+        let message = "this evaluator compares options, and `target` alone is one continuation".to_owned();
+        check.error(span_of("evaluator"), message, Some(help.into()));
     }
     if !eval.filters.is_empty() && brought != Text {
         nothing_to_filter(check, span_of("filters"), inferencer);
@@ -108,7 +113,7 @@ pub(super) fn check(check: &mut Check, eval_cfg: &Node, infer: &InferSpec, promp
 
 fn chooses(prompt: &PromptConfig) -> bool {
     let template = prompt.prompt_template.as_ref().or(prompt.ice_template.as_ref());
-    prompt.options.is_some() || matches!(template, Some(Template::Labels(_) | Template::LabelRounds(_)))
+    prompt.options.is_some() || template.is_some_and(Template::is_by_label)
 }
 
 fn nothing_to_filter(check: &mut Check, span: Span, inferencer: &str) {

@@ -5,8 +5,12 @@ use super::merge::{NAMED_LISTS, merge_files};
 use super::parse::parse;
 use super::source::Span;
 use super::tree::{Table, Value};
+use crate::regular_file;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// Largest configuration file.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// Reads `path` and everything it includes into one tree; `None` when something could not be read, which is reported.
 pub(super) fn read(check: &mut Check, path: &Path) -> Option<(Table, Span)> {
@@ -17,7 +21,7 @@ pub(super) fn read(check: &mut Check, path: &Path) -> Option<(Table, Span)> {
 
 /// `named_at` is the place that includes `path`; `open` holds the files whose includes are being read.
 fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut Vec<PathBuf>) -> Option<(Table, Span)> {
-    let read = std::fs::canonicalize(path).and_then(|canonical| Ok((std::fs::read(path)?, canonical)));
+    let read = std::fs::canonicalize(path).and_then(|canonical| Ok((regular_file::read(path, MOST_BYTES)?, canonical)));
     let (bytes, canonical) = match read {
         Ok(read) => read,
         Err(error) => {
@@ -38,6 +42,11 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
             return None;
         }
     };
+    if is_python(path, &text) {
+        let message = format!("`{}` is a Python configuration, which is not yet supported", path.display());
+        check.report(named_at, message, Some(PYTHON_HELP.into()));
+        return None;
+    }
     if open.contains(&canonical) {
         let message = format!("`{}` includes itself, directly or through others", path.display());
         check.report(named_at, message, Some("remove one `include` of the circle".into()));
@@ -58,6 +67,21 @@ fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut 
     }
     open.pop();
     Some((merge_files(base, table), Span { file, start: 0, end: 0 }))
+}
+
+const PYTHON_HELP: &str = "write it as TOML: `models = [...]` and `datasets = [...]` name presets (`compass-master models` and \
+     `compass-master datasets` list them), a [[model]] or [[dataset]] table holds the keys of a dict of your own, and \
+     `include = [...]` stands for read_base()";
+
+/// Whether a file is written in Python: by its name, or because it begins as only Python does.
+fn is_python(path: &Path, text: &str) -> bool {
+    let named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("py"));
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let begins = |line: &str| {
+        let imports = line.starts_with("import ") && !line.contains('=');
+        imports || line.starts_with("from ") && line.contains(" import ") || line.starts_with("with read_base()")
+    };
+    named || lines.take(1).any(begins)
 }
 
 /// The first byte that is not UTF-8, with its line and column from 1, the column in characters.

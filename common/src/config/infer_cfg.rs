@@ -19,6 +19,8 @@ pub(super) struct InferCfg {
     pub(super) retriever: RetrieverKind,
     pub(super) prompt: PromptConfig,
     pub(super) infer: InferSpec,
+    /// Where `target` stands.
+    pub(super) target: Option<Span>,
 }
 
 /// Reads `infer_cfg`; `None` when something is wrong, which is reported.
@@ -65,6 +67,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
     let gen_prefix = wording("gen_prefix", check);
     let target = wording("target", check);
     let gold = wording("gold", check);
+    let target_span = fields.table.get("target").map(|node| node.span);
     let of_class = |key| classes.iter().find_map(|class: &&Table| class.text(key)).map(str::to_owned);
     let sep_token = fields.text(check, "sep_token").map(str::to_owned).or_else(|| of_class("sep_token"));
     let sep_token = sep_token.filter(|token| !token.is_empty());
@@ -101,7 +104,7 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
     };
     let infer = infer?;
     fit(check, &infer, &prompt, &places)?;
-    Some(InferCfg { retriever: retriever?, prompt, infer })
+    Some(InferCfg { retriever: retriever?, prompt, infer, target: target_span })
 }
 
 /// The template in OpenCompass's `{ type = "PromptTemplate", template = ..., ice_token = "..." }`, and the table around it.
@@ -123,6 +126,7 @@ fn keep_labels(check: &mut Check, labels: &Node, template: &mut Template) {
     let known: Vec<String> = match template {
         Template::Labels(map) => map.iter().map(|(label, _)| label.clone()).collect(),
         Template::LabelRounds(map) => map.iter().map(|(label, _)| label.clone()).collect(),
+        Template::Wordings(map) => map.iter().map(|(label, _)| label.clone()).collect(),
         Template::Text(_) | Template::Rounds(_) | Template::Jinja(_) => return,
     };
     if let Some((label, span)) = wanted.iter().find(|(label, _)| !known.contains(label)) {
@@ -137,6 +141,10 @@ fn keep_labels(check: &mut Check, labels: &Node, template: &mut Template) {
             map.sort_by_key(|(label, _)| at(label));
         }
         Template::LabelRounds(map) => {
+            map.retain(|(label, _)| at(label).is_some());
+            map.sort_by_key(|(label, _)| at(label));
+        }
+        Template::Wordings(map) => {
             map.retain(|(label, _)| at(label).is_some());
             map.sort_by_key(|(label, _)| at(label));
         }
@@ -156,14 +164,14 @@ fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Pla
     let template = prompt.prompt_template.as_ref().or(prompt.ice_template.as_ref());
     let at = places.template.unwrap_or(places.whole);
     let options = places.options.filter(|_| prompt.options.is_some());
-    let by_label = matches!(template, Some(Template::Labels(_) | Template::LabelRounds(_)));
+    let by_label = template.is_some_and(Template::is_by_label);
     let asks_first = matches!(infer, InferSpec::Gen(_) | InferSpec::PplOnly);
     let name = match infer {
-        InferSpec::Loglikelihood => "loglikelihood",
+        InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood => "loglikelihood",
         infer => infer.mode(),
     };
-    let chooses = matches!(infer, InferSpec::Ppl | InferSpec::PplNormalized { .. } | InferSpec::Loglikelihood);
-    let said = *infer == InferSpec::Loglikelihood && prompt.target.is_some();
+    let chooses = matches!(infer, InferSpec::Ppl | InferSpec::PplNormalized { .. }) || infer.scores_continuations();
+    let said = infer.scores_continuations() && prompt.target.is_some();
     let held = matches!(infer, InferSpec::Chat { .. }) && prompt.dialogue.is_some();
     let (span, message, help) = match (template, options) {
         (None, _) if held => return Some(()),
@@ -196,6 +204,12 @@ fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Pla
             at,
             format!("`{name}` has nothing to choose between"),
             "write a table from label to prompt, or add `options`",
+        ),
+        (Some(Template::Wordings(_)), None) if infer.scores_continuations() && !said => (
+            at,
+            "`loglikelihood` wants what the labels share, and in Jinja that is not known".to_owned(),
+            "write the question as one `prompt_template`, and under `options` the answers, each a text or \
+             `{ jinja = \"...\" }`; or use `ppl`",
         ),
         (_, None) if matches!(infer, InferSpec::PplNormalized { .. }) && prompt.sep_token.is_none() => (
             at,

@@ -14,6 +14,7 @@ enum Name {
     PplOnly,
     Gen,
     Loglikelihood,
+    MeanLoglikelihood,
     Clp,
     Rolling,
     Chat,
@@ -25,13 +26,14 @@ const INFERENCERS: Choices<'_, Name> = Choices {
         ("ppl", Name::Ppl),
         ("gen", Name::Gen),
         ("loglikelihood", Name::Loglikelihood),
+        ("ll", Name::MeanLoglikelihood),
         ("clp", Name::Clp),
         ("ppl_only", Name::PplOnly),
         ("rolling", Name::Rolling),
         ("chat", Name::Chat),
         ("sc", Name::SelfConsistency),
     ],
-    aliases: &[("ll", Name::Loglikelihood)],
+    aliases: &[],
     later: &[
         "inference_ppl_only",
         "min_k_percent",
@@ -44,7 +46,7 @@ const INFERENCERS: Choices<'_, Name> = Choices {
         "parallel_gen",
         "parallel_chat",
     ],
-    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `clp`, `ppl_only`, `rolling`, `chat` or `sc`",
+    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `ll`, `clp`, `ppl_only`, `rolling`, `chat` or `sc`",
     suffix: Some("Inferencer"),
 };
 
@@ -57,7 +59,10 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
         let help = "the model's own `max_seq_len` decides which shots are left out";
         check.note(node.span, "`max_seq_len` of an inferencer has no effect".into(), help);
     }
-    if matches!(name, Name::Ppl | Name::PplOnly | Name::Clp | Name::Loglikelihood | Name::Rolling) {
+    if matches!(
+        name,
+        Name::Ppl | Name::PplOnly | Name::Clp | Name::Loglikelihood | Name::MeanLoglikelihood | Name::Rolling
+    ) {
         fields.get("labels");
         fields.get("max_out_len");
     }
@@ -70,6 +75,7 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
         Name::Clp => InferSpec::Clp,
         Name::Rolling => InferSpec::Rolling,
         Name::Loglikelihood => InferSpec::Loglikelihood,
+        Name::MeanLoglikelihood => InferSpec::MeanLoglikelihood,
         Name::Gen => InferSpec::Gen(generation(check, &mut fields)),
         Name::SelfConsistency => {
             // OpenCompass's `SCInferencer`: so many drawn answers to each prompt. `eval_cfg.sc_size` takes their majority.

@@ -55,7 +55,16 @@ pub(super) fn read(check: &mut Check, node: &Node) -> Option<MetaTemplate> {
         (Some(node), MetaStyle::Text) => (joined(check, "begin", node)?, Vec::new()),
         (Some(node), MetaStyle::Messages) => (String::new(), opening(check, node)?),
     };
-    Some(MetaTemplate { style, begin, opening, round, end: end?, reserved_roles: reserved, eos_token_id })
+    Some(MetaTemplate {
+        style,
+        begin,
+        opening,
+        round,
+        end: end?,
+        reserved_roles: reserved,
+        eos_token_id,
+        one_turn: false,
+    })
 }
 
 fn role_of(item: &MetaItem) -> Option<&MetaRole> {

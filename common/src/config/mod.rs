@@ -86,8 +86,7 @@ pub use overrides::{CustomDataset, DlcFlags, HfModel, ModelFlags, Overrides, Slu
 pub use presets::{Preset, presets};
 pub use presets_later::preset_later;
 pub use resolved::{
-    Advertised, AuthorityConfig, Config, DatasetConfig, DeviceRequest, EtcdConfig, ModelConfig, RunnerConfig,
-    StageConfig, StoreConfig,
+    Advertised, AuthorityConfig, Config, DatasetConfig, EtcdConfig, ModelConfig, RunnerConfig, StageConfig, StoreConfig,
 };
 pub use row_expression::{Cast, ColumnConfig, Condition, Expression, Group, Key, Pattern, Piece, Test};
-pub use split_source::{ReadOptions, SourceConfig, SourceFile};
+pub use split_source::{ReadLimits, ReadOptions, SourceConfig, SourceFile};

@@ -9,10 +9,10 @@ use super::kwargs;
 use super::meta_template;
 use super::model_files;
 use super::postprocessor;
-use super::resolved::{DeviceRequest, ModelConfig};
+use super::resolved::ModelConfig;
 use super::tree::{Node, Value};
-use crate::plan::{BosPolicy, Dtype, ModelKind, NumericProfile};
-use crate::prompt::MetaStyle;
+use crate::plan::{BosPolicy, DeviceRequest, Dtype, ModelKind, NumericProfile};
+use crate::prompt::{MetaStyle, MetaTemplate};
 
 const KINDS: Choices<'_, ModelKind> = Choices {
     // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
@@ -71,6 +71,8 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let max_out_len = fields.u32(check, "max_out_len", 1);
     let min_out_len = fields.u32(check, "min_out_len", 0);
     let chat = fields.get("chat").and_then(|node| flag(check, "chat", node)).unwrap_or(false);
+    // lm-eval's name, and its default.
+    let turns = fields.get("fewshot_as_multiturn").and_then(|node| flag(check, "fewshot_as_multiturn", node));
     if let Some(node) = fields.get("batch_size") {
         batch_size(check, node);
     }
@@ -93,6 +95,12 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelCon
     let meta_template = match meta_template {
         Some(read) => Some(read?),
         None => None,
+    };
+    let meta_template = match turns {
+        Some(false) if chat || meta_template.is_some() => {
+            Some(MetaTemplate { one_turn: true, ..meta_template.unwrap_or_else(MetaTemplate::chat) })
+        }
+        _ => meta_template,
     };
     let of_chat = meta_template.as_ref().map(|meta| meta.style == MetaStyle::Messages);
     if chat && of_chat == Some(false) {

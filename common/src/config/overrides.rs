@@ -81,7 +81,11 @@ pub struct ModelFlags {
     pub min_out_len: Option<u32>,
     /// A number, or `auto`.
     pub batch_size: Option<String>,
+    /// `canonical`, `opencompass` or `lm-eval-hf`.
+    pub profile: Option<String>,
     pub num_gpus: Option<u32>,
+    /// `auto`, `cpu` or `cuda`.
+    pub device: Option<String>,
     pub stop_words: Option<Vec<String>>,
     /// `k=v`, as they were typed.
     pub model_kwargs: Vec<(String, String)>,

@@ -4,7 +4,7 @@ use super::http::HttpConfig;
 use super::launching::{PoolConfig, RunnerKind};
 use super::split_source::SourceConfig;
 use crate::partition::PartitionerKind;
-use crate::plan::{BosPolicy, Decoding, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
+use crate::plan::{BosPolicy, Decoding, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{MetaTemplate, PromptConfig};
 use crate::range::RangeSpec;
@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// All that a run is told. Every path is absolute.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -137,16 +138,6 @@ pub struct ModelConfig {
     pub pred_postprocessors: Vec<Postprocessor>,
 }
 
-/// Where a model is asked to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceRequest {
-    #[default]
-    Auto,
-    Cpu,
-    Cuda,
-}
-
 /// A data set of the job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DatasetConfig {
@@ -189,4 +180,6 @@ pub struct RunnerConfig {
     pub max_gpus: u32,
     /// Further tries of a failed task.
     pub retry: u32,
+    /// How long tasks wait for a worker that can load their model when no connected one can.
+    pub unschedulable_timeout: Duration,
 }

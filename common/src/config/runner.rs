@@ -8,7 +8,9 @@ use super::overrides::Overrides;
 use super::resolved::RunnerConfig;
 use super::tree::{Node, Value};
 use super::{runner_command, runner_dlc, runner_slurm};
+use crate::duration::{DURATION_HELP, parse_duration};
 use std::path::Path;
+use std::time::Duration;
 
 /// A launcher by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,7 @@ const RUNNERS: Choices<'_, Tag> = Choices {
     suffix: Some("Runner"),
 };
 const RETRY: u32 = 2;
+const UNSCHEDULABLE_TIMEOUT: Duration = Duration::from_secs(600);
 const MAX_WORKERS_PER_GPU: u32 = 1;
 
 /// Reads the runner in `node`, flags over keys over defaults.
@@ -44,6 +47,7 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         max_workers_per_gpu: MAX_WORKERS_PER_GPU,
         max_gpus: 0,
         retry: RETRY,
+        unschedulable_timeout: UNSCHEDULABLE_TIMEOUT,
     };
     let known = node.and_then(|node| tagged(check, node));
     // Of a kind that is not known only the numbers that every kind has can be checked.
@@ -53,6 +57,7 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         for (key, least) in [("max_num_workers", 1), ("max_workers_per_gpu", 1), ("max_gpus", 0), ("retry", 0)] {
             fields.u32(check, key, least);
         }
+        unschedulable_timeout(check, &mut fields);
     }
     if let Some((tag, mut fields)) = known {
         config.kind = kind(check, tag.unwrap_or(Tag::Local), &mut fields, flags.dlc.aliyun_cfg.as_deref());
@@ -60,6 +65,8 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         config.max_workers_per_gpu = fields.u32(check, "max_workers_per_gpu", 1).unwrap_or(config.max_workers_per_gpu);
         config.max_gpus = fields.u32(check, "max_gpus", 0).unwrap_or(config.max_gpus);
         config.retry = fields.u32(check, "retry", 0).unwrap_or(config.retry);
+        config.unschedulable_timeout =
+            unschedulable_timeout(check, &mut fields).unwrap_or(config.unschedulable_timeout);
         if let Some(node) = fields.get("task") {
             task(check, node);
         }
@@ -67,6 +74,19 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
     }
     over(check, &mut config, flags);
     config
+}
+
+/// Reads how long tasks wait for a worker that can load their model.
+fn unschedulable_timeout(check: &mut Check, fields: &mut Fields<'_>) -> Option<Duration> {
+    let key = "unschedulable_timeout";
+    let node = fields.get(key)?;
+    let written = text(check, key, node)?;
+    let time = parse_duration(written);
+    if time.is_none() {
+        let message = format!("`{key}` cannot be `{written}`");
+        check.error(node.span, message, Some(DURATION_HELP.into()));
+    }
+    time
 }
 
 /// Reads the keys that belong to one launcher; `aliyun_cfg` is the file of the flag.

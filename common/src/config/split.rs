@@ -7,7 +7,7 @@ use super::file_format::FORMATS;
 use super::split_columns;
 use super::split_files;
 use super::split_keep;
-use super::split_source::{ReadOptions, SourceConfig};
+use super::split_source::{ReadLimits, ReadOptions, SourceConfig};
 use super::tree::{Node, Value};
 use std::path::Path;
 
@@ -72,7 +72,13 @@ fn read_options(check: &mut Check, fields: &mut Fields<'_>) -> Option<ReadOption
     let whole = flag(check, fields, "whole").unwrap_or(false);
     let names = names.into_iter().map(|(name, _)| name).collect();
     let header = header.unwrap_or(true);
-    Some(ReadOptions { format: format?, header, names, delimiter: delimiter?, quoted, rows, key_column, whole })
+    let usual = ReadLimits::default();
+    let limits = ReadLimits {
+        line_mb: fields.u32(check, "max_line_mb", 1).unwrap_or(usual.line_mb),
+        document_mb: fields.u32(check, "max_document_mb", 1).unwrap_or(usual.document_mb),
+    };
+    let (format, delimiter) = (format?, delimiter?);
+    Some(ReadOptions { format, header, names, delimiter, quoted, rows, key_column, whole, limits })
 }
 
 /// The boolean at `key`.

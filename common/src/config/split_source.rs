@@ -66,6 +66,38 @@ pub struct ReadOptions {
     pub key_column: Option<String>,
     /// txt: the file is one row.
     pub whole: bool,
+    /// Most that is held at once. No number depends on it, so no digest does.
+    #[serde(skip)]
+    pub limits: ReadLimits,
+}
+
+/// Most that is held of a file at once: what is longer is an error, or a small compressed file would fill the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadLimits {
+    /// A line, or a record of csv and tsv, in millions of bytes.
+    pub line_mb: u32,
+    /// A document that is read whole (json, txt with `whole`), in millions of bytes.
+    pub document_mb: u32,
+}
+
+impl Default for ReadLimits {
+    fn default() -> Self {
+        Self { line_mb: 64, document_mb: 1024 }
+    }
+}
+
+impl ReadLimits {
+    const MB: u64 = 1_000_000;
+
+    /// Most bytes of a line.
+    pub fn line_bytes(self) -> u64 {
+        u64::from(self.line_mb) * Self::MB
+    }
+
+    /// Most bytes of a document.
+    pub fn document_bytes(self) -> u64 {
+        u64::from(self.document_mb) * Self::MB
+    }
 }
 
 impl Default for ReadOptions {
@@ -79,6 +111,7 @@ impl Default for ReadOptions {
             rows: Vec::new(),
             key_column: None,
             whole: false,
+            limits: ReadLimits::default(),
         }
     }
 }

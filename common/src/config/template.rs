@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::fields;
 use super::tree::{Node, Table, Value};
-use crate::prompt::{Line, Options, Role, Rounds, Template, Wording};
+use crate::prompt::{Line, Options, Role, Rounds, Template, Wording, jinja_fault};
 
 /// The keys of OpenCompass's templates in rounds.
 const ROUNDS: [&str; 3] = ["begin", "round", "end"];
@@ -13,11 +13,12 @@ const EXAMPLE: &str = "[{ role = \"HUMAN\", prompt = \"...\" }, { role = \"BOT\"
 pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Template> {
     match &node.value {
         Value::String(text) => Some(Template::Text(text.clone())),
-        Value::Table(table) if jinja(table).is_some() => jinja(table).map(|source| Template::Jinja(source.into())),
+        Value::Table(table) if jinja(table).is_some() => jinja_source(check, key, node).map(Template::Jinja),
         Value::Table(table) if table.get("messages").is_some() => {
             super::raw_template::read(check, key, node).map(Template::Rounds)
         }
         Value::Table(table) if is_rounds(table) => rounds(check, key, node).map(Template::Rounds),
+        Value::Table(table) if some_jinja(table) => wordings(check, key, table).map(Template::Wordings),
         Value::Table(table) if table.entries.iter().any(|entry| matches!(entry.node.value, Value::Table(_))) => {
             label_rounds(check, key, table).map(Template::LabelRounds)
         }
@@ -34,7 +35,7 @@ pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Template
     }
 }
 
-/// `"{column}"`, or a table from label to string.
+/// `"{column}"`, a table from label to string, an array of strings, or Jinja.
 pub(super) fn options(check: &mut Check, node: &Node) -> Option<Options> {
     match &node.value {
         Value::String(text) => {
@@ -49,10 +50,21 @@ pub(super) fn options(check: &mut Check, node: &Node) -> Option<Options> {
                 }
             }
         }
-        Value::Table(table) if jinja(table).is_some() => jinja(table).map(|source| Options::Jinja(source.into())),
+        Value::Table(table) if jinja(table).is_some() => jinja_source(check, "options", node).map(Options::Jinja),
+        Value::Table(table) if some_jinja(table) => wordings(check, "options", table).map(Options::Wordings),
         Value::Table(table) => labels(check, "options", node, table).map(Options::Labels),
+        Value::Array(items) if items.is_empty() => {
+            let help = "write the answers, as in `options = [\"yes\", \"no\"]`";
+            check.error(node.span, "`options` has no answer".into(), Some(help.into()));
+            None
+        }
+        Value::Array(_) => {
+            let texts = check.texts("options", node)?;
+            Some(Options::List(texts.into_iter().map(|(text, _)| text).collect()))
+        }
         _ => {
-            check.wrong_type("options", node, "a string or a table from label to string", "\"{choices}\"");
+            let expected = "a string, an array of strings or a table from label to string";
+            check.wrong_type("options", node, expected, "\"{choices}\"");
             None
         }
     }
@@ -62,7 +74,7 @@ pub(super) fn options(check: &mut Check, node: &Node) -> Option<Options> {
 pub(super) fn wording(check: &mut Check, key: &str, node: &Node) -> Option<Wording> {
     match &node.value {
         Value::String(text) => Some(Wording::Text(text.clone())),
-        Value::Table(table) if jinja(table).is_some() => jinja(table).map(|source| Wording::Jinja(source.into())),
+        Value::Table(table) if jinja(table).is_some() => jinja_source(check, key, node).map(Wording::Jinja),
         _ => {
             check.wrong_type(key, node, "a string or `{ jinja = \"...\" }`", "\"...\"");
             None
@@ -73,6 +85,35 @@ pub(super) fn wording(check: &mut Check, key: &str, node: &Node) -> Option<Wordi
 /// The source of `{ jinja = "..." }`.
 fn jinja(table: &Table) -> Option<&str> {
     if table.entries.len() == 1 { table.text("jinja") } else { None }
+}
+
+/// The same, checked.
+fn jinja_source(check: &mut Check, key: &str, node: &Node) -> Option<String> {
+    let table = node.table()?;
+    let source = jinja(table)?;
+    match jinja_fault(source) {
+        None => Some(source.to_owned()),
+        Some(fault) => {
+            let span = table.get("jinja").map_or(node.span, |node| node.span);
+            let help =
+                "correct the template; Jinja writes `{{ column }}`, `{% if ... %}...{% endif %}`, `{% set x = ... %}`";
+            check.error(span, format!("`{key}` is not Jinja: {fault}"), Some(help.into()));
+            None
+        }
+    }
+}
+
+fn some_jinja(table: &Table) -> bool {
+    table.entries.iter().any(|entry| entry.node.table().is_some_and(|inner| jinja(inner).is_some()))
+}
+
+/// A text or Jinja for each label.
+fn wordings(check: &mut Check, key: &str, table: &Table) -> Option<Vec<(String, Wording)>> {
+    let read = |entry: &super::tree::Entry, check: &mut Check| {
+        Some((entry.key.clone(), wording(check, &format!("{key}.{}", entry.key), &entry.node)?))
+    };
+    let read: Vec<_> = table.entries.iter().filter_map(|entry| read(entry, check)).collect();
+    (read.len() == table.entries.len()).then_some(read)
 }
 
 fn is_rounds(table: &Table) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! The state is integers, the set of samples seen, and items by sample index; floats are added in order of the index and
 //! only at the end. So `merge` is associative and commutative to the bit, a shard's state can be compared with the
-//! master's own fold by equality, and no sample can count twice.
+//! master's own fold by its digest (`canonical.rs`), and no sample can count twice.
 
 use super::finish::{Effort, finish};
 use super::line::Lines;
@@ -86,6 +86,10 @@ impl Accumulator {
     /// What became of them.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    pub(super) fn lines(&self) -> &Lines {
+        &self.lines
     }
 
     /// The metrics of what was observed so far, with their uncertainty. Where only a bootstrap knows that, this takes up

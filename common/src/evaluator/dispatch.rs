@@ -14,7 +14,7 @@ impl EvaluatorSpec {
     /// The answer is not of the kind that the evaluator judges.
     pub(super) fn judge(&self, question: &Question<'_>) -> Result<Judgement, Unscored> {
         Ok(match self {
-            Self::Acc => equality::acc(question),
+            Self::Acc => equality::acc(question)?,
             Self::AccWithDetails => equality::acc_with_details(question),
             Self::Em => equality::em(question),
             Self::Gsm8k => equality::gsm8k(question),

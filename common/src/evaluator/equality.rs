@@ -2,7 +2,7 @@
 
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule};
-use super::{ACC_NORM, reading::Answer};
+use super::{ACC_NORM, Unscored, reading::Answer};
 use crate::metric::math::gsm8k_equal;
 use crate::metric::overlap::general_exact_match;
 use crate::prompt::python_str;
@@ -10,15 +10,19 @@ use serde_json::Value;
 
 /// `AccEvaluator`: `str(prediction) == str(gold)`. With the options' texts also `acc_norm`, whether the option of the
 /// highest sum per code point is right; an answer without text cannot be that option.
-pub(super) fn acc(question: &Question<'_>) -> Judgement {
+///
+/// # Errors
+/// Whether an answer is right stays undecided.
+pub(super) fn acc(question: &Question<'_>) -> Result<Judgement, Unscored> {
     let gold = python_str(question.gold);
     let correct = question.text() == gold;
     let judgement = Judgement::share("accuracy", Rule::Share, correct, vec![gold.clone()]);
     let options = question.options().ok().filter(|options| options.texts.is_some());
-    let Some(options) = options else { return judgement };
+    let Some(options) = options else { return Ok(judgement) };
     let normalised = options.chosen_per(Answer::code_points);
-    let normalised = normalised.is_some_and(|label| python_str(&question.processed(label)) == gold);
-    judgement.line(ACC_NORM, Rule::Share, Item::Hit(normalised))
+    let normalised = normalised.map(|label| question.processed(label)).transpose()?;
+    let normalised = normalised.is_some_and(|label| python_str(&label) == gold);
+    Ok(judgement.line(ACC_NORM, Rule::Share, Item::Hit(normalised)))
 }
 
 /// `AccwithDetailsEvaluator`: `prediction == gold` as Python compares, so that 1 is not "1".
@@ -83,6 +87,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn decided_acc(question: &Question<'_>) -> Judgement {
+        acc(question).unwrap()
+    }
+
     fn right(judge: fn(&Question<'_>) -> Judgement, prediction: Value, gold: Value) -> bool {
         let reading = Reading::Texts(vec![""]);
         judge(&Question { reading: &reading, prediction, gold: &gold, pred_postprocessors: &[] }).correct.unwrap()
@@ -90,13 +98,13 @@ mod tests {
 
     #[test]
     fn acc_compares_python_texts() {
-        assert!(right(acc, json!("0"), json!(0)));
-        assert!(right(acc, json!(0), json!("0")));
-        assert!(right(acc, json!("True"), json!(true)));
-        assert!(right(acc, json!("1.0"), json!(1.0)));
-        assert!(!right(acc, json!("1"), json!(1.0)));
-        assert!(!right(acc, json!("a"), json!("A")));
-        assert!(!right(acc, json!("A "), json!("A")));
+        assert!(right(decided_acc, json!("0"), json!(0)));
+        assert!(right(decided_acc, json!(0), json!("0")));
+        assert!(right(decided_acc, json!("True"), json!(true)));
+        assert!(right(decided_acc, json!("1.0"), json!(1.0)));
+        assert!(!right(decided_acc, json!("1"), json!(1.0)));
+        assert!(!right(decided_acc, json!("a"), json!("A")));
+        assert!(!right(decided_acc, json!("A "), json!("A")));
     }
 
     #[test]

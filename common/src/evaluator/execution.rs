@@ -95,11 +95,11 @@ pub(super) fn not_run() -> Unscored {
 pub fn programs(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<Vec<Program>, Unscored> {
     let Outcome::Generated(answers) = &result.outcome else { return Ok(Vec::new()) };
     let answers = answers.iter().map(|answer| completion(spec, &answer.text));
-    answers.map(|answer| spec.evaluator.program(&sample.gold, &answer)).collect()
+    answers.map(|answer| spec.evaluator.program(&sample.gold, &answer?)).collect()
 }
 
-fn completion(spec: &EvalSpec, answer: &str) -> String {
-    python_str(&processed(&spec.pred_postprocessors, &answer.into()))
+fn completion(spec: &EvalSpec, answer: &str) -> Result<String, Unscored> {
+    Ok(python_str(&processed(&spec.pred_postprocessors, &answer.into())?))
 }
 
 /// The result that is judged: the answers of `generated` with what became of them as programs. A sample whose answer is
@@ -141,7 +141,8 @@ pub(super) fn verdict(sample: &Sample, executions: &[Execution], spec: &EvalSpec
         }
     };
     let answers: Vec<Value> = executions.iter().map(|one| one.answer.as_str().into()).collect();
-    let completions: Vec<String> = executions.iter().map(|one| completion(spec, &one.answer)).collect();
+    let completions: Vec<String> =
+        executions.iter().map(|one| completion(spec, &one.answer)).collect::<Result<_, _>>()?;
     let details = details(sample, executions, &completions, spec);
     Ok(Verdict {
         prediction: one_or_list(answers),

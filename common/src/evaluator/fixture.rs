@@ -21,6 +21,7 @@ pub(crate) fn dataset(abbr: &str, infer: InferSpec, samples: u32) -> DatasetPlan
         characters: 0,
         beginnings: Vec::new(),
         labels: None,
+        entries: Vec::new(),
         parts: Vec::new(),
     }
 }
@@ -50,6 +51,7 @@ pub(crate) fn ppl(index: u32, gold: Value, labels: &[Value]) -> Sample {
 pub(crate) fn loglikelihood(index: u32, gold: Value, answers: &[&str]) -> Sample {
     let option = |(at, answer): (usize, &&str)| OptionText {
         context: None,
+        delimiter: 0,
         unconditional: false,
         label: at.into(),
         continuation: format!(" {answer}"),

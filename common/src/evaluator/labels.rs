@@ -49,7 +49,7 @@ pub(super) fn auc_roc(question: &Question<'_>) -> Result<Judgement, Unscored> {
         return Err(Unscored("an option has no finite score".into()));
     }
     let gold = python_str(question.gold);
-    let positive = python_str(&question.processed(label)) == gold;
+    let positive = python_str(&question.processed(label)?) == gold;
     let correct = question.text() == gold;
     let judgement = Judgement { answers: vec![gold], correct: Some(correct), ..Judgement::default() };
     Ok(judgement.line("auc_score", Rule::AucRoc, Item::Ranked(positive, second)).line(

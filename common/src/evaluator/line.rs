@@ -68,8 +68,9 @@ impl Column {
     fn merge(&mut self, other: Self) {
         match (self, other) {
             (Self::Hits { hits, total }, Self::Hits { hits: more, total: of }) => {
-                *hits += more;
-                *total += of;
+                // Reports of workers are added here: whatever one claims.
+                *hits = hits.saturating_add(more);
+                *total = total.saturating_add(of);
             }
             (Self::Items(items), Self::Items(more)) => items.extend(more),
             (Self::Hits { .. }, Self::Items(_)) | (Self::Items(_), Self::Hits { .. }) => {}

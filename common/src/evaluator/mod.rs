@@ -5,6 +5,7 @@
 
 mod accumulator;
 mod bbq;
+mod canonical;
 mod choice;
 mod circular;
 mod corpus;
@@ -37,6 +38,7 @@ mod truthful;
 mod verdict;
 
 pub use accumulator::{Accumulator, MergeError};
+pub use canonical::EVAL_VERSION;
 pub use execution::{executed, programs};
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
 pub use pipeline::FilterPipeline;

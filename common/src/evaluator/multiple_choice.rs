@@ -15,7 +15,7 @@ use serde_json::Value;
 /// There are no options, or a metric wants their texts and the inference had none.
 pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result<Judgement, Unscored> {
     let options = question.options()?;
-    let golds = golds(question, options);
+    let golds = golds(question, options)?;
     let right = |label: Option<&Value>| label.is_some_and(|label| golds.iter().any(|&at| options.labels[at] == *label));
     let chosen = options.chosen();
     let mut judgement =
@@ -64,9 +64,15 @@ pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result
 }
 
 /// The positions of the options that are right.
-fn golds(question: &Question<'_>, options: &Options<'_>) -> Vec<usize> {
-    let is_gold = |label: &Value| question.golds().iter().any(|gold| python_eq(&question.processed(label), gold));
-    (0..options.labels.len()).filter(|&at| is_gold(&options.labels[at])).collect()
+fn golds(question: &Question<'_>, options: &Options<'_>) -> Result<Vec<usize>, Unscored> {
+    let mut golds = Vec::new();
+    for (at, label) in options.labels.iter().enumerate() {
+        let label = question.processed(label)?;
+        if question.golds().iter().any(|gold| python_eq(&label, gold)) {
+            golds.push(at);
+        }
+    }
+    Ok(golds)
 }
 
 fn no_texts(metric: ChoiceMetric) -> Unscored {

@@ -2,8 +2,8 @@
 
 use super::fixture::*;
 use super::{
-    Accumulator, ChoiceMetric, Counts, EvaluatorSpec, ExactMatchSpec, F1Average, MergeError, Metrics, TextCheck,
-    TextScore,
+    Accumulator, ChoiceMetric, Counts, EVAL_VERSION, EvaluatorSpec, ExactMatchSpec, F1Average, MergeError, Metrics,
+    TextCheck, TextScore,
 };
 use crate::metric::Language;
 use crate::metric::option::GaokaoQuestion;
@@ -174,6 +174,9 @@ proptest! {
             }
             prop_assert_eq!(&left, &whole);
             prop_assert_eq!(&right, &whole);
+            prop_assert_eq!((left.digest(), right.digest()), (whole.digest(), whole.digest()));
+            // And of other samples, or other counts, it is another.
+            prop_assert_eq!(parts[0].digest() == whole.digest(), parts[0] == whole);
             // across the wire, where a float is text
             let text = serde_json::to_string(&left).unwrap();
             prop_assert_eq!(&serde_json::from_str::<Accumulator>(&text).unwrap(), &whole);
@@ -236,4 +239,26 @@ fn a_sample_counts_once() {
     let other = Accumulator::new(&EvalSpec::new(EvaluatorSpec::Em));
     assert_eq!(accumulator.merge(&other), Err(MergeError::DifferentSpec));
     assert_eq!(accumulator.finish().values[0].value, 100.0);
+}
+
+/// What every build of this version of the evaluators makes of the same samples, in whatever profile: a digest that changes
+/// asks for another [`EVAL_VERSION`].
+#[test]
+fn the_canonical_bytes_are_those_of_every_build() {
+    let mut all = Vec::new();
+    for (spec, pair) in specs() {
+        let mut accumulator = Accumulator::new(&spec);
+        for at in 0..24_u32 {
+            let scores = [-1.0, -2.5, -0.1, -1e-3].iter().cycle().skip(at as usize % 4).take(3).copied().collect();
+            let drawn = Drawn { kind: at as usize % 6, gold: at as usize % 3, scores };
+            let (sample, result) = pair(at, &drawn);
+            accumulator.observe(&sample, &result);
+        }
+        all.extend(accumulator.digest().0);
+    }
+    let digest = crate::ids::Digest::of(&all).to_string();
+    assert_eq!(
+        (EVAL_VERSION, digest.as_str()),
+        (1, "7ef7e9bae48f70c1bcf88be88c44b24eda02abcbec20590700e2ae6855453379")
+    );
 }

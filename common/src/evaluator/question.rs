@@ -59,17 +59,26 @@ impl<'a> Question<'a> {
     }
 
     /// An option's label after the postprocessors.
-    pub(super) fn processed(&self, label: &Value) -> Value {
+    ///
+    /// # Errors
+    /// As [`processed`].
+    pub(super) fn processed(&self, label: &Value) -> Result<Value, Unscored> {
         processed(self.pred_postprocessors, label)
     }
 }
 
 /// What the postprocessors make of `value`: nothing when there are none, else a text; of a list, of every item.
-pub(super) fn processed(postprocessors: &[Postprocessor], value: &Value) -> Value {
+///
+/// # Errors
+/// A pattern takes too many steps: whether the answer is right stays undecided.
+pub(super) fn processed(postprocessors: &[Postprocessor], value: &Value) -> Result<Value, Unscored> {
     match value {
-        value if postprocessors.is_empty() || value.is_null() => value.clone(),
+        value if postprocessors.is_empty() || value.is_null() => Ok(value.clone()),
         Value::Array(items) => items.iter().map(|item| processed(postprocessors, item)).collect(),
-        value => apply_all(postprocessors, python_str(value)).into(),
+        value => match apply_all(postprocessors, python_str(value)) {
+            Ok(text) => Ok(text.into()),
+            Err(undecided) => Err(Unscored(undecided.to_string())),
+        },
     }
 }
 

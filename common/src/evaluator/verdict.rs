@@ -59,7 +59,7 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
         Reading::Turns(texts) => (vec![texts.iter().copied().map(Value::from).collect()], false),
         Reading::Likelihood(_) => (vec![Value::Null], false),
     };
-    let gold = processed(&spec.dataset_postprocessors, &sample.gold);
+    let gold = processed(&spec.dataset_postprocessors, &sample.gold)?;
     let after = |answer: &Value| processed(&spec.pred_postprocessors, answer);
     let judged = |answer: &Value| {
         let prediction = answer.clone();
@@ -70,10 +70,10 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     let candidates: Vec<Value> = match &reading {
         Reading::Texts(texts) if !spec.filters.is_empty() => {
             let filtered =
-                spec.filters.iter().map(|pipeline| pipeline.apply(texts, &gold).map(|answer| after(&answer)));
+                spec.filters.iter().map(|pipeline| pipeline.apply(texts, &gold).and_then(|answer| after(&answer)));
             filtered.collect::<Result<_, _>>()?
         }
-        _ => predictions.iter().map(after).collect(),
+        _ => predictions.iter().map(after).collect::<Result<_, _>>()?,
     };
     let voted = spec.majority_vote && spec.filters.is_empty();
     let candidates = if voted { majority(candidates).into_iter().collect() } else { candidates };

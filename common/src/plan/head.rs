@@ -46,6 +46,10 @@ pub struct DatasetPlan {
     pub beginnings: Vec<Beginning>,
     /// Labels of the template: what the `size` partitioner multiplies rows by; `None` for generation.
     pub labels: Option<u32>,
+    /// How many entries (options, choices, programs, answers of a conversation) a result has: runs of samples, and the
+    /// number that each of them has. Empty in plans of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<(u32, u32)>,
     /// The parts in sample order; part `i` holds the samples from its `first` up to the next part's.
     pub parts: Vec<PartRef>,
 }
@@ -148,6 +152,7 @@ mod tests {
             characters: 0,
             beginnings: Vec::new(),
             labels: None,
+            entries: Vec::new(),
             parts: Vec::new(),
         };
         let unit = Unit { id: UnitId(0), model: &model, dataset: &dataset };

@@ -3,7 +3,7 @@
 //! A part is one JSON document. What many samples share (the shots) stands in it once and are named by position.
 
 use super::Program;
-use crate::prompt::{Prompt, Shot};
+use crate::prompt::{AnswerPrefix, Prompt, Shot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -86,6 +86,9 @@ pub struct OptionText {
     /// In place of the shared context, where options differ in it (Winogrande).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Prompt>,
+    /// Bytes of `continuation` that part it from the context, which a chat template does instead.
+    #[serde(default, skip_serializing_if = "no_bytes")]
+    pub delimiter: u32,
     /// Unicode code points of the answer itself, without the delimiter: what `acc_norm` divides by.
     pub length: u32,
     /// Whether this asks how likely an answer is with nothing before it. Such options follow all others, in their order, and
@@ -94,7 +97,20 @@ pub struct OptionText {
     pub unconditional: bool,
 }
 
+fn no_bytes(bytes: &u32) -> bool {
+    *bytes == 0
+}
+
 impl OptionText {
+    /// The continuation as a chat model says it: without the delimiter, unless the answer has been begun with words that
+    /// are parted from it (lm-eval's rule for `target_delimiter`).
+    pub fn said(&self, begun: Option<&AnswerPrefix>) -> &str {
+        match begun {
+            Some(AnswerPrefix { parted: true, .. }) => &self.continuation,
+            _ => self.continuation.get(self.delimiter as usize..).unwrap_or(&self.continuation),
+        }
+    }
+
     /// The same continuation after nothing (lm-eval's auxiliary request for `acc_mutual_info`).
     pub fn alone(&self) -> Self {
         Self { context: Some(Prompt::default()), unconditional: true, ..self.clone() }

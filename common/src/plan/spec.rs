@@ -4,6 +4,7 @@ use super::{ChatMode, Decoding, GenSpec};
 use crate::evaluator::{EvaluatorSpec, FilterPipeline};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{MetaTemplate, Mode};
+use crate::weights::Pin;
 use serde::{Deserialize, Serialize};
 
 /// Where a model's code comes from.
@@ -30,6 +31,24 @@ pub enum Dtype {
     Float32,
     Bfloat16,
     Float16,
+}
+
+/// The kind of device that a model's configuration asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceRequest {
+    /// A GPU where there is one; with `num_gpus`, a GPU in any case.
+    #[default]
+    Auto,
+    Cpu,
+    Cuda,
+}
+
+impl DeviceRequest {
+    /// Whether nothing was asked for.
+    pub fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
 }
 
 /// Whether a BOS token opens every encoded text.
@@ -87,9 +106,16 @@ pub struct ModelPlan {
     pub stop_words: Vec<String>,
     /// GPUs of one replica; 0 lets it run on the CPU.
     pub num_gpus: u32,
+    /// Where it may be loaded: a worker that has no such device refuses it.
+    #[serde(default, skip_serializing_if = "DeviceRequest::is_auto")]
+    pub device: DeviceRequest,
     /// Applied to every prediction of this model before the data set's own: part of the evaluation, not of the inference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pred_postprocessors: Vec<Postprocessor>,
+    /// The weights, and what is read of generation_config.json; `None` where the planner could not read the directory, and
+    /// for kinds without weights. The first worker that loads the model then says what holds for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
 }
 
 impl ModelPlan {
@@ -108,17 +134,24 @@ impl ModelPlan {
             profile: NumericProfile::Canonical,
             meta_template: None,
             chat: false,
+            device: DeviceRequest::Auto,
             tokenizer_kwargs: serde_json::Map::new(),
             min_out_len: 0,
             decoding: Decoding::default(),
             stop_words: Vec::new(),
             num_gpus: 0,
             pred_postprocessors: Vec::new(),
+            pin: None,
         }
     }
 }
 
 impl ModelPlan {
+    /// Whether it has weights, by which it is known.
+    pub fn has_weights(&self) -> bool {
+        !matches!(self.kind, ModelKind::Echo | ModelKind::Sandbox)
+    }
+
     /// How each role's words are wrapped: as told, else as for a chat where it is one.
     pub fn meta(&self) -> Option<MetaTemplate> {
         self.meta_template.clone().or_else(|| self.chat.then(MetaTemplate::chat))
@@ -137,6 +170,9 @@ pub enum InferSpec {
     PplOnly,
     /// lm-eval's `loglikelihood`: per option, the sum of log-probabilities of the continuation.
     Loglikelihood,
+    /// OpenCompass's `LLInferencer` over `HuggingFaceBaseModel`: per option, minus the mean NLL of the text's tokens after as
+    /// many as the continuation has alone.
+    MeanLoglikelihood,
     /// `CLPInferencer`: log-probabilities of the choices' tokens after the prompt.
     Clp,
     /// lm-eval's `loglikelihood_rolling`: the log-probability of a whole text, in windows.
@@ -159,7 +195,12 @@ impl InferSpec {
         match self {
             Self::Ppl | Self::PplNormalized { .. } | Self::PplOnly | Self::Rolling => Mode::Ppl,
             // A context ends where the answer begins, which is where a model would begin to speak.
-            Self::Loglikelihood | Self::Clp | Self::Gen(_) | Self::Chat { .. } | Self::Execute => Mode::Gen,
+            Self::Loglikelihood
+            | Self::MeanLoglikelihood
+            | Self::Clp
+            | Self::Gen(_)
+            | Self::Chat { .. }
+            | Self::Execute => Mode::Gen,
         }
     }
 
@@ -168,12 +209,41 @@ impl InferSpec {
         match self {
             Self::Ppl | Self::PplNormalized { .. } => "ppl",
             Self::PplOnly => "ppl_only",
-            Self::Loglikelihood => "ll",
+            Self::Loglikelihood | Self::MeanLoglikelihood => "ll",
             Self::Clp => "clp",
             Self::Rolling => "rolling",
             Self::Gen(_) => "gen",
             Self::Chat { .. } => "chat",
             Self::Execute => "execute",
+        }
+    }
+
+    /// Whether options are compared by the log-likelihoods of their own texts.
+    pub fn scores_continuations(&self) -> bool {
+        matches!(self, Self::Loglikelihood | Self::MeanLoglikelihood)
+    }
+
+    /// Whether a model of this profile scores continuations by OpenCompass's mean ([`InferSpec::MeanLoglikelihood`]): where
+    /// the data set asks for it or the profile does, unless the profile is lm-eval's.
+    pub fn means(&self, profile: NumericProfile) -> bool {
+        match profile {
+            NumericProfile::Canonical => *self == Self::MeanLoglikelihood,
+            NumericProfile::Opencompass => self.scores_continuations(),
+            NumericProfile::LmEvalHf => false,
+        }
+    }
+
+    /// What the log-likelihoods of a model of this profile are, in words, where they are not what the data set asks for.
+    pub fn other_formula(&self, profile: NumericProfile) -> Option<&'static str> {
+        match (self, self.means(profile)) {
+            (Self::MeanLoglikelihood, false) => Some(
+                "profile lm-eval-hf: scored by lm-eval's sum of log-probabilities; the data set asks for OpenCompass's mean",
+            ),
+            (Self::Loglikelihood, true) => Some(
+                "profile opencompass: scored by OpenCompass's mean NLL; the data set asks for lm-eval's sum of \
+                 log-probabilities",
+            ),
+            _ => None,
         }
     }
 

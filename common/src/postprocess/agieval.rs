@@ -1,41 +1,46 @@
 //! AGIEval's parser of mathematical answers (cloze subsets).
 
 use super::boxed::last_boxed;
-use super::pattern::constant;
+use super::pattern::{Undecided, constant};
 use regex::Regex;
 use std::sync::LazyLock;
 
 /// `parse_math_answer` of AGIEval for zero-shot answers, which OpenCompass's `AGIEvalEvaluator` applies: the boxed answer;
 /// else what stands between the outermost dollar signs of the last line that has two; else what follows the last `=`;
 /// else the last number. `None` when there is nothing of it.
-pub fn agieval_math(text: &str) -> Option<String> {
+///
+/// # Errors
+/// The text is such that the search for the last number is given up.
+pub fn agieval_math(text: &str) -> Result<Option<String>, Undecided> {
     static DOLLARS: LazyLock<Regex> = LazyLock::new(|| constant(r"\$(.*)\$"));
     let text = without_prefix(text);
     if text.contains("\\boxed") {
-        let answer = last_boxed(&text)?.strip_prefix("\\boxed{")?.strip_suffix('}')?;
-        return Some(after_equals(answer).to_owned());
+        let boxed = last_boxed(&text).and_then(|boxed| boxed.strip_prefix("\\boxed{")?.strip_suffix('}'));
+        return Ok(boxed.map(|answer| after_equals(answer).to_owned()));
     }
     let dollars = DOLLARS.captures_iter(&text).last().and_then(|found| found.get(1));
     match dollars.map(|inside| after_equals(inside.as_str())) {
-        Some(answer) if !answer.is_empty() => Some(answer.to_owned()),
+        Some(answer) if !answer.is_empty() => Ok(Some(answer.to_owned())),
         _ => bare(&text),
     }
 }
 
-fn bare(text: &str) -> Option<String> {
+fn bare(text: &str) -> Result<Option<String>, Undecided> {
     if let Some((_, after)) = text.rsplit_once('=') {
         let answer = after.trim_start_matches(' ').trim_end_matches('.');
-        return answer.split("\\n").next().map(str::to_owned);
+        return Ok(answer.split("\\n").next().map(str::to_owned));
     }
     last_number(text)
 }
 
 /// The last of Python's `(?:\$)?\d+(?:\.\d+)?(?![\w\d])`. The look-ahead makes the engine give digits back: `1.5x` holds
 /// `1`, whose next character is a full stop; `12x` holds nothing.
-fn last_number(text: &str) -> Option<String> {
+fn last_number(text: &str) -> Result<Option<String>, Undecided> {
     static NUMBER: LazyLock<Option<super::Pattern>> =
         LazyLock::new(|| super::Pattern::new(r"(?:\$)?\d+(?:\.\d+)?(?![\w\d])").ok());
-    NUMBER.as_ref()?.find_all(text).last()?.first().copied().flatten().map(str::to_owned)
+    let Some(number) = NUMBER.as_ref() else { return Ok(None) };
+    let last = number.find_all(text)?.pop();
+    Ok(last.and_then(|groups| groups.first().copied().flatten().map(str::to_owned)))
 }
 
 fn after_equals(answer: &str) -> &str {

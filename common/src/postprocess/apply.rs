@@ -6,13 +6,16 @@ use super::*;
 
 impl Postprocessor {
     /// What it makes of `text`, byte for byte as OpenCompass's function of that name; `None` where that returns nothing.
-    pub fn extract(&self, text: &str) -> Option<String> {
-        Some(match self {
+    ///
+    /// # Errors
+    /// A pattern of the configuration takes too many steps on this text.
+    pub fn extract(&self, text: &str) -> Result<Option<String>, Undecided> {
+        Ok(Some(match self {
             Self::General => general(text),
             Self::GeneralCn => general_cn(text),
             Self::GeneralEval(then) => {
                 let text = string_literal(text).unwrap_or_else(|| text.to_owned());
-                return then.as_ref().map_or(Some(text.clone()), |then| then.extract(&text));
+                return then.as_ref().map_or_else(|| Ok(Some(text.clone())), |then| then.extract(&text));
             }
             Self::FirstCapital => first_capital(text),
             Self::FirstCapitalMulti => first_capital_multi(text),
@@ -20,19 +23,19 @@ impl Postprocessor {
             Self::MultipleSelect => multiple_select(text),
             Self::FirstOption(option) => option.apply(text),
             Self::LastOption(options) => last_option(text, options),
-            Self::GpqaSimpleEval => return gpqa(text),
-            Self::FirstNumber => return first_number(text),
-            Self::FirstUnsignedNumber => return first_unsigned_number(text),
-            Self::MatchAnswerPattern(pattern) => pattern.first_group(text).unwrap_or_default().to_owned(),
+            Self::GpqaSimpleEval => return Ok(gpqa(text)),
+            Self::FirstNumber => return Ok(first_number(text)),
+            Self::FirstUnsignedNumber => return Ok(first_unsigned_number(text)),
+            Self::MatchAnswerPattern(pattern) => pattern.first_group(text)?.unwrap_or_default().to_owned(),
             Self::XmlTag(tag) => xml_tag(text, tag),
             Self::ExtractNonReasoningContent(tokens) => without_reasoning(text, tokens),
-            Self::ThinkPred(pattern) => think_pred(text, pattern),
+            Self::ThinkPred(pattern) => think_pred(text, pattern)?,
             Self::Gsm8k => gsm8k(text),
             Self::Gsm8kDataset => gsm8k_dataset(text),
             Self::Math => math(text),
             Self::MathV2 => math_v2(text),
             Self::MathBoxed => boxed_answer(text).unwrap_or_default().to_owned(),
-            Self::MathIntern => return math_intern(text),
+            Self::MathIntern => return Ok(math_intern(text)),
             Self::AgievalMath => return agieval_math(text),
             Self::Mathbench { chinese } => mathbench(text, *chinese),
             Self::Mgsm { answer } => mgsm(text, answer),
@@ -63,19 +66,25 @@ impl Postprocessor {
             Self::TriviaqaAnswer => triviaqa(text),
             Self::NqAnswer => nq(text),
             Self::LambadaAnswer => lambada(text),
-        })
+        }))
     }
 
     /// As [`Postprocessor::extract`], with Python's `None` as a text where there is nothing: evaluators compare `str()` of
     /// it.
-    pub fn apply(&self, text: &str) -> String {
-        self.extract(text).unwrap_or_else(|| NONE.to_owned())
+    ///
+    /// # Errors
+    /// As [`Postprocessor::extract`].
+    pub fn apply(&self, text: &str) -> Result<String, Undecided> {
+        Ok(self.extract(text)?.unwrap_or_else(|| NONE.to_owned()))
     }
 }
 
 /// What the postprocessors make of `text`, each of what the one before it made.
-pub fn apply_all(kinds: &[Postprocessor], text: String) -> String {
-    kinds.iter().fold(text, |text, kind| kind.apply(&text))
+///
+/// # Errors
+/// As [`Postprocessor::extract`].
+pub fn apply_all(kinds: &[Postprocessor], text: String) -> Result<String, Undecided> {
+    kinds.iter().try_fold(text, |text, kind| kind.apply(&text))
 }
 
 #[cfg(test)]
@@ -85,14 +94,14 @@ mod tests {
     #[test]
     fn in_the_order_written() {
         let text = || "#### 1,200.5 the end".to_string();
-        assert_eq!(apply_all(&[], text()), "#### 1,200.5 the end");
-        assert_eq!(apply_all(&[Postprocessor::Gsm8kDataset, Postprocessor::Gsm8k], text()), "1200.5");
-        assert_eq!(apply_all(&[Postprocessor::Gsm8k, Postprocessor::General], text()), "200");
+        assert_eq!(apply_all(&[], text()).unwrap(), "#### 1,200.5 the end");
+        assert_eq!(apply_all(&[Postprocessor::Gsm8kDataset, Postprocessor::Gsm8k], text()).unwrap(), "1200.5");
+        assert_eq!(apply_all(&[Postprocessor::Gsm8k, Postprocessor::General], text()).unwrap(), "200");
     }
 
     #[test]
     fn none_is_a_text_only_where_it_is_compared() {
-        assert_eq!(Postprocessor::GpqaSimpleEval.extract("no"), None);
-        assert_eq!(Postprocessor::GpqaSimpleEval.apply("no"), "None");
+        assert_eq!(Postprocessor::GpqaSimpleEval.extract("no"), Ok(None));
+        assert_eq!(Postprocessor::GpqaSimpleEval.apply("no").unwrap(), "None");
     }
 }

@@ -225,9 +225,9 @@ mod tests {
         }
         let tag = named("specific-xml-tag", json!({"tag": "<conclude>"})).unwrap();
         assert_eq!(tag, named("xml_tag_postprocessor", json!({"tag": "<conclude>"})).unwrap());
-        assert_eq!(tag.apply("<conclude> x </conclude>"), "x");
+        assert_eq!(tag.apply("<conclude> x </conclude>").unwrap(), "x");
         let wrapped = named("general_eval_wrapper_postprocess", json!({"postprocess": "gsm8k"})).unwrap();
-        assert_eq!(wrapped.apply(r#""it is 4\n""#), "4");
+        assert_eq!(wrapped.apply(r#""it is 4\n""#).unwrap(), "4");
     }
 
     #[test]

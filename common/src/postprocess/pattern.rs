@@ -8,9 +8,19 @@ use fancy_regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// How many steps a pattern with look-around or back references may take on one text before it counts as not found.
-/// Python has no bound; such a pattern would keep it busy for minutes.
-const STEPS: usize = 100_000_000;
+/// Most steps back that a pattern with look-around or back references may take on one text. Python has no bound: such a
+/// pattern keeps it busy for minutes or indefinitely.
+const STEPS: usize = 1_000_000;
+
+/// A search that was given up after [`STEPS`] steps: whether the text matches is not known, so an answer is neither right
+/// nor wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "undecided: the pattern `{pattern}` takes more than {STEPS} steps on this text; write it with fewer nested repetitions"
+)]
+pub struct Undecided {
+    pattern: String,
+}
 
 /// A pattern of Python's `re`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,6 +41,9 @@ pub enum PatternError {
 
 /// A match: the whole first, then the groups; `None` for a group that took no part.
 pub type Groups<'t> = Vec<Option<&'t str>>;
+
+/// Where a match lies, and its groups.
+type Found<'t> = (std::ops::Range<usize>, Groups<'t>);
 
 impl Pattern {
     /// The pattern `text`, or why it is none.
@@ -60,22 +73,31 @@ impl Pattern {
     }
 
     /// `re.search(pattern, text)`.
-    pub fn search<'t>(&self, text: &'t str) -> Option<Groups<'t>> {
-        self.from(text, 0).map(|(_, groups)| groups)
+    ///
+    /// # Errors
+    /// [`Undecided`].
+    pub fn search<'t>(&self, text: &'t str) -> Result<Option<Groups<'t>>, Undecided> {
+        Ok(self.from(text, 0)?.map(|(_, groups)| groups))
     }
 
     /// `re.search(pattern, text).group(1)`: empty where the group took no part, `None` without a match.
-    pub fn first_group<'t>(&self, text: &'t str) -> Option<&'t str> {
-        self.search(text).map(|groups| groups.get(1).copied().flatten().unwrap_or_default())
+    ///
+    /// # Errors
+    /// [`Undecided`].
+    pub fn first_group<'t>(&self, text: &'t str) -> Result<Option<&'t str>, Undecided> {
+        Ok(self.search(text)?.map(|groups| groups.get(1).copied().flatten().unwrap_or_default()))
     }
 
     /// `re.finditer(pattern, text)`.
     ///
     /// An empty match may touch the end of the match before it, as in Python since 3.7; one difference remains: where
     /// Python would then look for a longer match at the same place, the search goes on one character further.
-    pub fn find_all<'t>(&self, text: &'t str) -> Vec<Groups<'t>> {
+    ///
+    /// # Errors
+    /// [`Undecided`].
+    pub fn find_all<'t>(&self, text: &'t str) -> Result<Vec<Groups<'t>>, Undecided> {
         let (mut found, mut at, mut empty_at) = (Vec::new(), 0, None);
-        while let Some((range, groups)) = self.from(text, at) {
+        while let Some((range, groups)) = self.from(text, at)? {
             if range.is_empty() && empty_at == Some(range.end) {
                 let Some(next) = text[at..].chars().next() else { break };
                 at += next.len_utf8();
@@ -85,18 +107,29 @@ impl Pattern {
             at = range.end;
             found.push(groups);
         }
-        found
+        Ok(found)
     }
 
     /// `re.sub(pattern, "", text)`.
-    pub fn remove_all(&self, text: &str) -> String {
-        self.regex.replace_all(text, "").into_owned()
+    ///
+    /// # Errors
+    /// [`Undecided`].
+    pub fn remove_all(&self, text: &str) -> Result<String, Undecided> {
+        let removed = self.regex.try_replacen(text, 0, "").map_err(|_| self.undecided())?;
+        Ok(removed.into_owned())
     }
 
-    fn from<'t>(&self, text: &'t str, at: usize) -> Option<(std::ops::Range<usize>, Groups<'t>)> {
-        let captures = self.regex.captures_from_pos(text, at).ok().flatten()?;
-        let range = captures.get(0)?.range();
-        Some((range, captures.iter().map(|group| group.map(|group| group.as_str())).collect()))
+    fn undecided(&self) -> Undecided {
+        Undecided { pattern: self.text.clone() }
+    }
+
+    fn from<'t>(&self, text: &'t str, at: usize) -> Result<Option<Found<'t>>, Undecided> {
+        // A valid pattern fails on a text for want of steps alone.
+        let captures = self.regex.captures_from_pos(text, at).map_err(|_| self.undecided())?;
+        Ok(captures.and_then(|captures| {
+            let range = captures.get(0)?.range();
+            Some((range, captures.iter().map(|group| group.map(|group| group.as_str())).collect()))
+        }))
     }
 }
 
@@ -135,12 +168,12 @@ mod tests {
 
     fn found<'t>(pattern: &str, text: &'t str) -> Vec<&'t str> {
         let pattern = Pattern::new(pattern).unwrap();
-        pattern.find_all(text).into_iter().map(|groups| groups[0].unwrap()).collect()
+        pattern.find_all(text).unwrap().into_iter().map(|groups| groups[0].unwrap()).collect()
     }
 
     #[test]
     fn searches() {
-        let search = |pattern: &str, text| Pattern::new(pattern).unwrap().search(text).is_some();
+        let search = |pattern: &str, text| Pattern::new(pattern).unwrap().search(text).unwrap().is_some();
         assert!(search(r"a$", "a\n"));
         assert!(!search(r"a$", "a\n\n"));
         assert!(!search(r"a\Z", "a\n"));
@@ -156,7 +189,7 @@ mod tests {
         assert!(search(r"(?<!\d)\.", "a."));
         assert!(search(r"(.)\1", "abb"));
         assert!(search(r"(?P<x>a)(?P=x)", "aa"));
-        assert_eq!(Pattern::new(r"(a)|b").unwrap().first_group("b"), Some(""));
+        assert_eq!(Pattern::new(r"(a)|b").unwrap().first_group("b"), Ok(Some("")));
     }
 
     #[test]
@@ -165,6 +198,17 @@ mod tests {
         assert_eq!(found(r"x*", "é"), ["", ""]);
         assert_eq!(found(r"ab?", "abaab"), ["ab", "a", "ab"]);
         assert_eq!(found(r"$", "a\n"), ["", ""]);
+    }
+
+    #[test]
+    fn a_pattern_that_takes_too_many_steps_is_undecided() {
+        let pattern = Pattern::new(r"(?=(a+)+$)(a+)+$").unwrap();
+        let text = "a".repeat(40) + "!";
+        let said = pattern.search(&text).unwrap_err().to_string();
+        assert!(said.starts_with("undecided: the pattern `(?=(a+)+$)(a+)+$` takes more than 1000000 steps"), "{said}");
+        assert!(pattern.find_all(&text).is_err() && pattern.first_group(&text).is_err());
+        assert!(pattern.remove_all(&text).is_err(), "nor does it panic");
+        assert!(pattern.search("aaa").unwrap().is_some());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Answers that stand between tags, and reasoning that does.
 
-use super::pattern::Pattern;
+use super::pattern::{Pattern, Undecided};
 use super::python::strip;
 use serde::{Deserialize, Serialize};
 
@@ -79,8 +79,11 @@ pub fn without_reasoning(text: &str, tokens: &ThinkTokens) -> String {
 }
 
 /// OpenCompass's `think_pred_postprocess`: the stripped first group of the pattern, the whole text where it is not found.
-pub fn think_pred(text: &str, pattern: &Pattern) -> String {
-    pattern.first_group(text).map_or(text, strip).to_owned()
+///
+/// # Errors
+/// [`Undecided`].
+pub fn think_pred(text: &str, pattern: &Pattern) -> Result<String, Undecided> {
+    Ok(pattern.first_group(text)?.map_or(text, strip).to_owned())
 }
 
 /// Every shortest `open...close` from the left: where it starts, what it holds, where it ends.

@@ -54,6 +54,7 @@ pub(super) fn flatten_shots<'a>(shots: &[&'a Shot], format: &ShotFormat) -> Vec<
     for shot in shots {
         match shot {
             Shot::Text(text) => list.push(Flat::Text(text.clone())),
+            Shot::Answered(shot) => list.push(Flat::Text(shot.text())),
             Shot::Turns(turns) => {
                 for turn in turns {
                     add(turn, &[], format, &mut list);
@@ -81,6 +82,7 @@ pub(super) fn inline_shots_with_ends(shots: &[&Shot], format: &ShotFormat) -> (S
     for (number, shot) in shots.iter().enumerate() {
         match shot {
             Shot::Text(words) => text.push_str(words),
+            Shot::Answered(shot) => text.push_str(&shot.text()),
             Shot::Turns(_) => text.push_str(&joined(&flatten_shots(&[shot], &ShotFormat::default()))),
         }
         text.push_str(if number + 1 < shots.len() { &format.separator } else { &format.end });
@@ -96,7 +98,10 @@ fn add<'a>(segment: &'a Segment, shots: &[&'a Shot], format: &ShotFormat, list: 
     match segment {
         Segment::Open(section) => list.push(Flat::Open(*section)),
         Segment::Close(section) => list.push(Flat::Close(*section)),
-        Segment::Header(text) | Segment::Question(text) | Segment::Option(text) => list.push(Flat::Text(text.clone())),
+        Segment::Header(text) | Segment::System(text) | Segment::Question(text) | Segment::Option(text) => {
+            list.push(Flat::Text(text.clone()));
+        }
+        Segment::Prefix(prefix) => list.push(Flat::Text(format!("{}{}", prefix.delimiter, prefix.text))),
         Segment::Shots => list.extend(flatten_shots(shots, format)),
         Segment::Turn(turn) => {
             let prompt = turn.prompt.as_ref().map(|prompt| prompt.inline(shots, format));

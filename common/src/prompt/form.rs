@@ -8,6 +8,7 @@ use super::rounds::{Line, Rounds};
 use super::shot::Shot;
 use super::structured::{Prompt, Section, Segment, Turn};
 use super::template::Template;
+use super::wording::Wording;
 use std::borrow::Cow;
 
 /// One template.
@@ -33,6 +34,13 @@ impl<'a> Forms<'a> {
             Template::Jinja(source) => Self::One(Form::Jinja(source)),
             Template::Labels(map) => {
                 Self::Labels(map.iter().map(|(label, text)| (label.as_str(), Form::Text(text))).collect())
+            }
+            Template::Wordings(map) => {
+                let form = |wording: &'a Wording| match wording {
+                    Wording::Text(text) => Form::Text(text),
+                    Wording::Jinja(source) => Form::Jinja(source),
+                };
+                Self::Labels(map.iter().map(|(label, wording)| (label.as_str(), form(wording))).collect())
             }
             Template::LabelRounds(map) => {
                 Self::Labels(map.iter().map(|(label, rounds)| (label.as_str(), Form::Rounds(rounds))).collect())
@@ -99,13 +107,22 @@ impl<'a> Form<'a> {
         self.rounds().is_some_and(|rounds| rounds.raw)
     }
 
+    /// Whether it is in Jinja.
+    pub(super) fn is_jinja(&self) -> bool {
+        matches!(self, Self::Jinja(_))
+    }
+
     /// Whether it takes messages from a column.
     pub(super) fn expands(&self) -> bool {
         self.rounds().is_some_and(|rounds| rounds.lines().any(|line| matches!(line, Line::Expand(_))))
     }
 
     pub(super) fn holds(&self, token: &str) -> bool {
-        !token.is_empty() && self.texts().iter().any(|text| text.contains(token))
+        let text = |text: &str| !token.is_empty() && text.contains(token);
+        match self {
+            Self::Jinja(source) => text(source),
+            _ => self.texts().into_iter().any(text),
+        }
     }
 
     /// The prompt of a row.
@@ -120,7 +137,11 @@ impl<'a> Form<'a> {
             segments.push(Segment::Shots);
         }
         match self {
-            Self::Jinja(source) => segments.extend(cut_off(source, jinja::text(source, row)?)),
+            Self::Jinja(source) if !place.in_template => {
+                let text = jinja::text(source, row)?;
+                segments.extend(cut_off(source, place.without_separator(&text).into_owned()));
+            }
+            Self::Jinja(source) => segments.extend(filler.rendered(source, &jinja::text(source, row)?)),
             Self::Text(text) if !place.in_template => {
                 let text = place.without_separator(text);
                 segments.extend(cut_off(&text, fill(&text, row, blank)));
@@ -156,7 +177,10 @@ impl<'a> Form<'a> {
         let mut filler = Filler { row, blank: None, place, after_shots: true };
         match self {
             Self::Text(text) => Ok(Shot::Text(filler.without_token(text))),
-            Self::Jinja(source) => jinja::text(source, row).map(Shot::Text),
+            Self::Jinja(source) => {
+                let text = jinja::text(source, row)?;
+                Ok(Shot::Text(if token.is_empty() { text } else { text.replace(token, "") }))
+            }
             Self::Rounds(rounds) => {
                 let mut turns = vec![Segment::Open(Section::Ice)];
                 for line in &rounds.round {
@@ -179,7 +203,11 @@ impl<'a> Form<'a> {
                 let question = text.rsplit_once(token).map_or(*text, |(_, after)| after);
                 Ok(fill(question, row, None))
             }
-            Self::Jinja(source) => jinja::text(source, row),
+            Self::Jinja(source) => {
+                let text = jinja::text(source, row)?;
+                let question = if token.is_empty() { None } else { text.rsplit_once(token) };
+                Ok(question.map_or(text.as_str(), |(_, after)| after).to_owned())
+            }
             Self::Rounds(_) => Err("is asked in rounds: write its shots as an `ice_template`".into()),
         }
     }
@@ -265,6 +293,24 @@ impl Filler<'_> {
                 (true, _) => {}
                 (false, false) => segments.push(Segment::Header(text)),
                 (false, true) => segments.extend(after(piece, text)),
+            }
+        }
+        segments
+    }
+
+    /// What Jinja made of a row, cut where its shots go. What stands before them is a header where no expression made it.
+    fn rendered(&self, source: &str, text: &str) -> Vec<Segment> {
+        let text = self.place.without_separator(text);
+        let alike = source.split(self.place.token).next().is_some_and(|head| !head.contains('{'));
+        let mut segments = Vec::new();
+        for (at, piece) in text.split(self.place.token).enumerate() {
+            if at > 0 && self.place.shows_shots {
+                segments.push(Segment::Shots);
+            }
+            match (piece.is_empty(), at == 0 && alike) {
+                (true, _) => {}
+                (false, true) => segments.push(Segment::Header(piece.to_owned())),
+                (false, false) => segments.push(Segment::Question(piece.to_owned())),
             }
         }
         segments

@@ -18,15 +18,18 @@ impl Gold<'_> {
         self.config.gold.is_some() || self.column.is_some()
     }
 
-    /// The gold answer of a row. Of a template, digits alone are a number where there are options to count, as in lm-eval.
+    /// The gold answer of a row, a list where several are right. Of a template, digits alone are a number where there are
+    /// options to count, as in lm-eval.
     ///
     /// # Errors
     /// In words, when no column is named or the row lacks it, or the template fails.
     pub(super) fn of<'r>(&self, row: &'r Row) -> Result<Cow<'r, Value>, String> {
         if let Some(wording) = &self.config.gold {
-            let text = wording.of(row, None)?;
-            let number = self.config.options.as_ref().and_then(|_| text.parse::<u64>().ok());
-            return Ok(Cow::Owned(number.map_or_else(|| Value::from(text), Value::from)));
+            let number = |text: &str| self.config.options.as_ref().and_then(|_| text.parse::<u64>().ok());
+            return Ok(Cow::Owned(match wording.value(row)? {
+                Value::String(text) => number(&text).map_or_else(|| Value::from(text), Value::from),
+                value => value,
+            }));
         }
         let column = self.column.ok_or("has no gold answer: name the column in `reader_cfg.output_column`")?;
         let missing = || format!("has no column `{column}`, where `output_column` looks for the gold answer");

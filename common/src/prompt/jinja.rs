@@ -5,7 +5,9 @@
 //! `replace` over lists of mixed types.
 
 use super::format::Row;
+use super::jinja_methods;
 use super::python_text::{python_repr, python_str};
+use crate::python_literal;
 use minijinja::value::{ValueKind, from_args};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value};
 use regex::Regex;
@@ -33,15 +35,16 @@ pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
     ENVIRONMENT.render_str(&source, row).map_err(|error| said(&error))
 }
 
-/// The list that a template of one expression, `{{ ... }}`, stands for: lm-eval prints and parses it again, which comes to
-/// the same.
+/// The list that a template stands for. Of one expression, `{{ ... }}`, that is its value; what another template prints is
+/// read as Python would (lm-eval's `ast.literal_eval`).
 ///
 /// # Errors
-/// As [`text`], and for a template of another shape or a value that is no list.
+/// As [`text`], and for a value that is no list.
 pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
     let expression = source.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
-    let expression = expression.filter(|expression| !expression.contains("{{"));
-    let expression = expression.ok_or("`options` in Jinja is one expression that gives a list, `{{ [a, b] }}`")?;
+    let Some(expression) = expression.filter(|one| !["{{", "{%", "}}"].iter().any(|mark| one.contains(mark))) else {
+        return printed_list(&text(source, row)?);
+    };
     let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
     let value = compiled.eval(row).map_err(|error| said(&error))?;
     if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
@@ -51,8 +54,19 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
     items.map(|item| printed(&item).map_err(|error| said(&error))).collect()
 }
 
+fn printed_list(text: &str) -> Result<Vec<String>, String> {
+    let wrong = |why: &str| {
+        format!("`options` prints `{text}`, {why}: end the template with one list, as in `{{{{ [a, b] }}}}`")
+    };
+    match python_literal::parse(text) {
+        Ok(serde_json::Value::Array(items)) => Ok(items.iter().map(python_str).collect()),
+        Ok(_) => Err(wrong("which is no list")),
+        Err(why) => Err(wrong(&format!("which is {why}"))),
+    }
+}
+
 /// Why the source is no template; `None` when it is one.
-pub(super) fn fault(source: &str) -> Option<String> {
+pub fn fault(source: &str) -> Option<String> {
     ENVIRONMENT.template_from_str(source).err().map(|error| said(&error))
 }
 
@@ -92,7 +106,16 @@ fn method(state: &State<'_, '_>, value: &Value, name: &str, arguments: &[Value])
         };
         return at.map(Value::from).ok_or_else(missing);
     }
-    minijinja_contrib::pycompat::unknown_method_callback(state, value, name, arguments)
+    if let Some(text) = value.as_str()
+        && let Some(result) = jinja_methods::of_text(text, name, arguments)
+    {
+        return result;
+    }
+    let result = minijinja_contrib::pycompat::unknown_method_callback(state, value, name, arguments);
+    result.map_err(|error| match error.kind() {
+        ErrorKind::UnknownMethod => jinja_methods::unknown(value, name),
+        _ => error,
+    })
 }
 
 /// `re.sub(pattern, repl, string)`, `\1` in `repl` for a group; look-around is not served.
@@ -154,7 +177,12 @@ mod tests {
         assert_eq!(list("{{choices}}", &row()), Ok(vec!["it's".into(), "b".into()]));
         assert_eq!(list("{{ [q.strip(), label, 'z'] }}", &row()), Ok(vec!["why?".into(), "1".into(), "z".into()]));
         assert!(list("{{q}}", &row()).unwrap_err().contains("no list"));
-        assert!(list("{{q}} {{q}}", &row()).unwrap_err().contains("one expression"));
+        assert!(list("{{q}} {{q}}", &row()).unwrap_err().contains("end the template with one list"));
+        let set = "{% set first = choices[0] %}{{ [first, 'z'] }}";
+        assert_eq!(list(set, &row()), Ok(vec!["it's".into(), "z".into()]));
+        let each = "[{% for c in choices %}'{{loop.index0}}', {% endfor %}]";
+        assert_eq!(list(each, &row()), Ok(vec!["0".into(), "1".into()]));
+        assert_eq!(list("{{ choices if yes else [] }}", &row()), Ok(vec!["it's".into(), "b".into()]));
     }
 
     #[test]

@@ -14,7 +14,8 @@ pub(super) enum GoldKind {
 impl GoldKind {
     pub(super) fn of<'a>(golds: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut kind = None;
-        for gold in golds {
+        // Of several right answers each is a gold.
+        for gold in golds.into_iter().flat_map(super::answers::each) {
             let this = match gold {
                 Value::Number(number) if !number.is_f64() => Self::Integers,
                 Value::Bool(_) => Self::Booleans,
@@ -50,15 +51,26 @@ pub(super) fn names(label: &str, gold: &Value) -> bool {
     }
 }
 
-/// The entry of a label map that `gold` means.
+/// Which of the labels `gold` means.
 ///
 /// # Errors
 /// In words, when there is none.
-pub(super) fn find<'a, T>(map: &'a [(impl AsRef<str>, T)], gold: &Value) -> Result<&'a T, String> {
-    map.iter().find(|(label, _)| names(label.as_ref(), gold)).map(|(_, entry)| entry).ok_or_else(|| {
-        let labels: Vec<&str> = map.iter().map(|(label, _)| label.as_ref()).collect();
+pub(super) fn position(labels: &[&str], gold: &Value) -> Result<usize, String> {
+    labels.iter().position(|label| names(label, gold)).ok_or_else(|| {
         format!("the gold answer {gold} is not among the labels {}: correct the row or add a label", labels.join(", "))
     })
+}
+
+/// The entry of a label map that `gold` means; of several right answers the first.
+///
+/// # Errors
+/// In words, when there is none for one of them.
+pub(super) fn find<'a, T>(map: &'a [(impl AsRef<str>, T)], gold: &Value) -> Result<&'a T, String> {
+    let labels: Vec<&str> = map.iter().map(|(label, _)| label.as_ref()).collect();
+    let golds = super::answers::each(gold).iter().map(|gold| position(&labels, gold));
+    let golds = golds.collect::<Result<Vec<usize>, String>>()?;
+    let first = golds.first().and_then(|&at| map.get(at)).map(|(_, entry)| entry);
+    first.ok_or_else(|| "the gold answer is an empty list: no answer would be right".into())
 }
 
 #[cfg(test)]

@@ -8,11 +8,39 @@ use super::flat::{Flat, FlatTurn};
 use super::lm_text::{Words, rounds, said, turns};
 use super::meta_template::{MetaRole, MetaTemplate};
 use super::rendered::{Message, Mode};
-use super::structured::Section;
+use super::shot::Shot;
+use super::structured::{Prompt, Section, Segment, ShotFormat};
 
-/// A prompt without roles is what the user says.
-pub(super) fn of_text(text: String) -> Vec<Message> {
-    vec![Message { role: "user".into(), content: text }]
+/// A prompt without roles is what the user says. lm-eval's parts are messages of their own: the description is the system's,
+/// a shot is a question and the assistant's answer (unless `one_turn` wants them in the question's message), and what the
+/// answer begins with is the assistant's (`fewshot_context`, `multiturn_to_singleturn`).
+pub(super) fn of_plain(prompt: &Prompt, shots: &[&Shot], format: &ShotFormat, one_turn: bool) -> Vec<Message> {
+    let message = |role: &str, content: String| Message { role: role.into(), content };
+    if shots.iter().any(|shot| matches!(shot, Shot::Turns(_))) {
+        return vec![message("user", prompt.render(shots, format))];
+    }
+    let in_text = |shot: &&Shot| one_turn || !matches!(shot, Shot::Answered(_));
+    let mut messages = Vec::new();
+    let mut question = String::new();
+    let mut begun = None;
+    for segment in &prompt.0 {
+        match segment {
+            Segment::System(text) => messages.push(message("system", text.clone())),
+            Segment::Prefix(prefix) => begun = Some(message("assistant", prefix.text.clone())),
+            Segment::Shots if !shots.is_empty() && !shots.iter().any(in_text) => {
+                for shot in shots {
+                    if let Shot::Answered(shot) = shot {
+                        messages.push(message("user", shot.question.clone()));
+                        messages.push(message("assistant", shot.answer.clone()));
+                    }
+                }
+            }
+            other => question.push_str(&Prompt(vec![other.clone()]).render(shots, format)),
+        }
+    }
+    messages.push(message("user", question));
+    messages.extend(begun);
+    messages
 }
 
 /// The whole chat: neighbours of one role merged by a newline, empty messages left out.

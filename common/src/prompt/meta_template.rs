@@ -24,6 +24,10 @@ pub struct MetaTemplate {
     /// Roles that speak outside rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reserved_roles: Vec<MetaRole>,
+    /// Whether lm-eval's shots stand in the question's own message (`fewshot_as_multiturn = false`) and not in messages of
+    /// theirs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_turn: bool,
     /// The token that ends a generation, beside the tokenizer's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eos_token_id: Option<u32>,

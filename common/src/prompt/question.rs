@@ -10,7 +10,7 @@ use super::labels::{self, GoldKind};
 use super::python_text::python_str;
 use super::recipe::{Question, Recipe};
 use super::seam;
-use super::structured::{Prompt, Segment, ShotFormat};
+use super::structured::{AnswerPrefix, Prompt, Segment, ShotFormat};
 use super::template::{Options, PromptConfig};
 use super::wording::Wording;
 use crate::plan::{Body, ChatMode, ChatTurn, InferSpec, OptionPrompt, OptionText};
@@ -74,27 +74,23 @@ impl Writer<'_> {
                 Ok((None, Body::Ppl { options: options.collect::<Result<_, _>>()? }))
             }
             Question::Endings { context, endings } => {
-                if !endings.iter().any(|(label, _)| labels::names(label, gold)) {
-                    let labels: Vec<&str> = endings.iter().map(|(label, _)| *label).collect();
-                    return Err(format!("the gold answer {gold} is not among the labels {}", labels.join(", ")));
-                }
+                labels::find(endings, gold)?;
                 let options = endings.iter().map(|(label, ending)| self.ending(label, ending, row));
                 let options = self.with_unconditional(options.collect::<Result<_, _>>()?);
                 Ok((None, Body::Loglikelihood { context: self.prompt(&Form::Text(context), row)?, options }))
             }
             Question::Answers { context, options } => {
                 let answers = answers::read(options, row, gold, self.kind)?;
-                let gold = match options {
-                    Options::Column(_) | Options::Jinja(_) => Some(answers.gold.into()),
-                    Options::Labels(_) => None,
-                };
-                Ok((gold, self.answered(self.prompt(context, row)?, answers)))
+                let gold = answers.by_position.clone();
+                Ok((gold, self.answered(self.prompt(context, row)?, answers)?))
             }
             Question::Said { context, target } => {
                 // lm-eval puts no delimiter before the one thing to be said.
                 let continuation = target_of(target, row)?;
                 let length = continuation.chars().count() as u32;
-                let option = OptionText { label: 0.into(), continuation, context: None, length, unconditional: false };
+                let label = 0.into();
+                let option =
+                    OptionText { label, continuation, context: None, delimiter: 0, length, unconditional: false };
                 // What is said is right by definition: whether the model would say it is what is asked.
                 let gold = if self.gold.is_given() { None } else { Some(0.into()) };
                 let options = self.with_unconditional(vec![option]);
@@ -109,7 +105,8 @@ impl Writer<'_> {
                     let context = Some(self.prompt(form, row)?);
                     let label = self.kind.typed(label);
                     let continuation = continuation.clone();
-                    Ok(OptionText { label, continuation, context, length, unconditional: false })
+                    let delimiter = self.config.target_delimiter.len() as u32;
+                    Ok(OptionText { label, continuation, context, delimiter, length, unconditional: false })
                 });
                 let mut options = options.collect::<Result<Vec<_>, String>>()?;
                 if self.config.unconditional {
@@ -176,7 +173,8 @@ impl Writer<'_> {
         }
         // Leading white space is the delimiter of a label map.
         let length = continuation.trim_start().chars().count() as u32;
-        Ok(OptionText { label: self.kind.typed(label), continuation, context: None, length, unconditional: false })
+        let label = self.kind.typed(label);
+        Ok(OptionText { label, continuation, context: None, delimiter: 0, length, unconditional: false })
     }
 
     /// The options, and where a metric wants it each once more with nothing before it.
@@ -187,18 +185,27 @@ impl Writer<'_> {
         options
     }
 
-    fn answered(&self, context: Prompt, answers: Answers) -> Body {
+    fn answered(&self, context: Prompt, answers: Answers) -> Result<Body, String> {
         let delimiter = &self.config.target_delimiter;
+        let scores_answers = self.infer.scores_continuations();
+        let empty = answers.all.iter().position(|answer| answer.text.is_empty() && delimiter.is_empty());
+        if let Some(at) = empty.filter(|_| scores_answers) {
+            return Err(format!(
+                "answer {at} is empty and so is `target_delimiter`: nothing of it could be scored; give the answer a text, \
+                 or a delimiter before all of them"
+            ));
+        }
         let texts = answers.all.into_iter().map(|answer| (answer.label, format!("{delimiter}{}", answer.text)));
-        if matches!(self.infer, InferSpec::Loglikelihood) {
+        if scores_answers {
             let options = texts.map(|(label, continuation)| OptionText {
                 label,
                 length: continuation.chars().count().saturating_sub(delimiter.chars().count()) as u32,
                 continuation,
                 context: None,
+                delimiter: delimiter.len() as u32,
                 unconditional: false,
             });
-            return Body::Loglikelihood { options: self.with_unconditional(options.collect()), context };
+            return Ok(Body::Loglikelihood { options: self.with_unconditional(options.collect()), context });
         }
         let normalized = matches!(self.infer, InferSpec::PplNormalized { .. });
         let options = texts.map(|(label, text)| {
@@ -207,7 +214,7 @@ impl Writer<'_> {
             segments.push(Segment::Option(text));
             OptionPrompt { label, prompt: Prompt(segments), answer }
         });
-        Body::Ppl { options: options.collect() }
+        Ok(Body::Ppl { options: options.collect() })
     }
 
     /// The prompt of a row, between the description and what the answer begins with.
@@ -230,18 +237,31 @@ impl Writer<'_> {
             let inputs = matches!(self.recipe.question, Question::Inputs { .. });
             let delimited = !inputs && seam::wants_delimiter(question, &prefix);
             let delimiter = if delimited { self.config.target_delimiter.as_str() } else { "" };
-            prompt.0.push(Segment::Question(format!("{delimiter}{prefix}")));
+            let source = match &self.config.gen_prefix {
+                Some(Wording::Text(source) | Wording::Jinja(source)) => source.as_str(),
+                None => "",
+            };
+            // lm-eval looks at the template, not at what a row makes of it.
+            let parted = !source.ends_with(|c: char| c.is_whitespace());
+            prompt.0.push(Segment::Prefix(AnswerPrefix { delimiter: delimiter.to_owned(), text: prefix, parted }));
         }
         if let Some(description) = wording(&self.config.description)?.filter(|text| !text.is_empty()) {
-            prompt.0.insert(0, Segment::Header(description));
+            prompt.0.insert(0, Segment::System(description));
         }
         Ok(prompt)
     }
 }
 
 fn target_of(target: &Wording, row: &Row) -> Result<String, String> {
-    let text = target.of(row, None)?;
-    if text.is_empty() { Err("has an empty `target`: nothing could be scored".into()) } else { Ok(text) }
+    match target.value(row)? {
+        Value::Array(items) => Err(format!(
+            "has a list of {} texts as `target`, and one can be scored: name one of them, as in \
+             `target = {{ jinja = \"{{{{...[0]}}}}\" }}`",
+            items.len()
+        )),
+        value if value == "" => Err("has an empty `target`: nothing could be scored".into()),
+        value => Ok(python_str(&value)),
+    }
 }
 
 /// `len(re.split(r"\s+", text))`: pieces between runs of white space, the empty ones at either end counted.

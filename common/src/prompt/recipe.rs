@@ -149,16 +149,17 @@ fn question<'a>(
     name: &str,
     columns: &[&str],
 ) -> Result<Question<'a>, PromptError> {
-    if let Some(Options::Labels(map)) = &config.options
-        && map.is_empty()
-    {
-        return fail("`options` has no label".into());
+    match &config.options {
+        Some(Options::Labels(map)) if map.is_empty() => return fail("`options` has no label".into()),
+        Some(Options::Wordings(map)) if map.is_empty() => return fail("`options` has no label".into()),
+        Some(Options::List(texts)) if texts.is_empty() => return fail("`options` has no answer".into()),
+        _ => {}
     }
     if let (Some(_), true) = (config.gen_prefix.as_ref().or(config.description.as_ref()), asking.in_rounds()) {
         return fail(format!("`{name}` is in rounds: write `description` and `gen_prefix` into it as lines"));
     }
     let mode = infer.mode();
-    if let (InferSpec::Loglikelihood, Some(target), None) = (infer, &config.target, &config.options) {
+    if let (true, Some(target), None) = (infer.scores_continuations(), &config.target, &config.options) {
         return match asking {
             Forms::One(context) => Ok(Question::Said { context: *context, target }),
             Forms::Labels(map) if map.is_empty() => fail(format!("`{name}` has no label")),
@@ -204,7 +205,9 @@ fn question<'a>(
             }
         }
         (InferSpec::Ppl, Forms::Labels(map), None) => Ok(Question::Whole(map.clone())),
-        (InferSpec::Loglikelihood, Forms::Labels(map), None) => endings(config, map, name, columns),
+        (InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood, Forms::Labels(map), None) => {
+            endings(config, map, name, columns)
+        }
         (_, Forms::Labels(_), None) => fail(format!("{mode} takes one text, but `{name}` is a label map")),
     }
 }
@@ -233,7 +236,13 @@ fn endings<'a>(
     for (_, form) in map {
         match form {
             Form::Text(text) => texts.push(*text),
-            Form::Rounds(_) | Form::Jinja(_) => {
+            Form::Jinja(_) => {
+                return fail(format!(
+                    "loglikelihood wants what the labels of `{name}` share, and in Jinja that is not known: write the question \
+                     as one text, and the answers as `options`, each a text or {{ jinja = \"...\" }}"
+                ));
+            }
+            Form::Rounds(_) => {
                 return fail(format!(
                     "loglikelihood wants what the labels of `{name}` share, and dialogues have no such border: write one \
                      dialogue without the answer, and the answers in `options`"

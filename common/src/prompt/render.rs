@@ -117,10 +117,10 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
     let beside = beside.into_iter().flatten().filter_map(Wording::text);
     let mut messages = check::misspelt(&asking.iter().copied().chain(beside).collect::<Vec<_>>(), columns);
     messages.extend(jinja_faults(config));
-    let elsewhere = matches!(config.options, Some(Options::Column(_) | Options::Jinja(_)))
+    let elsewhere = matches!(config.options, Some(Options::Column(_) | Options::Jinja(_) | Options::Wordings(_)))
         || matches!(recipe.question, Question::Held(_))
         || matches!(&recipe.question, Question::One(form) | Question::Chat(form) if form.expands())
-        || matches!(config.prompt_template.as_ref().or(config.ice_template.as_ref()), Some(Template::Jinja(_)));
+        || config.prompt_template.as_ref().or(config.ice_template.as_ref()).is_some_and(Template::has_jinja);
     if check::used(&asking, columns).is_empty() && !elsewhere {
         messages.push(format!(
             "the template puts nothing of a row in, so that every question is the same: use columns as in {}",
@@ -128,7 +128,8 @@ fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&st
         ));
     }
     if let (Question::Whole(map), true) = (&recipe.question, messages.is_empty()) {
-        let constant = map.iter().filter(|(_, form)| check::used(&form.texts(), columns).is_empty());
+        let constant =
+            map.iter().filter(|(_, form)| !form.is_jinja() && check::used(&form.texts(), columns).is_empty());
         messages.extend(constant.map(|(label, _)| {
             format!(
                 "the template of label `{label}` puts nothing of a row in, so that its score is the same for every \
@@ -185,11 +186,21 @@ fn shown_texts<'a>(form: &Form<'a>) -> Vec<&'a str> {
 /// Sources that are not Jinja.
 fn jinja_faults(config: &PromptConfig) -> Vec<String> {
     let templates = [&config.ice_template, &config.prompt_template].into_iter().flatten();
-    let templates = templates.filter_map(|template| match template {
+    let templates: Vec<&Template> = templates.collect();
+    let whole = templates.iter().filter_map(|template| match template {
         Template::Jinja(source) => Some(source),
         _ => None,
     });
-    let wordings = [&config.description, &config.gen_prefix, &config.target, &config.gold].into_iter().flatten();
+    let of_templates = templates.iter().flat_map(|template| match template {
+        Template::Wordings(map) => map.as_slice(),
+        _ => &[],
+    });
+    let of_options = config.options.iter().flat_map(|options| match options {
+        Options::Wordings(map) => map.as_slice(),
+        _ => &[],
+    });
+    let beside = [&config.description, &config.gen_prefix, &config.target, &config.gold].into_iter().flatten();
+    let wordings = of_templates.chain(of_options).map(|(_, wording)| wording).chain(beside);
     let wordings = wordings.filter_map(|wording| match wording {
         Wording::Jinja(source) => Some(source),
         Wording::Text(_) => None,
@@ -198,13 +209,17 @@ fn jinja_faults(config: &PromptConfig) -> Vec<String> {
         Options::Jinja(source) => Some(source),
         _ => None,
     });
-    let sources = templates.chain(wordings).chain(options);
+    let sources = whole.chain(wordings).chain(options);
     sources.filter_map(|source| Some(format!("`{source}` is not Jinja: {}", jinja::fault(source)?))).collect()
 }
 
 fn answered_texts<'a>(context: &Form<'a>, options: &'a Options) -> Vec<&'a str> {
     match options {
         Options::Column(_) | Options::Jinja(_) => context.texts(),
+        Options::List(texts) => context.texts().into_iter().chain(texts.iter().map(String::as_str)).collect(),
+        Options::Wordings(map) => {
+            context.texts().into_iter().chain(map.iter().filter_map(|(_, wording)| wording.text())).collect()
+        }
         Options::Labels(map) => context.texts().into_iter().chain(map.iter().map(|(_, text)| text.as_str())).collect(),
     }
 }

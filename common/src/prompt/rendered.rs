@@ -73,7 +73,7 @@ impl Prompt {
                 (RenderedPrompt::Messages(messages::parse(&flat::flatten(self, shots, format), meta, mode)), Vec::new())
             }
             MetaStyle::Messages => {
-                (RenderedPrompt::Messages(messages::of_text(self.render(shots, format))), Vec::new())
+                (RenderedPrompt::Messages(messages::of_plain(self, shots, format, meta.one_turn)), Vec::new())
             }
         }
     }
@@ -100,7 +100,7 @@ fn borders(text: String, ends: impl Iterator<Item = usize>) -> (String, Vec<usiz
 
 /// The shots alone, as OpenCompass shows "in-context examples": what ends them stays, and a meta template wraps them.
 pub fn render_shots(shots: &[&Shot], format: &ShotFormat, meta: Option<&MetaTemplate>) -> RenderedPrompt {
-    if shots.iter().all(|shot| matches!(shot, Shot::Text(_))) {
+    if shots.iter().all(|shot| matches!(shot, Shot::Text(_) | Shot::Answered(_))) {
         return RenderedPrompt::Text(flat::inline_shots(shots, format));
     }
     let list = flat::flatten_shots(shots, format);
@@ -125,13 +125,16 @@ impl RenderedPrompt {
         }
     }
 
-    /// The prompt with a continuation: of a chat, as what the assistant says.
+    /// The prompt with a continuation: of a chat, as what the assistant says, or goes on to say.
     #[must_use]
     pub fn continued(self, continuation: &str) -> Self {
         match self {
             Self::Text(text) => Self::Text(text + continuation),
             Self::Messages(mut messages) => {
-                messages.push(Message { role: "assistant".into(), content: continuation.into() });
+                match messages.last_mut().filter(|last| last.role == "assistant") {
+                    Some(begun) => begun.content.push_str(continuation),
+                    None => messages.push(Message { role: "assistant".into(), content: continuation.into() }),
+                }
                 Self::Messages(messages)
             }
         }

@@ -9,7 +9,7 @@ use super::gold::Gold;
 use super::labels::{GoldKind, find};
 use super::recipe::ShotRecipe;
 use super::seam;
-use super::shot::Shot;
+use super::shot::{AnsweredShot, Shot};
 use super::template::PromptConfig;
 use std::collections::{BTreeSet, HashMap};
 
@@ -50,7 +50,7 @@ impl ShotBook<'_> {
             }
             let shot = self.written.get(&id)?.as_ref()?;
             let shot = match self.shot {
-                ShotRecipe::Template(forms) if !forms.all().iter().any(Form::is_raw) => {
+                ShotRecipe::Template(forms) if !forms.all().iter().any(|form| form.is_raw() || form.is_jinja()) => {
                     shot.map(&|text| if text.contains('{') { fill(text, row, blank) } else { text.to_owned() })
                 }
                 _ => shot.clone(),
@@ -80,14 +80,16 @@ impl ShotBook<'_> {
             ShotRecipe::Answered { context, options } => {
                 let gold = self.gold.of(row)?;
                 let answers = answers::read(options, row, &gold, GoldKind::Mixed)?;
-                let answer = answers.all.get(answers.gold).map_or("", |answer| &answer.text);
+                // Of several right ones the first.
+                let answer =
+                    answers.golds.first().and_then(|&at| answers.all.get(at)).map_or("", |answer| &answer.text);
                 self.told(context, row, answer)
             }
-            ShotRecipe::Told { context, target } => self.told(context, row, &target.of(row, None)?),
+            ShotRecipe::Told { context, target } => self.told(context, row, &target.shown(row)?),
             ShotRecipe::ToldInputs { contexts, target } => {
                 let gold = self.gold.of(row)?;
                 let context = find(contexts, &gold)?;
-                self.told(context, row, &target.of(row, None)?)
+                self.told(context, row, &target.shown(row)?)
             }
         }
     }
@@ -103,6 +105,8 @@ impl ShotBook<'_> {
         };
         let answer = seam::delimited(prefix.as_deref().unwrap_or_default(), answer, " ");
         let end = if self.has_token { "" } else { &self.config.fewshot_delimiter };
-        Ok(Shot::Text(format!("{question}{delimiter}{answer}{end}")))
+        let shot = AnsweredShot { question, delimiter: delimiter.to_owned(), answer, end: end.to_owned() };
+        // Where the prompt says where shots go, they are words within its text.
+        Ok(if self.has_token { Shot::Text(shot.text()) } else { Shot::Answered(shot) })
     }
 }

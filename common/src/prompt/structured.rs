@@ -20,6 +20,10 @@ pub struct Prompt(pub Vec<Segment>);
 pub enum Segment {
     /// Text before the shots, or before the sample's own words: the same for a whole data set, as a rule.
     Header(String),
+    /// Instructions before everything (lm-eval's `description`); in a chat what the system says.
+    System(String),
+    /// What the answer begins with.
+    Prefix(AnswerPrefix),
     /// Where the sample's shots stand.
     Shots,
     /// Text of this sample, shared by its options where they have any.
@@ -34,6 +38,16 @@ pub enum Segment {
     Item(Prompt),
     /// What one role says.
     Turn(Turn),
+}
+
+/// What an answer begins with (lm-eval's `gen_prefix`); in a chat what the assistant has begun to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AnswerPrefix {
+    /// Between the question and it, where no chat parts them.
+    pub delimiter: String,
+    pub text: String,
+    /// Whether the target delimiter parts it from an answer in a chat too: its template does not end in white space.
+    pub parted: bool,
 }
 
 /// The sections of a prompt in rounds.
@@ -84,6 +98,14 @@ impl Prompt {
         Self(vec![Segment::Question(text.into())])
     }
 
+    /// What the answer begins with, where a plain prompt says it.
+    pub fn prefix(&self) -> Option<&AnswerPrefix> {
+        self.0.iter().find_map(|segment| match segment {
+            Segment::Prefix(prefix) => Some(prefix),
+            _ => None,
+        })
+    }
+
     /// Whether there is a place for shots.
     pub fn takes_shots(&self) -> bool {
         self.0.iter().any(|segment| match segment {
@@ -120,7 +142,12 @@ impl Prompt {
         let mut own = false;
         for segment in &self.0 {
             match segment {
-                Segment::Header(part) => text.push_str(part),
+                Segment::Header(part) | Segment::System(part) => text.push_str(part),
+                Segment::Prefix(prefix) => {
+                    text.push_str(&prefix.delimiter);
+                    text.push_str(&prefix.text);
+                    own = true;
+                }
                 Segment::Question(part) | Segment::Option(part) => {
                     text.push_str(part);
                     own |= !part.is_empty();
@@ -150,6 +177,7 @@ impl Prompt {
     pub(super) fn has_own_words(&self) -> bool {
         self.0.iter().any(|segment| match segment {
             Segment::Question(text) | Segment::Option(text) => !text.is_empty(),
+            Segment::Prefix(_) => true,
             Segment::Item(prompt) | Segment::Turn(Turn { prompt: Some(prompt), .. }) => prompt.has_own_words(),
             _ => false,
         })
@@ -158,7 +186,10 @@ impl Prompt {
     /// Unicode code points of its own words, with `shots` for each place where shots stand.
     pub fn characters(&self, shots: u64) -> u64 {
         let of = |segment: &Segment| match segment {
-            Segment::Header(text) | Segment::Question(text) | Segment::Option(text) => text.chars().count() as u64,
+            Segment::Header(text) | Segment::System(text) | Segment::Question(text) | Segment::Option(text) => {
+                text.chars().count() as u64
+            }
+            Segment::Prefix(prefix) => (prefix.delimiter.chars().count() + prefix.text.chars().count()) as u64,
             Segment::Shots => shots,
             Segment::Item(prompt) | Segment::Turn(Turn { prompt: Some(prompt), .. }) => prompt.characters(shots),
             Segment::Open(_) | Segment::Close(_) | Segment::Turn(_) => 0,

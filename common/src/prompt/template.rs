@@ -17,6 +17,8 @@ pub enum Template {
     LabelRounds(Vec<(String, Rounds)>),
     /// One text in Jinja.
     Jinja(String),
+    /// One text per label, some in Jinja.
+    Wordings(Vec<(String, Wording)>),
 }
 
 /// The answers of a question when they are not spelled out in a label map of whole prompts.
@@ -27,8 +29,12 @@ pub enum Options {
     Column(String),
     /// One answer template per label in the order written.
     Labels(Vec<(String, String)>),
-    /// One Jinja expression that gives a list; labels are 0, 1, 2, ...
+    /// Jinja that gives a list; labels are 0, 1, 2, ...
     Jinja(String),
+    /// Answers in order; labels are 0, 1, 2, ...
+    List(Vec<String>),
+    /// One answer per label, some in Jinja.
+    Wordings(Vec<(String, Wording)>),
 }
 
 /// All that shapes the prompts of a data set.
@@ -93,5 +99,29 @@ impl Default for PromptConfig {
             dialogue: None,
             unconditional: false,
         }
+    }
+}
+
+impl Template {
+    /// Whether some of it is in Jinja.
+    pub(super) fn has_jinja(&self) -> bool {
+        match self {
+            Self::Jinja(_) => true,
+            Self::Wordings(map) => map.iter().any(|(_, wording)| matches!(wording, Wording::Jinja(_))),
+            Self::Text(_) | Self::Labels(_) | Self::Rounds(_) | Self::LabelRounds(_) => false,
+        }
+    }
+
+    /// Whether there is one for each label.
+    pub fn is_by_label(&self) -> bool {
+        matches!(self, Self::Labels(_) | Self::LabelRounds(_) | Self::Wordings(_))
+    }
+}
+
+impl PromptConfig {
+    /// Whether the target is the one thing to be said, with nothing to choose between.
+    pub fn says_target(&self) -> bool {
+        let template = self.prompt_template.as_ref().or(self.ice_template.as_ref());
+        self.target.is_some() && self.options.is_none() && !template.is_some_and(Template::is_by_label)
     }
 }

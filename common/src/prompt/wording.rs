@@ -2,7 +2,10 @@
 
 use super::format::{Row, fill};
 use super::jinja;
+use super::python_text::python_str;
+use crate::python_literal;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A template of one text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,11 +29,86 @@ impl Wording {
         }
     }
 
+    /// What it stands for: the value of a column where it is nothing but that, the list that Jinja prints as Python would
+    /// write it (lm-eval's `ast.literal_eval`), else the text.
+    ///
+    /// # Errors
+    /// As [`Wording::of`]; and when the row lacks the column.
+    pub(super) fn value(&self, row: &Row) -> Result<Value, String> {
+        if let Some(column) = self.column() {
+            return row
+                .get(column)
+                .cloned()
+                .ok_or_else(|| format!("has no column `{column}`, which the template puts in"));
+        }
+        let text = self.of(row, None)?;
+        let is_list = matches!(self, Self::Jinja(_)) && text.starts_with('[') && text.ends_with(']');
+        let list = is_list.then(|| python_literal::parse(&text).ok()).flatten().filter(Value::is_array);
+        Ok(list.unwrap_or(Value::String(text)))
+    }
+
+    /// The text that a shot shows; of a list the first (lm-eval's `a[0]`).
+    ///
+    /// # Errors
+    /// As [`Wording::value`]; and for an empty list.
+    pub(super) fn shown(&self, row: &Row) -> Result<String, String> {
+        match self.value(row)? {
+            Value::Array(items) => {
+                let first =
+                    items.first().ok_or("has an empty list where the shot's answer is: there is none to show")?;
+                Ok(python_str(first))
+            }
+            value => Ok(python_str(&value)),
+        }
+    }
+
+    /// The column that it is nothing but: `{column}` or `{{ column }}`.
+    pub fn column(&self) -> Option<&str> {
+        let name = match self {
+            Self::Text(text) => text.strip_prefix('{')?.strip_suffix('}')?,
+            Self::Jinja(source) => source.strip_prefix("{{")?.strip_suffix("}}")?.trim(),
+        };
+        let is_name =
+            name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.starts_with(|c: char| c.is_numeric());
+        (is_name && !name.is_empty()).then_some(name)
+    }
+
     /// Its text where placeholders are in braces.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             Self::Jinja(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn row() -> Row {
+        json!({"right": [0, 2], "names": ["Rex", "the dog"], "label": 1, "none": []}).as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_column_alone_keeps_its_type_and_jinja_may_print_a_list() {
+        let text = |text: &str| Wording::Text(text.into()).value(&row());
+        let jinja = |source: &str| Wording::Jinja(source.into()).value(&row());
+        assert_eq!(text("{right}"), Ok(json!([0, 2])));
+        assert_eq!(text("is {right}"), Ok(json!("is [0, 2]")));
+        assert_eq!(jinja("{{ label }}"), Ok(json!(1)));
+        assert_eq!(jinja("[{% for at in right %}{{at}},{% endfor %}]"), Ok(json!([0, 2])));
+        assert_eq!(jinja("[{{label}}"), Ok(json!("[1")));
+        assert!(text("{left}").unwrap_err().contains("no column `left`"));
+    }
+
+    #[test]
+    fn a_shot_shows_the_first_of_several_answers() {
+        let shown = |text: &str| Wording::Text(text.into()).shown(&row());
+        assert_eq!(shown("{names}"), Ok("Rex".into()));
+        assert_eq!(shown("{label}!"), Ok("1!".into()));
+        assert!(shown("{none}").unwrap_err().contains("empty list"));
+        assert_eq!(Wording::Jinja("{{names[1:]}}".into()).shown(&row()), Ok("the dog".into()));
     }
 }

@@ -182,8 +182,11 @@ impl<'a> Page<'a> {
         let scores: &[LoglikelihoodScore] = if let Outcome::Loglikelihood(scores) = outcome { scores } else { &[] };
         let asked = options.iter().position(|option| option.unconditional).unwrap_or(options.len());
         for (at, option) in options.iter().enumerate().take(asked) {
-            let continued = |prompt: RenderedPrompt| prompt.continued(&option.continuation).printed();
             let context = option.context.as_ref().unwrap_or(context);
+            let continued = |prompt: RenderedPrompt| match &prompt {
+                RenderedPrompt::Text(_) => prompt.continued(&option.continuation).printed(),
+                RenderedPrompt::Messages(_) => prompt.continued(option.said(context.prefix())).printed(),
+            };
             let mut entry = Map::new();
             entry.insert("testing input".into(), continued(self.without_shots(context)));
             entry.insert("prompt".into(), continued(self.whole(context)));

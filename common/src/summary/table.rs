@@ -16,6 +16,8 @@ pub(super) const COLUMNS: [&str; 4] = ["dataset", "version", "metric", "mode"];
 pub struct Summary {
     pub(super) models: Vec<String>,
     pub(super) rows: Vec<Row>,
+    /// Where a number is not by the formula that its data set asks for.
+    pub(super) remarks: Vec<String>,
 }
 
 /// One metric of one data set or group.
@@ -54,7 +56,11 @@ impl Summary {
             columns[at % plan.datasets.len()].push(cell);
         }
         let rows = plan.datasets.iter().zip(columns).flat_map(|(dataset, cells)| rows(dataset, &cells)).collect();
-        Self { models: plan.models.iter().map(|model| model.abbr.clone()).collect(), rows }
+        let remarks = plan.units().filter_map(|unit| {
+            Some(format!("{}: {}", unit.name(), unit.dataset.infer.other_formula(unit.model.profile)?))
+        });
+        let remarks = remarks.collect();
+        Self { models: plan.models.iter().map(|model| model.abbr.clone()).collect(), rows, remarks }
     }
 
     /// Whether every number stands on all its samples: nothing failed, nothing missing, nothing withheld. A group some of
@@ -65,7 +71,7 @@ impl Summary {
 
     /// The header and the rows, each cell with its counts, and the reasons of those without a number.
     pub(super) fn grid(&self) -> (Vec<Vec<String>>, Notes) {
-        let mut notes = Notes::default();
+        let mut notes = Notes::with_remarks(&self.remarks);
         let header = COLUMNS.iter().map(|column| column.to_string()).chain(self.models.iter().cloned());
         let mut grid = vec![header.collect()];
         for row in &self.rows {

@@ -39,6 +39,7 @@ pub(crate) fn dataset(infer: InferSpec, eval: EvalSpec, samples: usize) -> Datas
         characters: 0,
         beginnings: Vec::new(),
         labels: None,
+        entries: Vec::new(),
         parts: Vec::new(),
     }
 }

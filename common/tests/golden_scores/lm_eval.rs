@@ -16,7 +16,14 @@ fn options(index: u32, logged: &Value) -> (Sample, SampleResult) {
     for (at, response) in logged["filtered_resps"].as_array().unwrap().iter().enumerate() {
         let continuation = text(&logged["arguments"][format!("gen_args_{at}")]["arg_1"]).to_string();
         let length = continuation.strip_prefix(' ').unwrap().chars().count() as u32;
-        options.push(OptionText { label: json!(at), continuation, context: None, length, unconditional: false });
+        options.push(OptionText {
+            label: json!(at),
+            continuation,
+            context: None,
+            delimiter: 0,
+            length,
+            unconditional: false,
+        });
         let sum = text(&response[0]).parse().unwrap();
         scores.push(LoglikelihoodScore { sum, tokens: 1, is_greedy: text(&response[1]) == "True" });
     }

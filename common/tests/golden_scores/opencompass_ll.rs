@@ -23,6 +23,7 @@ fn loglikelihood_records() {
             let continuation = text(&entry["prompt"]).to_string();
             options.push(OptionText {
                 context: None,
+                delimiter: 0,
                 unconditional: false,
                 label: json!(label),
                 length: continuation.chars().count() as u32,

@@ -7,6 +7,7 @@ use super::certificates::{Bearer, CertificateError, Credentials, PeerKey, Signer
 use super::refusal::Refusal;
 use super::register::{Applicant, Register, TokenTerms};
 use super::vault::{Vault, VaultError, random};
+use crate::encode::{self, EncodeError};
 use crate::store::{SharedValue, StoreError};
 use compass_common::config::{AuthorityConfig, StoreConfig};
 use compass_common::join_token::JoinToken;
@@ -34,6 +35,8 @@ pub enum AuthorityError {
     Vault(#[from] VaultError),
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
     #[error("the authority in the store was written by a newer version; install the same version on every master")]
     Newer,
     #[error("the authority in the store changes too often to be changed")]
@@ -272,7 +275,7 @@ fn read(vault: &Vault, sealed: &[u8]) -> Result<Register, AuthorityError> {
 }
 
 fn write(vault: &Vault, register: &Register) -> Result<Vec<u8>, AuthorityError> {
-    Ok(vault.seal(&serde_json::to_vec(register).unwrap_or_default())?)
+    Ok(vault.seal(&encode::json("the register of the authority", register)?)?)
 }
 
 #[cfg(test)]

@@ -62,9 +62,18 @@ pub struct ModelArguments {
     #[arg(long)]
     pub no_batch_padding: bool,
 
+    /// Whose formulas hold where they differ, for every model of the job [default: canonical, and `ll` data sets as OpenCompass]
+    #[arg(long, value_name = "PROFILE", value_parser = ["canonical", "opencompass", "lm-eval-hf"])]
+    pub profile: Option<String>,
+
     /// GPUs of one replica
     #[arg(long, alias = "hf-num-gpus", value_name = "N")]
     pub num_gpus: Option<u32>,
+
+    /// Where models run. `cuda` needs a GPU and takes the checkpoint's own dtype where none is given; `cpu` leaves GPUs
+    /// alone; `auto` takes a GPU where a worker has one
+    #[arg(long, value_name = "DEVICE", value_parser = ["auto", "cpu", "cuda"])]
+    pub device: Option<String>,
 
     /// Strings that end a generation
     #[arg(long, num_args = 1.., value_name = "TEXT")]
@@ -107,7 +116,9 @@ impl ModelArguments {
             max_out_len: self.max_out_len,
             min_out_len: self.min_out_len,
             batch_size: self.batch_size.clone(),
+            profile: self.profile.clone(),
             num_gpus: self.num_gpus,
+            device: self.device.clone(),
             stop_words: self.stop_words.clone(),
             model_kwargs: self.model_kwargs.clone(),
             tokenizer_kwargs: self.tokenizer_kwargs.clone(),

@@ -3,9 +3,11 @@
 use super::client::Master;
 use super::status::{JobStatus, MasterStatus, details, table};
 use crate::cli::exit;
+use crate::encode;
 use crate::job::Failure;
 use crate::screen::{OutputError, print, say};
 use compass_proto::v1;
+use serde::Serialize;
 use std::path::Path;
 
 /// What is to be explained.
@@ -81,6 +83,12 @@ fn show(text: String) -> Result<u8, Failure> {
     Ok(exit::SCORED)
 }
 
+fn as_json(status: &impl Serialize) -> Result<String, Failure> {
+    let json = encode::pretty_json("the status", status);
+    let json = json.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
+    Ok(String::from_utf8_lossy(&json).into_owned() + "\n")
+}
+
 /// All masters with their jobs, or one job in full; as a table or as JSON.
 ///
 /// # Errors
@@ -88,15 +96,14 @@ fn show(text: String) -> Result<u8, Failure> {
 pub async fn status(state_dir: &Path, job: Option<&str>, json: bool) -> Result<u8, Failure> {
     let mut known = masters(state_dir).await?;
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
-    let as_json = |value: serde_json::Result<String>| value.map(|text| text + "\n").unwrap_or_default();
     match job {
         None => {
             let all: Vec<MasterStatus> = known.into_iter().map(|known| known.status).collect();
-            show(if json { as_json(serde_json::to_string_pretty(&all)) } else { table(&all, &here) })
+            show(if json { as_json(&all)? } else { table(&all, &here) })
         }
         Some(name) => {
             let (_, job) = choose(&mut known, Some(name))?;
-            show(if json { as_json(serde_json::to_string_pretty(&job)) } else { details(&job, &here) })
+            show(if json { as_json(&job)? } else { details(&job, &here) })
         }
     }
 }

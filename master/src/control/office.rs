@@ -5,6 +5,7 @@ use crate::broker::{JobId, Share};
 use crate::job::{Ended, JobRecord};
 use crate::journal::Journal;
 use crate::pipeline::{Ask, Desk};
+use crate::store::Standing;
 use compass_common::ids::{Digest, TaskId, WorkerId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -62,6 +63,9 @@ pub trait Governor: Debug + Send + Sync {
 
     /// What keeps workers from starting.
     fn notes(&self) -> Vec<String>;
+
+    /// How sure this master may be of its lead, and of its store.
+    fn standing(&self) -> Standing;
 }
 
 /// See the module.

@@ -1,6 +1,6 @@
 //! From events to the transitions that they bring about.
 
-use super::effect::{Effect, Message};
+use super::effect::{Effect, Message, Record};
 use super::event::{Event, FailureClass};
 use super::state::{Core, Going};
 use super::task::TaskState;
@@ -36,15 +36,33 @@ impl Core {
                 self.results(&worker, grant, unit, samples, effects);
                 self.progressed(&worker);
             }
+            Event::Misfits { worker, grant, unit, samples } => {
+                self.heard(&worker);
+                self.progressed(&worker);
+                self.misfits(&worker, grant, unit, samples, effects);
+            }
             Event::Report { worker, grant, unit, report, .. } => {
                 self.heard(&worker);
                 self.report(&worker, grant, unit, report, effects);
+            }
+            Event::Pinned { worker, model, pin } => {
+                self.heard(&worker);
+                self.persist(Record::Pin { worker, model, pin }, effects);
             }
             Event::Failed { worker, grant, class, message } => {
                 self.heard(&worker);
                 self.progressed(&worker);
                 self.hand_back(&worker, grant, class, message, effects);
             }
+            Event::Unable { worker, model, kind, text } => {
+                self.heard(&worker);
+                self.unable(&worker, model, kind, text, effects);
+            }
+            Event::Loaded { worker, model, slot, ms } => {
+                self.heard(&worker);
+                self.loaded(&worker, model, slot, ms);
+            }
+            Event::Supply(supply) => self.supply = supply,
             Event::Returned { worker, grant, samples, held } => {
                 self.heard(&worker);
                 self.returned(&worker, grant, &samples, held, effects);
@@ -59,6 +77,7 @@ impl Core {
             Event::Cancel { reason } => self.cancel(&reason, effects),
             Event::Tick => self.tick(effects),
         }
+        self.judge_bars(effects);
         self.dispatch(effects);
         self.steal(effects);
         self.record_what_is_out(effects);
@@ -73,8 +92,12 @@ impl Core {
 
     /// The worker handed something in.
     fn progressed(&mut self, worker: &WorkerId) {
-        if let Some(worker) = self.workers.get_mut(worker) {
-            (worker.last_progress, worker.stall) = (self.now, 0);
+        if let Some(known) = self.workers.get_mut(worker) {
+            let stalled = std::mem::take(&mut known.stall) > 0;
+            known.last_progress = self.now;
+            if stalled {
+                self.refresh(worker);
+            }
         }
     }
 
@@ -101,6 +124,7 @@ impl Core {
             self.refresh(&id);
         }
         self.name_the_stalled(effects);
+        self.lift_bars();
         for worker in lost {
             self.lose(&worker, FailureClass::Lost, "its lease ran out", effects);
         }
@@ -128,7 +152,19 @@ impl Core {
                  or an engine of it hangs; its log tells"
             );
             effects.push(Effect::Note { text });
+            // What it holds may be loaded elsewhere.
+            self.refresh(&id);
         }
+    }
+
+    /// A slot of a worker has loaded a model.
+    fn loaded(&mut self, id: &WorkerId, model: u32, slot: u32, ms: u64) {
+        self.counters.loads += 1;
+        self.speeds.loaded(model, ms);
+        self.got_on.insert(model, self.now);
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        worker.models.loaded(slot, model);
+        self.count_models(id);
     }
 
     /// No new grants from here on, and those that are out are taken back; what is recorded stays.

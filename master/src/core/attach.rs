@@ -3,11 +3,12 @@
 use super::apply::SHUTDOWN;
 use super::effect::{Effect, Holder, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, GrantRef, HeldGrant};
+use super::slot_models::SlotModels;
 use super::state::{Core, Going, Worker};
 use super::task::{Failures, Former, Requires, Task, TaskState};
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 impl Core {
     /// Keeps from everybody else, for the time of a lease, what an older leader granted: its holder may come back. The
@@ -41,9 +42,14 @@ impl Core {
         if self.workers.get(&id).is_some_and(|known| known.session != capabilities.session) {
             self.lose(&id, FailureClass::Lost, "another process took its name", effects);
         }
+        if let Some(reason) = self.is_barred(&id) {
+            self.send(&id, Message::Refused { reason }, self.last_seq, effects);
+            return;
+        }
         let before = self.workers.get(&id).map_or(0, |known| known.slots);
         let elsewhere = self.slots - before;
-        let room = self.limits.max_slots.map_or(u32::MAX, |most| most.saturating_sub(elsewhere));
+        // What a worker claims never makes the sum of all slots overflow.
+        let room = self.limits.max_slots.unwrap_or(u32::MAX).saturating_sub(elsewhere);
         let slots = capabilities.slots.min(room);
         if slots == 0 {
             let most = self.limits.max_slots.unwrap_or_default();
@@ -66,6 +72,11 @@ impl Core {
                     credit: 0,
                     held: BTreeSet::new(),
                     resident: None,
+                    models: SlotModels::new(slots),
+                    counted: false,
+                    host: capabilities.host.clone(),
+                    barred: BTreeSet::new(),
+                    by_host: BTreeMap::new(),
                     units: VecDeque::new(),
                     last_heard: now,
                     going: Going::Stays,
@@ -77,6 +88,7 @@ impl Core {
                     load: None,
                 },
             );
+            self.bar_by_host(&id);
         }
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.last_heard = now;
@@ -115,10 +127,12 @@ impl Core {
             listed.insert(held.grant.task);
             kept.push(Kept { held: held.grant, now });
         }
+        let barred = self.workers.get(id).map(|worker| worker.barred.clone()).unwrap_or_default();
         for held in lapsed {
-            let free = |task: TaskId, of: &Task| of.is_free_for(id) && !listed.contains(&task);
+            let free =
+                |task: TaskId, of: &Task| of.is_free_for(id) && !listed.contains(&task) && !barred.contains(&of.model);
             if let Some(task) = self.carve(held.unit, &held.samples, free)
-                && let Some((grant, _, _)) = self.assign(id, task, effects)
+                && let Some((grant, _, _)) = self.assign(id, task, true, effects)
             {
                 listed.insert(task);
                 self.counters.adopted += 1;
@@ -169,32 +183,44 @@ impl Core {
     pub(super) fn shrink(&mut self, id: TaskId, part: &IntervalSet) {
         let Some(task) = self.task_mut(id) else { return };
         task.remaining = task.remaining.minus(part);
-        if task.remaining.is_empty() {
+        let (model, gone) = (task.model, task.sample_cost.saturating_mul(u64::from(part.len())));
+        let is_empty = task.remaining.is_empty();
+        self.got_done(model, gone);
+        if is_empty {
             self.set_state(id, TaskState::Done);
         }
     }
 
-    /// Gives a task to a worker under a new attempt, and records it; the grant, its unit and samples.
+    /// So much less of a model is left to pay.
+    pub(super) fn got_done(&mut self, model: u32, cost: u64) {
+        if let Some(open) = self.open_cost.get_mut(&model) {
+            *open = open.saturating_sub(cost);
+        }
+    }
+
+    /// Gives a task to a worker under a new attempt, and records it; the grant, its unit and samples. With `loads` an idle
+    /// slot of the worker may load its model.
     pub(super) fn assign(
         &mut self,
         worker: &WorkerId,
         id: TaskId,
+        loads: bool,
         effects: &mut Vec<Effect>,
     ) -> Option<(GrantRef, UnitId, IntervalSet)> {
         let (epoch, now) = (self.epoch, self.now);
         let task = self.task_mut(id)?;
-        task.attempt = Attempt(task.attempt.0 + 1);
+        task.attempt = Attempt(task.attempt.0.saturating_add(1));
+        task.failures.again = false;
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
         self.set_state(id, TaskState::Granted { worker: worker.clone() });
         if let Some(worker) = self.workers.get_mut(worker) {
-            let before = worker.resident.replace(model);
+            worker.resident = Some(model);
+            worker.models.granted(model, loads);
             if worker.held.len() == 1 {
                 worker.last_progress = now;
             }
-            if before != Some(model) {
-                self.count_resident(before, Some(model));
-            }
         }
+        self.count_models(worker);
         self.comes_to(worker, unit);
         let holder = Holder { worker: worker.clone(), unit, attempt, samples: samples.clone() };
         self.persist(Record::Attempt { task: id, holder }, effects);
@@ -244,9 +270,14 @@ impl Core {
         }
         // A worker that got something done died of something else than these tasks. What it recorded is finite, so that
         // a task that does kill its workers is still found in the end.
-        let class = if worker.recorded_any { FailureClass::Preempted } else { class };
+        let is_blameless = worker.recorded_any || self.misfits.barred.contains_key(id);
+        let budget = if is_blameless { FailureClass::Preempted } else { class };
         for task in worker.held {
-            self.requeue(task, id, class, format!("worker {id} was lost: {why}"), effects);
+            self.requeue(task, id, budget, format!("worker {id} was lost: {why}"), effects);
+            if let Some(task) = self.task_mut(task) {
+                // Counted as what it is, whatever it costs the task.
+                task.failures.again = class != FailureClass::Preempted;
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ fn most_ms(fair: f64, task: &Task) -> f64 {
 impl Core {
     /// Looks at the time that is left, and asks back what holders would not be through with in it.
     pub(super) fn rebalance(&mut self, effects: &mut Vec<Effect>) {
-        self.fair_ms = if self.limits.steal { self.time_left_ms() } else { None };
+        self.fair_ms = if self.limits.split { self.time_left_ms() } else { None };
         let Some(fair) = self.fair_ms else { return };
         for id in self.workers.keys().cloned().collect::<Vec<_>>() {
             let Some((task, samples)) = self.excess(&id, fair) else { continue };

@@ -1,6 +1,6 @@
 //! What there is to do and who is there to do it: what launchers go by.
 
-use super::state::Core;
+use super::state::{Core, Worker};
 use compass_common::ids::WorkerId;
 use std::collections::BTreeMap;
 
@@ -10,6 +10,8 @@ pub struct Attendance {
     pub slots: u32,
     /// Whether it holds a task.
     pub busy: bool,
+    /// Whether it can load none of the models that tasks are pending of.
+    pub useless: bool,
 }
 
 impl Core {
@@ -27,7 +29,13 @@ impl Core {
     /// Workers whose stream is up.
     pub fn attendance(&self) -> BTreeMap<WorkerId, Attendance> {
         let up = self.workers.iter().filter(|(_, worker)| worker.connection.is_some());
-        let seen = |slots, busy| Attendance { slots, busy };
-        up.map(|(id, worker)| (id.clone(), seen(worker.slots, !worker.held.is_empty()))).collect()
+        let pending: Vec<u32> =
+            if self.bars.is_empty() { Vec::new() } else { self.queue.models().map(|(model, _)| model).collect() };
+        let seen = |worker: &Worker| {
+            let busy = !worker.held.is_empty();
+            let useless = !busy && !pending.is_empty() && pending.iter().all(|model| worker.barred.contains(model));
+            Attendance { slots: worker.slots, busy, useless }
+        };
+        up.map(|(id, worker)| (id.clone(), seen(worker))).collect()
     }
 }

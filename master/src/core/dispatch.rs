@@ -3,7 +3,7 @@
 
 use super::effect::{Effect, Message};
 use super::state::{Core, Worker};
-use super::task::{Failures, Task};
+use super::task::Task;
 use compass_common::ids::{TaskId, UnitId, WorkerId};
 use std::collections::BTreeSet;
 
@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 const VAIN_OFFERS: usize = 64;
 const PAUSE_MS: u64 = 100;
 const LOOKED_AT: usize = 64;
+/// What is left of a model must take so many times as long as its loads, for one slot more to load it.
+const PAYS: f64 = 1.25;
 
 impl Core {
     /// Grants while a connected worker has credit and a pending task suits it: one grant to the least loaded at a time,
@@ -32,9 +34,9 @@ impl Core {
                 return;
             }
             match self.choose(&worker) {
-                Some(task) => {
+                Some((task, loads)) => {
                     let task = self.in_time(&worker, task);
-                    self.grant(&worker, task, effects);
+                    self.grant(&worker, task, loads, effects);
                 }
                 None => {
                     vain += usize::from(busy);
@@ -44,7 +46,9 @@ impl Core {
         }
     }
 
-    fn choose(&self, id: &WorkerId) -> Option<TaskId> {
+    /// What a worker gets next, and whether a slot of it is to load the model: what an idle slot holds comes first, then for
+    /// an idle slot what is worth a load, then more of what the others are at.
+    fn choose(&self, id: &WorkerId) -> Option<(TaskId, bool)> {
         let worker = self.workers.get(id)?;
         if self.is_last_choice(id) {
             return None;
@@ -53,17 +57,32 @@ impl Core {
         let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, end, task);
         let suits = |task: &TaskId| self.task(*task).is_some_and(now);
         let most = if worker.held.is_empty() { usize::MAX } else { LOOKED_AT };
-        let resident = worker.resident.and_then(|model| self.queue.of_model(model).take(most).find(&suits));
-        let Some(first) = resident else {
-            return self.choose_model(worker, most, &suits).map(|first| self.untouched(first, &suits));
+        let models = worker.models.models();
+        let of_models = |idle: bool| {
+            let models = models.iter().filter(move |model| (worker.models.idle_of(**model) > 0) == idle);
+            models.into_iter().find_map(|model| self.choose_of(worker, *model, most, &suits))
         };
-        let near = |&unit: &UnitId| self.queue.of_unit(unit).take(most).find(&suits);
+        if let Some(task) = of_models(true) {
+            return Some((task, false));
+        }
+        let other = || self.choose_model(worker, most, &suits).map(|first| self.untouched(first, &suits));
+        if worker.models.has_idle() {
+            return other().map(|task| (task, true)).or_else(|| Some((of_models(false)?, false)));
+        }
+        Some((of_models(false).or_else(other)?, false))
+    }
+
+    /// A task of a model that the worker holds.
+    fn choose_of(&self, worker: &Worker, model: u32, most: usize, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
+        let first = self.queue.of_model(model).take(most).find(suits)?;
+        let is_of_model = |id: &TaskId| self.task(*id).is_some_and(|task| task.model == model);
+        let near = |&unit: &UnitId| self.queue.of_unit(unit).take(most).find(|id| is_of_model(id) && suits(id));
         let neighbour = worker.units.iter().rev().find_map(near);
         // What begins as something that the worker has computed comes first; other neighbours not at the price of small
         // tasks before large ones.
         let cost = |task: TaskId| self.task(task).map_or(0, Task::cost);
         let near = |&near: &TaskId| self.shares(near) || cost(near).saturating_mul(2) >= cost(first);
-        neighbour.filter(near).or_else(|| Some(self.untouched(first, &suits)))
+        neighbour.filter(near).or_else(|| Some(self.untouched(first, suits)))
     }
 
     /// Whether samples of a task begin like others of its unit.
@@ -80,19 +99,43 @@ impl Core {
         others.into_iter().find(free).unwrap_or(first)
     }
 
-    /// The first task of the model that has the most tasks waiting for each worker that is at it already.
+    /// The first task of a model that the worker does not hold and that is worth a load: of those that no slot holds the one
+    /// with the most to do, else the one with the most tasks pending for each slot.
     fn choose_model(&self, worker: &Worker, most: usize, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
-        let mut best: Option<(u32, TaskId)> = None;
+        let mut best: Option<((bool, u64), TaskId)> = None;
         for (model, waiting) in self.queue.models() {
-            let others = self.residents.get(&model).copied().unwrap_or(0) - u32::from(worker.resident == Some(model));
-            let each = waiting.saturating_mul(1000) / (1 + others);
-            if best.is_none_or(|(before, _)| each > before)
+            let slots = self.residents.get(&model).copied().unwrap_or(0);
+            let others = slots.saturating_sub(worker.models.slots_of(model));
+            let rank = match slots {
+                0 => (true, self.open_cost.get(&model).copied().unwrap_or(0)),
+                _ => (false, u64::from(waiting).saturating_mul(1000) / u64::from(1 + others)),
+            };
+            if best.is_none_or(|(before, _)| rank > before)
                 && let Some(task) = self.queue.of_model(model).take(most).find(suits)
+                && (slots == 0 || self.pays_a_load(model, task))
             {
-                best = Some((each, task));
+                best = Some((rank, task));
             }
         }
         best.map(|(_, task)| task)
+    }
+
+    /// Whether one slot more is worth the time that it takes to load a model: with k slots at it, one more pays where what is
+    /// left takes longer than k loads. Nothing waits on slots that do not get on with it.
+    pub(super) fn pays_a_load(&self, model: u32, id: TaskId) -> bool {
+        let slots = self.residents.get(&model).copied().unwrap_or(0);
+        let load = self.load_time(model);
+        let has_failed = self.task(id).is_some_and(|task| !task.failures.workers.is_empty());
+        let still = self.got_on.get(&model).map_or(0, |at| self.now.saturating_sub(*at));
+        let Some(rate) = self.speeds.average(model) else { return true };
+        let left = self.open_cost.get(&model).copied().unwrap_or(0) as f64 / rate;
+        has_failed || still as f64 > (2.0 * load).max(self.limits.stall as f64) || left > PAYS * f64::from(slots) * load
+    }
+
+    /// How long a model takes to load, in milliseconds, as far as is known.
+    pub(super) fn load_time(&self, model: u32) -> f64 {
+        let prior = || self.limits.load_ms.get(&model).copied().unwrap_or(0) as f64;
+        self.speeds.load_ms(model).unwrap_or_else(prior)
     }
 
     /// Whether the worker may run the task.
@@ -100,21 +143,20 @@ impl Core {
         self.can_run(worker, task) && !self.is_for_another(id, task)
     }
 
-    /// Whether the worker has what the task requires, and is where its model loads.
+    /// Whether the worker has what the task requires, is where its model loads, and can load it as far as is known.
     pub(super) fn can_run(&self, worker: &Worker, task: &Task) -> bool {
         worker.suits(task.requires)
+            && !worker.barred.contains(&task.model)
             && self.limits.places.get(&task.model).is_none_or(|pools| pools.contains(&worker.pool))
     }
 
     /// The attempt is durable before the grant is sent.
-    fn grant(&mut self, worker: &WorkerId, id: TaskId, effects: &mut Vec<Effect>) {
-        let again = |task: &Task| {
-            let Failures { transient, infrastructure, losses, .. } = &task.failures;
-            transient + infrastructure + losses > 0
-        };
-        self.counters.retries += u64::from(self.task(id).is_some_and(again));
-        if let Some((grant, unit, samples)) = self.assign(worker, id, effects) {
-            self.send(worker, Message::Grant { grant, unit, samples }, self.last_seq, effects);
+    fn grant(&mut self, worker: &WorkerId, id: TaskId, loads: bool, effects: &mut Vec<Effect>) {
+        self.counters.retries += u64::from(self.task(id).is_some_and(|task| task.failures.again));
+        if let Some((grant, unit, samples)) = self.assign(worker, id, loads, effects) {
+            let model = self.task(id).map_or(0, |task| task.model);
+            let slots = self.workers.get(worker).map_or(0, |worker| worker.models.slots_of(model));
+            self.send(worker, Message::Grant { grant, unit, samples, slots }, self.last_seq, effects);
         }
     }
 }

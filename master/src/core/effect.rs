@@ -1,6 +1,7 @@
 //! What the scheduler wants done.
 
 use super::event::{ConnectionId, GrantRef, HeldGrant};
+use super::recorded::DeviceType;
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
@@ -16,11 +17,24 @@ pub enum Record {
     /// Into the store: all that is out, in place of every attempt before.
     Out { holders: Vec<Holder> },
     /// Into the ledger: the first result of a sample.
-    Sample { unit: UnitId, index: u32, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
+    Sample { unit: UnitId, index: u32, grant: GrantRef, worker: WorkerId, device: DeviceType, result: Vec<u8> },
     /// Into the ledger: a later result that differs from the recorded one.
-    Divergence { unit: UnitId, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
+    Divergence {
+        unit: UnitId,
+        index: u32,
+        grant: GrantRef,
+        worker: WorkerId,
+        device: DeviceType,
+        /// Whether the recorded one comes from a device of the same type.
+        same_device: bool,
+        result: Vec<u8>,
+    },
+    /// Into the ledger, as evidence: a result that does not fit the plan. The worker's report on it says nothing.
+    Misfit { unit: UnitId, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
     /// Into the ledger: what a worker made of its own results.
     Report { worker: WorkerId, report: Vec<u8> },
+    /// Into the ledger: which weights of a model count, as the first worker found them that loaded it.
+    Pin { worker: WorkerId, model: u32, pin: Vec<u8> },
 }
 
 /// Who was given what, under which attempt of its task.
@@ -47,8 +61,8 @@ pub enum Message {
     /// First answer to the hello on `connection`, void on any other; `max_slots` is what capacity leaves to this worker.
     /// Of what it holds it keeps `kept`; what is not in it, it must not begin.
     Welcome { connection: ConnectionId, max_slots: u32, kept: Vec<Kept> },
-    /// Run these samples.
-    Grant { grant: GrantRef, unit: UnitId, samples: IntervalSet },
+    /// Run these samples; up to `slots` slots of the worker may hold their model.
+    Grant { grant: GrantRef, unit: UnitId, samples: IntervalSet, slots: u32 },
     /// These samples are durable.
     Commit { unit: UnitId, samples: IntervalSet },
     /// Begin no further sample of this grant, or of `samples` of it where they are named: those that have not begun are to

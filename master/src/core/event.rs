@@ -1,14 +1,18 @@
 //! What can happen to the scheduler.
 
+use super::bars::Supply;
+use super::recorded::DeviceType;
+use compass_common::engine::UnableKind;
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
+use compass_common::plan::Misfit;
 
 /// One connection of a worker; a reconnect has a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
 
 /// What a worker offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// Chosen once per agent process.
     pub session: String,
@@ -20,6 +24,8 @@ pub struct Capabilities {
     pub sandbox: SandboxState,
     /// The pool that it works for; empty where nobody said one.
     pub pool: String,
+    /// Name of its host; empty when it did not say.
+    pub host: String,
 }
 
 /// What a worker found out about its sandbox.
@@ -65,8 +71,29 @@ pub enum FailureClass {
     Infrastructure,
     /// The worker is gone; tried again while anything gets done between losses.
     Lost,
+    /// The worker cannot load the model; tried elsewhere, never counted.
+    Unable(UnableKind),
     /// The worker said that it would go, or got things done before it went: never counted.
     Preempted,
+}
+
+/// A result that a worker handed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handed {
+    pub index: u32,
+    /// The encoded `SampleResult`.
+    pub result: Vec<u8>,
+    /// Type of the device that computed it.
+    pub device: DeviceType,
+}
+
+/// A result that does not fit the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    pub index: u32,
+    /// As it came.
+    pub result: Vec<u8>,
+    pub misfit: Misfit,
 }
 
 /// An input of [`super::Core::apply`].
@@ -82,16 +109,26 @@ pub enum Event {
     Heartbeat { worker: WorkerId },
     /// How many grants the worker is willing to hold at once.
     Credit { worker: WorkerId, grants: u32 },
-    /// Results of samples, each the encoded `SampleResult`.
-    Results { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: Vec<(u32, Vec<u8>)> },
+    /// Results of samples that were granted to the worker, and that fit the plan.
+    Results { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: Vec<Handed> },
+    /// Results of samples that were granted to the worker and do not fit the plan: they are none.
+    Misfits { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: Vec<Unfit> },
     /// A shard report, encoded, of a grant that the worker has finished. It covers `samples` samples, on which engines
     /// spent `busy_ms`.
     Report { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: u32, busy_ms: u64, report: Vec<u8> },
+    /// The first worker that loaded a model says what it is, encoded for the ledger.
+    Pinned { worker: WorkerId, model: u32, pin: Vec<u8> },
     /// Samples of a grant that the worker was asked for and has not begun; it will not begin them. `held` says whether it
     /// holds any others of that grant.
     Returned { worker: WorkerId, grant: GrantRef, samples: IntervalSet, held: bool },
     /// A grant is handed back.
     Failed { worker: WorkerId, grant: GrantRef, class: FailureClass, message: String },
+    /// The worker cannot load a model, by its position in the plan.
+    Unable { worker: WorkerId, model: u32, kind: UnableKind, text: String },
+    /// A slot of the worker has loaded a model, in so many milliseconds.
+    Loaded { worker: WorkerId, model: u32, slot: u32, ms: u64 },
+    /// What launchers can still do has changed.
+    Supply(Supply),
     /// The worker will take no more.
     Draining { worker: WorkerId },
     /// The worker is wanted by another job.

@@ -1,15 +1,22 @@
 //! Why a task waits, and what a worker is doing, in words. Pure: nothing changes by asking.
 
-use super::state::{Core, Going};
+use super::state::{Core, Going, Worker};
 use super::task::{Requires, TaskState};
 use compass_common::ids::{TaskId, WorkerId};
+
+/// Workers that a sentence names.
+const MOST_NAMED: usize = 8;
 
 impl Core {
     /// Where a task stands and why; `None` for one that there is not.
     pub fn explain_task(&self, id: TaskId) -> Option<String> {
         let task = self.task(id)?;
-        let what =
-            format!("task {id}: {} samples of unit {} left, attempt {}", task.remaining.len(), task.unit, task.attempt);
+        let what = format!(
+            "task {id}: {} samples of {} left, attempt {}",
+            task.remaining.len(),
+            self.labels.unit(task.unit),
+            task.attempt
+        );
         let failures = &task.failures;
         let mut tries = Vec::new();
         for (count, what) in [
@@ -37,11 +44,18 @@ impl Core {
             TaskState::Granted { worker } => {
                 let left = self.lease_left(worker) / 1000;
                 let asked = self.task(id).map_or(0, |task| task.asked.len());
-                let split = if asked > 0 { format!("; asked to return {asked} samples") } else { String::new() };
+                let for_whom = self.workers.iter().find(|(_, worker)| worker.awaits == Some(id)).map(|(id, _)| id);
+                let for_whom = for_whom.map(|id| format!(" for idle worker {id}")).unwrap_or_default();
+                let split =
+                    if asked > 0 { format!("; asked to return {asked} samples{for_whom}") } else { String::new() };
                 format!("granted to worker {worker}, whose lease ends in {left} s unless it is heard{split}")
             }
             TaskState::Done => "done".to_owned(),
-            TaskState::Failed { class, message } => format!("failed ({class:?}): {message}").to_lowercase(),
+            TaskState::Failed { class, message } => {
+                // The message is a user's own text, with paths in it: printed unchanged.
+                let class = format!("{class:?}").to_lowercase();
+                format!("failed ({class}): {message}")
+            }
             TaskState::Quarantined { message, workers } => {
                 let workers: Vec<_> = workers.iter().map(|worker| worker.0.as_str()).collect();
                 format!("in quarantine: the same error on {}: {message}", workers.join(", "))
@@ -61,16 +75,50 @@ impl Core {
             let pools: Vec<&str> = pools.iter().map(String::as_str).collect();
             return format!("its model loads in {} alone, and no connected worker is of there", pools.join(", "));
         }
-        let able: Vec<_> = up.into_iter().filter(|(_, worker)| self.can_run(worker, task)).collect();
-        if able.is_empty() {
+        if !up.iter().any(|(_, worker)| worker.suits(task.requires)) {
             let lacks = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };
             return format!("it needs {lacks}, and no connected worker has it");
         }
-        if able.iter().all(|(_, worker)| worker.is_going()) {
-            return "every connected worker is leaving".to_owned();
+        let able: Vec<_> = up.iter().filter(|(_, worker)| self.can_run(worker, task)).collect();
+        let mut causes: Vec<String> = Vec::new();
+        let barred =
+            up.iter().filter_map(|(id, _)| Some(format!("worker {id} is {}", self.bar_in_words(id, task.model)?)));
+        let barred: Vec<_> = barred.collect();
+        let more = barred.len().saturating_sub(MOST_NAMED);
+        causes.extend(barred.into_iter().take(MOST_NAMED));
+        if more > 0 {
+            causes.push(format!("{more} more workers are barred"));
         }
-        let before = self.queue.before(id);
-        format!("{} workers can run it and hold all that they want; {before} tasks come before it", able.len())
+        if able.is_empty() {
+            let left = self.waits_for_able(task.model).map_or(0, |left| left.div_ceil(1000));
+            causes
+                .push(format!("no connected worker is able to load its model; it fails in {left} s unless one joins"));
+            return causes.join("; ");
+        }
+        if able.iter().all(|(_, worker)| worker.is_going()) {
+            causes.push("every connected worker is leaving".to_owned());
+            return causes.join("; ");
+        }
+        let stays: Vec<_> = able.into_iter().filter(|(_, worker)| !worker.is_going()).collect();
+        let count = |what: &dyn Fn(&WorkerId, &Worker) -> bool| {
+            stays.iter().filter(|(other, worker)| what(other, worker)).count()
+        };
+        let full = count(&|_, worker| worker.held.len() as u32 >= worker.credit);
+        let failed = count(&|other, _| self.is_for_another(other, task) || self.is_last_choice(other));
+        let is_cold =
+            |worker: &Worker| (worker.held.len() as u32) < worker.credit && worker.models.slots_of(task.model) == 0;
+        let cold = if self.pays_a_load(task.model, id) { 0 } else { count(&|_, worker| is_cold(worker)) };
+        for (workers, why) in [
+            (full, "at capacity"),
+            (failed, "left out because it failed there"),
+            (cold, "without its model, which is resident elsewhere and done there before it would be loaded"),
+        ] {
+            if workers > 0 {
+                causes.push(format!("{workers} of {} eligible workers {why}", stays.len()));
+            }
+        }
+        causes.push(format!("{} tasks ahead of it in the queue", self.queue.before(id)));
+        causes.join("; ")
     }
 
     fn lease_left(&self, id: &WorkerId) -> u64 {
@@ -80,6 +128,9 @@ impl Core {
 
     /// What a worker holds, how fast it gets on, and why it gets nothing more; `None` for one that is not attached.
     pub fn explain_worker(&self, id: &WorkerId) -> Option<String> {
+        if let Some(barred) = self.is_barred(id) {
+            return Some(barred);
+        }
         let worker = self.workers.get(id)?;
         let held: Vec<_> = worker.held.iter().map(|task| task.to_string()).collect();
         let tasks = if held.is_empty() { "no task".to_owned() } else { format!("tasks {}", held.join(", ")) };
@@ -94,11 +145,27 @@ impl Core {
             format!("asked last: its node failed {} times in a row", worker.infrastructure)
         } else if worker.held.len() as u32 >= worker.credit {
             format!("holds all that it wants ({})", worker.credit)
-        } else if self.queue.is_empty() {
-            "nothing waits".to_owned()
+        } else if let Some(task) =
+            worker.awaits.filter(|task| self.task(*task).is_some_and(|task| !task.asked.is_empty()))
+        {
+            format!("task {task} is asked back for it")
+        } else if !self.queue.is_empty() {
+            "no pending task suits it".to_owned()
         } else {
-            "nothing that waits suits it".to_owned()
+            let ahead: u32 = self.workers.values().map(|worker| worker.models.queued()).sum();
+            match ahead {
+                0 => "no task is pending".to_owned(),
+                ahead => {
+                    format!("no task is pending; {ahead} tasks wait behind others at workers that will end them sooner")
+                }
+            }
         };
-        Some(format!("worker {id}: {} slots, {tasks}, heard {silent} s ago; {next}", worker.slots))
+        let barred: Vec<_> = worker
+            .barred
+            .iter()
+            .filter_map(|model| Some(format!("; {}: {}", self.labels.model(*model), self.bar_in_words(id, *model)?)))
+            .collect();
+        let barred = barred.concat();
+        Some(format!("worker {id}: {} slots, {tasks}, heard {silent} s ago; {next}{barred}", worker.slots))
     }
 }

@@ -16,13 +16,20 @@ impl Core {
         message: String,
         effects: &mut Vec<Effect>,
     ) {
+        let model = self.task(grant.task).filter(|_| grant.epoch == self.epoch).map(|task| task.model);
+        if let (FailureClass::Unable(kind), Some(model)) = (class, model) {
+            if self.is_live(id, &grant) {
+                self.requeue(grant.task, id, class, message.clone(), effects);
+            }
+            return self.unable(id, model, kind, message, effects);
+        }
         if !self.is_live(id, &grant) {
             return;
         }
         if let Some(worker) = self.workers.get_mut(id).filter(|_| class == FailureClass::Infrastructure) {
             worker.infrastructure += 1;
         }
-        let model = self.task(grant.task).map(|task| task.model);
+        self.refresh(id);
         self.requeue(grant.task, id, class, message.clone(), effects);
         if class == FailureClass::User
             && let Some(model) = model
@@ -50,6 +57,10 @@ impl Core {
         let spent = match class {
             FailureClass::User | FailureClass::Deterministic => true,
             FailureClass::Preempted => false,
+            FailureClass::Unable(_) => {
+                task.first = true;
+                false
+            }
             FailureClass::Transient => {
                 failures.transient += 1;
                 if failures.message != message {
@@ -71,6 +82,7 @@ impl Core {
                 failures.losses > limits.losses
             }
         };
+        failures.again = !matches!(class, FailureClass::Preempted | FailureClass::Unable(_));
         if spent && state == TaskState::Pending {
             state = TaskState::Failed { class, message: message.clone() };
         }

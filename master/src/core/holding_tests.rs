@@ -12,7 +12,7 @@ fn attach_holding(bench: &mut Bench, at: u8, connection: u64, held: Vec<HeldGran
         slots: 1,
         has_engine: true,
         sandbox: SandboxState::Works,
-        pool: String::new(),
+        ..Capabilities::default()
     };
     let connection = ConnectionId(connection);
     let effects = bench.apply(Event::Attached { worker: worker(at), connection, capabilities, held });
@@ -94,7 +94,7 @@ fn a_new_leader_waits_for_those_who_may_hold_something() {
         slots: 1,
         has_engine: true,
         sandbox: SandboxState::Works,
-        pool: String::new(),
+        ..Capabilities::default()
     };
     let event = Event::Attached { worker: worker(3), connection: ConnectionId(8), capabilities, held: vec![] };
     other.apply(1, event, &mut effects);
@@ -148,7 +148,7 @@ fn the_same_error_on_two_workers_puts_a_task_in_quarantine() {
 
 #[test]
 fn a_worker_whose_node_fails_again_and_again_is_asked_last_and_tasks_have_their_own_budget() {
-    let limits = Limits { retry: 0, infrastructure: 2, steal: false, ..Limits::default() };
+    let limits = Limits { retry: 0, infrastructure: 2, split: false, ..Limits::default() };
     let mut bench = Bench::new(limits, vec![view(0, 0, 2), view(0, 2, 4), view(0, 4, 6)]);
     bench.attach(0, 0, 1);
     fail(&mut bench, 0, FailureClass::Infrastructure, "no device");
@@ -192,7 +192,7 @@ fn a_task_tells_why_it_waits() {
         slots: 1,
         has_engine: false,
         sandbox: SandboxState::Unknown,
-        pool: String::new(),
+        ..Capabilities::default()
     };
     let (connection, held) = (ConnectionId(1), vec![]);
     bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
@@ -200,4 +200,13 @@ fn a_task_tells_why_it_waits() {
     bench.attach(1, 0, 1);
     assert!(why(&bench).contains("granted to worker w1, whose lease ends in 30 s"), "{}", why(&bench));
     assert!(bench.core.explain_task(TaskId(1)).is_none());
+}
+
+#[test]
+fn an_explanation_prints_a_users_text_unchanged() {
+    let mut bench = Bench::new(Limits { retry: 0, ..Limits::default() }, vec![view(0, 0, 2)]);
+    bench.attach(0, 0, 1);
+    fail(&mut bench, 0, FailureClass::User, "cannot read /Data/Models/LLaMA-7B/Config.JSON");
+    let words = bench.core.explain_task(TaskId(0)).unwrap();
+    assert!(words.ends_with("failed (user): cannot read /Data/Models/LLaMA-7B/Config.JSON"), "{words}");
 }

@@ -2,11 +2,12 @@
 //!
 //! Those of the state are asked of the state, by [`check`]. Those of a history (G2, C1, C2) are kept by
 //! [`super::Watch`], which is fed with effects and is cheap enough to run in production. Those that span processes (L1,
-//! C3, C4, W1) are asserted by the simulation, under the same ids.
+//! C3, C4, H1, H2, W1) are asserted by the simulation, under the same ids.
 
 use super::state::Core;
 use super::task::TaskState;
 use compass_common::ids::TaskId;
+use std::collections::BTreeMap;
 
 /// One leader can commit per epoch, and none once a later epoch has begun.
 pub const L1: &str = "L1";
@@ -24,6 +25,10 @@ pub const C3: &str = "C3";
 pub const C4: &str = "C4";
 /// A worker begins no sample past its own deadline: never one that was granted to another since.
 pub const W1: &str = "W1";
+/// Only rights make records: a result counts, and a claim is kept, only of what was granted to that worker.
+pub const H1: &str = "H1";
+/// Records fit the plan: their kind, one entry per option, finite numbers.
+pub const H2: &str = "H2";
 /// Slots stay within the job's bound, and nobody is granted more than it announced.
 pub const R1: &str = "R1";
 /// What is neither done, failed nor out waits in the queue, and ends while fair workers are there.
@@ -89,10 +94,21 @@ pub fn check(core: &Core) -> Vec<Violation> {
     if failed != core.failed || core.open_by.iter().sum::<u32>() != core.open {
         fail(P1, format!("{failed} tasks failed, counted {}; open {} by {:?}", core.failed, core.open, core.open_by));
     }
-    for (model, &count) in &core.residents {
-        let there = core.workers.values().filter(|worker| worker.resident == Some(*model)).count() as u32;
-        if there != count {
-            fail(R1, format!("{there} workers have model {model} resident, counted {count}"));
+    let mut residents = BTreeMap::new();
+    for model in core.workers.values().filter(|worker| worker.counted).flat_map(|worker| worker.models.held()) {
+        *residents.entry(model).or_insert(0) += 1;
+    }
+    if residents != core.residents {
+        fail(R1, format!("slots hold models {residents:?}, counted {:?}", core.residents));
+    }
+    let mut open_cost = BTreeMap::new();
+    for task in core.tasks.iter().filter(|task| task.is_open()) {
+        *open_cost.entry(task.model).or_insert(0) += task.cost();
+    }
+    for (model, &counted) in &core.open_cost {
+        let open = open_cost.get(model).copied().unwrap_or(0);
+        if open != counted {
+            fail(P1, format!("{open} is left to pay of model {model}, counted {counted}"));
         }
     }
     if core.limits.max_slots.is_some_and(|most| slots > most) {

@@ -29,8 +29,15 @@ pub struct Limits {
     pub places: BTreeMap<u32, BTreeSet<String>>,
     /// All that is out is not recorded anew before so many attempts.
     pub fewest_attempts: u32,
-    /// Whether a worker with nothing to do may take over samples that another has not begun.
-    pub steal: bool,
+    /// Whether tasks may be cut, so that a worker with nothing to do takes over samples that another has not begun. Whole
+    /// tasks move in any case.
+    pub split: bool,
+    /// How long tasks wait for a worker that can load their model, when all that are connected have said that they cannot.
+    pub unschedulable: u64,
+    /// How long it takes until what launchers can still do is known.
+    pub settles: u64,
+    /// How long it may take to load a model, by its position, before a load was measured; 0 where it is not listed.
+    pub load_ms: BTreeMap<u32, u64>,
 }
 
 impl Default for Limits {
@@ -46,7 +53,10 @@ impl Default for Limits {
             others_may_come: true,
             workers_stay: false,
             places: BTreeMap::new(),
-            steal: true,
+            split: true,
+            unschedulable: 600_000,
+            settles: 0,
+            load_ms: BTreeMap::new(),
             fewest_attempts: 50_000,
         }
     }

@@ -6,6 +6,9 @@
 mod apply;
 mod attach;
 mod balance;
+mod bars;
+#[cfg(test)]
+mod bars_tests;
 mod demand;
 mod dispatch;
 mod effect;
@@ -16,7 +19,13 @@ mod failure;
 mod holding_tests;
 mod homes;
 pub mod invariants;
+mod labels;
 mod limits;
+mod misfits;
+#[cfg(test)]
+mod misfits_tests;
+#[cfg(test)]
+mod moves_tests;
 mod out;
 mod progress;
 mod queue;
@@ -27,6 +36,7 @@ mod release_tests;
 mod results;
 mod roster;
 mod sample_set;
+mod slot_models;
 mod speeds;
 mod state;
 mod steal;
@@ -36,12 +46,14 @@ mod tests;
 mod wanted;
 mod watch;
 
+pub use bars::{Barred, Supply};
 pub use demand::Attendance;
 pub use effect::{Effect, Holder, Kept, Message, Record, Seq};
-pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, HeldGrant, SandboxState};
+pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, Handed, HeldGrant, SandboxState, Unfit};
+pub use labels::Labels;
 pub use limits::Limits;
 pub use progress::Progress;
-pub use recorded::{Arrival, Recorded};
+pub use recorded::{Arrival, DeviceType, Recorded};
 pub use state::Core;
 pub use task::{Former, Requires, TaskState, TaskView};
 pub use wanted::{Needed, Wanted};

@@ -15,16 +15,20 @@ pub struct Progress {
     pub workers: u32,
     /// Their slots.
     pub slots: u32,
-    /// Grants that followed an earlier attempt of the same task.
+    /// Grants that followed a failed or lost one of the same task.
     pub retries: u64,
     /// Results that came a second time.
     pub repeats: u64,
     /// Results that came a second time and differed.
     pub divergences: u64,
+    /// Results that do not fit the plan.
+    pub misfits: u64,
     /// Grants that a worker kept from an older leader, or from before it was given up.
     pub adopted: u64,
     /// Times that samples went over from a busy worker to an idle one.
     pub stolen: u64,
+    /// Models that slots have loaded.
+    pub loads: u64,
 }
 
 impl Core {

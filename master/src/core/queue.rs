@@ -1,25 +1,34 @@
-//! The queue: pending tasks in order of their numbers, by model and unit.
+//! The queue: pending tasks by model and unit; those that go first, then all others, in order of their numbers.
 
 use super::task::Task;
 use compass_common::ids::{TaskId, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module.
+/// Place of a task: whether it goes after those that come first, and its number.
+type Place = (bool, TaskId);
+
+fn place(id: TaskId, task: &Task) -> Place {
+    (!task.first, id)
+}
+
+/// Pending tasks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
-    all: BTreeSet<TaskId>,
-    models: BTreeMap<u32, BTreeSet<TaskId>>,
-    units: BTreeMap<UnitId, BTreeSet<TaskId>>,
+    all: BTreeSet<Place>,
+    models: BTreeMap<u32, BTreeSet<Place>>,
+    units: BTreeMap<UnitId, BTreeSet<Place>>,
 }
 
 impl Queue {
     pub(super) fn insert(&mut self, id: TaskId, task: &Task) {
+        let id = place(id, task);
         self.all.insert(id);
         self.models.entry(task.model).or_default().insert(id);
         self.units.entry(task.unit).or_default().insert(id);
     }
 
     pub(super) fn remove(&mut self, id: TaskId, task: &Task) {
+        let id = place(id, task);
         self.all.remove(&id);
         self.models.entry(task.model).or_default().remove(&id);
         self.units.entry(task.unit).or_default().remove(&id);
@@ -34,16 +43,17 @@ impl Queue {
     }
 
     pub(super) fn contains(&self, id: TaskId) -> bool {
-        self.all.contains(&id)
+        [false, true].into_iter().any(|later| self.all.contains(&(later, id)))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
-        self.all.iter().copied()
+        self.all.iter().map(|(_, id)| *id)
     }
 
     /// How many tasks wait in front of one.
     pub(super) fn before(&self, id: TaskId) -> usize {
-        self.all.range(..id).count()
+        let later = !self.all.contains(&(false, id));
+        self.all.range(..(later, id)).count()
     }
 
     /// Models with the number of their tasks that wait.
@@ -52,10 +62,10 @@ impl Queue {
     }
 
     pub(super) fn of_model(&self, model: u32) -> impl Iterator<Item = TaskId> + '_ {
-        self.models.get(&model).into_iter().flatten().copied()
+        self.models.get(&model).into_iter().flatten().map(|(_, id)| *id)
     }
 
     pub(super) fn of_unit(&self, unit: UnitId) -> impl Iterator<Item = TaskId> + '_ {
-        self.units.get(&unit).into_iter().flatten().copied()
+        self.units.get(&unit).into_iter().flatten().map(|(_, id)| *id)
     }
 }

@@ -13,7 +13,51 @@ pub enum Arrival {
     /// The same bytes were recorded before.
     Repeat,
     /// Other bytes were recorded before; the first stand.
-    Divergent,
+    Divergent {
+        /// Whether both come from devices of one type, on which they should be equal.
+        same_device: bool,
+    },
+}
+
+/// Type of the device that computed a result: results of one type are equal to the bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DeviceType {
+    /// Not said, or no device computed it: equal to none.
+    #[default]
+    Unknown = 0,
+    Cpu = 1,
+    Cuda = 2,
+}
+
+impl DeviceType {
+    /// As a worker names its device.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "cpu" => Self::Cpu,
+            "cuda" => Self::Cuda,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// As the ledger keeps it.
+    pub fn from_number(number: u32) -> Self {
+        match number {
+            1 => Self::Cpu,
+            2 => Self::Cuda,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// As the ledger keeps it.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// Whether results of the two should be equal.
+    pub fn agrees_with(self, other: Self) -> bool {
+        self == other && self != Self::Unknown
+    }
 }
 
 /// The samples recorded so far, by unit.
@@ -25,8 +69,12 @@ pub struct Recorded {
 #[derive(Clone, Debug, Default)]
 struct Unit {
     done: SampleSet,
+    /// With the device type in the lowest bits.
     fingerprints: BTreeMap<u32, u64>,
 }
+
+/// Where a fingerprint holds the device type.
+const DEVICE_BITS: u64 = 3;
 
 fn fingerprint(result: &[u8]) -> u64 {
     let digest = Digest::of(result).0;
@@ -35,17 +83,20 @@ fn fingerprint(result: &[u8]) -> u64 {
 
 impl Recorded {
     /// Judges a result and remembers it when it is the first.
-    pub fn arrive(&mut self, unit: UnitId, index: u32, result: &[u8]) -> Arrival {
+    pub fn arrive(&mut self, unit: UnitId, index: u32, result: &[u8], device: DeviceType) -> Arrival {
         let unit = self.units.entry(unit).or_default();
-        let fingerprint = fingerprint(result);
+        let fingerprint = fingerprint(result) & !DEVICE_BITS;
         match unit.fingerprints.get(&index) {
             None => {
-                unit.fingerprints.insert(index, fingerprint);
+                unit.fingerprints.insert(index, fingerprint | u64::from(device.number()));
                 unit.done.insert(index);
                 Arrival::First
             }
-            Some(&known) if known == fingerprint => Arrival::Repeat,
-            Some(_) => Arrival::Divergent,
+            Some(&known) if known & !DEVICE_BITS == fingerprint => Arrival::Repeat,
+            Some(&known) => {
+                let first = DeviceType::from_number((known & DEVICE_BITS) as u32);
+                Arrival::Divergent { same_device: first.agrees_with(device) }
+            }
         }
     }
 

@@ -71,7 +71,7 @@ fn a_job_says_what_it_could_use_and_why_nothing_more_runs() {
     assert_eq!(wanted.usable[&Requires::Echo.into()], 1 + held, "what others hold can be split");
     let words = bench.core.explain_job();
     assert!(words[0].contains("3 tasks are open, 2 of them granted to 1 workers with 1 slots"), "{words:?}");
-    assert!(words[1].contains("hold all that they want"), "{words:?}");
+    assert!(words[1].contains("1 of 1 eligible workers at capacity"), "{words:?}");
     assert!(bench.core.explain_task(TaskId(0)).is_some());
 }
 

@@ -1,7 +1,7 @@
 //! What workers hand in: results, reports, samples that they have not begun.
 
 use super::effect::{Effect, Message, Record};
-use super::event::{FailureClass, GrantRef};
+use super::event::{FailureClass, GrantRef, Handed};
 use super::recorded::Arrival;
 use super::state::Core;
 use super::task::TaskState;
@@ -9,41 +9,45 @@ use compass_common::ids::{TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
 impl Core {
-    /// The first result of a sample counts, whoever sends it, under whatever grant.
+    /// The first result of a sample counts, under whatever grant. That the sample was granted to the worker is the
+    /// leader's to know.
     pub(super) fn results(
         &mut self,
         id: &WorkerId,
         grant: GrantRef,
         unit: UnitId,
-        samples: Vec<(u32, Vec<u8>)>,
+        samples: Vec<Handed>,
         effects: &mut Vec<Effect>,
     ) {
         let mut durable = IntervalSet::new();
         let elapsed = self.workers.get(id).map_or(0, |worker| self.now.saturating_sub(worker.last_progress));
         let mut got_through = Vec::new();
-        for (index, result) in samples {
+        for Handed { index, result, device } in samples {
             let Some(home) = self.known_sample(unit, index) else {
                 effects.push(Effect::Note { text: format!("worker {id} sent a result for an unknown sample {index}") });
                 continue;
             };
-            match self.recorded.arrive(unit, index, &result) {
+            match self.recorded.arrive(unit, index, &result, device) {
                 Arrival::First => {
-                    self.persist(Record::Sample { unit, index, grant, worker: id.clone(), result }, effects);
+                    self.persist(Record::Sample { unit, index, grant, worker: id.clone(), device, result }, effects);
+                    self.refute(id, unit, index, effects);
                     if let Some(home) = home {
                         got_through.push(home);
                         self.settle(home, index);
                     }
                     if let Some(worker) = self.workers.get_mut(id) {
-                        (worker.recorded_any, worker.infrastructure) = (true, 0);
+                        worker.recorded_any = true;
+                        if std::mem::take(&mut worker.infrastructure) > 0 {
+                            self.refresh(id);
+                        }
                     }
                 }
                 Arrival::Repeat => self.counters.repeats += 1,
-                Arrival::Divergent => {
+                Arrival::Divergent { same_device } => {
                     self.counters.divergences += 1;
-                    let text =
-                        format!("sample {index} of unit {unit} came again from {id} and differs; the first stands");
-                    effects.push(Effect::Note { text });
-                    self.persist(Record::Divergence { unit, grant, worker: id.clone(), result }, effects);
+                    let worker = id.clone();
+                    let record = Record::Divergence { unit, index, grant, worker, device, same_device, result };
+                    self.persist(record, effects);
                 }
             }
             durable.insert(index);
@@ -69,6 +73,7 @@ impl Core {
         let (unit, model) = (task.unit, task.model);
         let cost = task.sample_cost.saturating_mul(homes.len() as u64);
         self.speeds.observe(id, unit, model, cost, elapsed);
+        self.got_on.insert(model, self.now);
         if let Some(worker) = self.workers.get_mut(id) {
             worker.last_progress = self.now;
         }
@@ -78,7 +83,11 @@ impl Core {
         let Some(task) = self.task_mut(id) else { return };
         task.remaining.remove(index);
         task.failures.losses = 0;
-        if task.remaining.is_empty() {
+        let (model, is_empty) = (task.model, task.remaining.is_empty());
+        // What has failed is no longer counted as open.
+        let gone = if task.is_open() { task.sample_cost } else { 0 };
+        self.got_done(model, gone);
+        if is_empty {
             self.set_state(id, TaskState::Done);
         }
     }
@@ -131,7 +140,10 @@ impl Core {
         }
         if !held {
             let message = format!("worker {id} does not hold task {}", grant.task);
-            self.hand_back(id, grant, FailureClass::Lost, message, effects);
+            // Asked back because the worker cannot load the model, it costs no try.
+            let is_barred = self.workers.get(id).is_some_and(|worker| worker.barred.contains(&model));
+            let class = if is_barred { FailureClass::Preempted } else { FailureClass::Lost };
+            self.hand_back(id, grant, class, message, effects);
         }
     }
 }

@@ -129,6 +129,8 @@ impl OfModel {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speeds {
     models: BTreeMap<u32, OfModel>,
+    /// How long models took to load: milliseconds of all loads, and their number.
+    loads: BTreeMap<u32, (f64, f64)>,
 }
 
 impl Speeds {
@@ -151,6 +153,17 @@ impl Speeds {
             seen.observe(unit, taken);
             seen.rate = seen.corrected(&of_model.corrections).rate();
         }
+    }
+
+    /// A model was loaded in `ms`.
+    pub(super) fn loaded(&mut self, model: u32, ms: u64) {
+        let (all, loads) = self.loads.entry(model).or_default();
+        (*all, *loads) = (*all + ms as f64, *loads + 1.0);
+    }
+
+    /// How long a model takes to load, in milliseconds, on average; `None` before it was loaded.
+    pub(super) fn load_ms(&self, model: u32) -> Option<f64> {
+        self.loads.get(&model).map(|(all, loads)| all / loads)
     }
 
     /// Whether the worker got through some of the unit, as far as is remembered.

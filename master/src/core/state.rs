@@ -1,13 +1,17 @@
 //! The scheduler's state: tasks, workers, what is recorded.
 
+use super::bars::{ModelBars, Supply};
 use super::effect::{Effect, Message, Record, Seq};
 use super::event::{ConnectionId, GrantRef, SandboxState};
 use super::homes::Homes;
+use super::labels::Labels;
 use super::limits::Limits;
+use super::misfits::Misfits;
 use super::progress::Progress;
 use super::queue::Queue;
 use super::recorded::Recorded;
 use super::roster::{Roster, Seat};
+use super::slot_models::SlotModels;
 use super::speeds::Speeds;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
 use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
@@ -38,7 +42,17 @@ pub(super) struct Worker {
     pub(super) pool: String,
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
+    /// Model of its latest grant.
     pub(super) resident: Option<u32>,
+    /// What its slots hold.
+    pub(super) models: SlotModels,
+    /// Whether its slots count among those that hold a model: whether it may still get tasks of it.
+    pub(super) counted: bool,
+    /// Name of its host; empty when it did not say.
+    pub(super) host: String,
+    /// Models that it gets no tasks of, and until when where that is only due to its host.
+    pub(super) barred: BTreeSet<u32>,
+    pub(super) by_host: BTreeMap<u32, u64>,
     /// The units of its latest grants, the latest last: others of them share prefixes with what it has computed.
     pub(super) units: VecDeque<UnitId>,
     pub(super) last_heard: u64,
@@ -105,8 +119,15 @@ pub struct Core {
     pub(super) speeds: Speeds,
     /// Open tasks by what they require.
     pub(super) open_by: [u32; Requires::KINDS],
-    /// Workers by the model that they have resident.
+    /// Slots that hold a model, or have grants of it ahead of them, of workers that may get tasks.
     pub(super) residents: BTreeMap<u32, u32>,
+    /// What is left to pay of a model's open tasks, and when it last got on.
+    pub(super) open_cost: BTreeMap<u32, u64>,
+    pub(super) got_on: BTreeMap<u32, u64>,
+    /// Workers that cannot load a model.
+    pub(super) bars: BTreeMap<u32, ModelBars>,
+    pub(super) supply: Supply,
+    pub(super) labels: Labels,
     /// Slots of all workers.
     pub(super) slots: u32,
     /// Tasks that have failed or are in quarantine, and the words that were said of them.
@@ -120,6 +141,7 @@ pub struct Core {
     pub(super) fair_ms: Option<f64>,
     pub(super) last_seq: Seq,
     pub(super) counters: Progress,
+    pub(super) misfits: Misfits,
     /// Attempts since all that is out was recorded.
     pub(super) attempts_since: u64,
     pub(super) open: u32,
@@ -132,6 +154,7 @@ pub struct Core {
 impl Core {
     /// A scheduler for `tasks`, whose samples are not in `recorded`. Tasks are granted in the order given.
     pub fn new(epoch: Epoch, limits: Limits, tasks: Vec<TaskView>, recorded: Recorded) -> Self {
+        let supply = if limits.others_may_come { Supply::Possible } else { Supply::None };
         let mut core = Self {
             epoch,
             limits,
@@ -148,6 +171,11 @@ impl Core {
             speeds: Speeds::default(),
             open_by: [0; Requires::KINDS],
             residents: BTreeMap::new(),
+            open_cost: BTreeMap::new(),
+            got_on: BTreeMap::new(),
+            bars: BTreeMap::new(),
+            supply,
+            labels: Labels::default(),
             slots: 0,
             failed: 0,
             failure_words: BTreeSet::new(),
@@ -156,6 +184,7 @@ impl Core {
             fair_ms: None,
             last_seq: Seq(0),
             counters: Progress::default(),
+            misfits: Misfits::default(),
             attempts_since: 0,
             open: 0,
             granted: 0,
@@ -178,6 +207,7 @@ impl Core {
                 asked_unbegun: false,
                 unyielding: false,
                 begun: false,
+                first: false,
             });
         }
         core
@@ -200,6 +230,7 @@ impl Core {
     pub(super) fn set_state(&mut self, id: TaskId, state: TaskState) {
         let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
         let (was_open, was_failed) = (task.is_open(), task.has_failed());
+        let model = task.model;
         let before = std::mem::replace(&mut task.state, state);
         task.asked = IntervalSet::new();
         match before {
@@ -209,8 +240,11 @@ impl Core {
             }
             TaskState::Granted { worker } => {
                 self.granted -= 1;
-                if let Some(holder) = self.workers.get_mut(&worker) {
-                    holder.held.remove(&id);
+                if let Some(holder) = self.workers.get_mut(&worker)
+                    && holder.held.remove(&id)
+                {
+                    holder.models.ended(model);
+                    self.count_models(&worker);
                     self.refresh(&worker);
                 }
             }
@@ -235,6 +269,11 @@ impl Core {
         }
         let Some(task) = self.tasks.get(id.0 as usize) else { return };
         let (is_open, has_failed) = (task.is_open(), task.has_failed());
+        let cost = task.cost();
+        if is_open != was_open {
+            let open = self.open_cost.entry(model).or_default();
+            *open = if is_open { open.saturating_add(cost) } else { open.saturating_sub(cost) };
+        }
         let requiring = &mut self.open_by[task.requires as usize];
         *requiring = *requiring + u32::from(is_open) - u32::from(was_open);
         self.open = self.open + u32::from(is_open) - u32::from(was_open);
@@ -252,6 +291,32 @@ impl Core {
             }
             self.ready.extend(load.map(|load| (load, seat)));
         }
+        let fails = worker.infrastructure >= self.limits.infrastructure.max(1);
+        let stays = worker.connection.is_some() && !worker.is_going() && worker.credit > 0;
+        let counted = stays && worker.stall == 0 && !fails;
+        if worker.counted != counted {
+            worker.counted = counted;
+            let held: Vec<u32> = worker.models.held().collect();
+            held.into_iter()
+                .for_each(|model| self.count_resident(if counted { (None, Some(model)) } else { (Some(model), None) }));
+        }
+    }
+
+    /// Counts what has changed in the slots of a worker.
+    pub(super) fn count_models(&mut self, id: &WorkerId) {
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        let (counted, changes) = (worker.counted, worker.models.take_changes());
+        if counted {
+            changes.into_iter().for_each(|change| self.count_resident(change));
+        }
+    }
+
+    /// No slot of the worker holds a model any more.
+    pub(super) fn unload(&mut self, id: &WorkerId, model: u32) {
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.models.unload(model);
+        }
+        self.count_models(id);
     }
 
     /// Notes that a worker is at a unit: its engines hold what samples of it begin with, two units a slot.
@@ -263,7 +328,7 @@ impl Core {
             *self.at_units.entry(unit).or_default() += 1;
         }
         worker.units.push_back(unit);
-        if worker.units.len() > (2 * worker.slots).clamp(2, MOST_UNITS) as usize
+        if worker.units.len() > worker.slots.saturating_mul(2).clamp(2, MOST_UNITS) as usize
             && let Some(left) = worker.units.pop_front()
         {
             self.leaves(left);
@@ -303,14 +368,21 @@ impl Core {
             self.ready.remove(&(load, seat));
         }
         self.slots -= worker.slots;
-        self.count_resident(worker.resident, None);
+        if worker.counted {
+            worker.models.held().for_each(|model| self.count_resident((Some(model), None)));
+        }
         Some(worker)
     }
 
-    /// A worker has another model resident than before.
-    pub(super) fn count_resident(&mut self, before: Option<u32>, now: Option<u32>) {
-        if let Some(count) = before.and_then(|model| self.residents.get_mut(&model)) {
+    /// A slot holds another model than before.
+    fn count_resident(&mut self, (before, now): (Option<u32>, Option<u32>)) {
+        if let Some(model) = before
+            && let Some(count) = self.residents.get_mut(&model)
+        {
             *count -= 1;
+            if *count == 0 {
+                self.residents.remove(&model);
+            }
         }
         if let Some(model) = now {
             *self.residents.entry(model).or_default() += 1;
@@ -326,6 +398,13 @@ impl Core {
     #[cfg(any(test, feature = "simulation"))]
     pub fn split_without_ack(&mut self) {
         self.splits_without_ack = true;
+    }
+
+    /// Calls models and data sets by their names.
+    #[must_use]
+    pub fn labelled(mut self, labels: Labels) -> Self {
+        self.labels = labels;
+        self
     }
 
     /// Whether a worker is counted on: attached, and within its lease.

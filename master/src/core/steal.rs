@@ -1,5 +1,6 @@
 //! No worker idles while samples remain: what a busy one has not begun goes to one that has nothing to do.
 //!
+//! A whole task that has not begun moves under every partitioner; where tasks may be cut, samples of one that has begun do.
 //! The holder is asked to return samples from the end of a task, and keeps them until it says that it has not begun
 //! them and will not; only then, or when its lease is over, are they granted again. How many are asked for follows from
 //! the speeds of the two: they are to be done at the same time.
@@ -26,7 +27,7 @@ const AT_ONCE_OF_MANY: usize = 512;
 impl Core {
     /// Asks the busiest workers for samples on behalf of idle ones.
     pub(super) fn steal(&mut self, effects: &mut Vec<Effect>) {
-        if !self.limits.steal || self.granted == 0 || self.now < self.steal_again {
+        if self.granted == 0 || self.now < self.steal_again {
             return;
         }
         // The least loaded come first; beyond a full slot each nobody is idle.
@@ -46,7 +47,11 @@ impl Core {
             if !many {
                 busiest = self.busiest();
             }
-            let Some((id, samples, only_unbegun)) = self.spoils(&thief, &mut busiest) else {
+            let found = match self.limits.split {
+                true => self.spoils(&thief, &mut busiest).or_else(|| self.movable(&thief, &busiest)),
+                false => self.movable(&thief, &busiest),
+            };
+            let Some((id, samples, only_unbegun)) = found else {
                 self.steal_again = self.now + PAUSE_MS;
                 continue;
             };
@@ -73,7 +78,7 @@ impl Core {
     fn is_idle(&self, id: &WorkerId) -> bool {
         let Some(worker) = self.workers.get(id) else { return false };
         let promised = worker.awaits.and_then(|task| self.task(task)).is_some_and(|task| !task.asked.is_empty());
-        (worker.held.len() as u32) < worker.slots && !promised && !self.is_last_choice(id)
+        worker.models.has_idle() && !promised && !self.is_last_choice(id)
     }
 
     /// How long a worker will be busy with what it holds, in milliseconds, beside what it was asked to return. Where no
@@ -116,7 +121,7 @@ impl Core {
             let Some(task) = held.copied().find(|&task| self.yields(task, thief)) else { continue };
             let model = self.task(task).map_or(0, |task| task.model);
             let worth = if self.speeds.rate(id, model).is_some() { WORTH_MS } else { 0.0 };
-            if *load > own + worth {
+            if *load > own + worth + self.load_for(thief, model, task).unwrap_or(f64::INFINITY) {
                 best = Some((at, task));
                 break;
             }
@@ -130,7 +135,11 @@ impl Core {
         let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(&task.unit));
         let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.model, task.unit) };
         // x samples' worth of cost such that (load * slow - x) / slow = own + (again + x) / fast.
-        let share = ((load - own) - again / fast) * slow * fast / (slow + fast);
+        let loads = self.load_for(thief, task.model, id)?;
+        let share = ((load - own - loads) - again / fast) * slow * fast / (slow + fast);
+        if share <= 0.0 && loads > 0.0 {
+            return None;
+        }
         if again > 0.0 && self.is_unbegun(&holder, id) {
             return Some((id, task.remaining.clone(), true));
         }
@@ -144,13 +153,52 @@ impl Core {
         (count > 0).then(|| (id, IntervalSet::from_indices(indices), false))
     }
 
+    /// How long the worker would load a model first, in milliseconds: 0 where a slot of it holds it, or where speeds are not
+    /// known yet; `None` where a load does not pay.
+    fn load_for(&self, id: &WorkerId, model: u32, task: TaskId) -> Option<f64> {
+        let holds = self.workers.get(id).is_some_and(|worker| worker.models.slots_of(model) > 0);
+        if holds || self.speeds.rate(id, model).is_none() {
+            return Some(0.0);
+        }
+        self.pays_a_load(model, task).then(|| self.load_time(model))
+    }
+
+    /// The latest task of a worker that holds more than its slots run, if none of it has begun and it would end earlier at
+    /// the idle one.
+    fn movable(&self, thief: &WorkerId, busiest: &[(f64, WorkerId)]) -> Option<(TaskId, IntervalSet, bool)> {
+        let own = self.load_ms(thief);
+        busiest.iter().filter(|(_, id)| id != thief).find_map(|(load, id)| {
+            let worker = self.workers.get(id)?;
+            let is_asked = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.asked.is_empty());
+            let asked = worker.held.iter().filter(is_asked).count();
+            if worker.models.queued() as usize <= asked {
+                return None;
+            }
+            let ends = load / f64::from(worker.slots.max(1));
+            let would_do = |&id: &TaskId| {
+                let Some(task) = self.task(id).filter(|task| !task.begun && self.yields(id, thief)) else {
+                    return false;
+                };
+                let Some(rate) = self.speeds.rate(thief, task.model) else { return true };
+                let Some(loads) = self.load_for(thief, task.model, id) else { return false };
+                let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(&task.unit));
+                let again = if knows { 0 } else { task.shared_cost };
+                let correction = self.speeds.correction(task.model, task.unit);
+                let here = own + loads + (again as f64 + task.cost() as f64) * correction / rate;
+                here < ends
+            };
+            let task = worker.held.iter().rev().copied().find(would_do)?;
+            Some((task, self.task(task)?.remaining.clone(), true))
+        })
+    }
+
     /// Whether the holder is most likely still at other tasks with all of its slots: it gets to the latest last.
     fn is_unbegun(&self, holder: &WorkerId, id: TaskId) -> bool {
         if self.task(id).is_none_or(|task| task.begun) {
             return false;
         }
         let holder = self.workers.get(holder);
-        holder.is_some_and(|worker| worker.held.len() > worker.slots as usize && worker.held.last() == Some(&id))
+        holder.is_some_and(|worker| worker.models.queued() > 0 && worker.held.last() == Some(&id))
     }
 
     /// Whether to move so much of a task's cost to somebody who has to compute once more what its samples begin with, when

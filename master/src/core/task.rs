@@ -74,6 +74,8 @@ pub(super) struct Failures {
     pub(super) infrastructure: u32,
     /// Workers lost with nothing recorded since.
     pub(super) losses: u32,
+    /// Whether the next grant follows one that failed or was lost.
+    pub(super) again: bool,
     /// The latest words, and who said them.
     pub(super) message: String,
     pub(super) workers: BTreeSet<WorkerId>,
@@ -98,6 +100,8 @@ pub(super) struct Task {
     pub(super) unyielding: bool,
     /// Whether the holder said so of a grant that was to come back unbegun: it is at its samples.
     pub(super) begun: bool,
+    /// Whether it is granted before others: a worker that could not load its model handed it back.
+    pub(super) first: bool,
 }
 
 impl Task {

@@ -24,9 +24,14 @@ pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
 }
 
 fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
-    let (session, pool) = (format!("s{session}"), String::new());
-    let capabilities = Capabilities { session, slots, has_engine: true, sandbox: SandboxState::Works, pool };
+    let (session, sandbox) = (format!("s{session}"), SandboxState::Works);
+    let capabilities = Capabilities { session, slots, has_engine: true, sandbox, ..Capabilities::default() };
     Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
+}
+
+/// A result of one byte, computed on a CPU.
+fn handed(index: u32, result: u8) -> Handed {
+    Handed { index, result: vec![result], device: DeviceType::Cpu }
 }
 
 /// A scheduler with the outside world that its effects make: who holds which grant, what was recorded.
@@ -82,7 +87,7 @@ impl Bench {
                         _ => {}
                     }
                 }
-                Effect::Send { message: Message::Grant { grant, unit, samples }, worker: to, after } => {
+                Effect::Send { message: Message::Grant { grant, unit, samples, .. }, worker: to, after } => {
                     assert_eq!(
                         self.attempts.get(&grant.task),
                         Some(&grant.attempt),
@@ -120,7 +125,7 @@ impl Bench {
         let Some(index) = left.iter().next() else { return };
         left.remove(index);
         let (who, grant, unit) = (*who, *grant, *unit);
-        self.apply(Event::Results { worker: worker(who), grant, unit, samples: vec![(index, vec![index as u8])] });
+        self.apply(Event::Results { worker: worker(who), grant, unit, samples: vec![handed(index, index as u8)] });
     }
 }
 
@@ -240,9 +245,23 @@ fn a_differing_second_result_is_a_divergence_and_the_first_stands() {
     bench.attach(0, 0, 1);
     bench.work(0);
     let (_, grant, unit, _) = bench.grants[0].clone();
-    let effects = bench.apply(Event::Results { worker: worker(0), grant, unit, samples: vec![(0, vec![99])] });
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Persist { record: Record::Divergence { .. }, .. })));
-    assert_eq!(bench.core.progress().divergences, 1);
+    let effects = bench.apply(Event::Results { worker: worker(0), grant, unit, samples: vec![handed(0, 99)] });
+    let diverges = |effects: &[Effect], same: bool| {
+        let of = |effect: &Effect| {
+            let Effect::Persist { record: Record::Divergence { index: 0, same_device, .. }, .. } = effect else {
+                return false;
+            };
+            *same_device == same
+        };
+        effects.iter().any(of)
+    };
+    assert!(diverges(&effects, true));
+    for device in [DeviceType::Cuda, DeviceType::Unknown] {
+        let samples = vec![Handed { device, ..handed(0, 98) }];
+        let effects = bench.apply(Event::Results { worker: worker(0), grant, unit, samples });
+        assert!(diverges(&effects, false), "another device type, or none");
+    }
+    assert_eq!(bench.core.progress().divergences, 3);
     assert_eq!(bench.recorded[&(UnitId(0), 0)], vec![0]);
 }
 
@@ -318,6 +337,27 @@ fn a_task_that_never_began_does_not_pay_for_the_deaths_of_workers_that_got_thing
 }
 
 #[test]
+fn a_retry_is_counted_once_for_each_grant_that_failed_or_was_lost() {
+    let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 10)]);
+    for (session, counted) in [(0, 0), (1, 1), (2, 2)] {
+        bench.attach(0, session, 1);
+        assert_eq!(bench.core.progress().retries, counted);
+        bench.apply(Event::Exited { worker: worker(0), wanted: false });
+    }
+    bench.attach(0, 3, 1);
+    assert_eq!(bench.core.progress().retries, 3);
+    // Also when the worker had got something done, and its death costs the task nothing.
+    bench.work(bench.grants.len() - 1);
+    bench.apply(Event::Exited { worker: worker(0), wanted: false });
+    bench.attach(0, 4, 1);
+    assert_eq!(bench.core.progress().retries, 4);
+    // What was sent away has not failed: its grant is no retry, whatever befell the task before.
+    bench.apply(Event::Exited { worker: worker(0), wanted: true });
+    bench.attach(0, 5, 1);
+    assert_eq!(bench.core.progress().retries, 4);
+}
+
+#[test]
 fn a_worker_that_holds_tasks_and_hands_in_nothing_is_named() {
     let mut bench = Bench::new(Limits { stall: 10_000, ..Limits::default() }, vec![view(0, 0, 2)]);
     bench.attach(0, 0, 1);
@@ -354,7 +394,7 @@ fn a_worker_without_libtorch_waits_and_the_master_says_why() {
         slots: 1,
         has_engine: false,
         sandbox: SandboxState::Unknown,
-        pool: String::new(),
+        ..Capabilities::default()
     };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
@@ -371,7 +411,8 @@ fn a_worker_without_libtorch_waits_and_the_master_says_why() {
 fn programs(sandbox: SandboxState, others_may_come: bool) -> (Bench, Vec<Effect>) {
     let task = TaskView { requires: Requires::Sandbox, ..view(0, 0, 4) };
     let mut bench = Bench::new(Limits { others_may_come, ..Limits::default() }, vec![task]);
-    let capabilities = Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox, pool: String::new() };
+    let capabilities =
+        Capabilities { session: "s".into(), slots: 1, has_engine: false, sandbox, ..Capabilities::default() };
     let (connection, held) = (ConnectionId(1), vec![]);
     let effects = bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     bench.apply(Event::Credit { worker: worker(0), grants: 2 });
@@ -390,7 +431,7 @@ fn programs_go_only_to_a_worker_with_a_sandbox() {
         assert!(bench.grants.is_empty() && !bench.core.is_finished(), "another may come");
         let sandbox = SandboxState::Works;
         let capabilities =
-            Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox, pool: String::new() };
+            Capabilities { session: "t".into(), slots: 1, has_engine: true, sandbox, ..Capabilities::default() };
         let (connection, held) = (ConnectionId(2), vec![]);
         bench.apply(Event::Attached { worker: worker(1), connection, capabilities, held });
         bench.apply(Event::Credit { worker: worker(1), grants: 2 });

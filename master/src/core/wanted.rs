@@ -48,7 +48,7 @@ impl Core {
             wanted.slots = wanted.slots.saturating_add(worker.slots);
             for task in worker.held.iter().filter_map(|id| self.task(*id)) {
                 let usable = wanted.usable.entry(self.needed(task)).or_default();
-                *usable = usable.saturating_add(if self.limits.steal { task.remaining.len() } else { 1 });
+                *usable = usable.saturating_add(if self.limits.split { task.remaining.len() } else { 1 });
             }
         }
         wanted
@@ -82,7 +82,7 @@ impl Core {
         for (model, waiting) in self.queue.models() {
             let first = self.queue.of_model(model).next();
             if let Some(why) = first.and_then(|id| self.explain_task(id)) {
-                lines.push(format!("{waiting} tasks of model {model} wait, the first of them: {why}"));
+                lines.push(format!("{}: {waiting} tasks pending, the first of them: {why}", self.labels.model(model)));
             }
         }
         let recovering = self.recovering.iter().next().and_then(|id| self.explain_task(*id));

@@ -2,9 +2,14 @@
 
 use super::request::JobRequest;
 use crate::cli::{Mode, exit};
+use crate::descriptors::is_caused_by_exhaustion;
 use crate::ledger::LedgerError;
 use crate::pipeline::{ExecuteError, FolderError, InferError, PlanError, RunFolder, ScoreError};
 use crate::store::StoreError;
+
+/// What a person can do where descriptors are lacking.
+const OPEN_FILES_HELP: &str =
+    "\n  = help: raise the limit of open files (`ulimit -n`, or LimitNOFILE of the service) and try again";
 
 /// How a command ends that did not do what it was asked for: what to say, and the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +24,18 @@ impl Failure {
         Self { code: exit::BAD_INPUT, text: text.into() }
     }
 
-    /// `error: what: why: why`.
-    pub fn of(code: u8, error: &dyn std::error::Error) -> Self {
+    /// `error: what: why: why`. Whatever failed for lack of file descriptors is trouble of the host, not of the input.
+    pub fn of(code: u8, error: &(dyn std::error::Error + 'static)) -> Self {
+        let lacks_descriptors = is_caused_by_exhaustion(error);
+        let code = if lacks_descriptors && code == exit::BAD_INPUT { exit::INFRASTRUCTURE } else { code };
         let mut text = format!("error: {error}");
         let mut cause = error.source();
         while let Some(error) = cause {
             text.push_str(&format!(": {error}"));
             cause = error.source();
+        }
+        if lacks_descriptors {
+            text.push_str(OPEN_FILES_HELP);
         }
         Self { code, text }
     }
@@ -33,13 +43,19 @@ impl Failure {
     /// The plan cannot be made or read.
     pub fn of_plan(error: &PlanError) -> Self {
         match error {
+            PlanError::Host { .. } => Self::of(exit::INFRASTRUCTURE, error),
+            PlanError::DataWithoutDescriptors(faults) => {
+                Self { code: exit::INFRASTRUCTURE, text: faults.join("\n") + OPEN_FILES_HELP }
+            }
             PlanError::Data(faults) => {
                 let count = faults.len();
                 let plural = if count == 1 { "error" } else { "errors" };
                 Self::bad_input(format!("{}\n{count} {plural}; nothing was started", faults.join("\n")))
             }
             PlanError::Folder(error) => Self::of_folder(error),
-            PlanError::Damaged { .. } | PlanError::Format { .. } => Self::of(exit::BAD_INPUT, error),
+            PlanError::Damaged { .. } | PlanError::Format { .. } | PlanError::Encode(_) => {
+                Self::of(exit::BAD_INPUT, error)
+            }
         }
     }
 
@@ -67,8 +83,9 @@ impl Failure {
     pub(super) fn of_score(error: &ScoreError, folder: &RunFolder, request: &JobRequest) -> Self {
         let damaged = matches!(
             error,
-            ScoreError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. })
-                | ScoreError::Plan(PlanError::Damaged { .. })
+            ScoreError::Ledger(
+                LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. } | LedgerError::ImpossibleEpoch { .. }
+            ) | ScoreError::Plan(PlanError::Damaged { .. })
         );
         // A stage that ran before may not be called nothing.
         let only_scores = matches!(request.mode, Mode::Eval | Mode::Viz);
@@ -85,7 +102,9 @@ impl Failure {
             InferError::Store(error) if error.is_bad_input() => exit::BAD_INPUT,
             InferError::Partition(_) | InferError::Access(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
             // Another try would find the same: somebody must put the file right first. Nothing was started.
-            InferError::Ledger(LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. }) => exit::BAD_INPUT,
+            InferError::Ledger(
+                LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. } | LedgerError::ImpossibleEpoch { .. },
+            ) => exit::BAD_INPUT,
             _ => exit::INFRASTRUCTURE,
         };
         let mut failure = Self::of(code, error);
@@ -101,5 +120,24 @@ impl Failure {
             ExecuteError::Folder(error) => Self::of_folder(error),
             ExecuteError::Ledger(_) | ExecuteError::CarryOver(_) => Self::of(exit::INFRASTRUCTURE, error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn too_many_open_files_is_infrastructure_whatever_needed_the_file() {
+        let exhausted = || io::Error::from_raw_os_error(24);
+        let secret = StoreError::Secret { key: "ca", path: "ca.pem".into(), source: exhausted() };
+        let plan = PlanError::unreadable("plan/job.json".as_ref(), exhausted());
+        for failure in [Failure::of_store(&secret), Failure::of_plan(&plan)] {
+            assert_eq!(failure.code, exit::INFRASTRUCTURE, "{}", failure.text);
+            assert!(failure.text.contains("Too many open files") && failure.text.contains("ulimit -n"));
+        }
+        let gone = PlanError::unreadable("plan/job.json".as_ref(), io::ErrorKind::NotFound.into());
+        assert_eq!(Failure::of_plan(&gone).code, exit::BAD_INPUT, "a file that is not there is bad input still");
     }
 }

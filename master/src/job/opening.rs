@@ -1,12 +1,14 @@
-//! The run that a job works on: an old one, a new one, or one that another evaluator left.
+//! The run that a job works on: an old one, a new one, one that was never planned whole, or one that another evaluator left.
 
 use super::failure::Failure;
 use super::request::JobRequest;
 use crate::cli::exit;
-use crate::pipeline::{self, PlanError, Planned, RunFolder};
+use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
 use crate::screen::say;
 use compass_common::config::{self, Config};
 use compass_common::ids::Digest;
+use std::sync::Arc;
+use tokio::task::block_in_place;
 
 /// Where a job works.
 #[derive(Clone, Debug)]
@@ -14,12 +16,20 @@ pub struct OpenedRun {
     pub folder: RunFolder,
     /// Another run, of which this one took over what is the same.
     pub earlier: Option<RunFolder>,
+    /// The plan in the folder, where whoever opened it has read or written it.
+    pub plan: Option<ReadPlan>,
 }
 
 impl From<RunFolder> for OpenedRun {
     fn from(folder: RunFolder) -> Self {
-        Self { folder, earlier: None }
+        Self { folder, earlier: None, plan: None }
     }
+}
+
+/// What an earlier run has of a new plan.
+struct Kept {
+    from: RunFolder,
+    carried: CarriedOver,
 }
 
 /// The run to work on: an old one that was planned from the same configuration, or a new one with its plan and with what
@@ -33,37 +43,95 @@ pub async fn open_run(
     running: impl AsyncFn(&Digest) -> Result<Option<RunFolder>, Failure>,
 ) -> Result<OpenedRun, Failure> {
     let Some(name) = &request.reuse else {
-        let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
+        let planned = planned(config)?;
         return match running(&Digest::of(&planned.head)).await? {
             Some(folder) => Ok(folder.into()),
-            None => new_run(config, request, &planned).await.map(OpenedRun::from),
+            None => begin(config, request, None, &planned, None).await,
         };
     };
     if let Some(folder) = RunFolder::foreign(&config.work_dir, name) {
         return adopt(&folder, config).map(|()| folder.into());
     }
-    let folder = RunFolder::find(&config.work_dir, Some(name));
-    let folder = folder.map_err(|error| Failure::of_folder(&error))?;
-    let (plan, digest, _) = pipeline::read_plan(&folder).map_err(|error| Failure::of_plan(&error))?;
-    if plan.config == config::digest(config) {
-        return Ok(folder.into());
+    let begun = match request.infers() {
+        true => RunFolder::find_begun(&config.work_dir, Some(name)),
+        // Without a plan there is nothing to score.
+        false => RunFolder::find(&config.work_dir, Some(name)).map(Begun::Planned),
+    };
+    let folder = match begun.map_err(|error| Failure::of_folder(&error))? {
+        Begun::Planned(folder) => folder,
+        Begun::Unplanned(folder) => return plan_again(config, request, folder).await,
+    };
+    let read = read_plan(&folder)?;
+    let is_same = read.plan.config == config::digest(config);
+    // What was computed can be scored whatever lies at the models' paths by now.
+    let holds = is_same && (!request.infers() || block_in_place(|| pipeline::holds(&read.plan)));
+    let earlier = if holds { None } else { Some(earlier_run(config, &folder, &read).await?) };
+    let overwritten = |run: &EarlierRun| !block_in_place(|| run.overwritten()).is_empty();
+    let Some(run) = earlier.filter(|run| !is_same || overwritten(run)) else {
+        let earlier = folder.earlier().and_then(|name| RunFolder::at(&config.work_dir.join(name)));
+        return Ok(OpenedRun { folder, earlier, plan: Some(read) });
+    };
+    // Another configuration, or other weights: what is asked for again is kept, the rest is run.
+    let mut planned = planned(config)?;
+    if !request.infers() {
+        planned = planned.as_before(&run).map_err(|error| Failure::of_plan(&error))?;
     }
-    // Another configuration: what it asks for again is kept, the rest is run.
-    let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
-    let recorded = pipeline::recorded_lengths(config, &folder, digest, None).await;
+    let kept = kept(folder, run, &planned)?;
+    let (name, count, expected) = (kept.from.name(), kept.carried.results.len(), planned.plan.expected());
+    let opened = begin(config, request, None, &planned, Some(kept)).await?;
+    let what = if is_same { "the weights are not those" } else { "the configuration is not that" };
+    say(format!("{what} of {name}: {count} of {expected} samples are the same and kept, in {}", opened.folder.shown()));
+    Ok(opened)
+}
+
+/// Goes on in a folder in which a master was stopped before its plan was whole.
+async fn plan_again(config: &Config, request: &JobRequest, folder: RunFolder) -> Result<OpenedRun, Failure> {
+    let planned = planned(config)?;
+    let earlier = folder.earlier();
+    let (name, from) = (folder.name(), earlier.as_ref().and_then(|name| RunFolder::at(&config.work_dir.join(name))));
+    let kept = match from {
+        Some(from) => {
+            let run = earlier_run(config, &from, &read_plan(&from)?).await?;
+            Some(kept(from, run, &planned)?)
+        }
+        None => None,
+    };
+    let missing = earlier.filter(|_| kept.is_none());
+    let opened = begin(config, request, Some(folder), &planned, kept).await?;
+    say(format!("the plan of {name} was not whole when its master was stopped: it was made again"));
+    if let Some(missing) = missing {
+        say(format!("note: nothing is kept of {missing}, which is not there any more"));
+    }
+    Ok(opened)
+}
+
+fn planned(config: &Config) -> Result<Planned, Failure> {
+    block_in_place(|| pipeline::plan(config)).map_err(|error| Failure::of_plan(&error))
+}
+
+/// Reads the plan of a folder on a thread that nothing else waits for.
+pub(super) fn read_plan(folder: &RunFolder) -> Result<ReadPlan, Failure> {
+    let read = block_in_place(|| pipeline::read_plan(folder));
+    let (plan, digest, files) = read.map_err(|error| Failure::of_plan(&error))?;
+    Ok(ReadPlan { plan: Arc::new(plan), digest, files })
+}
+
+/// Reads what a run has recorded.
+async fn earlier_run(config: &Config, from: &RunFolder, read: &ReadPlan) -> Result<EarlierRun, Failure> {
+    let recorded = pipeline::recorded_lengths(config, from, read.digest, None).await;
     let recorded = recorded.map_err(|error| Failure::of_store(&error))?;
-    let kept = pipeline::carry_over(&folder, &plan, digest, &recorded, &planned);
-    let kept = kept.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
-    let new = new_run(config, request, &planned).await?;
-    pipeline::import(&new, Digest::of(&planned.head), &folder.name(), &kept)
-        .map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    let (kept, expected) = (kept.len(), planned.plan.expected());
-    say(format!(
-        "the configuration is not that of {}: {kept} of {expected} samples are the same and kept, in {}",
-        folder.name(),
-        new.shown()
-    ));
-    Ok(OpenedRun { folder: new, earlier: Some(folder) })
+    let plan = read.plan.as_ref().clone();
+    let run = block_in_place(|| EarlierRun::read(from, plan, read.digest, &recorded));
+    run.map_err(|error| Failure::of(exit::BAD_INPUT, &error))
+}
+
+/// What of the run in `from` answers the new plan; what does not count is named on the screen.
+fn kept(from: RunFolder, run: EarlierRun, planned: &Planned) -> Result<Kept, Failure> {
+    for line in run.left_behind(&planned.plan) {
+        say(line);
+    }
+    let carried = block_in_place(|| run.answers(planned)).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    Ok(Kept { from, carried })
 }
 
 /// The folder of a run of the job of this plan that another master leads, where masters share a store.
@@ -85,7 +153,7 @@ pub async fn led_elsewhere(config: &Config, plan: &Digest) -> Result<Option<RunF
 
 /// Takes over the predictions of another evaluator, in the folder where they lie.
 fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
-    let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
+    let planned = planned(config)?;
     let adopted = pipeline::adopt(folder, &planned).map_err(|faults| Failure::of_plan(&PlanError::Data(faults)))?;
     folder.furnish().map_err(|error| Failure::of_folder(&error))?;
     let digest = Digest::of(&planned.head);
@@ -100,8 +168,16 @@ fn adopt(folder: &RunFolder, config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A run folder with its plan.
-async fn new_run(config: &Config, request: &JobRequest, planned: &Planned) -> Result<RunFolder, Failure> {
+/// A run folder with its plan: `folder`, or a new one. What is `kept` comes first, the plan's head last: a folder without
+/// one was never begun.
+async fn begin(
+    config: &Config,
+    request: &JobRequest,
+    folder: Option<RunFolder>,
+    planned: &Planned,
+    kept: Option<Kept>,
+) -> Result<OpenedRun, Failure> {
+    let infrastructure = |error: &(dyn std::error::Error + 'static)| Failure::of(exit::INFRASTRUCTURE, error);
     if request.infers() && !request.served {
         // Whoever cannot launch a worker should hear it before anything is written.
         pipeline::check_launcher(config).await.map_err(|error| Failure::of_launchers(&error))?;
@@ -111,9 +187,28 @@ async fn new_run(config: &Config, request: &JobRequest, planned: &Planned) -> Re
         pipeline::check_writable(key, folder).map_err(|error| Failure::of_folder(&error))?;
     }
     let stamp = jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string();
-    let folder = RunFolder::create(&config.work_dir, &stamp);
-    let folder = folder.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    pipeline::write_plan(&folder, planned).map_err(|error| Failure::of_plan(&error))?;
-    pipeline::keep_config(&folder, config, &stamp).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    Ok(folder)
+    let made = match folder {
+        Some(folder) => Ok(folder),
+        None => RunFolder::create(&config.work_dir, &stamp),
+    };
+    let folder = made.map_err(|error| infrastructure(&error))?;
+    // Whoever resumes it meanwhile would take it for one that nobody plans any more.
+    let owner = pipeline::claim_for_planning(&folder).await.map_err(|error| infrastructure(&error))?;
+    // Unless another master has planned it since it was found.
+    let ours = RunFolder::at(folder.root()).is_none();
+    if ours {
+        folder.clear().map_err(|error| Failure::of_folder(&error))?;
+        let digest = Digest::of(&planned.head);
+        if let Some(Kept { from, carried }) = &kept {
+            folder.keep_earlier(from).map_err(|error| Failure::of_folder(&error))?;
+            let imported = block_in_place(|| pipeline::import(&folder, digest, &from.name(), carried));
+            imported.map_err(|error| infrastructure(&error))?;
+        }
+        let written = block_in_place(|| pipeline::write_plan(&folder, planned));
+        written.map_err(|error| Failure::of_plan(&error))?;
+        pipeline::keep_config(&folder, config, &stamp).map_err(|error| Failure::of_folder(&error))?;
+    }
+    drop(owner);
+    let plan = ours.then(|| planned.in_folder(&folder));
+    Ok(OpenedRun { folder, earlier: kept.map(|kept| kept.from), plan })
 }

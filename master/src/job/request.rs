@@ -29,8 +29,11 @@ impl JobRequest {
         matches!(self.mode, Mode::All | Mode::Infer)
     }
 
-    /// How a run that was stopped goes on.
+    /// How a run that was stopped goes on, or that it cannot.
     pub fn resume_hint(&self, folder: &RunFolder) -> String {
+        if RunFolder::at(folder.root()).is_none() {
+            return format!("nothing of the run is left in {}; start it again with: {}", folder.shown(), self.command);
+        }
         format!("resume with: {} -r {}", self.command, folder.name())
     }
 }

@@ -1,12 +1,13 @@
 //! The stages of a job, one after the other: samples, programs, scores, table.
 
 use super::failure::Failure;
-use super::opening::OpenedRun;
+use super::opening::{OpenedRun, read_plan};
 use super::request::JobRequest;
 use crate::cli::{Mode, exit};
 use crate::launch::Programs;
-use crate::pipeline::{self, Desk, Ending, Floor, InferOptions, LiveWriting, Reign};
+use crate::pipeline::{self, Answers, Desk, Ending, Floor, InferOptions, LiveWriting, ReadPlan, Reign};
 use crate::screen::{OutputError, print, say};
+use crate::store::Patience;
 use compass_common::config::Config;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -29,10 +30,11 @@ pub async fn run(
     place: &Place,
     interrupted: watch::Receiver<Option<u8>>,
 ) -> Result<u8, Failure> {
-    // Long, and not alone: other jobs may be at work in this process.
-    let (plan, digest, files) =
-        block_in_place(|| pipeline::read_plan(&opened.folder)).map_err(|error| Failure::of_plan(&error))?;
-    let job = Job { request, opened, plan: Arc::new(plan), digest, interrupted };
+    let ReadPlan { plan, digest, files } = match &opened.plan {
+        Some(read) => read.clone(),
+        None => read_plan(&opened.folder)?,
+    };
+    let job = Job { request, opened, plan, digest, interrupted };
     let has_programs = pipeline::has_programs(&job.plan);
     let options = InferOptions {
         debug: request.debug,
@@ -47,8 +49,10 @@ pub async fn run(
         others_may_come: false,
         desk: place.desk.clone(),
         floor: place.floor.clone(),
+        patience: Patience::default(),
     };
-    let mut answered = Answered { failures: Vec::new(), reign: None, write: request.mode != Mode::Viz };
+    let mut answered =
+        Answered { failures: Vec::new(), diverged: 0, reign: None, answers: None, write: request.mode != Mode::Viz };
     if request.infers() {
         answered = Box::pin(job.infer(&mut config, files, options.clone())).await?;
     }
@@ -56,15 +60,29 @@ pub async fn run(
         conclude(answered.reign).await?;
         let folder = &opened.folder;
         say(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
-        return Ok(if answered.failures.is_empty() { exit::SCORED } else { exit::INCOMPLETE });
+        if answered.diverged > 0 {
+            say(format!(
+                "error: {} results differ from the recorded ones, on devices of one type; logs/run.json names them",
+                answered.diverged
+            ));
+        }
+        let is_whole = answered.failures.is_empty() && answered.diverged == 0;
+        return Ok(if is_whole { exit::SCORED } else { exit::INCOMPLETE });
     }
-    let recorded = pipeline::recorded_lengths(&config, &opened.folder, digest, answered.reign.as_ref()).await;
-    let recorded = recorded.map_err(|error| Failure::of_store(&error))?;
+    let answers = match answered.answers.take() {
+        Some(answers) => answers,
+        None => {
+            let recorded = pipeline::recorded_lengths(&config, &opened.folder, digest, answered.reign.as_ref()).await;
+            let recorded = recorded.map_err(|error| Failure::of_store(&error))?;
+            let read = block_in_place(|| Answers::read(&opened.folder, digest, &recorded));
+            read.map_err(|error| Failure::of_score(&error.into(), &opened.folder, request))?
+        }
+    };
     let mut executions = pipeline::Executions::default();
     if has_programs {
         let options = pipeline::execution_options(&config, request.unsafe_local_exec, options);
         let options = answered.write.then_some(options);
-        match Box::pin(job.execute(&config, &recorded, options)).await? {
+        match Box::pin(job.execute(&config, &answers, answered.reign.as_ref(), options)).await? {
             Some(executed) => executions = executed,
             None => {
                 hand_over(answered.reign).await;
@@ -73,7 +91,7 @@ pub async fn run(
         }
     }
     place.desk.doing("score");
-    job.score(&config, answered, &recorded, executions).await
+    job.score(&config, answered, answers, executions).await
 }
 
 /// Where a job runs: by itself, unless it is told otherwise.
@@ -96,7 +114,11 @@ struct Job<'a> {
 /// What inference leaves behind.
 struct Answered {
     failures: Vec<(UnitId, IntervalSet, String)>,
+    /// Results that differ from the recorded ones although both come from devices of one type.
+    diverged: usize,
     reign: Option<Reign>,
+    /// What the ledger holds, where inference has read it.
+    answers: Option<Answers>,
     /// Whether results are this master's to write.
     write: bool,
 }
@@ -154,19 +176,21 @@ impl Job<'_> {
         // Workers that came by themselves look for the next stage where they found this one.
         (config.listen, config.listen_ports) = (inferred.address, 1);
         let write = inferred.ending != Ending::EndedByAnother;
-        Ok(Answered { failures: inferred.failures, reign: inferred.reign, write })
+        let (failures, diverged) = (inferred.failures, inferred.diverged);
+        Ok(Answered { failures, diverged, reign: inferred.reign, answers: inferred.answers, write })
     }
 
     /// Runs the programs that the answers are; `None` when a signal asked to stop.
     async fn execute(
         &self,
         config: &Config,
-        recorded: &BTreeMap<String, u64>,
+        answers: &Answers,
+        reign: Option<&Reign>,
         options: Option<InferOptions>,
     ) -> Result<Option<pipeline::Executions>, Failure> {
-        let OpenedRun { folder, earlier } = self.opened;
-        let (earlier, plan, digest) = (earlier.as_ref(), &*self.plan, self.digest);
-        let source = pipeline::Source { folder, earlier, plan, digest, recorded };
+        let OpenedRun { folder, earlier, .. } = self.opened;
+        let (earlier, plan) = (earlier.as_ref(), &*self.plan);
+        let source = pipeline::Source { folder, earlier, plan, answers, reign };
         let executed = Box::pin(pipeline::execute(config, source, options)).await;
         let executed = executed.map_err(|error| Failure::of_execution(&error, folder, self.request))?;
         Ok((executed.ending != Ending::Interrupted).then_some(executed.executions))
@@ -176,15 +200,15 @@ impl Job<'_> {
         &self,
         config: &Config,
         answered: Answered,
-        recorded: &BTreeMap<String, u64>,
+        answers: Answers,
         executions: pipeline::Executions,
     ) -> Result<u8, Failure> {
         let (folder, request) = (&self.opened.folder, self.request);
         let mut bar = pipeline::StageBar::new("eval", self.plan.expected());
         let write = answered.write.then_some(request.details);
-        let evidence = pipeline::Evidence { recorded, failures: &answered.failures, executions };
+        let evidence = pipeline::Evidence { answers, failures: &answered.failures, executions };
         let advance = &mut |samples| bar.advance(samples);
-        let scored = block_in_place(|| pipeline::score(folder, &self.plan, self.digest, evidence, write, advance));
+        let scored = block_in_place(|| pipeline::score(folder, &self.plan, evidence, write, advance));
         bar.finish();
         let scored = scored.map_err(|error| Failure::of_score(&error, folder, request))?;
         let scored = scored.with_groups(&config.summary_groups);

@@ -40,6 +40,8 @@ pub enum LaunchError {
         #[source]
         source: std::io::Error,
     },
+    #[error(transparent)]
+    Encode(#[from] crate::encode::EncodeError),
     #[error("there is no `{program}` on this host: {remedy}")]
     NoProgram { program: String, remedy: &'static str },
     #[error("`{program}` gave no answer within {} s", after.as_secs())]

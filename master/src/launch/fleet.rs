@@ -167,10 +167,14 @@ impl Supervisor {
                 Some(home) => *home != at && shapes.get(*home).is_some_and(&takes),
                 None => true,
             };
-            let elsewhere = seen.workers.iter().filter(|(worker, _)| is_other(worker));
+            // What cannot load the models that are left takes no task from others, nor is it ended: a node that another job
+            // would be sent to again stays taken.
+            let useless = seen.workers.iter().filter(|(worker, seen)| seen.useless && homes.get(worker) == Some(&at));
+            let useless: u32 = useless.map(|(_, attendance)| attendance.slots).fold(0, u32::saturating_add);
+            let elsewhere = seen.workers.iter().filter(|(worker, seen)| is_other(worker) && !seen.useless);
             let elsewhere: u32 = elsewhere.map(|(_, attendance)| attendance.slots).fold(0, u32::saturating_add);
             // Workers of other pools may not take every model of this one: a pool never goes without for them.
-            let wanted = open.saturating_sub(elsewhere).max(u32::from(open > 0));
+            let wanted = open.saturating_sub(elsewhere).max(u32::from(open > 0)).saturating_add(useless);
             let ordered = member.orders.borrow().target;
             report.state(&member.shape, wanted).ordered_last(ordered).stuck(stuck)
         });

@@ -1,19 +1,23 @@
 //! See the module: frames in, frames and submissions out.
 
+use super::arrivals::Refusals;
 use super::gate::{Gate, Gated, bound_to};
+use super::pins::{Loaded, Pins};
 use super::submission::submission;
-use crate::core::{
-    Capabilities, ConnectionId, Core, Effect, Event, GrantRef, HeldGrant, Message, SandboxState, Seq, Watch,
-};
+use crate::core::{Capabilities, ConnectionId, Core, Effect, Event, FailureClass, Message, SandboxState, Seq, Watch};
 use crate::ledger::{Content, Submission};
-use crate::rpc::{Parsed, Session, Terms, Uploads, parse_frame, refuse};
+use crate::rpc::{Parsed, Rejection, Session, Terms, misfit, parse_frame, refuse};
 use crate::store::{Keys, Op};
-use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
-use compass_proto::{intervals_from_wire, v1};
-use std::collections::{BTreeSet, HashMap};
+use compass_common::engine::UnableKind;
+use compass_common::ids::{UnitId, WorkerId};
+use compass_proto::v1;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use tokio::sync::mpsc;
 use tonic::Status;
+
+/// A load that is said to have taken longer is taken for one of so long.
+const MOST_LOAD_SECONDS: f64 = 86_400.0;
 
 /// What a frame told, beside the scheduler's business: for the facts of the run and the screen.
 #[derive(Debug)]
@@ -28,25 +32,66 @@ pub enum Heard {
     Facts { model: u32, facts: Vec<u8> },
 }
 
+/// What becomes of a frame by the weights that it speaks of.
+struct Judged {
+    counts: bool,
+    event: Option<Event>,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Leader {
     core: Core,
-    terms: Terms,
+    pub(super) terms: Terms,
     keys: Keys,
     /// Only looked up, but at the end.
-    sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
+    pub(super) sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
     gate: Gate,
+    pins: Pins,
     watch: Watch,
     violations: u64,
     effects: Vec<Effect>,
+    pub(super) refusals: BTreeMap<WorkerId, Refusals>,
+    #[cfg(any(test, feature = "simulation"))]
+    faults: Faults,
+}
+
+/// Rules that are left out: for the simulation, which must find out.
+#[cfg(any(test, feature = "simulation"))]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// Results count without a right.
+    pub no_right_needed: bool,
+    /// A claim is kept whatever its proof.
+    pub claims_without_proof: bool,
+    /// Results are not held against the plan.
+    pub misfits_taken: bool,
 }
 
 impl Leader {
     /// A leader that has heard nobody yet; `watch` knows what was recorded before it.
     pub fn new(core: Core, terms: Terms, keys: Keys, watch: Watch) -> Self {
         let (sessions, gate, effects) = (HashMap::default(), Gate::default(), Vec::new());
-        Self { core, terms, keys, sessions, gate, watch, violations: 0, effects }
+        Self {
+            core,
+            terms,
+            keys,
+            sessions,
+            gate,
+            pins: Pins::default(),
+            watch,
+            violations: 0,
+            effects,
+            refusals: BTreeMap::new(),
+            #[cfg(any(test, feature = "simulation"))]
+            faults: Faults::default(),
+        }
+    }
+
+    /// With what the models of the job are pinned to.
+    #[must_use]
+    pub fn with_pins(self, pins: Pins) -> Self {
+        Self { pins, ..self }
     }
 
     /// The scheduler, to be asked.
@@ -65,6 +110,26 @@ impl Leader {
         self.gate.leaks_grants = true;
     }
 
+    /// Leaves rules out from here on: for the simulation, which must find out.
+    #[cfg(any(test, feature = "simulation"))]
+    pub fn leave_out(&mut self, faults: Faults) {
+        self.faults = faults;
+    }
+
+    pub(super) fn asks_no_right(&self) -> bool {
+        #[cfg(any(test, feature = "simulation"))]
+        return self.faults.no_right_needed;
+        #[cfg(not(any(test, feature = "simulation")))]
+        false
+    }
+
+    pub(super) fn takes_misfits(&self) -> bool {
+        #[cfg(any(test, feature = "simulation"))]
+        return self.faults.misfits_taken;
+        #[cfg(not(any(test, feature = "simulation")))]
+        false
+    }
+
     /// A stream is up and said who it is. Whether the worker was let in.
     pub fn hello(
         &mut self,
@@ -74,6 +139,11 @@ impl Leader {
         outbound: mpsc::Sender<Result<v1::MasterFrame, Status>>,
         out: &mut Vec<Submission>,
     ) -> bool {
+        if let Some(reason) = misfit(&hello) {
+            tracing::warn!(worker = hello.worker, reason, "refused a worker");
+            refuse(&outbound, reason);
+            return false;
+        }
         let worker = WorkerId(hello.worker);
         // Were the newcomer let in, the two would throw each other out for ever and finish nothing.
         if self.sessions.get(&worker).is_some_and(|session| session.belongs_to_another(&hello.session)) {
@@ -82,29 +152,35 @@ impl Leader {
             refuse(&outbound, text);
             return false;
         }
-        let session = self.sessions.entry(worker.clone()).or_insert_with(|| Session::new(hello.session.clone()));
+        let session =
+            self.sessions.entry(worker.clone()).or_insert_with(|| Session::new(worker.clone(), hello.session.clone()));
         if *session.nonce != *hello.session {
-            *session = Session::new(hello.session.clone());
+            *session = Session::new(worker.clone(), hello.session.clone());
+            self.pins.begins_anew(&worker);
         }
         if session.is_overtaken(hello.dial) {
             tracing::info!(%worker, dial = hello.dial, "a hello came after that of a later connection; it is void");
             return false;
         }
         session.pool.clone_from(&hello.pool);
+        session.device.clone_from(&hello.device);
         session.connect(connection, outbound, hello.dial, hello.last_ack, hello.first_seq);
+        #[cfg(any(test, feature = "simulation"))]
+        let unproved = self.faults.claims_without_proof.then(|| unproved(&hello.held));
+        let presented = session.claims(hello.held, &self.terms);
+        #[cfg(any(test, feature = "simulation"))]
+        let presented = unproved.map_or(presented, |held| (held, 0));
         let sandbox = match hello.sandbox {
             None => SandboxState::Unknown,
             Some(sandbox) if sandbox.refusal.is_empty() => SandboxState::Works,
             Some(sandbox) => SandboxState::Refused { reason: sandbox.refusal },
         };
-        let (session, slots, has_engine, pool) = (hello.session, hello.slots, hello.has_engine, hello.pool);
-        let capabilities = Capabilities { session, slots, has_engine, sandbox, pool };
-        let held = hello.held.into_iter().map(|held| HeldGrant {
-            grant: GrantRef { epoch: Epoch(held.epoch), task: TaskId(held.task), attempt: Attempt(held.attempt) },
-            unit: UnitId(held.unit),
-            samples: intervals_from_wire(&held.samples),
-        });
-        let event = Event::Attached { worker: worker.clone(), connection, capabilities, held: held.collect() };
+        let (session, slots, has_engine) = (hello.session, hello.slots, hello.has_engine);
+        let (pool, host) = (hello.pool, hello.host);
+        let capabilities = Capabilities { session, slots, has_engine, sandbox, pool, host };
+        let (held, void) = presented;
+        self.claims_are_void(&worker, void);
+        let event = Event::Attached { worker: worker.clone(), connection, capabilities, held };
         self.decide(now, event, out);
         if let Some(session) = self.sessions.get_mut(&worker) {
             // What the hello did not list has gone back into the queue: no replay may start it.
@@ -129,7 +205,6 @@ impl Leader {
         worker: WorkerId,
         connection: ConnectionId,
         frame: v1::WorkerFrame,
-        uploads: &Uploads,
         out: &mut Vec<Submission>,
     ) -> Heard {
         let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.is_current(connection)) else {
@@ -137,7 +212,6 @@ impl Leader {
         };
         session.acknowledged(frame.ack);
         if !session.is_new(frame.seq) {
-            uploads.discard(&frame);
             return Heard::Nothing;
         }
         if !session.follows(frame.seq) {
@@ -146,25 +220,44 @@ impl Leader {
             return Heard::Nothing;
         }
         let mut heard = Heard::Nothing;
-        match parse_frame(&worker, frame.body, &self.terms.plan, uploads) {
+        let judged = self.judge_weights(&worker, &frame);
+        if let Some(event) = judged.event {
+            self.apply(now, event, out);
+        }
+        let body = frame.body.filter(|_| judged.counts);
+        let Some(session) = self.sessions.get_mut(&worker) else { return Heard::Nothing };
+        match parse_frame(&worker, body) {
             Err(error) => {
-                tracing::warn!(%worker, %error, "cut off a worker that sent a malformed frame");
-                self.closed(now, worker, connection, out);
+                let numbered = frame.seq > 0;
+                self.reject(now, worker, connection, numbered, error.to_string(), out);
                 return Heard::Nothing;
             }
             Ok(Parsed::Nothing) => {}
-            Ok(Parsed::Facts { model, facts }) => heard = Heard::Facts { model, facts },
+            Ok(Parsed::Rejected { seq, reason }) => {
+                self.rejected(now, worker, connection, seq, &reason, out);
+                return Heard::Nothing;
+            }
+            Ok(Parsed::Facts { model, facts, load }) => {
+                if let Some(load) = load {
+                    let ms = (load.seconds.clamp(0.0, MOST_LOAD_SECONDS) * 1000.0) as u64;
+                    let event = Event::Loaded { worker: worker.clone(), model, slot: load.slot, ms };
+                    self.apply(now, event, out);
+                }
+                heard = Heard::Facts { model, facts };
+            }
             Ok(Parsed::Heartbeat { sent_ms }) => {
                 session.heartbeat(sent_ms);
                 self.apply(now, Event::Heartbeat { worker: worker.clone() }, out);
             }
+            Ok(Parsed::Results(handed)) => heard = self.results(now, &worker, handed, out),
             Ok(Parsed::Event(event)) => {
-                match &event {
-                    Event::Results { samples, .. } => heard = Heard::Results { count: samples.len() as u64 },
-                    Event::Report { unit, report, .. } => heard = Heard::Report { unit: *unit, report: report.clone() },
-                    _ => {}
+                if self.may_report(&worker, &event) {
+                    if let Event::Report { unit, report, .. } = &event {
+                        heard = Heard::Report { unit: *unit, report: report.clone() };
+                    }
+                    self.ends_rights(&event);
+                    self.apply(now, event, out);
                 }
-                self.apply(now, event, out);
             }
         }
         if frame.seq > 0
@@ -178,13 +271,104 @@ impl Leader {
         heard
     }
 
+    /// Rejects the next frame of a connection, which cannot be decoded: it is too large, or its content is not a body.
+    pub fn unreadable(
+        &mut self,
+        now: u64,
+        worker: WorkerId,
+        connection: ConnectionId,
+        reason: String,
+        out: &mut Vec<Submission>,
+    ) {
+        if self.sessions.get(&worker).is_some_and(|session| session.is_current(connection)) {
+            self.reject(now, worker, connection, true, reason, out);
+        }
+    }
+
+    /// Closes a connection over a malformed frame. Where the worker would replay the frame, it is told which one it was.
+    fn reject(
+        &mut self,
+        now: u64,
+        worker: WorkerId,
+        connection: ConnectionId,
+        numbered: bool,
+        reason: String,
+        out: &mut Vec<Submission>,
+    ) {
+        tracing::warn!(%worker, reason, "cut off a worker that sent a malformed frame");
+        if let Some(session) = self.sessions.get_mut(&worker).filter(|_| numbered) {
+            session.reject(reason);
+        }
+        self.closed(now, worker, connection, out);
+    }
+
+    /// Handles a worker's rejection of one of our frames, after which it closes the connection.
+    fn rejected(
+        &mut self,
+        now: u64,
+        worker: WorkerId,
+        connection: ConnectionId,
+        seq: u64,
+        reason: &str,
+        out: &mut Vec<Submission>,
+    ) {
+        let Some(session) = self.sessions.get_mut(&worker) else { return };
+        let rejection = session.rejected(seq);
+        tracing::warn!(%worker, seq, reason, ?rejection, "a worker cannot take a frame");
+        match rejection {
+            Rejection::Again | Rejection::GivenUp => {}
+            Rejection::Hopeless => {
+                let reason = format!("it cannot read what this master sends: {reason}");
+                session.send(&Message::Refused { reason }, &self.terms);
+            }
+            Rejection::Returned(grant) => {
+                let message = format!("worker {worker} cannot take the grant: {reason}");
+                let class = FailureClass::Infrastructure;
+                self.apply(now, Event::Failed { worker: worker.clone(), grant, class, message }, out);
+            }
+        }
+        self.closed(now, worker, connection, out);
+    }
+
+    /// What a frame says of the weights that a worker loaded or computed with, and whether it counts.
+    fn judge_weights(&mut self, worker: &WorkerId, frame: &v1::WorkerFrame) -> Judged {
+        use v1::worker_frame::Body;
+        let unable = |model, text| Event::Unable { worker: worker.clone(), model, kind: UnableKind::Content, text };
+        let (counts, event) = match &frame.body {
+            Some(Body::Facts(facts)) => match self.pins.loaded(worker, facts.model, &facts.facts) {
+                Loaded::Fits => (true, None),
+                // Plain data always serialises.
+                Loaded::First(pin) => match serde_json::to_vec(&pin) {
+                    Ok(pin) => (true, Some(Event::Pinned { worker: worker.clone(), model: facts.model, pin })),
+                    Err(error) => (false, Some(unable(facts.model, error.to_string()))),
+                },
+                Loaded::Differs(text) => (false, Some(unable(facts.model, text))),
+            },
+            Some(Body::Results(results)) => {
+                let unit = UnitId(results.unit);
+                let model = self.pins.model_of(unit);
+                let known = self.pins.is_refused(worker, model);
+                match self.pins.admit(worker, unit, &results.weights) {
+                    Ok(()) => (!known, None),
+                    Err(text) => (false, (!known).then(|| unable(model, text))),
+                }
+            }
+            // It tells of samples that did not count.
+            Some(Body::Report(report)) => {
+                (!self.pins.is_refused(worker, self.pins.model_of(UnitId(report.unit))), None)
+            }
+            _ => (true, None),
+        };
+        Judged { counts, event }
+    }
+
     /// Lets the scheduler decide and carries out what needs no record; the rest is for `out` to make durable.
     pub fn apply(&mut self, now: u64, event: Event, out: &mut Vec<Submission>) {
         self.decide(now, event, out);
         self.let_out();
     }
 
-    fn decide(&mut self, now: u64, event: Event, out: &mut Vec<Submission>) {
+    pub(super) fn decide(&mut self, now: u64, event: Event, out: &mut Vec<Submission>) {
         if matches!(event, Event::Cancel { .. }) {
             self.watch.cancelled();
         }
@@ -200,7 +384,10 @@ impl Leader {
                 );
             }
             match effect {
-                Effect::Persist { seq, record } => out.push(submission(seq, record)),
+                Effect::Persist { seq, record } => {
+                    self.name_divergence(&record);
+                    out.push(submission(seq, record));
+                }
                 Effect::Send { worker, message, after } => {
                     let nonce = self.sessions.get(&worker).map(|session| session.nonce.clone());
                     let nonce = nonce.unwrap_or_default();
@@ -223,7 +410,7 @@ impl Leader {
         self.let_out();
     }
 
-    fn let_out(&mut self) {
+    pub(super) fn let_out(&mut self) {
         let mut owed: BTreeSet<WorkerId> = BTreeSet::new();
         let mut leaving = Vec::new();
         // First all that is durable by now, so that the frames which leave anyway say so.
@@ -282,4 +469,19 @@ impl Leader {
     pub fn into_core(self) -> Core {
         self.core
     }
+}
+
+#[cfg(any(test, feature = "simulation"))]
+fn unproved(held: &[v1::HeldGrant]) -> Vec<crate::core::HeldGrant> {
+    use compass_common::ids::{Attempt, Epoch, TaskId};
+    let claim = |held: &v1::HeldGrant| crate::core::HeldGrant {
+        grant: crate::core::GrantRef {
+            epoch: Epoch(held.epoch),
+            task: TaskId(held.task),
+            attempt: Attempt(held.attempt),
+        },
+        unit: UnitId(held.unit),
+        samples: compass_proto::intervals_from_wire(&held.samples),
+    };
+    held.iter().map(claim).collect()
 }

@@ -1,21 +1,33 @@
-//! A leader with a worker whose connections come in another order than it opened them.
+//! A leader with workers whose connections come in another order than they opened them, that claim what is not theirs, hand in
+//! what is no result, or say or hear what cannot be taken.
 
-use super::Leader;
-use crate::core::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Watch};
-use crate::rpc::Terms;
+use super::{Leader, Refusals};
+use crate::core::{ConnectionId, Core, Event, Limits, Recorded, Requires, TaskView, Watch};
+use crate::ledger::{Content, Kind, Submission};
+use crate::rpc::{JobKey, Terms, UnitTerms};
 use crate::store::Keys;
 use compass_common::ids::{Attempt, Digest, Epoch, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
+use compass_common::plan::ResultShape;
 use compass_proto::v1;
+use prost::Message as _;
 use std::collections::BTreeMap;
 use tokio::sync::mpsc;
+use tonic::Status;
+use v1::master_frame::Body as Told;
+use v1::worker_frame::Body as Say;
 
 fn hello(dial: u64) -> v1::Hello {
     v1::Hello { worker: "w".into(), session: "s".into(), slots: 1, first_seq: 1, dial, ..Default::default() }
 }
 
-#[test]
-fn a_hello_that_a_later_connection_has_overtaken_is_void() {
+fn terms(plan: Digest) -> Terms {
+    let (key, pools, units) = (JobKey::new([9; 32]), BTreeMap::new(), BTreeMap::new());
+    Terms { plan, epoch: Epoch(1), lease_ttl_ms: 30_000, heartbeat_ms: 2_000, pools, key, units }
+}
+
+/// A leader of one task of four samples.
+fn leader() -> Leader {
     let plan = Digest::of(b"plan");
     let (samples, attempt) = (IntervalSet::range(0, 4), Attempt(0));
     let task = TaskView {
@@ -28,8 +40,107 @@ fn a_hello_that_a_later_connection_has_overtaken_is_void() {
         shared_cost: 0,
     };
     let core = Core::new(Epoch(1), Limits::default(), vec![task], Recorded::default());
-    let terms = Terms { plan, epoch: Epoch(1), lease_ttl_ms: 30_000, heartbeat_ms: 2_000, pools: BTreeMap::new() };
-    let mut leader = Leader::new(core, terms, Keys::new(&plan), Watch::default());
+    Leader::new(core, terms(plan), Keys::new(&plan), Watch::default())
+}
+
+type Heard = mpsc::Receiver<Result<v1::MasterFrame, tonic::Status>>;
+
+/// The worker's `dial`th connection.
+fn connected(leader: &mut Leader, dial: u64) -> Heard {
+    let (sender, heard) = mpsc::channel(8);
+    assert!(leader.hello(dial, ConnectionId(dial), hello(dial), sender, &mut Vec::new()));
+    heard
+}
+
+/// The worker says something on its `dial`th connection; everything is durable at once.
+fn said(leader: &mut Leader, dial: u64, seq: u64, body: Say) {
+    let frame = v1::WorkerFrame { seq, ack: 0, body: Some(body) };
+    leader.frame(dial, WorkerId("w".into()), ConnectionId(dial), frame, &mut Vec::new());
+    leader.durable(leader.core().last_seq());
+}
+
+/// All that a connection heard, with its numbers.
+fn told(heard: &mut Heard) -> Vec<(u64, Option<Told>)> {
+    std::iter::from_fn(|| heard.try_recv().ok())
+        .map(|frame| frame.unwrap())
+        .map(|frame| (frame.seq, frame.body))
+        .collect()
+}
+
+#[test]
+fn a_worker_is_told_which_frame_cannot_be_taken_and_to_end_if_that_does_not_help() {
+    let mut leader = leader();
+    for dial in 1..=7 {
+        let mut heard = connected(&mut leader, dial);
+        // The fourth frame of this process; it is a failure of no class.
+        if dial == 1 {
+            (1..=3).for_each(|seq| said(&mut leader, dial, seq, Say::Accepted(v1::Accepted::default())));
+        }
+        match dial {
+            // Read or not, it is the same frame.
+            2 => {
+                let reason = "a frame of more than 256 KiB".to_owned();
+                leader.unreadable(dial, WorkerId("w".into()), ConnectionId(dial), reason, &mut Vec::new());
+            }
+            _ => said(&mut leader, dial, 4, Say::Failed(v1::Failed::default())),
+        }
+        assert!(!leader.is_connected(&WorkerId("w".into())));
+        let last = told(&mut heard).pop();
+        match (dial, &last) {
+            (1..=6, Some((0, Some(Told::Rejected(rejected))))) => assert_eq!(rejected.seq, 4),
+            (7, Some((0, Some(Told::Refused(refused))))) => {
+                assert!(refused.reason.starts_with("its frame 4 cannot be taken: "), "{}", refused.reason);
+            }
+            _ => panic!("connection {dial}: {last:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_grant_that_the_worker_rejects_is_granted_under_another_attempt_and_not_sent_again() {
+    let mut leader = leader();
+    let mut heard = connected(&mut leader, 1);
+    said(&mut leader, 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    let granted = |told: &[(u64, Option<Told>)]| {
+        let grants = told.iter().filter_map(|(seq, body)| match body {
+            Some(Told::Grant(grant)) => Some((*seq, grant.attempt)),
+            _ => None,
+        });
+        grants.collect::<Vec<_>>()
+    };
+    let first = granted(&told(&mut heard));
+    assert_eq!(first.len(), 1);
+    let (seq, attempt) = first[0];
+    said(&mut leader, 1, 0, Say::Rejected(v1::Rejected { seq, reason: "no".into() }));
+    assert!(!leader.is_connected(&WorkerId("w".into())));
+    let mut heard = connected(&mut leader, 2);
+    leader.durable(leader.core().last_seq());
+    said(&mut leader, 2, 0, Say::Credit(v1::Credit { grants: 1 }));
+    let told = told(&mut heard);
+    assert!(told.contains(&(seq, None)), "an empty frame keeps its number: {told:?}");
+    let anew = granted(&told);
+    assert_eq!(anew.len(), 1, "{told:?}");
+    assert!(anew[0].0 > seq && anew[0].1 > attempt, "{told:?}");
+}
+
+#[test]
+fn a_worker_that_rejects_whatever_it_is_granted_ends_the_task_with_the_reason() {
+    let mut leader = leader();
+    for dial in 1..100 {
+        let mut heard = connected(&mut leader, dial);
+        said(&mut leader, dial, 0, Say::Credit(v1::Credit { grants: 1 }));
+        let grant = told(&mut heard).into_iter().find(|(_, body)| matches!(body, Some(Told::Grant(_))));
+        let Some((seq, _)) = grant else { break };
+        said(&mut leader, dial, 0, Say::Rejected(v1::Rejected { seq, reason: "too many runs".into() }));
+    }
+    let failures = leader.core().failures();
+    assert_eq!(failures.len(), 1);
+    assert!(failures[0].2.contains("worker w cannot take the grant: too many runs"), "{failures:?}");
+}
+
+#[test]
+fn a_hello_that_a_later_connection_has_overtaken_is_void() {
+    let mut leader = leader();
     let mut out = Vec::new();
     let ((late, mut heard_late), (present, mut heard)) = (mpsc::channel(8), mpsc::channel(8));
     assert!(leader.hello(0, ConnectionId(1), hello(2), present, &mut out));
@@ -40,4 +151,250 @@ fn a_hello_that_a_later_connection_has_overtaken_is_void() {
     assert!(leader.is_connected(&WorkerId("w".into())));
     let (again, _heard) = mpsc::channel(8);
     assert!(leader.hello(3, ConnectionId(3), hello(3), again, &mut out));
+}
+
+/// A leader of epoch `epoch` over four samples of one option each, and what it submits.
+struct Led {
+    leader: Leader,
+    out: Vec<Submission>,
+    heard: BTreeMap<&'static str, mpsc::Receiver<Result<v1::MasterFrame, Status>>>,
+    connections: u64,
+}
+
+const KEY: JobKey = JobKey::new([9; 32]);
+
+impl Led {
+    fn new(epoch: u64, key: JobKey) -> Self {
+        let plan = Digest::of(b"plan");
+        let task = |first| TaskView {
+            unit: UnitId(0),
+            model: 0,
+            requires: Requires::Echo,
+            samples: IntervalSet::range(first, first + 2),
+            attempt: Attempt(0),
+            sample_cost: 1,
+            shared_cost: 0,
+        };
+        let core = Core::new(Epoch(epoch), Limits::default(), vec![task(0), task(2)], Recorded::default());
+        let unit = UnitTerms { name: "m/d".into(), shape: ResultShape::ppl(4, 1) };
+        let terms = Terms { epoch: Epoch(epoch), key, units: [(UnitId(0), unit)].into(), ..terms(plan) };
+        let leader = Leader::new(core, terms, Keys::new(&plan), Watch::default());
+        let (out, heard) = (Vec::new(), BTreeMap::new());
+        Self { leader, out, heard, connections: 0 }
+    }
+
+    fn hello(&mut self, worker: &'static str, held: Vec<v1::HeldGrant>) {
+        self.connections += 1;
+        let hello = v1::Hello {
+            worker: worker.into(),
+            session: format!("{worker}-1"),
+            slots: 1,
+            device: "cpu".into(),
+            first_seq: 1,
+            dial: self.connections,
+            held,
+            ..Default::default()
+        };
+        let (sender, receiver) = mpsc::channel(64);
+        self.heard.insert(worker, receiver);
+        assert!(self.leader.hello(0, ConnectionId(self.connections), hello, sender, &mut self.out));
+        self.durable();
+    }
+
+    fn durable(&mut self) {
+        let last = self.leader.core().last_seq();
+        self.leader.durable(last);
+    }
+
+    /// A frame on the worker's latest connection.
+    fn say(&mut self, worker: &'static str, connection: u64, seq: u64, body: Say) {
+        let frame = v1::WorkerFrame { seq, ack: 0, body: Some(body) };
+        let (worker, connection) = (WorkerId(worker.into()), ConnectionId(connection));
+        self.leader.frame(0, worker, connection, frame, &mut self.out);
+        self.durable();
+    }
+
+    fn told(&mut self, worker: &'static str) -> Vec<v1::MasterFrame> {
+        let Some(receiver) = self.heard.get_mut(worker) else { return Vec::new() };
+        std::iter::from_fn(|| receiver.try_recv().ok()?.ok()).collect()
+    }
+
+    /// The grants and what was kept, as the worker holds them from now on.
+    fn granted(&mut self, worker: &'static str) -> Vec<v1::HeldGrant> {
+        let held = |frame: v1::MasterFrame| match frame.body {
+            Some(Told::Grant(v1::Grant { epoch, task, attempt, unit, samples, proof, .. })) => {
+                vec![v1::HeldGrant { epoch, task, attempt, unit, samples, proof, granted: Vec::new() }]
+            }
+            Some(Told::Welcome(welcome)) => welcome.kept.into_iter().filter_map(|kept| kept.now).collect(),
+            _ => Vec::new(),
+        };
+        self.told(worker).into_iter().flat_map(held).collect()
+    }
+
+    /// Indices of the samples recorded, with the workers that they came from.
+    fn recorded(&self) -> Vec<(u32, String)> {
+        let entries = self.out.iter().filter_map(|submission| match &submission.content {
+            Content::Entry(entry) if entry.kind() == Kind::Sample => {
+                let result = v1::SampleResult::decode(entry.payload.as_slice()).unwrap();
+                Some((result.index, entry.worker.clone()))
+            }
+            _ => None,
+        });
+        entries.collect()
+    }
+
+    fn refusals(&self, worker: &str) -> Refusals {
+        let mut all = self.leader.refusals();
+        all.find(|(id, _)| id.0 == worker).map(|(_, refusals)| refusals.clone()).unwrap_or_default()
+    }
+}
+
+fn ppl(nll_sum: Vec<f64>) -> v1::sample_result::Outcome {
+    let tokens = vec![1; nll_sum.len()];
+    v1::sample_result::Outcome::Ppl(v1::PplScores { nll_sum, tokens, ..Default::default() })
+}
+
+fn results(grant: &v1::HeldGrant, samples: &[(u32, v1::sample_result::Outcome)]) -> Say {
+    let result = |(index, outcome): &(u32, v1::sample_result::Outcome)| v1::SampleResult {
+        index: *index,
+        outcome: Some(outcome.clone()),
+        ..Default::default()
+    };
+    Say::Results(v1::Results {
+        epoch: grant.epoch,
+        task: grant.task,
+        attempt: grant.attempt,
+        unit: grant.unit,
+        plan: Digest::of(b"plan").0.to_vec(),
+        samples: samples.iter().map(result).collect(),
+        ..Default::default()
+    })
+}
+
+/// Highest frame of the worker's that was acknowledged.
+fn acknowledged(frames: &[v1::MasterFrame]) -> u64 {
+    frames.iter().map(|frame| frame.ack).max().unwrap_or_default()
+}
+
+#[test]
+fn only_the_worker_to_which_a_sample_was_granted_makes_a_record_of_it() {
+    let mut led = Led::new(1, KEY);
+    led.hello("honest", Vec::new());
+    led.hello("liar", Vec::new());
+    led.say("honest", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    led.say("liar", 2, 0, Say::Credit(v1::Credit { grants: 1 }));
+    let (honest, own) = (led.granted("honest").remove(0), led.granted("liar").remove(0));
+    // The other's samples, under the other's grant and under its own, and one that there is not.
+    led.say("liar", 2, 1, results(&honest, &[(0, ppl(vec![1.0])), (1, ppl(vec![1.0]))]));
+    led.say("liar", 2, 2, results(&own, &[(0, ppl(vec![1.0])), (99, ppl(vec![1.0]))]));
+    led.say("liar", 2, 3, results(&own, &[(2, ppl(vec![1.0]))]));
+    assert_eq!(acknowledged(&led.told("liar")), 3, "refused, and not replayed");
+    assert_eq!(led.recorded(), [(2, "liar".into())]);
+    assert_eq!(led.refusals("liar"), Refusals { not_granted: 4, ..Refusals::default() });
+    // A report of what it was never granted.
+    let (epoch, task, attempt) = (honest.epoch, honest.task, honest.attempt);
+    let report = v1::ShardReport { epoch, task, attempt, samples: honest.samples.clone(), ..Default::default() };
+    led.say("liar", 2, 4, Say::Report(report));
+    assert_eq!(led.refusals("liar").void_reports, 1);
+    led.say("honest", 1, 1, results(&honest, &[(0, ppl(vec![2.0])), (1, ppl(vec![2.0]))]));
+    assert_eq!(led.recorded().len(), 3);
+    assert_eq!(led.refusals("honest"), Refusals::default());
+}
+
+#[test]
+fn what_was_granted_counts_after_its_lease_is_over_and_another_has_it() {
+    let mut led = Led::new(1, KEY);
+    led.hello("slow", Vec::new());
+    led.say("slow", 1, 0, Say::Credit(v1::Credit { grants: 2 }));
+    let grants = led.granted("slow");
+    led.leader.apply(40_000, Event::Tick, &mut led.out);
+    led.hello("other", Vec::new());
+    led.say("other", 2, 0, Say::Credit(v1::Credit { grants: 2 }));
+    assert_eq!(led.granted("other").len(), 2);
+    // On a connection of its own again, with its proofs.
+    led.hello("slow", grants.clone());
+    assert!(led.granted("slow").is_empty(), "another has them by now");
+    led.say("slow", 3, 1, results(&grants[0], &[(0, ppl(vec![1.0]))]));
+    assert_eq!(led.recorded(), [(0, "slow".into())]);
+}
+
+#[test]
+fn a_claim_counts_by_its_proof_under_every_later_leader() {
+    let mut first = Led::new(1, KEY);
+    first.hello("w", Vec::new());
+    first.say("w", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    let original = first.granted("w").remove(0);
+    // It handed in one sample, which nobody acknowledged, and holds the other.
+    let held = v1::HeldGrant { granted: original.samples.clone(), ..original.clone() };
+    let mut second = Led::new(2, KEY);
+    second.hello("w", vec![held.clone()]);
+    let renamed = second.granted("w").remove(0);
+    assert_eq!((renamed.epoch, &renamed.samples), (2, &original.samples));
+    assert_ne!(renamed.proof, original.proof);
+    second.say("w", 1, 5, Say::Accepted(v1::Accepted::default()));
+    // A third one, far later: what is left is presented under both of its names.
+    let mut third = Led::new(3, KEY);
+    let of_first = v1::HeldGrant { samples: vec![v1::Interval { first: 0, end: 1 }], ..held };
+    let of_second = v1::HeldGrant {
+        samples: vec![v1::Interval { first: 1, end: 2 }],
+        granted: renamed.samples.clone(),
+        ..renamed.clone()
+    };
+    third.hello("w", vec![of_first, of_second]);
+    assert_eq!(third.granted("w").len(), 2, "each under a new name");
+    third.say("w", 1, 1, results(&original, &[(0, ppl(vec![1.0]))]));
+    third.say("w", 1, 2, results(&renamed, &[(1, ppl(vec![1.0]))]));
+    assert_eq!(third.recorded(), [(0, "w".into()), (1, "w".into())]);
+    assert_eq!(third.refusals("w"), Refusals::default());
+}
+
+#[test]
+fn a_claim_without_a_proof_or_with_a_wrong_one_is_void() {
+    let mut first = Led::new(1, KEY);
+    first.hello("w", Vec::new());
+    first.say("w", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    let proved = first.granted("w").remove(0);
+    let unproved = v1::HeldGrant { proof: Vec::new(), ..proved.clone() };
+    let more = v1::HeldGrant { samples: vec![v1::Interval { first: 0, end: 4 }], ..proved.clone() };
+    let more_than_granted = v1::HeldGrant { granted: proved.samples.clone(), ..more.clone() };
+    let cases = [("w", KEY, unproved), ("w", KEY, more), ("w", KEY, more_than_granted)];
+    // Of another worker, and of a job whose key was lost.
+    let lost = JobKey::new([1; 32]);
+    let cases = cases.into_iter().chain([("thief", KEY, proved.clone()), ("w", lost, proved.clone())]);
+    for (worker, key, claim) in cases {
+        let mut second = Led::new(2, key);
+        second.hello(worker, vec![claim.clone()]);
+        assert!(second.granted(worker).is_empty(), "{worker}: {claim:?}");
+        second.say(worker, 1, 1, results(&claim, &[(0, ppl(vec![1.0]))]));
+        assert!(second.recorded().is_empty());
+        let refused = Refusals { not_granted: 1, void_claims: 1, ..Refusals::default() };
+        assert_eq!(second.refusals(worker), refused, "{worker}: {claim:?}");
+    }
+    let mut second = Led::new(2, KEY);
+    second.hello("w", vec![proved]);
+    assert_eq!(second.granted("w").len(), 1, "with its proof it is kept");
+}
+
+#[test]
+fn a_result_that_does_not_fit_is_refused_and_tried_elsewhere() {
+    let mut led = Led::new(1, KEY);
+    led.hello("broken", Vec::new());
+    led.say("broken", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    let grant = led.granted("broken").remove(0);
+    led.hello("sound", Vec::new());
+    led.say("sound", 2, 0, Say::Credit(v1::Credit { grants: 8 }));
+    led.granted("sound");
+    let rolling = v1::sample_result::Outcome::Rolling(v1::RollingScore { sum: -1.0, tokens: 1 });
+    led.say("broken", 1, 1, results(&grant, &[(0, rolling)]));
+    let again = led.granted("sound");
+    assert_eq!(again[0].samples, [v1::Interval { first: 0, end: 1 }]);
+    // Two options where there is one, and lists of different length.
+    let uneven = v1::PplScores { nll_sum: vec![1.0], ..Default::default() };
+    led.say("broken", 1, 2, results(&grant, &[(1, ppl(vec![1.0, 2.0]))]));
+    assert_eq!(led.leader.core().barred_from_job().count(), 0);
+    led.say("broken", 1, 3, results(&grant, &[(1, v1::sample_result::Outcome::Ppl(uneven))]));
+    assert_eq!(acknowledged(&led.told("broken")), 2, "the third bars it: the connection is over");
+    assert_eq!(led.leader.core().barred_from_job().count(), 1);
+    assert!(led.recorded().is_empty());
+    assert_eq!(led.refusals("broken").misfits, 3);
 }

@@ -9,6 +9,7 @@ use crate::core::Seq;
 use crate::store::{AnyStore, Keys, Leadership, LeaseStore, Op, Standing, StoreError};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 /// What the committer reports: never queued, only the latest counts.
@@ -35,6 +36,9 @@ pub enum CommitError {
 const MAX_BATCH: usize = 4096;
 /// Most submissions that wait; beyond it the driver waits, and with it every worker.
 const QUEUE: usize = 8192;
+
+/// How often the segment is looked at while there is nothing to write.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Handle to the thread.
 #[derive(Debug)]
@@ -114,6 +118,8 @@ impl<S: LeaseStore> Work<S> {
     async fn run(mut self, mut receiver: mpsc::Receiver<Submission>) -> S {
         let mut standing = self.store.standing();
         let mut batch = Vec::new();
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let lost = standing.wait_for(|standing| *standing == Standing::Lost);
             let committed = tokio::select! {
@@ -126,6 +132,11 @@ impl<S: LeaseStore> Work<S> {
                 },
                 // A leader that has nothing to write must hear it too.
                 Ok(_) = lost => Err(StoreError::Fenced(self.leadership.epoch).into()),
+                // So must one whose run folder is gone: workers may find nothing there that they could run.
+                _ = look.tick() => match self.segment.check() {
+                    Ok(()) => continue,
+                    Err(error) => Err(error.into()),
+                },
             };
             match committed {
                 Ok(up_to) => {
@@ -157,7 +168,9 @@ impl<S: LeaseStore> Work<S> {
 
     async fn commit(&mut self, batch: &mut Vec<Submission>) -> Result<Seq, CommitError> {
         let mut batch = self.journal.batch(batch.drain(..));
-        if !batch.entries.is_empty() {
+        if batch.entries.is_empty() {
+            self.segment.check()?;
+        } else {
             let length = self.segment.append(&batch.entries)?;
             let key = self.keys.segment(self.segment.name());
             batch.ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });

@@ -13,10 +13,15 @@ pub enum Kind {
     Unknown = 0,
     /// The first result of a sample: it counts.
     Sample = 1,
-    /// A later, different result: kept as evidence, never counted.
+    /// A later, different result, or one that does not fit the plan: kept as evidence, never counted.
     Divergence = 2,
     /// A worker's shard report.
     Report = 3,
+    /// What a model is pinned to, as the first worker found it that loaded it: `unit` is the model's position, the payload
+    /// a `compass_common::weights::Pin` as JSON. The first of a model counts, and stands before its samples.
+    Pin = 4,
+    /// What befell the run until then, see [`super::Tally`]: the last one counts.
+    Tally = 5,
 }
 
 /// One entry.
@@ -37,6 +42,9 @@ pub struct Entry {
     /// A `compass.v1.SampleResult` or `compass.v1.ShardReport`, as it came.
     #[prost(bytes = "vec", tag = "7")]
     pub payload: Vec<u8>,
+    /// Type of the device that computed the result, a number of [`crate::core::DeviceType`].
+    #[prost(uint32, tag = "8")]
+    pub device: u32,
 }
 
 const HEAD: usize = 12;

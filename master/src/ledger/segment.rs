@@ -1,18 +1,26 @@
 //! Segments on disk: `ledger/<epoch>-<master>`, created exclusively, appended to by one leader, never rewritten.
 
+use super::owner::{Owner, OwnerError};
 use super::record::{self, Entry};
 use compass_common::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"compass1";
 const HEADER: usize = 8 + 32;
+/// Epochs count leaders: no run comes near this one, so that the next can always be counted.
+const LAST_EPOCH: Epoch = Epoch(u64::MAX / 2);
 
 /// Why a ledger cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
+    /// An entry that cannot be written down.
+    #[error(transparent)]
+    Encode(#[from] crate::encode::EncodeError),
     #[error("cannot {action} the ledger segment {path}")]
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error(
@@ -20,11 +28,37 @@ pub enum LedgerError {
          restore the file, or remove it to run its samples again"
     )]
     Corrupt { path: PathBuf, offset: u64, recorded: u64 },
+    #[error("no leader wrote the ledger segment {path}: its epoch is beyond what a run can reach; remove the file")]
+    ImpossibleEpoch { path: PathBuf },
     #[error(
         "the ledger segment {path} belongs to another plan than plan/job.json: the one was changed, or the other comes \
          from another run; restore the file that is wrong, or start a fresh run"
     )]
     ForeignPlan { path: PathBuf },
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// Results would be acknowledged that no one finds again.
+    #[error(
+        "the ledger segment {path} {change} while this master wrote to it: what it recorded there is lost with it, and \
+         nothing more was acknowledged"
+    )]
+    Vanished { path: PathBuf, change: Change },
+}
+
+/// What became of an open segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Gone,
+    Replaced,
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Gone => "is not there any more; it was deleted or moved",
+            Self::Replaced => "was replaced by another file",
+        })
+    }
 }
 
 /// The folder of segments.
@@ -96,6 +130,9 @@ impl Ledger {
         for entry in fs::read_dir(&self.folder).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
             let epoch = name.split('-').next().and_then(|digits| digits.parse().ok()).map(Epoch);
+            if epoch.is_some_and(|epoch| epoch > LAST_EPOCH) {
+                return Err(LedgerError::ImpossibleEpoch { path: self.folder.join(name) });
+            }
             if let Some(epoch) = epoch.filter(|epoch| self.until.is_none_or(|last| *epoch <= last)) {
                 segments.push((name, epoch));
             }
@@ -117,8 +154,16 @@ impl Ledger {
         file.sync_all().map_err(|e| failed("sync", e))?;
         // The name must survive a power cut as well.
         File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("sync", e))?;
-        Ok(SegmentWriter { name, path, file, length: HEADER as u64 })
+        let inode = file.metadata().map(|data| inode(&data)).map_err(|e| failed("examine", e))?;
+        // Whoever changes the working directory later must not change what the path means.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Ok(SegmentWriter { name, path, file, inode, owner: None, length: HEADER as u64 })
     }
+}
+
+/// What tells a file from all others: its device, and its number there.
+fn inode(data: &fs::Metadata) -> (u64, u64) {
+    (data.dev(), data.ino())
 }
 
 /// What a segment of this plan begins with.
@@ -177,10 +222,19 @@ pub struct SegmentWriter {
     name: String,
     path: PathBuf,
     file: File,
+    inode: (u64, u64),
+    /// The right to write into the run folder, where somebody else could have it.
+    owner: Option<Arc<Owner>>,
     length: u64,
 }
 
 impl SegmentWriter {
+    /// With the right by which it writes, which is checked before anything counts as durable.
+    #[must_use]
+    pub fn owned_by(self, owner: Arc<Owner>) -> Self {
+        Self { owner: Some(owner), ..self }
+    }
+
     /// The file's name within the ledger's folder.
     pub fn name(&self) -> &str {
         &self.name
@@ -191,18 +245,46 @@ impl SegmentWriter {
         self.length
     }
 
+    /// Checks that the segment's path still leads to the file that this writer has open: in a file that was unlinked, nothing
+    /// is durable, however well it was synced. And that the run folder is still its owner's. A `stat` each.
+    ///
+    /// # Errors
+    /// [`LedgerError::Vanished`], [`OwnerError::Taken`], or the disk does not tell.
+    pub fn check(&self) -> Result<(), LedgerError> {
+        match fs::metadata(&self.path) {
+            Ok(data) if inode(&data) == self.inode => Ok(self.owner.as_ref().map_or(Ok(()), |owner| owner.check())?),
+            Ok(_) => Err(LedgerError::Vanished { path: self.path.clone(), change: Change::Replaced }),
+            Err(error) => Err(self.failed("find", error)),
+        }
+    }
+
+    /// What an error of the disk means; a stale handle is a file that is gone, as network file systems say it.
+    fn failed(&self, action: &'static str, source: io::Error) -> LedgerError {
+        use io::ErrorKind as Kind;
+        let path = self.path.clone();
+        match source.kind() {
+            Kind::NotFound | Kind::NotADirectory | Kind::StaleNetworkFileHandle => {
+                LedgerError::Vanished { path, change: Change::Gone }
+            }
+            _ => LedgerError::Io { action, path, source },
+        }
+    }
+
     /// Appends entries and syncs them; returns the segment's durable length.
     ///
     /// # Errors
-    /// Those of the disk. What was written in part is never recorded as durable, so it does not exist.
+    /// Those of the disk, and [`LedgerError::Vanished`]. What was written in part is never recorded as durable, so it does
+    /// not exist.
     pub fn append(&mut self, entries: &[Entry]) -> Result<u64, LedgerError> {
         let mut buffer = Vec::new();
         for entry in entries {
             record::encode(entry, &mut buffer);
         }
-        let failed = |action, source| LedgerError::Io { action, path: self.path.clone(), source };
-        self.file.write_all(&buffer).map_err(|e| failed("append to", e))?;
-        self.file.sync_data().map_err(|e| failed("sync", e))?;
+        let written = self.file.write_all(&buffer);
+        written.map_err(|e| self.failed("append to", e))?;
+        self.file.sync_data().map_err(|e| self.failed("sync", e))?;
+        // After the bytes, before anybody hears of them.
+        self.check()?;
         self.length += buffer.len() as u64;
         Ok(self.length)
     }
@@ -268,6 +350,43 @@ mod tests {
         ours.append(&[entry(2)]).unwrap();
         ledger.create_segment(Epoch(2), "b").unwrap().append(&[entry(3)]).unwrap();
         assert_eq!(ledger.load(&known).unwrap().entries, [entry(1), entry(3)]);
+    }
+
+    #[test]
+    fn nothing_is_durable_in_a_segment_that_its_path_leads_to_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("ledger");
+        fs::create_dir(&folder).unwrap();
+        let ledger = Ledger::new(folder.clone(), Digest::of(b"plan"));
+        let lost = |epoch, how: &dyn Fn(&Path)| {
+            let mut writer = ledger.create_segment(Epoch(epoch), "m").unwrap();
+            writer.append(&[entry(1)]).unwrap();
+            writer.check().unwrap();
+            let length = writer.durable_length();
+            how(&folder.join(writer.name()));
+            assert!(matches!(writer.check(), Err(LedgerError::Vanished { .. })));
+            let error = writer.append(&[entry(2)]).unwrap_err();
+            assert_eq!(writer.durable_length(), length, "{error}");
+            match error {
+                LedgerError::Vanished { change, .. } => change,
+                other => panic!("{other}"),
+            }
+        };
+        assert_eq!(lost(1, &|path| fs::remove_file(path).unwrap()), Change::Gone);
+        let replace = |path: &Path| {
+            fs::copy(path, folder.join("copy")).and_then(|_| fs::rename(folder.join("copy"), path)).unwrap();
+        };
+        assert_eq!(lost(2, &replace), Change::Replaced);
+        assert_eq!(lost(3, &|_| fs::rename(&folder, dir.path().join("moved")).unwrap()), Change::Gone);
+    }
+
+    #[test]
+    fn a_segment_of_an_impossible_epoch_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(dir.path().to_owned(), Digest::of(b"plan"));
+        fs::write(dir.path().join(format!("{}-m", u64::MAX)), b"").unwrap();
+        let error = ledger.last_epoch().unwrap_err().to_string();
+        assert!(error.contains("18446744073709551615-m") && error.contains("remove the file"), "{error}");
     }
 
     #[test]

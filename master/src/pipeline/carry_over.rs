@@ -1,14 +1,18 @@
 //! `-r` by content: what an earlier run computed and the new plan asks for again, whatever else changed.
 //!
 //! A sample is the same when its model, its prompts, its shots and the kind of request are; where it stands and how it is
-//! evaluated do not matter.
+//! evaluated do not matter. A model with weights is the same when its weights are, wherever they lie; of one whose weights
+//! are not known, nothing is the same.
 
 use super::folder::RunFolder;
+use super::pins::{pin, recorded_pins};
 use super::planner::{PlanError, Planned, read_part};
+use crate::encode::{self, EncodeError};
 use crate::ledger::{Kind, Ledger, LedgerError};
 use compass_common::ids::{Digest, UnitId};
-use compass_common::plan::{Part, Plan, Sample, Unit};
+use compass_common::plan::{ModelPlan, Part, Plan, Sample, Unit};
 use compass_common::result::{Outcome, SampleResult};
+use compass_common::weights::Pin;
 use compass_proto::v1;
 use prost::Message as _;
 use std::collections::BTreeMap;
@@ -20,61 +24,163 @@ pub enum CarryOverError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Plan(#[from] PlanError),
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
 }
 
-/// The results of the run in `folder` that answer samples of `planned`, under the units and positions of the new plan.
-/// Samples that failed are left out: they are tried again. `recorded` is as for [`Ledger::load`].
-///
-/// # Errors
-/// The earlier run is damaged.
-pub fn carry_over(
-    folder: &RunFolder,
-    plan: &Plan,
-    digest: Digest,
-    recorded: &BTreeMap<String, u64>,
-    planned: &Planned,
-) -> Result<Vec<(UnitId, SampleResult)>, CarryOverError> {
-    let mut results: BTreeMap<(UnitId, u32), SampleResult> = BTreeMap::new();
-    for entry in Ledger::new(folder.ledger(), digest).load(recorded)?.entries {
-        let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
-        if let (Kind::Sample, Some(Ok(result))) = (entry.kind(), result)
-            && !matches!(result.outcome, Outcome::Failed { .. })
-        {
-            results.entry((UnitId(entry.unit), result.index)).or_insert(result);
+/// An earlier run whose results may be those of a new plan.
+#[derive(Debug)]
+pub struct EarlierRun {
+    folder: RunFolder,
+    plan: Plan,
+    results: BTreeMap<(UnitId, u32), SampleResult>,
+    /// What its models are pinned to, by position: by its plan, or by the first worker that loaded them.
+    pins: BTreeMap<u32, Pin>,
+}
+
+/// What of an earlier run answers a new plan.
+#[derive(Debug, Default)]
+pub struct CarriedOver {
+    /// Under the units and positions of the new plan.
+    pub results: Vec<(UnitId, SampleResult)>,
+    /// What models of the new plan are pinned to by these results, where the plan does not pin them.
+    pub pins: BTreeMap<u32, Pin>,
+}
+
+impl EarlierRun {
+    /// Reads the run in `folder`; `recorded` is as for [`Ledger::load`]. Samples that failed are left out: they are tried
+    /// again.
+    ///
+    /// # Errors
+    /// Its ledger is damaged.
+    pub fn read(
+        folder: &RunFolder,
+        plan: Plan,
+        digest: Digest,
+        recorded: &BTreeMap<String, u64>,
+    ) -> Result<Self, CarryOverError> {
+        let loaded = Ledger::new(folder.ledger(), digest).load(recorded)?;
+        let mut pins = recorded_pins(&loaded);
+        let planned = plan.models.iter().zip(0..).filter_map(|(model, at)| Some((at, model.pin.clone()?)));
+        pins.extend(planned);
+        let mut results: BTreeMap<(UnitId, u32), SampleResult> = BTreeMap::new();
+        for entry in loaded.entries {
+            let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
+            if let (Kind::Sample, Some(Ok(result))) = (entry.kind(), result)
+                && !matches!(result.outcome, Outcome::Failed { .. })
+            {
+                results.entry((UnitId(entry.unit), result.index)).or_insert(result);
+            }
         }
+        Ok(Self { folder: folder.clone(), plan, results, pins })
     }
-    let mut known: BTreeMap<Digest, SampleResult> = BTreeMap::new();
-    for unit in plan.units() {
-        for part in &unit.dataset.parts {
-            let part = read_part(folder, part)?;
-            for sample in &part.samples {
-                if let Some(result) = results.remove(&(unit.id, sample.index)) {
-                    known.insert(content(unit, &part, sample), result);
-                }
+
+    /// Which of its models have other weights by now, as far as this host can read them: how each differs, in words.
+    pub fn overwritten(&self) -> Vec<String> {
+        let differs = |(at, model): (u32, &ModelPlan)| {
+            let difference = self.pins.get(&at)?.difference(&pin(model)?)?;
+            Some(format!("model `{}`: {}: {difference}", model.abbr, model.path))
+        };
+        (0..).zip(&self.plan.models).filter_map(differs).collect()
+    }
+
+    /// Of the models of `planned`, those whose results in this run do not count for it, and why, in words.
+    pub fn left_behind(&self, planned: &Plan) -> Vec<String> {
+        let why = |model: &ModelPlan| {
+            let at = self.plan.models.iter().position(|other| is_same_but_for_weights(other, model))? as u32;
+            let difference = match (self.pins.get(&at), &model.pin) {
+                (Some(before), Some(now)) => before.difference(now)?,
+                (None, _) if model.has_weights() && self.has_results(at) => "its weights were not recorded".to_owned(),
+                _ => return None,
+            };
+            Some(format!("model `{}`: nothing of {} is kept: {difference}", model.abbr, self.folder.name()))
+        };
+        planned.models.iter().filter_map(why).collect()
+    }
+
+    /// Plans models as this run had them: for work on its results alone, whatever lies at their paths by now.
+    pub fn keep_pins(&self, planned: &mut Plan) {
+        for model in &mut planned.models {
+            let at = self.plan.models.iter().position(|other| is_same_but_for_weights(other, model));
+            if let Some(pin) = at.and_then(|at| self.pins.get(&(at as u32))) {
+                model.pin = Some(pin.clone());
             }
         }
     }
-    let mut kept = Vec::new();
-    for unit in planned.plan.units() {
-        for bytes in unit.dataset.parts.iter().filter_map(|part| planned.parts.get(&part.digest)) {
-            let Ok(part) = serde_json::from_slice::<Part>(bytes) else { continue };
-            for sample in &part.samples {
-                if let Some(result) = known.get(&content(unit, &part, sample)) {
-                    kept.push((unit.id, SampleResult { index: sample.index, ..result.clone() }));
+
+    fn has_results(&self, model: u32) -> bool {
+        let datasets = self.plan.datasets.len().max(1) as u32;
+        self.results.keys().any(|(unit, _)| unit.0 / datasets == model)
+    }
+
+    /// Its results that answer samples of `planned`.
+    ///
+    /// # Errors
+    /// Its plan is damaged.
+    pub fn answers(mut self, planned: &Planned) -> Result<CarriedOver, CarryOverError> {
+        let (mut known, mut by_path) = (BTreeMap::new(), BTreeMap::new());
+        let datasets = self.plan.datasets.len().max(1) as u32;
+        for unit in self.plan.units() {
+            let pin = self.pins.get(&(unit.id.0 / datasets));
+            for part in &unit.dataset.parts {
+                let part = read_part(&self.folder, part)?;
+                for sample in &part.samples {
+                    let Some(result) = self.results.remove(&(unit.id, sample.index)) else { continue };
+                    if let Some(pin) = pin {
+                        by_path.insert(content(unit, None, &part, sample)?, (result.clone(), pin));
+                    }
+                    if pin.is_some() || !unit.model.has_weights() {
+                        known.insert(content(unit, pin, &part, sample)?, result);
+                    }
                 }
             }
         }
+        let datasets = planned.plan.datasets.len().max(1) as u32;
+        let mut carried = CarriedOver::default();
+        for unit in planned.plan.units() {
+            let model = unit.id.0 / datasets;
+            for bytes in unit.dataset.parts.iter().filter_map(|part| planned.parts.get(&part.digest)) {
+                let Ok(part) = serde_json::from_slice::<Part>(bytes) else { continue };
+                for sample in &part.samples {
+                    let content = content(unit, unit.model.pin.as_ref(), &part, sample)?;
+                    let pinned = carried.pins.get(&model);
+                    let result = match by_path.get(&content) {
+                        // This host cannot tell what lies there now. Workers can: they are held to what was there.
+                        Some((result, pin)) if pinned.is_none_or(|other| other == *pin) => {
+                            carried.pins.insert(model, (*pin).clone());
+                            Some(result)
+                        }
+                        Some(_) => None,
+                        None => known.get(&content),
+                    };
+                    if let Some(result) = result {
+                        carried.results.push((unit.id, SampleResult { index: sample.index, ..result.clone() }));
+                    }
+                }
+            }
+        }
+        Ok(carried)
     }
-    Ok(kept)
 }
 
-/// What the result of a sample depends on.
-fn content(unit: Unit<'_>, part: &Part, sample: &Sample) -> Digest {
-    let mut model = unit.model.clone();
-    model.abbr.clear();
-    model.pred_postprocessors.clear();
+/// A model without what has no part in its numbers.
+fn bare(model: &ModelPlan) -> ModelPlan {
+    ModelPlan { abbr: String::new(), pred_postprocessors: Vec::new(), pin: None, ..model.clone() }
+}
+
+fn is_same_but_for_weights(one: &ModelPlan, other: &ModelPlan) -> bool {
+    bare(one) == bare(other)
+}
+
+/// What the result of a sample depends on. Weights that are known stand for the paths where they lie.
+fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> Result<Digest, EncodeError> {
+    let mut model = bare(unit.model);
+    if let Some(pin) = pin {
+        model.pin = Some(pin.clone());
+        model.path.clear();
+        model.tokenizer_path.clear();
+    }
     let shots: Vec<_> = sample.shots.iter().map(|&at| part.shots.get(at as usize)).collect();
     let all = (&model, &unit.dataset.infer, &unit.dataset.shot_format, shots, &sample.body);
-    // Plain data always serialises.
-    Digest::of(&serde_json::to_vec(&all).unwrap_or_default())
+    Ok(Digest::of(&encode::json("what a sample asks", &all)?))
 }

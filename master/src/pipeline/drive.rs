@@ -6,15 +6,15 @@ use super::clock::AttentiveClock;
 use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
-use crate::core::{Core, Event};
+use crate::core::{Core, Event, Seq, Supply};
 use crate::launch::{LaunchEvent, PoolReport, Situation, explain_now};
 use crate::leader::{Heard, Leader};
-use crate::ledger::{CommitError, Committed, Committer, Submission};
-use crate::rpc::{Inbound, Uploads};
+use crate::ledger::{CommitError, Committed, Committer, Content, Submission, Tally};
+use crate::rpc::Inbound;
 use crate::stop::raised;
 use crate::store::AnyStore;
 use crate::web::RunView;
-use compass_common::ids::WorkerId;
+use compass_common::ids::{Epoch, WorkerId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,6 +39,8 @@ pub enum DriveError {
     Commit(#[source] Arc<CommitError>),
     #[error("the worker service ended")]
     ServiceEnded,
+    #[error("cannot write down what befell the run")]
+    Tally(#[source] serde_json::Error),
     #[error("no worker is left: {reason}")]
     NoWorkers { reason: String },
 }
@@ -74,7 +76,6 @@ pub struct Setup {
     pub committer: Committer,
     pub durability: watch::Receiver<Committed>,
     pub inbound: mpsc::Receiver<Inbound>,
-    pub uploads: Uploads,
     pub launched: mpsc::Receiver<LaunchEvent>,
     /// What launchers go by.
     pub situations: watch::Sender<Situation>,
@@ -82,6 +83,8 @@ pub struct Setup {
     pub pools: watch::Receiver<Vec<PoolReport>>,
     /// Where workers come that nobody launches, if any do.
     pub open_at: Option<String>,
+    /// Whether workers may come that nobody here launches.
+    pub others_may_come: bool,
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
@@ -105,6 +108,12 @@ pub struct Driver {
     inbox: Vec<Inbound>,
     published: Instant,
     show_again: Instant,
+    /// What befell the run, as it was handed over last.
+    tally: Tally,
+    /// The number of the last submission.
+    last: Seq,
+    /// What launchers could do when the scheduler was told last.
+    supply: Option<Supply>,
     /// What the committer's queue has no place for, while the store is away.
     waiting: VecDeque<Submission>,
 }
@@ -112,6 +121,7 @@ pub struct Driver {
 impl Driver {
     /// A driver that has not begun.
     pub fn new(setup: Setup) -> Self {
+        let tally = setup.facts.before.clone();
         Self {
             setup,
             started: Instant::now(),
@@ -121,6 +131,9 @@ impl Driver {
             inbox: Vec::new(),
             published: Instant::now(),
             show_again: Instant::now(),
+            tally,
+            last: Seq::default(),
+            supply: None,
             waiting: VecDeque::new(),
         }
     }
@@ -164,7 +177,9 @@ impl Driver {
                     None => launcher_open = false,
                 },
                 _ = tick.tick() => {
+                    self.tell_supply().await?;
                     self.apply(Event::Tick).await?;
+                    self.keep_tally()?;
                     if Instant::now() >= self.show_again {
                         self.show();
                     }
@@ -178,6 +193,7 @@ impl Driver {
                 self.publish();
             }
         };
+        self.keep_tally()?;
         self.publish();
         self.show();
         self.farewell(ending).await;
@@ -192,6 +208,8 @@ impl Driver {
             return Err(DriveError::Commit(error));
         }
         facts.progress(&leader.core().progress(), leader.violations(), self.started.elapsed());
+        facts.sent_away(leader.refusals(), leader.core().barred_from_job());
+        leader.core().barred().for_each(|bar| facts.barred(bar));
         Ok(Driven { ending, core: leader.into_core(), facts, store })
     }
 
@@ -215,8 +233,11 @@ impl Driver {
                 }
             }
             Inbound::Closed { worker, connection } => leader.closed(now, worker, connection, out),
+            Inbound::Unreadable { worker, connection, reason } => {
+                leader.unreadable(now, worker, connection, reason, out);
+            }
             Inbound::Frame { worker, connection, frame } => {
-                match leader.frame(now, worker.clone(), connection, frame, &self.setup.uploads, out) {
+                match leader.frame(now, worker.clone(), connection, frame, out) {
                     Heard::Nothing => {}
                     Heard::Results { count } => self.setup.facts.results(&worker, count),
                     Heard::Report { unit, report } => {
@@ -235,7 +256,8 @@ impl Driver {
                 if is_death {
                     self.setup.facts.ended(&worker);
                 }
-                self.apply(Event::Exited { worker, wanted: !is_death }).await
+                self.apply(Event::Exited { worker, wanted: !is_death }).await?;
+                self.keep_tally()
             }
             // Others may have joined by hand: the next tick looks.
             LaunchEvent::GaveUp { reason } => {
@@ -246,10 +268,32 @@ impl Driver {
         }
     }
 
+    /// Tells the scheduler whether workers may still come, when that has changed.
+    async fn tell_supply(&mut self) -> Result<(), DriveError> {
+        let leader = &self.setup.leader;
+        let is_coming = |report: &PoolReport| {
+            let here = report.workers.iter().filter(|worker| leader.is_connected(worker)).count() as u32;
+            report.given_up.is_none() && report.target.max(report.live()) > here
+        };
+        let supply = match self.setup.pools.borrow().iter().any(is_coming) && self.gave_up.is_none() {
+            true => Supply::Ordered,
+            false if self.setup.others_may_come => Supply::Possible,
+            false => Supply::None,
+        };
+        if self.supply.replace(supply) == Some(supply) {
+            return Ok(());
+        }
+        self.apply(Event::Supply(supply)).await
+    }
+
     async fn answer(&mut self, ask: Ask) -> Result<(), DriveError> {
         // Whoever asked may have gone away.
         match ask {
             Ask::Apply(event) => {
+                // Of workers that jobs share, whoever launched them tells in this way.
+                if let Event::Exited { worker, wanted: false } = &event {
+                    self.setup.facts.ended(worker);
+                }
                 self.apply(event).await?;
                 self.show();
             }
@@ -258,6 +302,19 @@ impl Driver {
             Ask::Worker(worker, reply) => drop(reply.send(self.setup.leader.core().explain_worker(&worker))),
         }
         Ok(())
+    }
+
+    /// Makes durable what befell the run, when something did: whoever comes next goes on from there.
+    fn keep_tally(&mut self) -> Result<(), DriveError> {
+        let core = self.setup.leader.core();
+        let tally = self.setup.facts.tally(&core.progress());
+        if tally == self.tally {
+            return Ok(());
+        }
+        let entry = tally.entry(Epoch(self.setup.facts.epoch)).map_err(DriveError::Tally)?;
+        self.tally = tally;
+        // It has no number of its own, since nobody waits for it.
+        self.submit(vec![Submission { seq: self.last, content: Content::Entry(entry) }])
     }
 
     async fn apply(&mut self, event: Event) -> Result<(), DriveError> {
@@ -269,6 +326,7 @@ impl Driver {
 
     /// Never waits: a store that is away must not make the master deaf to its workers, whose leases it renews.
     fn submit(&mut self, mut out: Vec<Submission>) -> Result<(), DriveError> {
+        self.last = out.last().map_or(self.last, |submission| submission.seq);
         self.waiting.extend(out.drain(..));
         self.submissions = out;
         self.submit_waiting()

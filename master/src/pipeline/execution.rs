@@ -3,27 +3,28 @@
 //! A run of its own below the run's folder, with a plan, a ledger and a lead: verdicts are recorded exactly once by the same
 //! protocol as answers. Programs that were run before, in this run or in the one that it goes on from, are not run again.
 
-use super::carry_over::{CarryOverError, carry_over};
+use super::carry_over::{CarriedOver, CarryOverError, EarlierRun};
 use super::drive::Ending;
 use super::execution_plan::{executing, plan_execution};
 use super::folder::{FolderError, RunFolder};
 use super::import::import;
 use super::infer::{InferError, InferOptions, Inferred, infer};
 use super::launching::comes_by_itself;
-use super::lead::recorded_lengths;
+use super::lead::{Reign, recorded_lengths_beside};
 use super::live::LiveWriting;
 use super::planner::{PlanError, Planned, read_plan, write_plan};
-use super::score::{Executions, UnitEntries, load_units};
+use super::score::{Answers, Executions, UnitEntries};
 use crate::launch::Programs;
 use crate::ledger::LedgerError;
 use crate::screen::say;
-use crate::store::StoreError;
+use crate::store::{Patience, StoreError};
 use compass_common::config::Config;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::plan::Plan;
 use compass_common::result::SampleResult;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::task::block_in_place;
 
 /// Why the stage did not end.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +57,10 @@ pub struct Source<'a> {
     /// Another run that it goes on from, whose verdicts stand where programs are the same.
     pub earlier: Option<&'a RunFolder>,
     pub plan: &'a Plan,
-    pub digest: Digest,
-    /// As for [`crate::ledger::Ledger::load`].
-    pub recorded: &'a BTreeMap<String, u64>,
+    /// The answers that the programs are.
+    pub answers: &'a Answers,
+    /// The lead of that run, if this master has it.
+    pub reign: Option<&'a Reign>,
 }
 
 /// Runs the programs of every answer that has not been run, as `[eval.partitioner]` and `[eval.runner]` say. Without
@@ -71,25 +73,25 @@ pub async fn execute(
     source: Source<'_>,
     options: Option<InferOptions>,
 ) -> Result<Executed, ExecuteError> {
-    let units = load_units(source.folder, source.digest, source.recorded, &[])?;
-    let (planned, known) = plan_execution(source.folder, source.plan, &units)?;
+    let (planned, known) = block_in_place(|| plan_execution(source.folder, source.plan, &source.answers.0))?;
     let digest = Digest::of(&planned.head);
     let folder = source.folder.execution(&digest);
-    let mut ran = Ran { ending: Ending::Finished, failures: Vec::new() };
-    if let Some(options) = options {
+    let ran = if let Some(options) = options {
         if !folder.plan().join("job.json").is_file() {
             begin(config, &source, &folder, &planned, known).await?;
         }
-        ran = run(config, &folder, digest, options).await?;
+        run(config, &folder, digest, source.reign, options).await?
     } else if !folder.plan().join("job.json").is_file() {
         return Ok(Executed {
             ending: Ending::Finished,
             executions: Executions(of_units(source.plan, BTreeMap::new())),
         });
-    }
-    let recorded = recorded_lengths(config, &folder, digest, None).await?;
-    let entries = load_units(&folder, digest, &recorded, &ran.failures)?;
-    Ok(Executed { ending: ran.ending, executions: Executions(of_units(source.plan, entries)) })
+    } else {
+        let recorded = recorded_lengths_beside(config, &folder, digest, source.reign).await?;
+        let answers = block_in_place(|| Answers::read(&folder, digest, &recorded))?;
+        Ran { ending: Ending::Finished, answers }
+    };
+    Ok(Executed { ending: ran.ending, executions: Executions(of_units(source.plan, ran.answers.0)) })
 }
 
 /// The entries of the second plan under the units of the first.
@@ -117,41 +119,60 @@ async fn begin(
     let before =
         source.folder.executions().into_iter().chain(source.earlier.into_iter().flat_map(RunFolder::executions));
     for earlier in before {
-        let (plan, digest, _) = read_plan(&earlier)?;
-        let recorded = recorded_lengths(config, &earlier, digest, None).await?;
-        for (unit, result) in carry_over(&earlier, &plan, digest, &recorded, planned)? {
+        let (plan, digest, _) = block_in_place(|| read_plan(&earlier))?;
+        let recorded = recorded_lengths_beside(config, &earlier, digest, source.reign).await?;
+        let run = block_in_place(|| EarlierRun::read(&earlier, plan, digest, &recorded))?;
+        for (unit, result) in block_in_place(|| run.answers(planned))?.results {
             kept.entry((unit, result.index)).or_insert(result);
         }
     }
     if kept.len() > without_program {
         say(format!("the verdicts of {} programs are kept: they were run before", kept.len() - without_program));
     }
-    let kept: Vec<(UnitId, SampleResult)> = kept.into_iter().map(|((unit, _), result)| (unit, result)).collect();
-    import(folder, Digest::of(&planned.head), "programs run before", &kept)?;
-    write_plan(folder, planned)?;
+    let results = kept.into_iter().map(|((unit, _), result)| (unit, result)).collect();
+    let kept = CarriedOver { results, ..CarriedOver::default() };
+    block_in_place(|| import(folder, Digest::of(&planned.head), "programs run before", &kept))?;
+    block_in_place(|| write_plan(folder, planned))?;
     Ok(())
 }
 
 struct Ran {
     ending: Ending,
-    failures: Vec<(UnitId, compass_common::intervals::IntervalSet, String)>,
+    /// What its ledger holds, with the programs that failed.
+    answers: Answers,
 }
 
-async fn run(config: &Config, folder: &RunFolder, digest: Digest, options: InferOptions) -> Result<Ran, ExecuteError> {
-    let (plan, _, files) = read_plan(folder)?;
-    let recorded = recorded_lengths(config, folder, digest, None).await?;
-    let done: u64 = load_units(folder, digest, &recorded, &[])?.values().map(|unit| unit.results.len() as u64).sum();
+async fn run(
+    config: &Config,
+    folder: &RunFolder,
+    digest: Digest,
+    reign: Option<&Reign>,
+    options: InferOptions,
+) -> Result<Ran, ExecuteError> {
+    let (plan, _, files) = block_in_place(|| read_plan(folder))?;
+    let recorded = recorded_lengths_beside(config, folder, digest, reign).await?;
+    let answers = block_in_place(|| Answers::read(folder, digest, &recorded))?;
+    let done = answers.count();
     if done >= plan.expected() {
-        return Ok(Ran { ending: Ending::Finished, failures: Vec::new() });
+        return Ok(Ran { ending: Ending::Finished, answers });
     }
+    drop(answers);
     say(format!("running {} programs of {} data sets", plan.expected() - done, plan.datasets.len()));
     let config = stage_config(config);
-    let Inferred { ending, failures, reign, .. } =
+    let Inferred { ending, failures, reign, answers, .. } =
         Box::pin(infer(&config, folder, Arc::new(plan), digest, files, options)).await?;
+    let mut answers = match answers {
+        Some(answers) => answers,
+        None => {
+            let recorded = recorded_lengths_beside(&config, folder, digest, None).await?;
+            block_in_place(|| Answers::read(folder, digest, &recorded))?
+        }
+    };
+    answers.fail(&failures);
     if let Some(reign) = reign {
         reign.hand_over().await;
     }
-    Ok(Ran { ending, failures })
+    Ok(Ran { ending, answers })
 }
 
 /// Whether any data set's answers are programs.
@@ -172,6 +193,7 @@ pub fn execution_options(config: &Config, unsafe_local_exec: bool, options: Infe
         programs: if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained },
         workers_stay: options.floor.is_some(),
         others_may_come: comes_by_itself(config),
+        patience: Patience::in_mid_run(),
         ..options
     }
 }

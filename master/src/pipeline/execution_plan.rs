@@ -6,10 +6,11 @@
 use super::folder::RunFolder;
 use super::planner::{PlanError, Planned, cut, read_part};
 use super::score::UnitEntries;
+use crate::encode;
 use compass_common::evaluator::programs;
 use compass_common::ids::UnitId;
 use compass_common::plan::{
-    Body, DatasetPlan, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan, Program, Sample, Unit,
+    Body, DatasetPlan, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan, Program, Sample, Unit, entries_of_all,
 };
 use compass_common::prompt::{RenderedDataset, ShotFormat};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
@@ -50,12 +51,14 @@ pub(super) fn plan_execution(
                 samples.push(Sample { index: sample.index, gold, shots: Vec::new(), body: Body::Execute { programs } });
             }
         }
-        datasets.push(dataset(&unit, samples, &mut parts));
+        let rendered = RenderedDataset { shots: Vec::new(), samples, format: ShotFormat::default() };
+        let described = dataset(&unit, &rendered.samples);
+        datasets.push(DatasetPlan { parts: cut(&rendered, &mut parts)?, ..described });
     }
     // Of no weight and no name of its own: what a program gives depends on the program.
     let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];
     let plan = Plan { format: PLAN_FORMAT, config: plan.config, models, datasets };
-    let head = serde_json::to_vec_pretty(&plan).map_err(|error| PlanError::Data(vec![error.to_string()]))?;
+    let head = encode::pretty_json("the plan", &plan)?;
     Ok((Planned { plan, head, parts }, known))
 }
 
@@ -64,34 +67,31 @@ fn named(reference: &Value) -> Value {
     json!({ "task_id": reference.get("task_id").unwrap_or(reference) })
 }
 
-fn dataset(
-    unit: &Unit<'_>,
-    samples: Vec<Sample>,
-    parts: &mut BTreeMap<compass_common::ids::Digest, Vec<u8>>,
-) -> DatasetPlan {
+/// The data set of programs that answers of `unit` are, without its parts.
+fn dataset(unit: &Unit<'_>, samples: &[Sample]) -> DatasetPlan {
     let programs = |sample: &Sample| match &sample.body {
         Body::Execute { programs } => programs.iter().map(Program::characters).sum(),
         _ => 0,
     };
     let characters = samples.iter().map(programs).sum();
-    let rendered = RenderedDataset { shots: Vec::new(), samples, format: ShotFormat::default() };
     DatasetPlan {
         abbr: format!("{}/{}", unit.model.abbr, unit.dataset.abbr),
         version: unit.dataset.version.clone(),
         infer: InferSpec::Execute,
         shot_format: ShotFormat::default(),
         eval: unit.eval(),
-        samples: rendered.samples.len() as u32,
+        samples: samples.len() as u32,
         characters,
         beginnings: Vec::new(),
         labels: None,
-        parts: cut(&rendered, parts),
+        entries: entries_of_all(&InferSpec::Execute, samples.iter().map(|sample| &sample.body)),
+        parts: Vec::new(),
     }
 }
 
 /// The second plan as far as it is known before there are answers: for `--dry-run`.
 pub(super) fn outline(plan: &Plan) -> Plan {
-    let dataset = |unit: Unit<'_>| DatasetPlan { characters: 0, ..dataset(&unit, Vec::new(), &mut BTreeMap::new()) };
+    let dataset = |unit: Unit<'_>| DatasetPlan { characters: 0, ..dataset(&unit, &[]) };
     let datasets = executing(plan).map(|unit| DatasetPlan { samples: unit.dataset.samples, ..dataset(unit) }).collect();
     let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];
     Plan { format: PLAN_FORMAT, config: plan.config, models, datasets }

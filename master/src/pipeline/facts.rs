@@ -1,6 +1,8 @@
 //! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
 
-use crate::core::Progress;
+use crate::core::{Barred, Progress};
+use crate::leader::Refusals;
+use crate::ledger::Tally;
 use crate::web::{RunView, WorkerView};
 use compass_common::engine::TokenCounters;
 use compass_common::ids::WorkerId;
@@ -32,21 +34,51 @@ pub struct RunFacts {
     pub summarizer: String,
     pub runner: String,
     pub tasks: u32,
-    /// Grants that followed a failed or lost one.
+    /// Grants that followed a failed or lost one, of all reigns.
     pub retries: u64,
     /// Results that came again, equal.
     pub repeats: u64,
     /// Results that came again and differed.
     pub divergences: u64,
+    /// Results that differ from the recorded one although both come from devices of one type, of all reigns: by model and
+    /// data set. Any of them makes the exit code 1.
+    #[serde(default)]
+    pub diverged: BTreeMap<String, Vec<Diverged>>,
+    /// Results that do not fit the plan: another kind of request, missing options, numbers that are not finite.
+    #[serde(default)]
+    pub misfits: u64,
+    /// What was refused, by worker.
+    #[serde(default)]
+    pub refused: BTreeMap<String, Refusals>,
+    /// Workers that were barred from the job, and why.
+    #[serde(default)]
+    pub barred_from_job: BTreeMap<String, String>,
     /// Grants that workers kept from an older master, or from before they were given up.
     #[serde(default)]
     pub adopted: u64,
     /// Times that samples went over from a busy worker to an idle one.
     #[serde(default)]
     pub stolen: u64,
+    /// Models that slots loaded.
+    #[serde(default)]
+    pub loads: u64,
+    /// Workers that could not load a model, and why.
+    #[serde(default)]
+    pub barred: Vec<BarredFacts>,
     /// Invariants of the scheduler that were found broken: always 0, or there is a fault in it.
     #[serde(default)]
     pub violations: u64,
+    /// Reports of workers on what they made of their own results, of all reigns.
+    #[serde(default)]
+    pub reports: u64,
+    /// Those of them that were made with another version of the evaluators: they are not held against the results.
+    #[serde(default)]
+    pub reports_not_compared: u64,
+    /// What workers left out of their reports, which are bounded: notes, and shared stretches that count as distinct.
+    #[serde(default)]
+    pub notes_left_out: u64,
+    #[serde(default)]
+    pub stretches_left_out: u64,
     pub tokens: TokenCounters,
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
@@ -54,9 +86,15 @@ pub struct RunFacts {
     #[serde(default)]
     pub computed_per_distinct: f64,
     pub workers: BTreeMap<String, WorkerFacts>,
+    /// What befell the run under earlier leaders.
+    #[serde(skip)]
+    pub before: Tally,
     /// Data sets of the plan: units of one model stand side by side.
     #[serde(skip)]
     pub datasets: u32,
+    /// Names of the models.
+    #[serde(skip)]
+    pub model_names: Vec<String>,
     /// Stretches that an engine of the model, by its position, counted as distinct.
     #[serde(skip)]
     pub known: HashSet<(u32, u64)>,
@@ -69,6 +107,27 @@ pub struct RunFacts {
     pub models: BTreeMap<u32, Value>,
 }
 
+/// A result that came again and differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diverged {
+    pub sample: u32,
+    /// Worker whose result is recorded.
+    pub recorded: String,
+    /// Worker whose result differs.
+    pub differs: String,
+}
+
+/// A worker that could not load a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BarredFacts {
+    pub worker: String,
+    pub host: String,
+    pub model: String,
+    /// `missing`, `content` or `device`.
+    pub kind: String,
+    pub reason: String,
+}
+
 /// One worker's share.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WorkerFacts {
@@ -79,7 +138,7 @@ pub struct WorkerFacts {
     pub pool: String,
     /// Results received, repeats counted.
     pub results: u64,
-    /// Times that its process ended in mid-run.
+    /// Times that its process ended in mid-run, of all reigns.
     pub deaths: u32,
     /// Seconds that its engines spent on tasks.
     pub busy_seconds: f64,
@@ -88,6 +147,22 @@ pub struct WorkerFacts {
 impl RunFacts {
     fn worker(&mut self, worker: &WorkerId) -> &mut WorkerFacts {
         self.workers.entry(worker.0.clone()).or_default()
+    }
+
+    /// Goes on from what befell the run under earlier leaders.
+    pub fn go_on_from(&mut self, before: Tally) {
+        for (worker, deaths) in &before.deaths {
+            self.worker(&WorkerId(worker.clone())).deaths = *deaths;
+        }
+        self.retries = before.retries;
+        self.before = before;
+    }
+
+    /// What befell the run by now.
+    pub fn tally(&self, progress: &Progress) -> Tally {
+        let died = self.workers.iter().filter(|(_, worker)| worker.deaths > 0);
+        let deaths = died.map(|(name, worker)| (name.clone(), worker.deaths)).collect();
+        Tally { retries: self.before.retries + progress.retries, deaths }
     }
 
     /// A worker came.
@@ -122,6 +197,8 @@ impl RunFacts {
         let Ok(report) = v1::ShardReport::decode(report) else { return };
         self.worker(worker).busy_seconds += report.seconds;
         self.tokens.add(&report.tokens.unwrap_or_default().into());
+        self.notes_left_out += u64::from(report.notes_left_out);
+        self.stretches_left_out += report.stretches_left_out;
         let model = report.unit / self.datasets.max(1);
         for stretch in report.stretches {
             let is_full = self.known.len() >= MOST_STRETCHES && !self.known.contains(&(model, stretch.path));
@@ -161,6 +238,20 @@ impl RunFacts {
         Some(line)
     }
 
+    /// A worker could not load a model.
+    pub fn barred(&mut self, bar: &Barred) {
+        let Barred { worker, host, model, kind, text } = bar;
+        let model = self.model_names.get(*model as usize).cloned().unwrap_or_else(|| model.to_string());
+        let (worker, host, reason) = (worker.0.clone(), host.clone(), text.clone());
+        self.barred.push(BarredFacts { worker, host, model, kind: format!("{kind:?}").to_lowercase(), reason });
+    }
+
+    /// What a person is told of loads at the end; nothing where there were none.
+    pub fn loads_line(&self) -> Option<String> {
+        let (loads, models) = (self.loads, self.models.len());
+        (loads > 0).then(|| format!("models: {models}, loaded {loads} times"))
+    }
+
     /// An engine loaded a model.
     pub fn model(&mut self, model: u32, facts: &[u8]) {
         if let Ok(facts) = serde_json::from_slice::<Value>(facts) {
@@ -194,7 +285,7 @@ impl RunFacts {
             open_tasks: progress.open_tasks,
             granted_tasks: progress.granted,
             slots: progress.slots,
-            retries: progress.retries,
+            retries: self.before.retries + progress.retries,
             repeats: progress.repeats,
             divergences: progress.divergences,
             tokens: self.tokens,
@@ -203,15 +294,27 @@ impl RunFacts {
         }
     }
 
+    /// What was refused, and who was barred, at the end.
+    pub fn sent_away<'a>(
+        &mut self,
+        refused: impl Iterator<Item = (&'a WorkerId, &'a Refusals)>,
+        barred: impl Iterator<Item = (&'a WorkerId, &'a str)>,
+    ) {
+        self.refused = refused.map(|(worker, refusals)| (worker.0.clone(), refusals.clone())).collect();
+        self.barred_from_job = barred.map(|(worker, reason)| (worker.0.clone(), reason.to_owned())).collect();
+    }
+
     /// The scheduler's counters at the end.
     pub fn progress(&mut self, progress: &Progress, violations: u64, elapsed: Duration) {
         self.seconds = elapsed.as_secs_f64();
         self.recorded_samples = progress.recorded;
-        self.retries = progress.retries;
+        self.retries = self.before.retries + progress.retries;
         self.repeats = progress.repeats;
         self.divergences = progress.divergences;
+        self.misfits = progress.misfits;
         self.adopted = progress.adopted;
         self.stolen = progress.stolen;
+        self.loads = progress.loads;
         self.violations = violations;
     }
 }

@@ -7,8 +7,9 @@ use super::infer::{InferError, InferOptions, Inferred, Opened, left_behind};
 use super::progress::ProgressBoard;
 use super::residence::Residence;
 use crate::core::Wanted;
+use crate::encode::{self, EncodeError};
 use crate::launch::Situation;
-use crate::rpc::{Inbound, Uploads};
+use crate::rpc::Inbound;
 use crate::screen::alike;
 use crate::web::RunView;
 use compass_common::ids::Digest;
@@ -37,7 +38,6 @@ pub struct StageEntry {
 #[derive(Debug)]
 pub struct Seat {
     pub inbound: mpsc::Receiver<Inbound>,
-    pub uploads: Uploads,
 }
 
 /// Workers that jobs share, as one of these jobs sees them.
@@ -66,11 +66,11 @@ pub(super) async fn run_on(
     opened: Opened,
 ) -> Result<Inferred, InferError> {
     let (wanted, demand) = watch::channel(Wanted::default());
-    let models = plan.models.iter().filter_map(|model| serde_json::to_vec(model).ok());
-    let models = models.map(|model| Digest::of(&model)).collect();
+    let models = plan.models.iter().map(|model| Ok(Digest::of(&encode::json("a model of the plan", model)?)));
+    let models = models.collect::<Result<_, EncodeError>>()?;
     let (views, view) = watch::channel(RunView::default());
     let asks = options.desk.open(options.stage, view);
-    let Seat { inbound, uploads } = floor.enter(StageEntry { plan: digest, files, models, wanted: demand });
+    let Seat { inbound } = floor.enter(StageEntry { plan: digest, files, models, wanted: demand });
     // Nobody is launched for this stage alone.
     let (_, launched) = mpsc::channel(1);
     let (situations, _) = watch::channel(Situation::default());
@@ -84,11 +84,11 @@ pub(super) async fn run_on(
         committer: opened.committer,
         durability: opened.durability,
         inbound,
-        uploads,
         launched,
         situations,
         pools,
         open_at: None,
+        others_may_come: true,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,

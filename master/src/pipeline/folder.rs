@@ -1,6 +1,8 @@
 //! The run folder `<work_dir>/<YYYYmmdd_HHMMSS>/`, laid out as OpenCompass users expect.
 
+use crate::encode::{self, EncodeError};
 use compass_common::ids::Digest;
+use compass_common::private_file;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ pub enum FolderError {
         #[source]
         source: io::Error,
     },
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
     #[error("there is no run to resume in {work_dir}; leave -r out to start one")]
     NoRun { work_dir: PathBuf },
     #[error("there is no run {name} in {work_dir}; it holds: {known}")]
@@ -33,6 +37,22 @@ pub enum FolderError {
 
 /// Below a run folder: what it takes to run the programs that answers are.
 const EXECUTION: &str = "execution";
+
+/// Within the plan's folder: the name of the run from which this one took over what is the same.
+const EARLIER: &str = "earlier";
+
+/// A run that goes on.
+#[derive(Clone, Debug)]
+pub enum Begun {
+    Planned(RunFolder),
+    /// A master was stopped there before its plan was whole.
+    Unplanned(RunFolder),
+}
+
+/// Whether a folder was made for a run whose plan is not whole. One with predictions is another evaluator's.
+fn is_unplanned(root: &Path) -> bool {
+    root.join("plan").is_dir() && !root.join("plan/job.json").is_file() && !root.join("predictions").exists()
+}
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -90,7 +110,7 @@ impl FolderError {
     pub fn is_bad_input(&self) -> bool {
         use io::ErrorKind as Kind;
         match self {
-            Self::NoRun { .. } | Self::UnknownRun { .. } => true,
+            Self::NoRun { .. } | Self::UnknownRun { .. } | Self::Encode(_) => true,
             Self::Io { .. } => false,
             Self::NotWritable { source, .. } => matches!(
                 source.kind(),
@@ -110,7 +130,9 @@ impl FolderError {
 /// [`FolderError::NotWritable`].
 pub fn check_writable(key: &'static str, folder: &Path) -> Result<(), FolderError> {
     let probe = folder.join(format!(".compass-probe-{}", std::process::id()));
-    let tried = fs::create_dir_all(folder).and_then(|()| fs::write(&probe, [])).and_then(|()| fs::remove_file(&probe));
+    // What a state folder holds is nobody else's; runs are for colleagues to read.
+    let made = if key == "state_dir" { private_file::make_folder(folder) } else { fs::create_dir_all(folder) };
+    let tried = made.and_then(|()| fs::write(&probe, [])).and_then(|()| fs::remove_file(&probe));
     tried.map_err(|source| FolderError::NotWritable { key, path: folder.to_owned(), source })
 }
 
@@ -165,10 +187,16 @@ impl RunFolder {
     /// Finds a run to resume: by name, or the latest (names sort by time). Only folders that hold a plan count.
     ///
     /// # Errors
-    /// There is none, or none of that name.
+    /// There is none, or none of that name, or the folder cannot be listed.
     pub fn find(work_dir: &Path, name: Option<&str>) -> Result<Self, FolderError> {
         let mut known: Vec<String> = Vec::new();
-        for entry in fs::read_dir(work_dir).into_iter().flatten().flatten() {
+        let listed = match fs::read_dir(work_dir) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(FolderError::Io { action: "list", path: work_dir.to_owned(), source: error });
+            }
+            listed => listed,
+        };
+        for entry in listed.into_iter().flatten().flatten() {
             if entry.path().join("plan/job.json").is_file() {
                 known.push(entry.file_name().to_string_lossy().into_owned());
             }
@@ -186,6 +214,58 @@ impl RunFolder {
             }
         };
         Ok(Self { root: work_dir.join(name) })
+    }
+
+    /// Finds a run to go on with, as [`Self::find`] does; a folder in which a master was stopped before its plan was whole
+    /// counts as well, under its name, or when it is the latest.
+    ///
+    /// # Errors
+    /// There is none, or none of that name.
+    pub fn find_begun(work_dir: &Path, name: Option<&str>) -> Result<Begun, FolderError> {
+        let unplanned = |name: String| Self { root: work_dir.join(name) };
+        match name {
+            None | Some("latest") => {
+                let names = fs::read_dir(work_dir).into_iter().flatten().flatten();
+                let names = names.filter(|entry| is_unplanned(&entry.path()));
+                let begun = names.map(|entry| entry.file_name().to_string_lossy().into_owned()).max();
+                match (Self::find(work_dir, None), begun) {
+                    (Ok(planned), Some(begun)) if planned.name() < begun => Ok(Begun::Unplanned(unplanned(begun))),
+                    (Err(FolderError::NoRun { .. }), Some(begun)) => Ok(Begun::Unplanned(unplanned(begun))),
+                    (planned, _) => planned.map(Begun::Planned),
+                }
+            }
+            Some(name) if is_unplanned(&work_dir.join(name)) => Ok(Begun::Unplanned(unplanned(name.to_owned()))),
+            Some(name) => Self::find(work_dir, Some(name)).map(Begun::Planned),
+        }
+    }
+
+    /// Clears what a master left that was stopped before its plan was whole: no leader has written there yet.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn clear(&self) -> Result<(), FolderError> {
+        for inner in [self.plan(), self.ledger()] {
+            match fs::remove_dir_all(&inner) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(FolderError::Io { action: "clear", path: inner, source });
+                }
+                _ => {}
+            }
+        }
+        self.furnish()
+    }
+
+    /// Remembers the run that this one takes over what is the same from, before anything of it is there.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn keep_earlier(&self, earlier: &Self) -> Result<(), FolderError> {
+        write_atomically(&self.plan().join(EARLIER), earlier.name().as_bytes())
+    }
+
+    /// The name of that run.
+    pub fn earlier(&self) -> Option<String> {
+        fs::read_to_string(self.plan().join(EARLIER)).ok()
     }
 
     /// The run in this very folder; `None` when there is no plan in it.
@@ -277,12 +357,12 @@ fn file_name(abbr: &str) -> String {
 /// Keeps the resolved configuration beside the run, as OpenCompass does.
 ///
 /// # Errors
-/// Those of the disk.
+/// Those of the disk, and paths that are not UTF-8.
 pub fn keep_config(
     folder: &RunFolder,
     config: &compass_common::config::Config,
     stamp: &str,
 ) -> Result<(), FolderError> {
-    let json = serde_json::to_vec_pretty(config).unwrap_or_default();
+    let json = encode::pretty_json("the configuration", config)?;
     write_atomically(&folder.configs().join(format!("{stamp}_{}.json", std::process::id())), &json)
 }

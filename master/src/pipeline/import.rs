@@ -1,6 +1,8 @@
 //! Results that come from elsewhere, written into the ledger of a run before it begins.
 
+use super::carry_over::CarriedOver;
 use super::folder::RunFolder;
+use crate::encode;
 use crate::ledger::{Entry, Kind, Ledger, LedgerError};
 use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_common::result::SampleResult;
@@ -19,21 +21,22 @@ const BATCH: usize = 4096;
 /// # Errors
 /// As [`import`].
 pub fn import_adopted(folder: &RunFolder, plan: Digest, results: &[(UnitId, SampleResult)]) -> Result<(), LedgerError> {
-    import(folder, plan, ADOPTED, results)
+    let carried = CarriedOver { results: results.to_vec(), ..CarriedOver::default() };
+    import(folder, plan, ADOPTED, &carried)
 }
 
-/// Writes `results` as a segment of their own. `from` names where they come from: the place of the worker's name.
+/// Writes results, and what they pin models to, as a segment of their own. `from` names where they come from: the place of the worker's name.
 ///
 /// # Errors
 /// The run has imported before, or the disk refuses.
-pub fn import(
-    folder: &RunFolder,
-    plan: Digest,
-    from: &str,
-    results: &[(UnitId, SampleResult)],
-) -> Result<(), LedgerError> {
+pub fn import(folder: &RunFolder, plan: Digest, from: &str, carried: &CarriedOver) -> Result<(), LedgerError> {
     let mut segment = Ledger::new(folder.ledger(), plan).create_segment(BEFORE_ALL, "imported")?;
-    for batch in results.chunks(BATCH) {
+    let pins = carried.pins.iter().map(|(model, pin)| {
+        let payload = encode::json("the digest of a model's weights", pin)?;
+        Ok(Entry { kind: Kind::Pin.into(), unit: *model, worker: from.to_owned(), payload, ..Entry::default() })
+    });
+    segment.append(&pins.collect::<Result<Vec<_>, LedgerError>>()?)?;
+    for batch in carried.results.chunks(BATCH) {
         let entries: Vec<Entry> = batch
             .iter()
             .map(|(unit, result)| Entry {
@@ -44,6 +47,7 @@ pub fn import(
                 epoch: BEFORE_ALL.0,
                 worker: from.to_owned(),
                 payload: v1::SampleResult::from(result).encode_to_vec(),
+                device: 0,
             })
             .collect();
         segment.append(&entries)?;

@@ -7,22 +7,26 @@ use super::facts::RunFacts;
 use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::former::{leases, released, task};
+use super::job_key::job_key;
 use super::launching::{
     LaunchOptions, comes_by_itself, fleet, is_open, pool_terms, runner_name, slots, slots_let_in, where_models_load,
 };
 use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::origins;
+use super::pins::recorded_pins;
 use super::progress::ProgressBoard;
 use super::residence::where_they_load;
+use super::score::Answers;
 use super::task_list::keep_tasks;
-use crate::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
+use crate::core::{Core, DeviceType, Labels, Limits, Recorded, Requires, TaskView, Watch};
+use crate::encode::{self, EncodeError};
 use crate::launch::{Programs, Situation, is_local};
-use crate::leader::Leader;
-use crate::ledger::{CommitError, Committed, Committer, Journal, Kind, Ledger, LedgerError};
-use crate::rpc::{PlanFiles, Terms, Uploads, WorkerService, serve};
+use crate::leader::{Leader, Pins};
+use crate::ledger::{CommitError, Committed, Committer, Journal, Kind, Ledger, LedgerError, OwnerError, Tally};
+use crate::rpc::{KeyError, PlanFiles, Terms, Uploads, WorkerService, serve};
 use crate::screen::say;
-use crate::store::{Keys, LeaseStore, Op, StoreError};
+use crate::store::{Keys, LeaseStore, Op, Patience, StoreError};
 use crate::web::{AccessError, BearerToken, HttpServer, ListenError, RunView};
 use compass_common::config::Config;
 use compass_common::ids::{Digest, UnitId};
@@ -36,8 +40,26 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
+use tokio::task::block_in_place;
 
 const HEARTBEAT_MS: u32 = 2_000;
+/// How long a remote launcher takes to order what another worker would need, at most.
+const SETTLES_MS: u64 = 5_000;
+/// Bytes of weights that are loaded in a millisecond, as long as no load was measured.
+const BYTES_PER_MS: u64 = 1_000_000;
+/// How long a model takes to load of which this host has no files, in milliseconds.
+const UNKNOWN_LOAD_MS: u64 = 5_000;
+
+/// How long models may take to load, as far as the sizes of their files tell.
+fn load_times(plan: &Plan) -> BTreeMap<u32, u64> {
+    let bytes = |path: &str| {
+        let files = std::fs::read_dir(path).ok()?.filter_map(|entry| entry.ok()?.metadata().ok());
+        Some(files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>())
+    };
+    let real = |kind: ModelKind| !matches!(kind, ModelKind::Echo | ModelKind::Sandbox);
+    let models = (0..).zip(&plan.models).filter(|(_, model)| real(model.kind));
+    models.map(|(at, model)| (at, bytes(&model.path).map_or(UNKNOWN_LOAD_MS, |bytes| bytes / BYTES_PER_MS))).collect()
+}
 
 /// Why the stage did not end.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +90,10 @@ pub enum InferError {
     Access(#[from] AccessError),
     #[error(transparent)]
     Entrance(#[from] EntranceError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
 }
@@ -93,6 +119,8 @@ pub struct InferOptions {
     pub desk: Desk,
     /// Where its workers come from, when they are not its own.
     pub floor: Option<Arc<dyn Floor>>,
+    /// How long the store is asked that does not answer.
+    pub patience: Patience,
 }
 
 /// What a run of the stage leaves behind.
@@ -101,10 +129,14 @@ pub struct Inferred {
     pub ending: Ending,
     /// Samples without a result, and why: unit, samples, reason.
     pub failures: Vec<(UnitId, IntervalSet, String)>,
+    /// Results that differ from the recorded ones although both come from devices of one type.
+    pub diverged: usize,
     /// Where workers found this master.
     pub address: SocketAddr,
     /// The lead, to be given back when the table is written; `None` for a master that never had it.
     pub reign: Option<Reign>,
+    /// What the ledger holds at the stage's end; `None` for a master that does not know.
+    pub answers: Option<Answers>,
 }
 
 impl InferError {
@@ -114,7 +146,7 @@ impl InferError {
             Self::Store(error) => error,
             Self::Drive(DriveError::Commit(error)) => match &**error {
                 CommitError::Store(error) => error,
-                CommitError::Ledger(_) => return false,
+                CommitError::Ledger(error) => return matches!(error, LedgerError::Owner(OwnerError::Taken { .. })),
             },
             _ => return false,
         };
@@ -175,12 +207,14 @@ pub async fn infer(
     let address = config.listen;
     let ledger = Ledger::new(folder.ledger(), digest);
     let last_epoch = ledger.last_epoch()?;
-    let without_lead = |ending| Inferred { ending, failures: Vec::new(), address, reign: None };
-    let reign = match campaign(config, folder, &digest, last_epoch, options.interrupted.clone()).await? {
-        Campaign::Won(reign) => reign,
-        Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
-        Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
-    };
+    let without_lead =
+        |ending| Inferred { ending, failures: Vec::new(), diverged: 0, address, reign: None, answers: None };
+    let reign =
+        match campaign(config, folder, &digest, last_epoch, options.patience, options.interrupted.clone()).await? {
+            Campaign::Won(reign) => reign,
+            Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
+            Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
+        };
     // Only who leads shows the run: on one host, a master that stands by would else need a port of its own.
     let port = match &config.http {
         None => None,
@@ -189,6 +223,7 @@ pub async fn infer(
             Some(HttpServer::open(http.address, token).await?)
         }
     };
+    let standing = reign.standing();
     let opened = open(config, folder, *reign, ledger, &plan, digest, &options).await?;
     if let Some(floor) = options.floor.clone() {
         return Box::pin(run_on(floor, folder, plan, digest, files, options, opened)).await;
@@ -200,16 +235,16 @@ pub async fn infer(
     let (inbound, inbound_receiver) = mpsc::channel(1024);
     let (launched, launched_receiver) = mpsc::channel(16);
     let (stop, stopping) = watch::channel(false);
-    let uploads = Uploads::default();
     let pools = config.pools.iter().map(|pool| pool.name.clone());
-    let service = WorkerService::new(inbound, PlanFiles::new(files), uploads.clone()).of_pools(pools);
+    let service = WorkerService::new(inbound, PlanFiles::new(files), Uploads::default()).of_pools(pools);
     let entrance = Entrance::open(config, address).await?;
     let server = tokio::spawn(serve(listener, entrance.access(), service, stopping.clone()));
-    let InferOptions { debug, stage, programs, desk, .. } = options;
+    let InferOptions { debug, stage, programs, desk, .. } = options.clone();
     let (token_file, job) = (entrance.token_file(), digest.short());
     let launching =
         LaunchOptions { debug, stage, programs, folder: Some(folder), logs_here: None, token_file, job: &job };
     let fleet = fleet(config, entrance.near(), entrance.advertised(), launching)?;
+    let others_may_come = options.others_may_come || comes_by_itself(config);
     let open_at = comes_by_itself(config).then(|| entrance.advertised().to_owned());
     if let Some(address) = &open_at {
         say(format!("waiting for workers: compass-worker --master {address}"));
@@ -220,7 +255,7 @@ pub async fn infer(
     let asks = desk.open(stage, view.clone());
     let showing = port.map(|port| {
         say(format!("the run is shown at http://{}/", port.address()));
-        tokio::spawn(port.serve(view, stopping))
+        tokio::spawn(port.serve(view, standing, stopping))
     });
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
@@ -230,11 +265,11 @@ pub async fn infer(
         committer: opened.committer,
         durability: opened.durability,
         inbound: inbound_receiver,
-        uploads,
         launched: launched_receiver,
         situations,
         pools: agents.reports.clone(),
         open_at,
+        others_may_come,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
@@ -271,17 +306,25 @@ pub(super) async fn left_behind(
     address: SocketAddr,
 ) -> Result<Inferred, InferError> {
     let Driven { ending, core, mut facts, store } = driven;
+    let mut diverged = 0;
+    let mut answers = None;
     if let Some(store) = &store {
         let recorded = lengths(store, &Keys::new(&digest)).await?;
-        origins::note(&mut facts, plan, &Ledger::new(folder.ledger(), digest).load(&recorded)?);
+        let loaded = block_in_place(|| Ledger::new(folder.ledger(), digest).load(&recorded))?;
+        origins::note(&mut facts, plan, &loaded);
+        diverged = origins::note_divergences(&mut facts, plan, &loaded);
+        answers = Some(Answers::of(loaded.entries));
     }
     if let Some(line) = facts.tokens_line() {
         say(line);
     }
-    let record = serde_json::to_vec_pretty(&facts).unwrap_or_default();
+    if let Some(line) = facts.loads_line() {
+        say(line);
+    }
+    let record = encode::pretty_json("the facts of the run", &facts)?;
     write_atomically(&folder.logs().join("run.json"), &record)?;
     let reign = store.map(|store| lead.reign(store));
-    Ok(Inferred { ending, failures: core.failures(), address, reign })
+    Ok(Inferred { ending, failures: core.failures(), diverged, address, reign, answers })
 }
 
 /// Begins a reign: ledger, segment, tasks, in this order. What earlier leaders recorded is read under this lead, since
@@ -300,22 +343,29 @@ async fn open(
     let leases = leases(&store, &keys).await?;
     let (attempts, known_pages) = (leases.attempts(), leases.keys.clone());
     let lengths = lengths(&store, &keys).await?;
-    let loaded = ledger.load(&lengths)?;
+    let loaded = block_in_place(|| ledger.load(&lengths))?;
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
     let mut recorded = Recorded::default();
     for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {
         if let Ok(result) = v1::SampleResult::decode(entry.payload.as_slice()) {
-            recorded.arrive(UnitId(entry.unit), result.index, &entry.payload);
+            recorded.arrive(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
         }
     }
+    let pins = recorded_pins(&loaded);
     let leadership = lead.leadership.clone();
     let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
-    let segment = ledger.create_segment(leadership.epoch, &master)?;
+    let was_led = ledger.last_epoch()?.0 > 0;
+    let segment = ledger.create_segment(leadership.epoch, &master)?.owned_by(lead.owner.clone());
     // Known before anything is appended: from here on, only what this store records of it exists.
     let (key, length) = (keys.segment(segment.name()), segment.durable_length());
-    let begun = vec![Op::Put { key, value: length.to_le_bytes().to_vec() }, lead.introduction()];
+    let mut begun = vec![Op::Put { key, value: length.to_le_bytes().to_vec() }, lead.introduction()?];
+    let (job_key, writing) = job_key(&store, &keys).await?;
+    if writing.is_some() && was_led {
+        say("the store does not hold this job's key: results that workers still hold from before are run again");
+    }
+    begun.extend(writing);
     store.commit(&leadership, begun).await?;
 
     let slots = slots(config, options.debug);
@@ -339,7 +389,7 @@ async fn open(
         }
     }
     let max_slots = slots_let_in(config, slots, options.others_may_come);
-    let steal = config.infer.partitioner == PartitionerKind::Balanced;
+    let split = config.infer.partitioner == PartitionerKind::Balanced;
     let places = match &options.floor {
         Some(floor) => where_they_load(&config.pools, floor.residences()),
         None => where_models_load(config),
@@ -347,43 +397,56 @@ async fn open(
     let limits = Limits {
         retry: config.infer.runner.retry,
         max_slots,
-        steal,
+        split,
         others_may_come: options.others_may_come || comes_by_itself(config),
+        unschedulable: config.infer.runner.unschedulable_timeout.as_millis() as u64,
+        settles: if is_open(config) { SETTLES_MS } else { 0 },
+        load_ms: load_times(plan),
         workers_stay: options.workers_stay,
         places,
         ..Limits::default()
     };
-    let facts = RunFacts {
+    let mut facts = RunFacts {
         run: lead.run_name(),
         plan: digest.to_string(),
         epoch: leadership.epoch.0,
         started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         resumed_samples: recorded.len(),
         expected_samples: plan.expected(),
-        partitioner: serde_json::to_value(&config.infer.partitioner).unwrap_or_default(),
+        partitioner: encode::value("the partitioner", &config.infer.partitioner)?,
         summarizer: "default".into(),
         runner: runner_name(config),
         tasks: views.len() as u32,
         datasets: plan.datasets.len() as u32,
+        model_names: plan.models.iter().map(|model| model.abbr.clone()).collect(),
         ..RunFacts::default()
     };
+    facts.go_on_from(Tally::latest(&loaded.entries));
     let terms = Terms {
         plan: digest,
         epoch: leadership.epoch,
         lease_ttl_ms: limits.lease_ttl as u32,
         heartbeat_ms: HEARTBEAT_MS,
         pools: pool_terms(config),
+        key: job_key,
+        units: Terms::units_of(plan),
     };
     let done = plan.units().map(|unit| (unit.id, recorded.done(unit.id)));
     let watch = Watch::new(done.collect::<Vec<_>>());
-    let mut core = Core::new(leadership.epoch, limits, views, recorded);
+    let labels = Labels {
+        models: plan.models.iter().map(|model| model.abbr.clone()).collect(),
+        datasets: plan.datasets.iter().map(|dataset| dataset.abbr.clone()).collect(),
+    };
+    let mut core = Core::new(leadership.epoch, limits, views, recorded).labelled(labels);
+    // Read in any case, so that damage is said before anything is granted.
+    let released = released(&store, &keys).await?;
     // Agents of this host end with their master; all others may still hold what they were granted.
     if is_open(config) {
-        let former = leases.former(released(&store, &keys).await?);
+        let former = leases.former(released);
         core.recover(0, &former.into_iter().filter(|former| !is_local(&former.worker)).collect::<Vec<_>>());
     }
     let journal = Journal::new(keys.clone(), leadership.epoch, known_pages);
-    let leader = Leader::new(core, terms, keys.clone(), watch);
+    let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(Pins::new(plan, pins));
     let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let live = LivePredictions {

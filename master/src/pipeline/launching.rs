@@ -8,7 +8,8 @@ use crate::launch::{
     Programs, Shape, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
 };
 use crate::rpc::PoolTerms;
-use compass_common::config::{Config, DeviceRequest, ModelConfig, PoolConfig, RunnerKind};
+use compass_common::config::{Config, ModelConfig, PoolConfig, RunnerKind};
+use compass_common::plan::DeviceRequest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -329,9 +330,8 @@ fn device(models: &[&ModelConfig], is_here: bool) -> Result<String, LaunchError>
         (Some(cpu), Some(cuda)) => Err(LaunchError::TwoDevices { cpu, cuda }),
         (Some(_), None) => Ok("cpu".into()),
         (None, Some(cuda)) if is_here && !sees_gpu() => Err(LaunchError::NoGpu { model: cuda }),
-        // What the nodes have is for the nodes to see.
-        (None, Some(_)) => Ok(if is_here { "cuda:0" } else { "auto" }.into()),
-        (None, None) => Ok("auto".into()),
+        // The plan says that a GPU is wanted, and an engine without one refuses; `cuda:0` would be the GPU of every slot.
+        (None, _) => Ok("auto".into()),
     }
 }
 

@@ -2,15 +2,18 @@
 
 use super::folder::RunFolder;
 use super::infer::InferError;
+use crate::ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, StoreId};
 use crate::screen::{alike, say};
 use crate::stop::raised;
 use crate::store::{
-    AnyStore, EmbeddedStore, EtcdStore, Keys, Leadership, LeaseStore, Op, Patience, RunRecord, Standing, StoreError,
+    AnyStore, Damage, EmbeddedStore, EtcdStore, Keys, Leadership, LeaseStore, Op, Patience, RunRecord, Standing,
+    StoreError,
 };
 use compass_common::config::{Config, StoreConfig};
 use compass_common::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -24,10 +27,19 @@ pub struct Reign {
     store: AnyStore,
 }
 
+impl Reign {
+    /// How sure the store is of the lead.
+    pub(super) fn standing(&self) -> watch::Receiver<Standing> {
+        self.store.standing()
+    }
+}
+
 /// A reign without its store, which the committer holds meanwhile.
 #[derive(Debug)]
 pub(super) struct Lead {
     pub(super) leadership: Leadership,
+    /// Until the lead is given back, also while the run is scored.
+    pub(super) owner: Arc<Owner>,
     record: RunRecord,
     keys: Keys,
 }
@@ -43,12 +55,17 @@ pub(super) enum Campaign {
 }
 
 /// Opens the store that the configuration names, for the run in `folder` of the plan `digest`.
-pub(super) fn open_store(config: &Config, folder: &RunFolder, digest: &Digest) -> Result<AnyStore, StoreError> {
+pub(super) fn open_store(
+    config: &Config,
+    folder: &RunFolder,
+    digest: &Digest,
+    patience: Patience,
+) -> Result<AnyStore, StoreError> {
     Ok(match &config.store {
         StoreConfig::Embedded => {
             AnyStore::Embedded(Box::new(EmbeddedStore::open(&config.state_dir, &store_name(folder))?))
         }
-        StoreConfig::Etcd(etcd) => AnyStore::Etcd(Box::new(EtcdStore::open(etcd, digest, Patience::default())?)),
+        StoreConfig::Etcd(etcd) => AnyStore::Etcd(Box::new(EtcdStore::open(etcd, digest, patience)?)),
     })
 }
 
@@ -71,9 +88,10 @@ pub(super) async fn campaign(
     folder: &RunFolder,
     digest: &Digest,
     last_epoch: Epoch,
+    patience: Patience,
     mut interrupted: watch::Receiver<bool>,
 ) -> Result<Campaign, InferError> {
-    let mut store = open_store(config, folder, digest)?;
+    let mut store = open_store(config, folder, digest, patience)?;
     let keys = Keys::new(digest);
     let mut waited = false;
     loop {
@@ -83,12 +101,19 @@ pub(super) async fn campaign(
                     store.resign(&leadership).await?;
                     return Ok(Campaign::EndedByAnother);
                 }
+                let owner = match own(folder, &store).await {
+                    Ok(owner) => Arc::new(owner),
+                    Err(error) => {
+                        store.resign(&leadership).await?;
+                        return Err(error);
+                    }
+                };
                 let record = RunRecord { epoch: leadership.epoch, folder: absolute(folder), finished: false };
                 if waited {
                     say(format!("this master leads now, in epoch {}", leadership.epoch));
                 }
                 tokio::spawn(alike(tell(store.standing())));
-                return Ok(Campaign::Won(Box::new(Reign { lead: Lead { leadership, record, keys }, store })));
+                return Ok(Campaign::Won(Box::new(Reign { lead: Lead { leadership, owner, record, keys }, store })));
             }
             Err(StoreError::Held { holder }) if store.is_shared() => {
                 if let Some((_, other)) = running(&store, &keys).await?.filter(|(_, other)| *other != absolute(folder))
@@ -107,6 +132,42 @@ pub(super) async fn campaign(
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Takes a run folder while its plan is written, before there is anything that one could lead.
+///
+/// # Errors
+/// Another master has it, or the disk refuses.
+pub async fn claim_for_planning(folder: &RunFolder) -> Result<Owner, InferError> {
+    let id = StoreId { name: "the plan that it makes".into(), is_shared: false };
+    own_as(folder, id).await
+}
+
+/// Takes the run folder for the master that leads by `store`.
+async fn own(folder: &RunFolder, store: &AnyStore) -> Result<Owner, InferError> {
+    own_as(folder, StoreId { name: store.name().await?, is_shared: store.is_shared() }).await
+}
+
+async fn own_as(folder: &RunFolder, store: StoreId) -> Result<Owner, InferError> {
+    let root = folder.root().to_owned();
+    Ok(match blocking(move || Owner::claim(&root, store, host())).await? {
+        Claim::Taken(owner) => owner,
+        Claim::Doubtful(doubt) => {
+            let (holder, seconds) = (doubt.holder(), LEASE.as_secs());
+            say(format!("{holder} worked on this run and did not end it: waiting {seconds} s for a sign of it"));
+            tokio::time::sleep(LEASE).await;
+            blocking(move || doubt.resolve()).await?
+        }
+    })
+}
+
+/// Lets a thread wait for the disk that nothing else waits for.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, OwnerError> + Send + 'static,
+) -> Result<T, InferError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|error| InferError::Thread(std::io::Error::other(error)))?;
+    done.map_err(|error| LedgerError::from(error).into())
 }
 
 /// How this master is called to others.
@@ -138,8 +199,10 @@ async fn tell(mut standing: watch::Receiver<Standing>) {
 }
 
 async fn record(store: &AnyStore, keys: &Keys) -> Result<Option<RunRecord>, StoreError> {
-    let found = store.scan(&keys.run(), None, 1).await?;
-    Ok(found.first().and_then(|(_, value)| RunRecord::parse(value)))
+    let key = keys.run();
+    let found = store.scan(&key, None, 1).await?.into_iter().find(|(found, _)| *found == key);
+    let read = |(_, value): (String, Vec<u8>)| RunRecord::parse(&value).ok_or_else(|| store.damaged(Damage::run(&key)));
+    found.map(read).transpose()
 }
 
 /// Who leads, and in which folder; `None` when nobody does any more, or does not say.
@@ -185,26 +248,45 @@ pub async fn recorded_lengths(
     match (held, &config.store) {
         (Some(reign), _) => lengths(&reign.store, &keys).await,
         (None, StoreConfig::Embedded) => match EmbeddedStore::open_idle(&config.state_dir, &store_name(folder)) {
-            Some(store) => Ok(lengths(&store, &keys).await.unwrap_or_default()),
+            Some(store) => lengths(&store, &keys).await,
             None => Ok(BTreeMap::new()),
         },
-        (None, StoreConfig::Etcd(_)) => lengths(&open_store(config, folder, &digest)?, &keys).await,
+        (None, StoreConfig::Etcd(_)) => {
+            lengths(&open_store(config, folder, &digest, Patience::default())?, &keys).await
+        }
     }
+}
+
+/// The same for a run beside the one that `reign` leads: in a shared store whoever leads one reads of all, as patiently as it
+/// writes.
+pub(super) async fn recorded_lengths_beside(
+    config: &Config,
+    folder: &RunFolder,
+    digest: Digest,
+    reign: Option<&Reign>,
+) -> Result<BTreeMap<String, u64>, StoreError> {
+    let shared = reign.filter(|reign| reign.store.is_shared());
+    recorded_lengths(config, folder, digest, shared).await
 }
 
 /// Recorded lengths of ledger segments, by name.
 pub(super) async fn lengths(store: &impl LeaseStore, keys: &Keys) -> Result<BTreeMap<String, u64>, StoreError> {
     let prefix = keys.segments();
-    let entries = store.scan_all(&prefix).await?.into_iter().filter_map(|(key, value)| {
-        Some((key.strip_prefix(&prefix)?.to_owned(), u64::from_le_bytes(value.try_into().ok()?)))
+    let entries = store.scan_all(&prefix).await?.into_iter().map(|(key, value)| {
+        // Bytes beyond a recorded length do not exist: a length that cannot be read must not make them.
+        let length = value.try_into().map_err(|_| store.damaged(Damage::segment(&key)))?;
+        Ok((key.strip_prefix(&prefix).unwrap_or(&key).to_owned(), u64::from_le_bytes(length)))
     });
-    Ok(entries.collect())
+    entries.collect()
 }
 
 impl Lead {
     /// What tells others where this leader works.
-    pub(super) fn introduction(&self) -> Op {
-        Op::Put { key: self.keys.run(), value: self.record.to_bytes() }
+    ///
+    /// # Errors
+    /// The record cannot be written down.
+    pub(super) fn introduction(&self) -> Result<Op, StoreError> {
+        Ok(Op::Put { key: self.keys.run(), value: self.record.to_bytes()? })
     }
 
     /// The name of the run.
@@ -238,7 +320,7 @@ impl Reign {
     /// The lead was lost meanwhile, or the store fails.
     pub async fn conclude(mut self) -> Result<(), StoreError> {
         self.lead.record.finished = true;
-        let ops = vec![self.lead.introduction()];
+        let ops = vec![self.lead.introduction()?];
         self.store.commit(&self.lead.leadership, ops).await?;
         self.hand_over().await;
         Ok(())

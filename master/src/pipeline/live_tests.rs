@@ -3,7 +3,7 @@
 use super::live::LivePredictions;
 use super::planner::write_plan;
 use super::score_tests::{planned, result};
-use super::{Evidence, Executions, RunFolder, score};
+use super::{Answers, Evidence, Executions, RunFolder, score};
 use crate::ledger::{Entry, Kind, Ledger, SegmentWriter};
 use compass_common::ids::Epoch;
 use compass_common::report::Details;
@@ -40,9 +40,9 @@ fn a_leader_of_old_writes_over_no_final_predictions() {
 
     let mut new = ledger.create_segment(Epoch(2), "new").unwrap();
     record(&mut new, 1, 0);
-    let recorded = BTreeMap::new();
-    let evidence = Evidence { recorded: &recorded, failures: &[], executions: Executions::default() };
-    score(&folder, &planned.plan, digest, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
     let scored = std::fs::read(&whole).unwrap();
     assert!(scored.len() > half.len() && !unfinished.exists());
 

@@ -1,6 +1,9 @@
-//! Which worker each recorded sample came from, for `logs/run.json`: read back from the ledger, which knows it for good.
+//! Which worker each recorded sample came from, and how many reports can be compared, for `logs/run.json`: read back from the
+//! ledger, which knows it for good.
 
-use super::facts::RunFacts;
+use super::divergence::{Divergence, divergences};
+use super::facts::{Diverged, RunFacts};
+use super::score::is_compared;
 use crate::ledger::{Kind, Loaded};
 use compass_common::ids::{UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
@@ -9,8 +12,23 @@ use compass_proto::v1;
 use prost::Message as _;
 use std::collections::BTreeMap;
 
-/// Notes in `facts`, worker by worker, the samples whose results counted.
+/// Notes in `facts`, by model and data set, which samples came again with another result; returns how many.
+pub(super) fn note_divergences(facts: &mut RunFacts, plan: &Plan, loaded: &Loaded) -> usize {
+    let found = divergences(&loaded.entries);
+    let count = found.len();
+    for Divergence { unit, sample, recorded, differs } in found {
+        let name = plan.unit(unit).map_or_else(|| format!("unit {unit}"), |unit| unit.name());
+        facts.diverged.entry(name).or_default().push(Diverged { sample, recorded, differs });
+    }
+    count
+}
+
+/// Notes in `facts`, worker by worker, the samples whose results counted, and the reports.
 pub(super) fn note(facts: &mut RunFacts, plan: &Plan, loaded: &Loaded) {
+    let reports = loaded.entries.iter().filter(|entry| entry.kind() == Kind::Report);
+    let reports: Vec<_> = reports.filter_map(|entry| v1::ShardReport::decode(entry.payload.as_slice()).ok()).collect();
+    facts.reports = reports.len() as u64;
+    facts.reports_not_compared = reports.iter().filter(|report| !is_compared(report)).count() as u64;
     let mut samples: BTreeMap<(&str, u32), Vec<u32>> = BTreeMap::new();
     for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {
         if let Ok(result) = v1::SampleResult::decode(entry.payload.as_slice()) {

@@ -2,19 +2,25 @@
 //!
 //! Written once, parts first, the head last: a plan is there when `plan/job.json` is.
 
+use super::carry_over::EarlierRun;
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::rows::{self, Rows};
-use compass_common::config::{self, Config, DatasetConfig, DeviceRequest, ModelConfig};
+use super::pins::pin;
+use super::rows::{self, Faults, Rows};
+use crate::descriptors::is_exhaustion;
+use crate::encode::{self, EncodeError};
+use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
 use compass_common::ids::Digest;
 use compass_common::plan::{
-    Body, DatasetPlan, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, head_path, part_path,
+    Body, DatasetPlan, DeviceRequest, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, entries_of_all,
+    head_path, part_path,
 };
 use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_common::report::{prediction_record, pretty};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A part is closed when it holds so many samples ...
 const PART_SAMPLES: usize = 256;
@@ -27,8 +33,20 @@ pub enum PlanError {
     /// Everything that is wrong with the data, one line each.
     #[error("{}", .0.join("\n"))]
     Data(Vec<String>),
+    /// The host lacks what reading takes, whatever is in the files.
+    #[error("cannot read {path}")]
+    Host {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    /// As [`PlanError::Data`], where some file could not be opened for lack of file descriptors.
+    #[error("{}", .0.join("\n"))]
+    DataWithoutDescriptors(Vec<String>),
     #[error(transparent)]
     Folder(#[from] FolderError),
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
     #[error(
         "cannot read the plan {path}: {reason}; restore the file from a copy of the run, or start a fresh run (leave -r out)"
     )]
@@ -37,6 +55,17 @@ pub enum PlanError {
         "the run {run} was planned by format {found}, this master reads format {PLAN_FORMAT}; resume it with the version that began it"
     )]
     Format { run: String, found: u32 },
+}
+
+impl PlanError {
+    /// A file of the plan that cannot be read.
+    pub fn unreadable(path: &Path, source: std::io::Error) -> Self {
+        let path = path.to_owned();
+        match is_exhaustion(&source) {
+            true => Self::Host { path, source },
+            false => Self::Damaged { path, reason: source.to_string() },
+        }
+    }
 }
 
 /// A plan in memory with the bytes of its files.
@@ -48,27 +77,62 @@ pub struct Planned {
     pub parts: BTreeMap<Digest, Vec<u8>>,
 }
 
+impl Planned {
+    /// The same plan with its models pinned as in an earlier run: for work on the results of that run alone.
+    ///
+    /// # Errors
+    /// The plan cannot be written.
+    pub fn as_before(mut self, earlier: &EarlierRun) -> Result<Self, PlanError> {
+        earlier.keep_pins(&mut self.plan);
+        self.head = head(&self.plan)?;
+        Ok(self)
+    }
+}
+
+/// The bytes of `plan/job.json`.
+fn head(plan: &Plan) -> Result<Vec<u8>, PlanError> {
+    Ok(encode::pretty_json("the plan", plan)?)
+}
+
+/// A plan in a run folder, as it was read or written.
+#[derive(Clone, Debug)]
+pub struct ReadPlan {
+    pub plan: Arc<Plan>,
+    /// The job.
+    pub digest: Digest,
+    /// Where every file of it lies, for workers to fetch.
+    pub files: BTreeMap<Digest, PathBuf>,
+}
+
+impl Planned {
+    /// The plan as it lies in `folder`, where [`write_plan`] has put it.
+    pub fn in_folder(&self, folder: &RunFolder) -> ReadPlan {
+        let digest = Digest::of(&self.head);
+        let parts = self.parts.keys().map(|part| (*part, part_path(folder.root(), part)));
+        let files = parts.chain([(digest, head_path(folder.root()))]).collect();
+        ReadPlan { plan: Arc::new(self.plan.clone()), digest, files }
+    }
+}
+
 /// Reads and renders everything that the configuration names.
 ///
 /// # Errors
 /// Every fault of every data set, at once.
 pub fn plan(config: &Config) -> Result<Planned, PlanError> {
     let mut parts = BTreeMap::new();
-    let mut errors = Vec::new();
+    let mut errors = Faults::default();
     let mut datasets = Vec::new();
     for dataset in &config.datasets {
         match plan_dataset(dataset, &mut parts) {
             Ok(planned) => datasets.push(planned),
-            Err(faults) => errors.extend(faults),
+            Err(faults) => errors.add(faults),
         }
     }
-    errors.extend(misfits(config));
-    if !errors.is_empty() {
-        return Err(PlanError::Data(errors));
-    }
+    errors.lines.extend(misfits(config));
+    errors.none()?;
     let models = config.models.iter().map(pin_model).collect();
     let plan = Plan { format: PLAN_FORMAT, config: config::digest(config), models, datasets };
-    let head = serde_json::to_vec_pretty(&plan).map_err(|error| PlanError::Data(vec![error.to_string()]))?;
+    let head = head(&plan)?;
     Ok(Planned { plan, head, parts })
 }
 
@@ -106,7 +170,7 @@ fn dtype(model: &ModelConfig) -> Dtype {
 }
 
 fn pin_model(model: &ModelConfig) -> ModelPlan {
-    ModelPlan {
+    let plan = ModelPlan {
         abbr: model.abbr.clone(),
         kind: model.kind,
         path: model.path.display().to_string(),
@@ -123,14 +187,17 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
         decoding: model.decoding.clone(),
         stop_words: model.stop_words.clone(),
         num_gpus: model.num_gpus,
+        device: model.device,
         pred_postprocessors: model.pred_postprocessors.clone(),
-    }
+        pin: None,
+    };
+    ModelPlan { pin: pin(&plan), ..plan }
 }
 
-fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Vec<String>> {
+fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Faults> {
     let planned = render_dataset(dataset, parts);
     planned.map_err(|mut faults| {
-        if let Some(last) = faults.last_mut() {
+        if let Some(last) = faults.lines.last_mut() {
             last.push_str(&format!(
                 "\n  = note: data set `{}` names its rows at {}",
                 dataset.abbr, dataset.test.origin
@@ -140,7 +207,7 @@ fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) 
     })
 }
 
-fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Vec<String>> {
+fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Faults> {
     let named = |fault: String| format!("error: data set `{}`: {fault}", dataset.abbr);
     let test = Rows::read(&dataset.test, "test_range", &dataset.test_range);
     let train = dataset.train.as_ref();
@@ -148,12 +215,13 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
     let (test, train) = match (test, train) {
         (Ok(test), Ok(train)) => (test.limited(dataset.limit), train),
         (test, train) => {
-            let faults = test.err().into_iter().chain(train.err()).flatten();
-            return Err(faults.map(named).collect());
+            let mut faults = Faults::default();
+            test.err().into_iter().chain(train.err()).for_each(|more| faults.add(more));
+            return Err(Faults { lines: faults.lines.into_iter().map(named).collect(), ..faults });
         }
     };
     if let Some(fault) = test.nothing_to_ask() {
-        return Err(vec![named(fault)]);
+        return Err(vec![named(fault)].into());
     }
     let output = dataset.output_column.as_deref();
     let inputs = dataset.input_columns.iter().map(|column| ("input_columns", column.as_str()));
@@ -161,7 +229,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
     let unknown: Vec<String> =
         columns.filter_map(|(key, column)| test.unknown_column(key, column)).map(named).collect();
     if !unknown.is_empty() {
-        return Err(unknown);
+        return Err(unknown.into());
     }
     let (test, train) = (test.numbered(&dataset.abbr), train.numbered(&dataset.abbr));
     let rendered = render(&dataset.prompt, &dataset.infer, output, &dataset.retriever, &test.rows, &train.rows);
@@ -170,7 +238,8 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
     let mut rendered = rendered;
     add_program_columns(dataset, &mut rendered, &test)
         .map_err(|faults| faults.into_iter().map(named).collect::<Vec<_>>())?;
-    let config = serde_json::to_vec(&(&dataset.prompt, &dataset.infer, &dataset.retriever)).unwrap_or_default();
+    let config = encode::json("its prompts", &(&dataset.prompt, &dataset.infer, &dataset.retriever));
+    let config = config.map_err(|error| vec![named(rows::with_cause(&error))])?;
     let version = Digest::of(&config).to_string().chars().take(6).collect();
     let labels = match rendered.samples.first().map(|sample| &sample.body) {
         Some(Body::Ppl { options }) if dataset.infer != InferSpec::PplOnly => Some(options.len() as u32),
@@ -188,7 +257,8 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         characters: work.own_characters,
         beginnings: work.beginnings,
         labels,
-        parts: cut(&rendered, parts),
+        entries: entries_of_all(&dataset.infer, rendered.samples.iter().map(|sample| &sample.body)),
+        parts: cut(&rendered, parts).map_err(|error| vec![named(rows::with_cause(&error))])?,
     })
 }
 
@@ -221,7 +291,7 @@ fn add_program_columns(
 pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<String>> {
     dataset.limit = Some(1);
     let mut parts = BTreeMap::new();
-    let planned = plan_dataset(&dataset, &mut parts)?;
+    let planned = plan_dataset(&dataset, &mut parts).map_err(|faults| faults.lines)?;
     let part = parts.into_values().next().and_then(|bytes| serde_json::from_slice::<Part>(&bytes).ok());
     let Some((part, sample)) = part.as_ref().and_then(|part| Some((part, part.samples.first()?))) else {
         return Err(vec!["there is no sample".into()]);
@@ -241,7 +311,13 @@ pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<
 }
 
 /// Cuts the samples into parts; each part carries the shots that its samples name.
-pub(super) fn cut(rendered: &RenderedDataset, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Vec<PartRef> {
+///
+/// # Errors
+/// A sample cannot be written down.
+pub(super) fn cut(
+    rendered: &RenderedDataset,
+    parts: &mut BTreeMap<Digest, Vec<u8>>,
+) -> Result<Vec<PartRef>, EncodeError> {
     let mut refs = Vec::new();
     let mut part = Part::default();
     let mut known: BTreeMap<u32, u32> = BTreeMap::new();
@@ -258,25 +334,25 @@ pub(super) fn cut(rendered: &RenderedDataset, parts: &mut BTreeMap<Digest, Vec<u
             }
             *shot = at;
         }
-        bytes += serde_json::to_vec(&sample).map_or(0, |json| json.len());
+        bytes += encode::json("a sample", &sample)?.len();
         part.samples.push(sample);
         if part.samples.len() == PART_SAMPLES || bytes >= PART_BYTES {
-            close(std::mem::take(&mut part), &mut refs, parts);
+            close(std::mem::take(&mut part), &mut refs, parts)?;
             known.clear();
             bytes = 0;
         }
     }
-    close(part, &mut refs, parts);
-    refs
+    close(part, &mut refs, parts)?;
+    Ok(refs)
 }
 
-fn close(part: Part, refs: &mut Vec<PartRef>, parts: &mut BTreeMap<Digest, Vec<u8>>) {
-    let Some(first) = part.samples.first().map(|sample| sample.index) else { return };
-    // Strings and integers always serialise.
-    let json = serde_json::to_vec(&part).unwrap_or_default();
+fn close(part: Part, refs: &mut Vec<PartRef>, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<(), EncodeError> {
+    let Some(first) = part.samples.first().map(|sample| sample.index) else { return Ok(()) };
+    let json = encode::json("a part of the plan", &part)?;
     let digest = Digest::of(&json);
     refs.push(PartRef { digest, first, samples: part.samples.len() as u32, bytes: json.len() as u64 });
     parts.insert(digest, json);
+    Ok(())
 }
 
 /// Writes the plan into a run folder; returns the job's digest.
@@ -298,7 +374,7 @@ pub fn write_plan(folder: &RunFolder, planned: &Planned) -> Result<Digest, PlanE
 pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, PathBuf>), PlanError> {
     let path = head_path(folder.root());
     let damaged = |path: &PathBuf, reason: String| PlanError::Damaged { path: path.clone(), reason };
-    let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error.to_string()))?;
+    let bytes = std::fs::read(&path).map_err(|error| PlanError::unreadable(&path, error))?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
     let found = value.get("format").and_then(Value::as_u64).unwrap_or_default() as u32;
     if found != PLAN_FORMAT {
@@ -310,7 +386,7 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     for part in plan.datasets.iter().flat_map(|dataset| &dataset.parts) {
         let path = part_path(folder.root(), &part.digest);
         // Read whole: workers would refuse a part that is not what its name says, and nobody could finish its samples.
-        let bytes = std::fs::read(&path).map_err(|error| damaged(&path, error.to_string()))?;
+        let bytes = std::fs::read(&path).map_err(|error| PlanError::unreadable(&path, error))?;
         if Digest::of(&bytes) != part.digest {
             return Err(damaged(&path, "its content does not match its name".into()));
         }
@@ -327,7 +403,7 @@ pub fn plan_digest(folder: &RunFolder) -> Result<Digest, PlanError> {
     let path = folder.plan().join("job.json");
     match std::fs::read(&path) {
         Ok(bytes) => Ok(Digest::of(&bytes)),
-        Err(error) => Err(PlanError::Damaged { path, reason: error.to_string() }),
+        Err(error) => Err(PlanError::unreadable(&path, error)),
     }
 }
 
@@ -338,7 +414,7 @@ pub fn plan_digest(folder: &RunFolder) -> Result<Digest, PlanError> {
 pub(super) fn read_part(folder: &RunFolder, part: &PartRef) -> Result<Part, PlanError> {
     let path = part_path(folder.root(), &part.digest);
     let damaged = |reason: String| PlanError::Damaged { path: path.clone(), reason };
-    let bytes = std::fs::read(&path).map_err(|error| damaged(error.to_string()))?;
+    let bytes = std::fs::read(&path).map_err(|error| PlanError::unreadable(&path, error))?;
     if Digest::of(&bytes) != part.digest {
         return Err(damaged("its content does not match its name".into()));
     }

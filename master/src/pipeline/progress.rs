@@ -2,7 +2,6 @@
 
 use crate::screen::{is_terminal, say};
 use crate::web::LiveMetric;
-use compass_common::evaluator::Accumulator;
 use compass_common::ids::UnitId;
 use compass_common::plan::Plan;
 use compass_proto::v1;
@@ -29,7 +28,27 @@ pub struct Snapshot {
 pub struct ProgressBoard {
     plan: Arc<Plan>,
     snapshots: watch::Sender<Snapshot>,
-    live: Arc<Mutex<BTreeMap<UnitId, Accumulator>>>,
+    live: Arc<Mutex<BTreeMap<UnitId, Live>>>,
+}
+
+/// The first metric of the samples reported so far: the mean over reports, by their samples. What it is of them all together
+/// only scoring tells, for a metric that is no mean.
+#[derive(Clone, Debug, PartialEq)]
+struct Live {
+    name: String,
+    sum: f64,
+    samples: f64,
+}
+
+impl Live {
+    /// Adds a report that has a metric.
+    fn add(&mut self, report: &v1::ShardReport, first: &v1::ShownMetric) {
+        // Of another name: a worker of another version, which is shown nowhere.
+        if self.name == first.name {
+            let samples = f64::from(report.scored);
+            (self.sum, self.samples) = (self.sum + first.value * samples, self.samples + samples);
+        }
+    }
 }
 
 impl ProgressBoard {
@@ -46,17 +65,11 @@ impl ProgressBoard {
     /// Adds a worker's shard metrics to the live ones. They are shown, never believed: the ledger makes the table.
     pub fn report(&self, unit: UnitId, report: &[u8]) {
         let Ok(report) = v1::ShardReport::decode(report) else { return };
-        let Ok(shard) = serde_json::from_slice::<Accumulator>(&report.evaluator) else { return };
+        let first = report.first.as_ref().filter(|first| first.value.is_finite() && report.scored > 0);
+        let Some(first) = first else { return };
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        match live.get_mut(&unit) {
-            Some(known) => {
-                // Of another kind: a worker of another version; its own check will say so at the end.
-                let _ = known.merge(&shard);
-            }
-            None => {
-                live.insert(unit, shard);
-            }
-        }
+        let none = || Live { name: first.name.clone(), sum: 0.0, samples: 0.0 };
+        live.entry(unit).or_insert_with(none).add(&report, first);
     }
 
     /// Samples of the job.
@@ -67,15 +80,13 @@ impl ProgressBoard {
     /// The first metric of each unit that has reports.
     pub fn live(&self) -> Vec<LiveMetric> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let metrics = live.iter().filter_map(|(unit, accumulator)| {
+        let metrics = live.iter().filter_map(|(unit, live)| {
             let unit = self.plan.unit(*unit)?;
-            let metrics = accumulator.running();
-            let first = metrics.values.first()?;
             Some(LiveMetric {
                 model: unit.model.abbr.clone(),
                 dataset: unit.dataset.abbr.clone(),
-                metric: first.name.clone(),
-                value: first.value,
+                metric: live.name.clone(),
+                value: live.sum / live.samples,
             })
         });
         metrics.collect()
@@ -251,6 +262,26 @@ fn status(total: u64, already: u64, now: Snapshot, elapsed: Duration, live: &str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn live_metrics_are_means_over_the_samples_of_reports() {
+        let report = |scored: u32, name: &str, value: f64| {
+            let first = Some(v1::ShownMetric { name: name.into(), value });
+            v1::ShardReport { scored, first, ..Default::default() }
+        };
+        let plan = crate::pipeline::score_tests::planned().plan;
+        let board = ProgressBoard::new(Arc::new(plan));
+        for report in [
+            report(30, "accuracy", 50.0),
+            report(10, "accuracy", 90.0),
+            report(7, "other", 0.0),
+            report(5, "accuracy", f64::NAN),
+            v1::ShardReport { scored: 9, ..Default::default() },
+        ] {
+            board.report(UnitId(0), &report.encode_to_vec());
+        }
+        assert_eq!(board.live_metrics(), "d 60.0");
+    }
 
     #[test]
     fn a_line_says_how_far_how_fast_and_how_long() {

@@ -2,6 +2,7 @@
 //!
 //! The whole list, sample by sample, stands in `results/`.
 
+use super::notice::Notice;
 use compass_common::evaluator::Metrics;
 use compass_common::plan::{ModelPlan, Unit};
 use compass_common::report::Findings;
@@ -52,9 +53,12 @@ impl Reasons {
         }
     }
 
-    /// `error: <reason>` and where, each reason once.
-    pub(super) fn notices(&self) -> impl Iterator<Item = String> + '_ {
-        self.0.iter().map(|(reason, places)| format!("error: {reason}\n  = without a score: {}", some(places)))
+    /// Each reason once, and where it was given.
+    pub(super) fn notices(&self) -> impl Iterator<Item = Notice> + '_ {
+        let said = |(reason, places): (&String, &Vec<String>)| {
+            Notice::Error(format!("{reason}\n  = without a score: {}", some(places)))
+        };
+        self.0.iter().map(said)
     }
 }
 

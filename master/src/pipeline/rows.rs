@@ -1,10 +1,43 @@
 //! The rows of a split as its range takes them, so that a fault that is found when prompts are rendered is named by its
 //! file and line.
 
+use super::planner::PlanError;
+use crate::descriptors::is_caused_by_exhaustion;
 use compass_common::config::SourceConfig;
 use compass_common::prompt::{PromptError, Split};
 use compass_common::range::RangeSpec;
 use compass_data::{DataError, Row, SplitRows, read_split};
+
+/// What is wrong with data, a line each.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    pub(super) lines: Vec<String>,
+    /// Whether a file could not be opened for lack of file descriptors, so that nothing is known of it.
+    pub(super) lacks_descriptors: bool,
+}
+
+impl From<Vec<String>> for Faults {
+    fn from(lines: Vec<String>) -> Self {
+        Self { lines, lacks_descriptors: false }
+    }
+}
+
+impl Faults {
+    pub(super) fn add(&mut self, more: Self) {
+        self.lines.extend(more.lines);
+        self.lacks_descriptors |= more.lacks_descriptors;
+    }
+
+    /// # Errors
+    /// There are any.
+    pub(super) fn none(self) -> Result<(), PlanError> {
+        match self {
+            Self { lines, .. } if lines.is_empty() => Ok(()),
+            Self { lines, lacks_descriptors: false } => Err(PlanError::Data(lines)),
+            Self { lines, lacks_descriptors: true } => Err(PlanError::DataWithoutDescriptors(lines)),
+        }
+    }
+}
 
 /// Rows in the order in which they are used.
 #[derive(Debug, Default)]
@@ -18,8 +51,11 @@ impl Rows {
     ///
     /// # Errors
     /// Every fault of its files, or what is wrong with the range.
-    pub(super) fn read(source: &SourceConfig, key: &str, range: &RangeSpec) -> Result<Self, Vec<String>> {
-        let texts = |faults: Vec<DataError>| faults.iter().map(|fault| with_cause(fault)).collect::<Vec<_>>();
+    pub(super) fn read(source: &SourceConfig, key: &str, range: &RangeSpec) -> Result<Self, Faults> {
+        let texts = |faults: Vec<DataError>| Faults {
+            lines: faults.iter().map(|fault| with_cause(fault)).collect(),
+            lacks_descriptors: faults.iter().any(|fault| is_caused_by_exhaustion(fault)),
+        };
         let mut split = read_split(source, key, range).map_err(texts)?;
         Ok(Self { rows: std::mem::take(&mut split.rows), split })
     }
@@ -74,7 +110,7 @@ pub(super) fn located(fault: &PromptError, test: &Rows, train: &Rows) -> String 
 }
 
 /// `what: why`.
-fn with_cause(error: &dyn std::error::Error) -> String {
+pub(super) fn with_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),

@@ -2,12 +2,14 @@
 //!
 //! Shard reports are checked here against that fold. They never make a number; a report that disagrees is an error.
 
+use super::divergence::{Divergence, divergences};
 use super::folder::{FolderError, RunFolder, remove_leftovers, write_atomically};
 use super::import::ADOPTED;
+use super::notice::Notice;
 use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
 use crate::ledger::{Entry, Kind, Ledger, LedgerError};
-use compass_common::evaluator::{Accumulator, executed};
+use compass_common::evaluator::{Accumulator, EVAL_VERSION, executed};
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, Sample, Unit};
@@ -37,8 +39,8 @@ pub enum ScoreError {
 #[derive(Debug)]
 pub struct Scored {
     pub summary: Summary,
-    /// For the screen: samples that were too long, tasks that failed, reports that disagree. `note: ...`, `error: ...`.
-    pub notices: Vec<String>,
+    /// For the screen: samples that were too long, tasks that failed, reports that disagree.
+    pub notices: Vec<Notice>,
     /// Whether every number stands on all its samples and every report agrees.
     pub complete: bool,
 }
@@ -55,7 +57,7 @@ impl Scored {
 /// What there is to say beside the table.
 #[derive(Default)]
 struct Said {
-    notices: Vec<String>,
+    notices: Vec<Notice>,
     reasons: Reasons,
 }
 
@@ -63,12 +65,49 @@ struct Said {
 #[derive(Debug, Default)]
 pub struct Executions(pub(super) BTreeMap<UnitId, UnitEntries>);
 
+/// What the ledger of a run holds, by unit: read once, for its programs and its scores.
+#[derive(Debug, Default)]
+pub struct Answers(pub(super) BTreeMap<UnitId, UnitEntries>);
+
+impl Answers {
+    /// Reads the ledger of `folder`. `recorded` is how much of each segment exists: see [`Ledger::load`]. Waits for the disk.
+    ///
+    /// # Errors
+    /// The ledger is damaged.
+    pub fn read(folder: &RunFolder, digest: Digest, recorded: &BTreeMap<String, u64>) -> Result<Self, LedgerError> {
+        Ok(Self::of(Ledger::new(folder.ledger(), digest).load(recorded)?.entries))
+    }
+
+    /// What these entries say, in the order in which they became durable.
+    pub(super) fn of(entries: Vec<Entry>) -> Self {
+        Self(sort_entries(entries))
+    }
+
+    /// How many samples have a result.
+    pub fn count(&self) -> u64 {
+        self.0.values().map(|unit| unit.results.len() as u64).sum()
+    }
+
+    /// Samples of `failures` that have no result failed.
+    pub(super) fn fail(&mut self, failures: &[(UnitId, IntervalSet, String)]) {
+        for (unit, samples, reason) in failures {
+            let results = &mut self.0.entry(*unit).or_default().results;
+            for index in samples.iter() {
+                let outcome = Outcome::Failed { reason: reason.clone() };
+                results.entry(index).or_insert(SampleResult { index, fit: PromptFit::default(), outcome });
+            }
+        }
+    }
+}
+
 /// What the ledger holds of one unit.
 #[derive(Debug, Default)]
 pub(super) struct UnitEntries {
     pub(super) results: BTreeMap<u32, SampleResult>,
     reports: Vec<ShardCheck>,
     divergent: IntervalSet,
+    /// Of these, on devices of one type.
+    diverged: Vec<Divergence>,
     /// Another evaluator wrote the predictions, and knows more of them than we do.
     adopted: bool,
 }
@@ -78,15 +117,15 @@ pub(super) struct UnitEntries {
 struct ShardCheck {
     worker: String,
     samples: IntervalSet,
-    claimed: Option<Accumulator>,
+    /// Digest of the worker's state, where it evaluates as this master does.
+    claimed: Option<Vec<u8>>,
     folded: Option<Accumulator>,
 }
 
 /// What is known of a run beside its plan and its ledger.
 #[derive(Debug)]
 pub struct Evidence<'a> {
-    /// How much of each ledger segment exists: see [`Ledger::load`].
-    pub recorded: &'a BTreeMap<String, u64>,
+    pub answers: Answers,
     /// The samples that failed for good in this run, with the reasons.
     pub failures: &'a [(UnitId, IntervalSet, String)],
     pub executions: Executions,
@@ -96,17 +135,17 @@ pub struct Evidence<'a> {
 /// or without a line for every sample; `on_unit` hears the samples of every unit that is through.
 ///
 /// # Errors
-/// The ledger or the plan is damaged, or the disk refuses.
+/// The plan is damaged, or the disk refuses.
 pub fn score(
     folder: &RunFolder,
     plan: &Plan,
-    digest: Digest,
     evidence: Evidence<'_>,
     write: Option<Details>,
     on_unit: &mut dyn FnMut(u64),
 ) -> Result<Scored, ScoreError> {
-    let Evidence { recorded, failures, mut executions } = evidence;
-    let mut units = load_units(folder, digest, recorded, failures)?;
+    let Evidence { mut answers, failures, mut executions } = evidence;
+    answers.fail(failures);
+    let mut units = answers.0;
     let mut cells = Vec::new();
     let mut said = Said::default();
     for unit in plan.units() {
@@ -119,34 +158,16 @@ pub fn score(
     let Said { mut notices, reasons } = said;
     notices.extend(reasons.notices());
     let summary = Summary::new(plan, cells);
-    let complete = summary.is_complete() && !notices.iter().any(|notice| notice.starts_with("error"));
+    let complete = summary.is_complete() && !notices.iter().any(Notice::is_error);
     Ok(Scored { summary, notices, complete })
-}
-
-/// What the ledger of `folder` holds of every unit. Samples of `failures` that have no result failed.
-///
-/// # Errors
-/// The ledger is damaged.
-pub(super) fn load_units(
-    folder: &RunFolder,
-    digest: Digest,
-    recorded: &BTreeMap<String, u64>,
-    failures: &[(UnitId, IntervalSet, String)],
-) -> Result<BTreeMap<UnitId, UnitEntries>, LedgerError> {
-    let mut units = sort_entries(Ledger::new(folder.ledger(), digest).load(recorded)?.entries);
-    for (unit, samples, reason) in failures {
-        let results = &mut units.entry(*unit).or_default().results;
-        for index in samples.iter() {
-            let outcome = Outcome::Failed { reason: reason.clone() };
-            results.entry(index).or_insert(SampleResult { index, fit: PromptFit::default(), outcome });
-        }
-    }
-    Ok(units)
 }
 
 /// The first result of a sample counts; entries come in the order in which they became durable.
 fn sort_entries(entries: Vec<Entry>) -> BTreeMap<UnitId, UnitEntries> {
     let mut units: BTreeMap<UnitId, UnitEntries> = BTreeMap::new();
+    for divergence in divergences(&entries) {
+        units.entry(divergence.unit).or_default().diverged.push(divergence);
+    }
     for entry in entries {
         match entry.kind() {
             Kind::Sample | Kind::Divergence => {
@@ -168,14 +189,19 @@ fn sort_entries(entries: Vec<Entry>) -> BTreeMap<UnitId, UnitEntries> {
                 units.entry(UnitId(report.unit)).or_default().reports.push(ShardCheck {
                     worker: entry.worker,
                     samples: intervals_from_wire(&report.samples),
-                    claimed: serde_json::from_slice(&report.evaluator).ok(),
+                    claimed: is_compared(&report).then_some(report.state),
                     folded: None,
                 });
             }
-            Kind::Unknown => {}
+            Kind::Pin | Kind::Tally | Kind::Unknown => {}
         }
     }
     units
+}
+
+/// Whether a report can be held against this master's fold: evaluators of another version may give another state.
+pub(super) fn is_compared(report: &v1::ShardReport) -> bool {
+    report.eval_version == EVAL_VERSION
 }
 
 fn score_unit(
@@ -216,7 +242,9 @@ fn score_unit(
     let document = results_document(unit.dataset, &metrics, &findings, write.unwrap_or_default());
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.notices.extend(too_long(&name, &document));
+    said.notices.extend(fewer_shots(&name, &document));
     said.notices.extend(disagreements(&name, &entries));
+    said.notices.extend(differences(&name, &entries.diverged));
     said.notices.extend(execution.iter().flat_map(|execution| disagreements(&name, execution)));
     said.reasons.observe(&name, &findings);
     if write.is_some() {
@@ -241,30 +269,57 @@ fn fold_into_checks(checks: &mut [ShardCheck], unit: Unit<'_>, sample: &Sample, 
     }
 }
 
-fn too_long(name: &str, document: &Value) -> Option<String> {
+fn too_long(name: &str, document: &Value) -> Option<Notice> {
     let ids = document.get("too_long")?.as_array()?;
     let (samples, were) = if ids.len() == 1 { ("sample is", "was") } else { ("samples are", "were") };
     let count = ids.len();
-    Some(format!(
-        "note: {name}: {count} {samples} too long for max_seq_len and {were} truncated: {}",
+    Some(Notice::Note(format!(
+        "{name}: {count} {samples} too long for max_seq_len and {were} truncated: {}",
         reasons::some(ids)
-    ))
+    )))
 }
 
-/// A report on samples that diverged cannot agree with the first results, and says nothing; divergences are counted.
-fn disagreements(name: &str, entries: &UnitEntries) -> Vec<String> {
+/// Samples of which a device gave one result and another of its type another.
+fn differences(name: &str, diverged: &[Divergence]) -> Option<Notice> {
+    let first = diverged.first()?;
+    let ids: Vec<Value> = diverged.iter().map(|divergence| divergence.sample.into()).collect();
+    let (count, samples) = (ids.len(), if ids.len() == 1 { "sample" } else { "samples" });
+    let Divergence { recorded, differs, .. } = first;
+    Some(Notice::Error(format!(
+        "{name}: {count} {samples} came twice with different results from devices of one type: {}; the first \
+         recorded stands (sample {}: recorded from worker {recorded}, another from worker {differs})",
+        reasons::some(&ids),
+        first.sample
+    )))
+}
+
+fn fewer_shots(name: &str, document: &Value) -> Option<Notice> {
+    let ids = document.get("fewer_shots")?.as_array()?;
+    let (samples, were) = if ids.len() == 1 { ("sample", "was") } else { ("samples", "were") };
+    let count = ids.len();
+    Some(Notice::Note(format!(
+        "{name}: {count} {samples} {were} asked with fewer examples than planned, to fit max_seq_len: {}",
+        reasons::some(ids)
+    )))
+}
+
+/// A report on samples that diverged cannot agree with the first results, and says nothing; divergences are counted. So are
+/// reports of another version of the evaluators, in `logs/run.json`.
+fn disagreements(name: &str, entries: &UnitEntries) -> Vec<Notice> {
     let wrong = entries.reports.iter().filter(|check| {
         let diverged = entries.divergent.iter().any(|index| check.samples.contains(index));
-        !diverged && (check.claimed.is_none() || check.claimed != check.folded)
+        let folded = check.folded.as_ref().map(Accumulator::digest);
+        let agrees = |claimed: &Vec<u8>| folded.is_some_and(|folded| claimed.as_slice() == folded.0);
+        !diverged && check.claimed.as_ref().is_some_and(|claimed| !agrees(claimed))
     });
     let say = |check: &ShardCheck| {
         let ranges = check.samples.pairs().iter().map(|(first, end)| format!("{first}..{end}")).collect::<Vec<_>>();
-        format!(
-            "error: {name}: worker {} reported other shard metrics for samples {} than its recorded results give; \
+        Notice::Error(format!(
+            "{name}: worker {} reported other shard metrics for samples {} than its recorded results give; \
              the table follows the results, but do not trust that worker",
             check.worker,
             ranges.join(",")
-        )
+        ))
     };
     wrong.map(say).collect()
 }

@@ -1,12 +1,12 @@
 //! A worker's shard report is checked against the fold of the ledger, and never makes a number.
 
 use super::planner::{Planned, write_plan};
-use super::{Evidence, Executions, RunFolder, score};
+use super::{Answers, Evidence, Executions, Notice, RunFolder, score};
 use crate::ledger::{Entry, Kind, Ledger};
-use compass_common::evaluator::{Accumulator, EvaluatorSpec};
+use compass_common::evaluator::{Accumulator, EVAL_VERSION, EvaluatorSpec};
 use compass_common::ids::{Digest, Epoch};
 use compass_common::plan::*;
-use compass_common::prompt::{Prompt, ShotFormat};
+use compass_common::prompt::{Prompt, Shot, ShotFormat};
 use compass_common::report::Details;
 use compass_common::result::{Outcome, PplScore, PromptFit, SampleResult};
 use compass_proto::v1;
@@ -29,7 +29,10 @@ pub(super) fn result(index: u32, best: usize) -> SampleResult {
 }
 
 pub(super) fn planned() -> Planned {
-    let part = Part { shots: vec![], samples: vec![sample(0), sample(1)] };
+    planned_of(Part { shots: vec![], samples: vec![sample(0), sample(1)] })
+}
+
+fn planned_of(part: Part) -> Planned {
     let bytes = serde_json::to_vec(&part).unwrap();
     let digest = Digest::of(&bytes);
     let eval = EvalSpec::new(EvaluatorSpec::Acc);
@@ -43,6 +46,7 @@ pub(super) fn planned() -> Planned {
         characters: 12,
         beginnings: Vec::new(),
         labels: Some(2),
+        entries: Vec::new(),
         parts: vec![PartRef { digest, first: 0, samples: 2, bytes: bytes.len() as u64 }],
     };
     let model = ModelPlan { max_out_len: 8, ..ModelPlan::new("m", ModelKind::Echo, "") };
@@ -52,8 +56,9 @@ pub(super) fn planned() -> Planned {
     Planned { plan, head, parts: BTreeMap::from([(digest, bytes)]) }
 }
 
-/// Scores a run whose worker recorded option 0 for both samples and claims `claimed` for the second.
-fn score_with_claim(claimed: usize) -> (Vec<String>, bool, serde_json::Value) {
+/// Scores a run whose worker, with evaluators of `eval_version`, recorded option 0 for both samples and claims `claimed` for
+/// the second.
+fn score_with_claim(claimed: usize, eval_version: u32) -> (Vec<Notice>, bool, serde_json::Value) {
     let work_dir = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(work_dir.path(), "run").unwrap();
     let planned = planned();
@@ -63,30 +68,62 @@ fn score_with_claim(claimed: usize) -> (Vec<String>, bool, serde_json::Value) {
     claim.observe(&sample(1), &result(1, claimed));
     let report = v1::ShardReport {
         samples: vec![v1::Interval { first: 0, end: 2 }],
-        evaluator: serde_json::to_vec(&claim).unwrap(),
+        eval_version,
+        state: claim.digest().0.to_vec(),
         ..Default::default()
     };
     let entry = |kind: Kind, payload| Entry { kind: kind.into(), worker: "w".into(), payload, ..Entry::default() };
     let mut segment = Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap();
     let recorded = |index| entry(Kind::Sample, v1::SampleResult::from(&result(index, 0)).encode_to_vec());
     segment.append(&[recorded(0), recorded(1), entry(Kind::Report, report.encode_to_vec())]).unwrap();
-    let recorded = BTreeMap::new();
-    let evidence = Evidence { recorded: &recorded, failures: &[], executions: Executions::default() };
-    let scored = score(&folder, &planned.plan, digest, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
     let results = std::fs::read(folder.results("m", "d")).unwrap();
     (scored.notices, scored.complete, serde_json::from_slice(&results).unwrap())
 }
 
 #[test]
 fn a_report_that_disagrees_is_an_error_and_the_ledger_makes_the_number() {
-    let (notices, complete, results) = score_with_claim(0);
+    let (notices, complete, results) = score_with_claim(0, EVAL_VERSION);
     assert_eq!((notices, complete), (vec![], true));
     assert_eq!(results["accuracy"], 100.0);
-    let (notices, complete, results) = score_with_claim(1);
+    let (notices, complete, results) = score_with_claim(1, EVAL_VERSION);
     assert!(!complete);
     assert!(
-        notices[0].starts_with("error: m/d: worker w reported other shard metrics for samples 0..2"),
+        notices[0].to_string().starts_with("error: m/d: worker w reported other shard metrics for samples 0..2"),
         "{notices:?}"
     );
     assert_eq!(results["accuracy"], 100.0, "the claim is checked, never counted");
+}
+
+#[test]
+fn a_report_of_another_version_is_not_compared() {
+    for claimed in [0, 1] {
+        let (notices, complete, results) = score_with_claim(claimed, EVAL_VERSION + 1);
+        assert_eq!((notices, complete), (vec![], true));
+        assert_eq!(results["accuracy"], 100.0);
+    }
+}
+
+#[test]
+fn samples_that_were_asked_with_fewer_examples_are_named() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let samples = [0, 1].map(|index| Sample { shots: vec![0, 1], ..sample(index) });
+    let planned = planned_of(Part { shots: vec![Shot::from("one"), Shot::from("two")], samples: samples.to_vec() });
+    let digest = write_plan(&folder, &planned).unwrap();
+    let recorded = [(0, 2), (1, 1)].map(|(index, shots_kept)| {
+        let result = SampleResult { fit: PromptFit { shots_kept, ..PromptFit::default() }, ..result(index, 0) };
+        let payload = v1::SampleResult::from(&result).encode_to_vec();
+        Entry { kind: Kind::Sample.into(), worker: "w".into(), payload, ..Entry::default() }
+    });
+    Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap().append(&recorded).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    let expected = "m/d: 1 sample was asked with fewer examples than planned, to fit max_seq_len: 1";
+    assert_eq!((scored.notices, scored.complete), (vec![Notice::Note(expected.to_owned())], true));
+    let results: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.results("m", "d")).unwrap()).unwrap();
+    assert_eq!(results["fewer_shots"], serde_json::json!([1]));
 }

@@ -2,6 +2,7 @@
 //! `compass-worker --once`.
 
 use super::folder::{FolderError, RunFolder, write_atomically};
+use crate::encode;
 use crate::ledger::{Kind, Ledger, LedgerError};
 use compass_common::ids::Digest;
 use compass_common::partition::{ListedPiece, TaskList, TaskSpec};
@@ -35,7 +36,7 @@ pub(super) fn keep_tasks(
     digest: &Digest,
     tasks: &[TaskSpec],
 ) -> Result<(), FolderError> {
-    let json = serde_json::to_vec(&TaskList::new(plan, digest, tasks)).unwrap_or_default();
+    let json = encode::json("the list of tasks", &TaskList::new(plan, digest, tasks))?;
     write_atomically(&tasks_path(folder.root()), &json)
 }
 

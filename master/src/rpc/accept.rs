@@ -92,19 +92,21 @@ async fn accept(listener: TcpListener, guard: Option<Arc<Guard>>, bounds: Bounds
         };
         let address = address.ip().to_canonical();
         let _ = stream.set_nodelay(true);
+        let Some(place) = places.take(address) else {
+            tracing::debug!(%address, "too many connections");
+            continue;
+        };
         match &guard {
             None => {
                 let peer = Peer { address, standing: Standing::Trusted };
-                let connection = Connection { io: Io::Plain(stream), peer, deadline: None, _place: None };
+                // It has as long for its first words as others for their handshake.
+                let deadline = Some(Box::pin(tokio::time::sleep(bounds.handshake)));
+                let connection = Connection { io: Io::Plain(stream), peer, deadline, preface: PREFACE, place };
                 if sender.send(Ok(connection)).await.is_err() {
                     return;
                 }
             }
             Some(guard) => {
-                let Some(place) = places.take(address) else {
-                    tracing::debug!(%address, "too many connections");
-                    continue;
-                };
                 let (guard, sender) = (guard.clone(), sender.clone());
                 tokio::spawn(async move {
                     if let Some(connection) = guard.receive(stream, address, place).await {
@@ -124,6 +126,9 @@ struct Guard {
     refusals: Refusals,
 }
 
+/// Length of what every HTTP/2 client says first (RFC 9113, section 3.4). Once it is read, pings find out who is gone.
+const PREFACE: usize = 24;
+
 /// First byte of every TLS connection.
 const TLS_HANDSHAKE: u8 = 22;
 
@@ -142,7 +147,7 @@ impl Guard {
             }
             _ => Some(Box::pin(tokio::time::sleep(self.bounds.stranger_life))),
         };
-        Some(Connection { io, peer: Peer { address, standing }, deadline, _place: Some(place) })
+        Some(Connection { io, peer: Peer { address, standing }, deadline, preface: 0, place })
     }
 
     async fn greet(&self, stream: TcpStream, address: IpAddr) -> Option<(Io, Standing)> {
@@ -252,9 +257,11 @@ impl ClientCertVerifier for AnyKey {
 pub struct Connection {
     io: Io,
     peer: Peer,
-    /// When a peer that is no worker is cut off.
+    /// When a peer that is no worker, or has not said its first words, is cut off.
     deadline: Option<Pin<Box<Sleep>>>,
-    _place: Option<Place>,
+    /// Bytes still to be read of what every HTTP/2 client says first, before which an unguarded one counts as a stranger.
+    preface: usize,
+    place: Place,
 }
 
 #[derive(Debug)]
@@ -278,10 +285,19 @@ impl AsyncRead for Connection {
         {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        match &mut self.io {
+        let before = buffer.filled().len();
+        let read = match &mut self.io {
             Io::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
             Io::Encrypted(stream) => Pin::new(stream).poll_read(cx, buffer),
+        };
+        if self.preface > 0 {
+            self.preface = self.preface.saturating_sub(buffer.filled().len() - before);
+            if self.preface == 0 {
+                self.deadline = None;
+                self.place.known();
+            }
         }
+        read
     }
 }
 
@@ -305,5 +321,67 @@ impl AsyncWrite for Connection {
             Io::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Io::Encrypted(stream) => Pin::new(stream).poll_shutdown(cx),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_stream::StreamExt as _;
+
+    /// What every HTTP/2 client says first.
+    const FIRST_WORDS: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+    /// An open listener whose connections are read to their end; each that has read its first words says so.
+    async fn open_listener(bounds: Bounds) -> (std::net::SocketAddr, mpsc::UnboundedReceiver<usize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (mut incoming, accepting) = connections(listener, Access::Open, bounds, Refusals::default()).unwrap();
+        let (told, heard) = mpsc::unbounded_channel();
+        tokio::spawn(accepting);
+        tokio::spawn(async move {
+            while let Some(Ok(mut connection)) = incoming.next().await {
+                let told = told.clone();
+                tokio::spawn(async move {
+                    let (mut buffer, mut read) = ([0; 64], 0);
+                    while let Ok(more @ 1..) = connection.read(&mut buffer).await {
+                        read += more;
+                        if read == PREFACE {
+                            let _ = told.send(read);
+                        }
+                    }
+                });
+            }
+        });
+        (address, heard)
+    }
+
+    #[tokio::test]
+    async fn who_says_half_a_word_is_cut_off_and_many_of_them_keep_nobody_out_for_long() {
+        let handshake = Duration::from_millis(300);
+        let bounds = Bounds { strangers: 3, handshake, ..Bounds::default() };
+        let (address, mut heard) = open_listener(bounds).await;
+        let mut greeted = TcpStream::connect(address).await.unwrap();
+        greeted.write_all(FIRST_WORDS).await.unwrap();
+        assert_eq!(heard.recv().await, Some(FIRST_WORDS.len()));
+        let mut halves = Vec::new();
+        for _ in 0..3 {
+            let mut half = TcpStream::connect(address).await.unwrap();
+            half.write_all(&FIRST_WORDS[..20]).await.unwrap();
+            halves.push(half);
+        }
+        let mut beyond = TcpStream::connect(address).await.unwrap();
+        assert!(matches!(beyond.read(&mut [0; 8]).await, Ok(0) | Err(_)), "closed at once");
+        for mut half in halves {
+            assert!(matches!(half.read(&mut [0; 8]).await, Ok(0) | Err(_)), "closed at its deadline");
+        }
+        let mut next = TcpStream::connect(address).await.unwrap();
+        next.write_all(FIRST_WORDS).await.unwrap();
+        assert_eq!(heard.recv().await, Some(FIRST_WORDS.len()));
+        // Whoever greeted stays, however long ago that was.
+        greeted.write_all(b"more").await.unwrap();
+        let quiet = tokio::time::timeout(handshake * 2, greeted.read(&mut [0; 8])).await;
+        assert!(quiet.is_err(), "{quiet:?}");
     }
 }

@@ -1,22 +1,41 @@
 //! From a worker's frame to the scheduler's event: parsed here, trusted afterwards.
 
-use super::bulk::Uploads;
 use crate::core::{Event, FailureClass, GrantRef};
-use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId, WorkerId};
-use compass_common::result::SampleResult;
-use compass_proto::{ParseError, digest_from_wire, intervals_from_wire, v1};
+use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
+use compass_common::result::{Outcome, SampleResult};
+use compass_proto::{ParseError, intervals_from_wire, v1};
 use prost::Message as _;
 use v1::worker_frame::Body;
+
+/// Longest that a grant can have taken.
+const MOST_SECONDS: f64 = 1e9;
+/// Most slots of one worker: far above what any host has, and far below where sums over all workers overflow.
+const MOST_SLOTS: u32 = 65_536;
+
+/// Why a worker is not let in with this hello; `None` where nothing speaks against it.
+pub fn misfit(hello: &v1::Hello) -> Option<String> {
+    match hello.slots {
+        0 => Some("it offers no slot; start it with --slots 1 or more".into()),
+        slots if slots > MOST_SLOTS => {
+            Some(format!("it offers {slots} slots; {MOST_SLOTS} are the most of one worker"))
+        }
+        _ => None,
+    }
+}
 
 /// What a frame asks for.
 #[derive(Debug)]
 pub enum Parsed {
     /// For the scheduler.
     Event(Event),
+    /// For the session, which knows what was granted to it.
+    Results(HandedIn),
     /// To be echoed, and for the scheduler as a sign of life.
     Heartbeat { sent_ms: u64 },
     /// For the record of the run.
-    Facts { model: u32, facts: Vec<u8> },
+    Facts { model: u32, facts: Vec<u8>, load: Option<v1::Load> },
+    /// A rejection of one of our frames.
+    Rejected { seq: u64, reason: String },
     /// Nothing to do beyond the acknowledgement.
     Nothing,
 }
@@ -29,16 +48,11 @@ fn grant(epoch: u64, task: u32, attempt: u32) -> GrantRef {
     GrantRef { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) }
 }
 
-/// Reads one frame of `worker`, which must speak of the plan that this master runs.
+/// Reads one frame of `worker`.
 ///
 /// # Errors
 /// A frame that the protocol does not allow; the connection that sent it is not worth keeping.
-pub fn parse_frame(
-    worker: &WorkerId,
-    body: Option<Body>,
-    plan: &Digest,
-    uploads: &Uploads,
-) -> Result<Parsed, ParseError> {
+pub fn parse_frame(worker: &WorkerId, body: Option<Body>) -> Result<Parsed, ParseError> {
     let worker = worker.clone();
     Ok(match body {
         None | Some(Body::Accepted(_)) => Parsed::Nothing,
@@ -48,17 +62,22 @@ pub fn parse_frame(
             Parsed::Event(Event::Returned { worker, grant, samples, held: ack.held })
         }
         Some(Body::Hello(_)) => return Err(malformed("hello", "a second one on the same stream")),
+        Some(Body::Spilled(_)) => return Err(malformed("spilled", "its content was not put in its place")),
+        Some(Body::Rejected(rejected)) => Parsed::Rejected { seq: rejected.seq, reason: rejected.reason },
         Some(Body::Heartbeat(heartbeat)) => Parsed::Heartbeat { sent_ms: heartbeat.sent_ms },
         Some(Body::Credit(credit)) => Parsed::Event(Event::Credit { worker, grants: credit.grants }),
         Some(Body::Draining(draining)) => {
             tracing::info!(%worker, reason = draining.reason, "worker is draining");
             Parsed::Event(Event::Draining { worker })
         }
-        Some(Body::Facts(facts)) => Parsed::Facts { model: facts.model, facts: facts.facts },
-        Some(Body::Results(results)) => Parsed::Event(parse_results(worker, results, plan, uploads)?),
+        Some(Body::Facts(facts)) => Parsed::Facts { model: facts.model, facts: facts.facts, load: facts.load },
+        Some(Body::Results(results)) => Parsed::Results(parse_results(results)),
         Some(Body::Report(report)) => {
             let unit = UnitId(report.unit);
             let grant = grant(report.epoch, report.task, report.attempt);
+            if !(0.0..=MOST_SECONDS).contains(&report.seconds) {
+                return Err(malformed("report.seconds", "no duration"));
+            }
             let samples = intervals_from_wire(&report.samples).len();
             let busy_ms = (report.seconds * 1000.0) as u64;
             Parsed::Event(Event::Report { worker, grant, unit, samples, busy_ms, report: report.encode_to_vec() })
@@ -68,6 +87,7 @@ pub fn parse_frame(
                 v1::FailureClass::User => FailureClass::User,
                 v1::FailureClass::Transient => FailureClass::Transient,
                 v1::FailureClass::Infrastructure => FailureClass::Infrastructure,
+                v1::FailureClass::Unable => FailureClass::Unable(failed.kind().try_into()?),
                 v1::FailureClass::Unspecified => return Err(ParseError::Missing("failed.class")),
             };
             let grant = grant(failed.epoch, failed.task, failed.attempt);
@@ -76,32 +96,33 @@ pub fn parse_frame(
     })
 }
 
-fn parse_results(
-    worker: WorkerId,
-    results: v1::Results,
-    plan: &Digest,
-    uploads: &Uploads,
-) -> Result<Event, ParseError> {
-    if digest_from_wire(&results.plan)? != *plan {
-        return Err(malformed("results.plan", "results of another plan"));
-    }
-    let mut samples = Vec::with_capacity(results.samples.len() + results.uploaded.len());
-    for result in results.samples {
-        samples.push(checked(result)?);
-    }
-    for digest in &results.uploaded {
-        let digest = digest_from_wire(digest)?;
-        let bytes = uploads.take(&digest).ok_or_else(|| malformed("results.uploaded", "was not uploaded"))?;
-        let result = v1::SampleResult::decode(bytes.as_slice());
-        samples.push(checked(result.map_err(|_| malformed("results.uploaded", "is no result"))?)?);
-    }
-    let grant = grant(results.epoch, results.task, results.attempt);
-    Ok(Event::Results { worker, grant, unit: UnitId(results.unit), samples })
+/// Results of one grant as a worker hands them in: nothing is judged yet.
+#[derive(Debug)]
+pub struct HandedIn {
+    pub grant: GrantRef,
+    pub unit: UnitId,
+    /// Digest of the plan that they belong to, as the worker names it.
+    pub plan: Vec<u8>,
+    pub samples: Vec<Arrived>,
 }
 
-/// The index and the canonical bytes of a result that makes sense.
-fn checked(result: v1::SampleResult) -> Result<(u32, Vec<u8>), ParseError> {
+/// One result.
+#[derive(Debug)]
+pub struct Arrived {
+    pub index: u32,
+    /// Its canonical bytes.
+    pub bytes: Vec<u8>,
+    /// What it says; an error where it makes no sense.
+    pub outcome: Result<Outcome, ParseError>,
+}
+
+fn parse_results(results: v1::Results) -> HandedIn {
+    let samples = results.samples.into_iter().map(arrived).collect();
+    let grant = grant(results.epoch, results.task, results.attempt);
+    HandedIn { grant, unit: UnitId(results.unit), plan: results.plan, samples }
+}
+
+fn arrived(result: v1::SampleResult) -> Arrived {
     let (index, bytes) = (result.index, result.encode_to_vec());
-    SampleResult::try_from(result)?;
-    Ok((index, bytes))
+    Arrived { index, bytes, outcome: SampleResult::try_from(result).map(|result| result.outcome) }
 }

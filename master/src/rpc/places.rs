@@ -31,9 +31,9 @@ impl Default for Bounds {
     }
 }
 
-/// How many connections are open, and how many of each address are no worker's.
+/// Count of the open connections, and how many of each address are no worker's.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub struct Places {
     bounds: Bounds,
     taken: Arc<Mutex<Taken>>,
 }
@@ -47,18 +47,20 @@ struct Taken {
 
 /// A place of a connection; dropping it gives it back.
 #[derive(Debug)]
-pub(super) struct Place {
+pub struct Place {
     places: Places,
     /// While the peer is no worker.
     stranger: Option<IpAddr>,
 }
 
 impl Places {
-    pub(super) fn new(bounds: Bounds) -> Self {
+    /// Nothing is taken yet.
+    pub fn new(bounds: Bounds) -> Self {
         Self { bounds, taken: Arc::default() }
     }
 
-    pub(super) fn take(&self, address: IpAddr) -> Option<Place> {
+    /// A place for a connection from this address; `None` where the bounds are reached.
+    pub fn take(&self, address: IpAddr) -> Option<Place> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = taken.strangers.get(&address).copied().unwrap_or(0);
         let full = taken.connections >= self.bounds.connections

@@ -1,26 +1,33 @@
 //! The gRPC service and the connections behind it.
 
 use super::accept::{Access, connections};
-use super::bulk::{PlanFiles, Uploads};
+use super::bulk::{Chunks, PlanFiles, in_chunks};
 use super::enrolment::EnrolmentDesk;
+use super::frames::{Frames, first_frame, forward, uploader};
+use super::parse::misfit;
 use super::peer::{Gate, Peer, Standing};
 use super::places::Bounds;
 use super::reception::{Answer, OneJob, Reception};
 use super::refusals::Refusals;
+use super::session::refuse;
+use super::spills::Spills;
+use super::uploads::{KEPT, UploadError, Uploader, Uploads};
 use crate::authority::{AuthorityError, now};
 use crate::core::ConnectionId;
 use crate::stop::raised;
 use compass_common::ids::WorkerId;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
 use compass_proto::{MAX_FRAME_BYTES, digest_from_wire, v1};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt as _};
 use tonic::service::interceptor::InterceptedService;
-use tonic::{Code, Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming};
 
 /// Frames that wait for one worker's connection; a worker that is slower is cut off and may come back.
 const OUTBOUND_FRAMES: usize = 1024;
@@ -35,6 +42,8 @@ pub enum Inbound {
     Hello { connection: ConnectionId, hello: v1::Hello, outbound: mpsc::Sender<Result<v1::MasterFrame, Status>> },
     /// A later frame.
     Frame { worker: WorkerId, connection: ConnectionId, frame: v1::WorkerFrame },
+    /// The next frame cannot be decoded; it is the last of this connection.
+    Unreadable { worker: WorkerId, connection: ConnectionId, reason: String },
     /// The stream is down.
     Closed { worker: WorkerId, connection: ConnectionId },
 }
@@ -45,6 +54,7 @@ pub struct WorkerService {
     reception: Arc<dyn Reception>,
     files: PlanFiles,
     uploads: Uploads,
+    spills: Spills,
     connections: Arc<AtomicU64>,
     /// The pools that there are; none where workers may call theirs what they like.
     pools: Arc<[String]>,
@@ -60,7 +70,8 @@ impl WorkerService {
 
     /// A service whose workers come to this reception.
     pub fn at(reception: Arc<dyn Reception>, files: PlanFiles, uploads: Uploads) -> Self {
-        Self { reception, files, uploads, connections: Arc::default(), pools: Arc::default(), gate: None }
+        let (spills, connections, pools) = (Spills::default(), Arc::default(), Arc::default());
+        Self { reception, files, uploads, spills, connections, pools, gate: None }
     }
 
     /// The same service for workers of these pools, or of none in particular.
@@ -133,6 +144,7 @@ impl WorkerService {
     async fn attend(self, connection: ConnectionId, hello: v1::Hello, arrival: Arrival, held: mpsc::Sender<()>) {
         let Arrival { outbound, mut frames } = arrival;
         let worker = WorkerId(hello.worker.clone());
+        let (uploader, dial) = (uploader(&hello), hello.dial);
         let answer = self.reception.arrive(connection, &hello);
         let answer = wait_at_the_door(answer, &outbound, &mut frames).await;
         let farewell = match &answer {
@@ -152,13 +164,14 @@ impl WorkerService {
             && inbound.send(Inbound::Hello { connection, hello, outbound }).await.is_ok()
         {
             tokio::select! {
-                () = forward(&inbound, &worker, connection, &mut frames) => {}
+                () = forward(&self.uploads, &inbound, &uploader, connection, &mut frames) => {}
                 () = held.closed() => {}
             }
             // The driver may be gone at the end of a run.
             let _ = inbound.send(Inbound::Closed { worker: worker.clone(), connection }).await;
         }
         self.reception.left(&worker, connection);
+        self.uploads.session_ended(&uploader, dial);
     }
 }
 
@@ -169,7 +182,6 @@ struct Arrival {
 }
 
 type Outbound = mpsc::Sender<Result<v1::MasterFrame, Status>>;
-type Frames = Streaming<v1::WorkerFrame>;
 
 /// Until it is known what becomes of the worker; `None` when it goes away.
 async fn wait_at_the_door(
@@ -193,36 +205,10 @@ async fn wait_at_the_door(
     }
 }
 
-async fn forward(inbound: &mpsc::Sender<Inbound>, worker: &WorkerId, connection: ConnectionId, frames: &mut Frames) {
-    loop {
-        match frames.message().await {
-            Ok(Some(frame)) => {
-                let worker = worker.clone();
-                if inbound.send(Inbound::Frame { worker, connection, frame }).await.is_err() {
-                    return;
-                }
-            }
-            Ok(None) => return,
-            Err(status) if status.code() == Code::OutOfRange => {
-                let most = MAX_FRAME_BYTES / 1024;
-                tracing::warn!(
-                    %worker,
-                    "cut off: it sent a frame of more than {most} KiB; install the same version on both sides"
-                );
-                return;
-            }
-            Err(status) => {
-                tracing::debug!(%worker, %status, "stream ended");
-                return;
-            }
-        }
-    }
-}
-
 #[tonic::async_trait]
 impl Workers for WorkerService {
-    type SessionStream = ReceiverStream<Result<v1::MasterFrame, Status>>;
-    type FetchStream = ReceiverStream<Result<v1::Chunk, Status>>;
+    type SessionStream = Pin<Box<dyn Stream<Item = Result<v1::MasterFrame, Status>> + Send>>;
+    type FetchStream = Chunks;
 
     async fn session(
         &self,
@@ -230,13 +216,17 @@ impl Workers for WorkerService {
     ) -> Result<Response<Self::SessionStream>, Status> {
         let peer = request.extensions().get::<Peer>().cloned();
         let mut frames = request.into_inner();
-        let first = tokio::time::timeout(HELLO_DEADLINE, frames.message()).await;
+        let first = tokio::time::timeout(HELLO_DEADLINE, first_frame(&self.uploads, peer.as_ref(), &mut frames)).await;
         let first = first.map_err(|_| Status::deadline_exceeded("no hello within 10 s"))??;
         let Some(v1::worker_frame::Body::Hello(mut hello)) = first.and_then(|frame| frame.body) else {
             return Err(Status::invalid_argument("the first frame of a session is a hello"));
         };
         let connection = ConnectionId(self.connections.fetch_add(1, Ordering::Relaxed) + 1);
         let (outbound, receiver) = mpsc::channel(OUTBOUND_FRAMES);
+        let spills = self.spills.of(connection);
+        let leaving = ReceiverStream::new(receiver)
+            .map(move |frame: Result<_, Status>| frame.map(|frame| spills.outgoing(frame)));
+        let leaving: Self::SessionStream = Box::pin(leaving);
         if hello.worker.is_empty() || hello.protocol != compass_proto::PROTOCOL_VERSION {
             let reason = format!(
                 "worker {:?} speaks protocol {}, this master speaks {}; install the same version on both sides",
@@ -247,39 +237,62 @@ impl Workers for WorkerService {
             tracing::warn!(reason, "refused a worker");
             let body = Some(v1::master_frame::Body::Refused(v1::Refused { reason }));
             let _ = outbound.send(Ok(v1::MasterFrame { body, ..Default::default() })).await;
-            return Ok(Response::new(ReceiverStream::new(receiver)));
+            return Ok(Response::new(leaving));
+        }
+        if let Some(reason) = misfit(&hello) {
+            tracing::warn!(worker = hello.worker, reason, "refused a worker");
+            refuse(&outbound, reason);
+            return Ok(Response::new(leaving));
         }
         if let Some(peer) = &peer {
             hello.pool = self.place(peer, &hello)?;
         }
         let standing = peer.map(|peer| peer.standing);
         tokio::spawn(self.clone().admit(standing, connection, hello, Arrival { outbound, frames }));
-        Ok(Response::new(ReceiverStream::new(receiver)))
+        Ok(Response::new(leaving))
     }
 
     async fn fetch(&self, request: Request<v1::FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
         let digest = digest_from_wire(&request.into_inner().digest);
         let digest = digest.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        if let Some((connection, bytes)) = self.spills.find(&digest) {
+            let spills = self.spills.clone();
+            return Ok(Response::new(in_chunks(bytes, move || spills.fetched(digest, connection))));
+        }
         Ok(Response::new(self.files.stream(digest).await?))
     }
 
     async fn upload(&self, request: Request<Streaming<v1::UploadChunk>>) -> Result<Response<v1::UploadReply>, Status> {
-        const MAX_UPLOAD: usize = 64 * 1024 * 1024;
+        let peer = request.extensions().get::<Peer>().cloned();
         let mut chunks = request.into_inner();
-        let (mut digest, mut bytes) = (None, Vec::new());
-        while let Some(chunk) = chunks.message().await? {
-            if !chunk.digest.is_empty() {
-                let parsed = digest_from_wire(&chunk.digest);
-                digest = Some(parsed.map_err(|error| Status::invalid_argument(error.to_string()))?);
-            }
-            if bytes.len() + chunk.data.len() > MAX_UPLOAD {
-                return Err(Status::out_of_range("an upload is at most 64 MiB"));
-            }
-            bytes.extend_from_slice(&chunk.data);
+        let Some(first) = chunks.message().await? else {
+            return Err(Status::invalid_argument("an upload begins with its digest"));
+        };
+        let digest = digest_from_wire(&first.digest).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        if let Some(peer) = &peer {
+            peer.standing.may_be(&first.worker)?;
         }
-        let digest = digest.ok_or_else(|| Status::invalid_argument("an upload names its digest"))?;
-        self.uploads.put(digest, bytes)?;
+        let from = Uploader { worker: first.worker, session: first.session };
+        let room = self.uploads.reserve(&from, first.dial, digest, first.length, Instant::now())?;
+        let mut bytes = first.data;
+        while let Some(chunk) = chunks.message().await? {
+            bytes.extend_from_slice(&chunk.data);
+            if bytes.len() as u64 > first.length {
+                return Err(UploadError::Damaged.into());
+            }
+            room.goes_on(Instant::now());
+        }
+        room.fill(bytes, Instant::now())?;
         Ok(Response::new(v1::UploadReply {}))
+    }
+}
+
+/// Frees, as long as it is polled, uploads whose frames do not come.
+async fn expire(uploads: Uploads) {
+    let mut again = tokio::time::interval(KEPT / 6);
+    loop {
+        again.tick().await;
+        uploads.expire(Instant::now());
     }
 }
 
@@ -320,6 +333,7 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let gate = Gate { authority: access.authority(), refusals: Refusals::default() };
     service.gate = Some(gate.clone());
+    let expiring = expire(service.uploads.clone());
     let workers = WorkersServer::new(service).max_decoding_message_size(MAX_FRAME_BYTES);
     // What `grpc_health_probe` and `grpcurl` ask; neither tells anything of a run.
     let (health, health_service) = tonic_health::server::health_reporter();
@@ -339,46 +353,11 @@ pub async fn serve(
     tokio::select! {
         done = serving => done?,
         () = accepting => {}
+        () = expiring => {}
     }
     Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-    use tonic_health::pb::HealthCheckRequest;
-    use tonic_health::pb::health_client::HealthClient;
-    use tonic_reflection::pb::v1::ServerReflectionRequest;
-    use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
-    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
-    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
-
-    #[tokio::test]
-    async fn health_and_reflection_answer() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let (inbound, _held) = mpsc::channel(1);
-        let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), Uploads::default());
-        let (stop, stopping) = watch::channel(false);
-        let serving = tokio::spawn(serve(listener, Access::Open, service, stopping));
-        {
-            let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
-            let request = HealthCheckRequest { service: "compass.v1.Workers".into() };
-            let health = HealthClient::new(channel.clone()).check(request).await.unwrap();
-            assert_eq!(health.into_inner().status, 1, "SERVING");
-            let question = MessageRequest::ListServices(String::new());
-            let request = ServerReflectionRequest { host: String::new(), message_request: Some(question) };
-            let stream = tokio_stream::iter([request]);
-            let mut answers =
-                ServerReflectionClient::new(channel).server_reflection_info(stream).await.unwrap().into_inner();
-            let answer = answers.message().await.unwrap().unwrap().message_response;
-            let Some(MessageResponse::ListServicesResponse(list)) = answer else {
-                unreachable!("asked for services, was told {answer:?}")
-            };
-            assert!(list.service.iter().any(|service| service.name == "compass.v1.Workers"), "{list:?}");
-        }
-        stop.send(true).unwrap();
-        serving.await.unwrap().unwrap();
-    }
-}
+#[path = "server_tests.rs"]
+mod tests;

@@ -1,8 +1,12 @@
 //! One worker's session: sequence numbers, acknowledgements, replay. Survives its connections.
 
-use crate::core::{ConnectionId, GrantRef, Kept, Message};
-use compass_common::ids::{Attempt, Digest, Epoch, TaskId};
-use compass_proto::{intervals_to_wire, v1};
+use super::proof::{Claim, JobKey};
+use super::rights::Rights;
+use crate::core::{ConnectionId, GrantRef, HeldGrant, Kept, Message};
+use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+use compass_common::plan::{Plan, ResultShape};
+use compass_proto::{MOST_REJECTIONS, intervals_from_wire, intervals_to_wire, v1};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -18,6 +22,31 @@ pub struct Terms {
     pub heartbeat_ms: u32,
     /// What holds in the pools, by their names.
     pub pools: BTreeMap<String, PoolTerms>,
+    /// Key of the proofs that go out with grants.
+    pub key: JobKey,
+    /// What is known of units.
+    pub units: BTreeMap<UnitId, UnitTerms>,
+}
+
+/// What is known of a unit.
+#[derive(Clone, Debug)]
+pub struct UnitTerms {
+    /// What a person calls it.
+    pub name: String,
+    /// What its results look like.
+    pub shape: ResultShape,
+}
+
+impl Terms {
+    /// The units of a plan.
+    pub fn units_of(plan: &Plan) -> BTreeMap<UnitId, UnitTerms> {
+        plan.units().map(|unit| (unit.id, UnitTerms { name: unit.name(), shape: unit.shape() })).collect()
+    }
+
+    /// What a person calls a unit; its number where the plan has no such unit.
+    pub fn unit_name(&self, unit: UnitId) -> String {
+        self.units.get(&unit).map_or_else(|| format!("unit {unit}"), |unit| unit.name.clone())
+    }
 }
 
 /// What the workers of one pool are told beside.
@@ -27,6 +56,10 @@ pub struct PoolTerms {
     /// Beginnings of model paths, and what stands in their place there.
     pub paths: Vec<(String, String)>,
 }
+
+/// Rejections of one frame before the worker is told to end: it first replaces the frame by the failure of its samples, then
+/// by an empty one.
+const MOST_REJECTIONS_ANSWERED: u32 = 2 * MOST_REJECTIONS;
 
 /// Turns a worker away that has no session; it hears why and ends.
 pub fn refuse(outbound: &mpsc::Sender<Result<v1::MasterFrame, Status>>, reason: String) {
@@ -38,8 +71,13 @@ pub fn refuse(outbound: &mpsc::Sender<Result<v1::MasterFrame, Status>>, reason: 
 /// See the module.
 #[derive(Debug)]
 pub struct Session {
+    worker: WorkerId,
     /// The agent process behind it.
     pub nonce: Arc<str>,
+    /// Device type of the worker, as it says itself: `cpu`, `cuda`.
+    pub device: String,
+    /// Whose results count.
+    pub rights: Rights,
     /// The pool that it says it works for.
     pub pool: String,
     connection: Option<(ConnectionId, mpsc::Sender<Result<v1::MasterFrame, Status>>)>,
@@ -58,13 +96,34 @@ pub struct Session {
     durable: u64,
     /// Whether it has not been told so yet.
     owed: bool,
+    /// The worker's frame that was rejected last, and how often in a row.
+    refused: (u64, u32),
+    /// Our frame that the worker rejected last, and how often in a row.
+    rejected: (u64, u32),
+}
+
+/// What comes of the worker's rejection of one of our frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It is sent again on the next connection.
+    Again,
+    /// It was rejected too often; an empty frame replaces it.
+    GivenUp,
+    /// It was a grant, which the worker will not run; an empty frame replaces it. Not sent again: after a reconnect another
+    /// frame would carry the samples, and rejections of one frame would never add up.
+    Returned(GrantRef),
+    /// It was a frame without a number, such as a welcome: the worker can never work here.
+    Hopeless,
 }
 
 impl Session {
     /// A session without a connection yet.
-    pub fn new(nonce: String) -> Self {
+    pub fn new(worker: WorkerId, nonce: String) -> Self {
         Self {
+            worker,
             nonce: nonce.into(),
+            device: String::new(),
+            rights: Rights::default(),
             pool: String::new(),
             connection: None,
             welcomed: false,
@@ -75,6 +134,8 @@ impl Session {
             first_seq: 1,
             durable: 0,
             owed: false,
+            refused: (0, 0),
+            rejected: (0, 0),
         }
     }
 
@@ -97,6 +158,34 @@ impl Session {
         self.welcomed = false;
         self.first_seq = first_seq;
         self.acknowledged(last_ack);
+    }
+
+    /// Begins the session's rights anew, with the grants of a hello whose proofs verify; returns those as claims to what
+    /// of them is open, and how many do not verify.
+    pub fn claims(&mut self, held: Vec<v1::HeldGrant>, terms: &Terms) -> (Vec<HeldGrant>, usize) {
+        self.rights.reset();
+        let presented = held.len();
+        let mut claims = Vec::with_capacity(presented);
+        for held in held {
+            let grant = GrantRef { epoch: Epoch(held.epoch), task: TaskId(held.task), attempt: Attempt(held.attempt) };
+            let (unit, samples) = (UnitId(held.unit), intervals_from_wire(&held.samples));
+            let granted = if held.granted.is_empty() { samples.clone() } else { intervals_from_wire(&held.granted) };
+            let claim = self.claim(grant, unit, &granted, terms);
+            if samples.minus(&granted).is_empty() && terms.key.verifies(claim, &held.proof) {
+                self.rights.begin(grant, unit, granted, None);
+                claims.push(HeldGrant { grant, unit, samples });
+            }
+        }
+        let void = presented - claims.len();
+        (claims, void)
+    }
+
+    fn claim<'a>(&'a self, grant: GrantRef, unit: UnitId, samples: &'a IntervalSet, terms: &'a Terms) -> Claim<'a> {
+        Claim { plan: &terms.plan, worker: &self.worker.0, nonce: &self.nonce, grant, unit, samples }
+    }
+
+    fn proof(&self, grant: GrantRef, unit: UnitId, samples: &IntervalSet, terms: &Terms) -> Vec<u8> {
+        terms.key.proof(self.claim(grant, unit, samples, terms)).to_vec()
     }
 
     /// Forgets the grants that are no longer `live`, so that a replay does not start what others do by now.
@@ -140,7 +229,7 @@ impl Session {
     /// Whether a new frame comes in its place: one that left others out would make them look handled. Where nothing was
     /// handled yet, the worker may have spoken to another master before.
     pub fn follows(&self, seq: u64) -> bool {
-        seq == 0 || seq == self.handled + 1 || (self.handled == 0 && seq == self.first_seq)
+        seq == 0 || self.handled.checked_add(1) == Some(seq) || (self.handled == 0 && seq == self.first_seq)
     }
 
     /// The frame was applied.
@@ -152,6 +241,42 @@ impl Session {
     pub fn acknowledged(&mut self, ack: u64) {
         while self.unacknowledged.front().is_some_and(|frame| frame.seq <= ack) {
             self.unacknowledged.pop_front();
+        }
+    }
+
+    /// Rejects the next of the worker's frames and closes the connection. A worker that still sends the same frame after
+    /// [`MOST_REJECTIONS_ANSWERED`] rejections is told to end.
+    pub fn reject(&mut self, reason: String) {
+        let seq = if self.handled == 0 { self.first_seq } else { self.handled + 1 };
+        let times = count(&mut self.refused, seq);
+        let body = match times {
+            0..=MOST_REJECTIONS_ANSWERED => Body::Rejected(v1::Rejected { seq, reason }),
+            _ => Body::Refused(v1::Refused { reason: format!("its frame {seq} cannot be taken: {reason}") }),
+        };
+        self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: Some(body) });
+        self.connection = None;
+    }
+
+    /// Handles the worker's rejection of our frame `seq`.
+    pub fn rejected(&mut self, seq: u64) -> Rejection {
+        let is_last = count(&mut self.rejected, seq) >= MOST_REJECTIONS;
+        if seq == 0 {
+            return if is_last { Rejection::Hopeless } else { Rejection::Again };
+        }
+        // The worker does not know the number of a frame that it could not decode: it is the first that it has not handled.
+        let known = self.unacknowledged.iter().position(|frame| frame.seq == seq);
+        let Some(frame) = self.unacknowledged.get_mut(known.unwrap_or(0)) else { return Rejection::Again };
+        match &frame.body {
+            Some(Body::Grant(grant)) => {
+                let (epoch, task, attempt) = (Epoch(grant.epoch), TaskId(grant.task), Attempt(grant.attempt));
+                frame.body = None;
+                Rejection::Returned(GrantRef { epoch, task, attempt })
+            }
+            _ if is_last => {
+                frame.body = None;
+                Rejection::GivenUp
+            }
+            _ => Rejection::Again,
         }
     }
 
@@ -189,10 +314,13 @@ impl Session {
                     heartbeat_ms: terms.heartbeat_ms,
                     last_ack: self.durable,
                     max_slots: *max_slots,
-                    kept: kept.iter().map(kept_to_wire).collect(),
+                    kept: kept.iter().map(|kept| self.kept_to_wire(kept, terms)).collect(),
                     offline_continue: pool.is_some_and(|pool| pool.offline_continue),
                     paths: pool.into_iter().flat_map(|pool| &pool.paths).map(rule).collect(),
                 };
+                for Kept { held, now } in kept {
+                    self.rights.begin(now.grant, now.unit, now.samples.clone(), Some(*held));
+                }
                 self.welcomed = true;
                 self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: Some(Body::Welcome(welcome)) });
                 for frame in self.unacknowledged.clone() {
@@ -209,11 +337,31 @@ impl Session {
             Message::Commit { .. } => {}
             message => {
                 self.last_seq += 1;
-                let frame = v1::MasterFrame { seq: self.last_seq, ack: self.durable, body: body_of(message, terms) };
+                let mut body = body_of(message, terms);
+                if let (Message::Grant { grant, unit, samples, .. }, Some(Body::Grant(wire))) = (message, &mut body) {
+                    wire.proof = self.proof(*grant, *unit, samples, terms);
+                    self.rights.begin(*grant, *unit, samples.clone(), None);
+                }
+                let frame = v1::MasterFrame { seq: self.last_seq, ack: self.durable, body };
                 self.unacknowledged.push_back(frame.clone());
                 self.transmit(frame);
             }
         }
+    }
+
+    fn kept_to_wire(&self, kept: &Kept, terms: &Terms) -> v1::KeptGrant {
+        let HeldGrant { grant, unit, samples } = &kept.now;
+        let now = v1::HeldGrant {
+            task: grant.task.0,
+            attempt: grant.attempt.0,
+            epoch: grant.epoch.0,
+            unit: unit.0,
+            samples: intervals_to_wire(samples),
+            proof: self.proof(*grant, *unit, samples, terms),
+            granted: Vec::new(),
+        };
+        let GrantRef { epoch, task, attempt } = kept.held;
+        v1::KeptGrant { held_epoch: epoch.0, held_task: task.0, held_attempt: attempt.0, now: Some(now) }
     }
 
     /// Hands a frame to the connection. One that is too slow to take it is cut off: the worker reconnects and replays.
@@ -230,27 +378,26 @@ impl Session {
     }
 }
 
-fn kept_to_wire(kept: &Kept) -> v1::KeptGrant {
-    let now = v1::HeldGrant {
-        task: kept.now.grant.task.0,
-        attempt: kept.now.grant.attempt.0,
-        epoch: kept.now.grant.epoch.0,
-        unit: kept.now.unit.0,
-        samples: intervals_to_wire(&kept.now.samples),
-    };
-    let GrantRef { epoch, task, attempt } = kept.held;
-    v1::KeptGrant { held_epoch: epoch.0, held_task: task.0, held_attempt: attempt.0, now: Some(now) }
+/// Counts one more rejection of a frame, and returns how many there were in a row.
+fn count((latest, times): &mut (u64, u32), seq: u64) -> u32 {
+    if *latest != seq {
+        (*latest, *times) = (seq, 0);
+    }
+    *times += 1;
+    *times
 }
 
 fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
     Some(match message {
-        Message::Grant { grant, unit, samples } => Body::Grant(v1::Grant {
+        Message::Grant { grant, unit, samples, slots } => Body::Grant(v1::Grant {
+            slots: *slots,
             epoch: grant.epoch.0,
             task: grant.task.0,
             attempt: grant.attempt.0,
             unit: unit.0,
             samples: intervals_to_wire(samples),
             plan: terms.plan.0.to_vec(),
+            proof: Vec::new(),
         }),
         Message::Revoke { grant, samples, reason, only_unbegun } => Body::Revoke(v1::Revoke {
             epoch: grant.epoch.0,
@@ -269,8 +416,6 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::UnitId;
-    use compass_common::intervals::IntervalSet;
 
     const TERMS: Terms = Terms {
         plan: Digest([1; 32]),
@@ -278,11 +423,13 @@ mod tests {
         lease_ttl_ms: 30_000,
         heartbeat_ms: 2_000,
         pools: BTreeMap::new(),
+        key: JobKey::new([5; 32]),
+        units: BTreeMap::new(),
     };
 
     fn grant(task: u32) -> Message {
         let grant = GrantRef { epoch: Epoch(3), task: TaskId(task), attempt: Attempt(1) };
-        Message::Grant { grant, unit: UnitId(0), samples: IntervalSet::range(0, 2) }
+        Message::Grant { grant, unit: UnitId(0), samples: IntervalSet::range(0, 2), slots: 1 }
     }
 
     fn welcome() -> Message {
@@ -302,7 +449,7 @@ mod tests {
 
     #[test]
     fn nothing_overtakes_the_welcome_and_the_replay_after_it() {
-        let mut session = Session::new("s".into());
+        let mut session = Session::new(WorkerId("w".into()), "s".into());
         let (first, lost) = mpsc::channel(8);
         session.connect(ConnectionId(1), first, 1, 0, 1);
         session.send(&welcome(), &TERMS);
@@ -321,7 +468,7 @@ mod tests {
 
     #[test]
     fn grants_that_others_have_by_now_are_not_replayed() {
-        let mut session = Session::new("s".into());
+        let mut session = Session::new(WorkerId("w".into()), "s".into());
         session.send(&grant(5), &TERMS);
         session.send(&grant(6), &TERMS);
         let (outbound, mut receiver) = mpsc::channel(8);
@@ -333,7 +480,7 @@ mod tests {
 
     #[test]
     fn one_word_says_how_far_all_is_durable() {
-        let mut session = Session::new("s".into());
+        let mut session = Session::new(WorkerId("w".into()), "s".into());
         let (outbound, mut receiver) = mpsc::channel(8);
         session.connect(ConnectionId(1), outbound, 1, 0, 1);
         session.send(&welcome(), &TERMS);

@@ -3,6 +3,7 @@
 
 use crate::broker::JobId;
 use crate::cli::exit;
+use crate::encode;
 use crate::job::{Failure, JobRecord};
 use crate::pipeline::RunFolder;
 use crate::screen::say;
@@ -137,8 +138,9 @@ impl Jobs {
 
     /// Makes a job, or what has become of it, durable.
     pub(super) async fn keep(&mut self, job: &JobRecord) -> Result<(), StoreError> {
-        let value = serde_json::to_vec(job).unwrap_or_default();
-        let key = format!("{JOBS}{}", JobId::of(&job.plan));
+        let id = JobId::of(&job.plan);
+        let value = encode::json(&format!("the record of job {id}"), job)?;
+        let key = format!("{JOBS}{id}");
         self.store.commit(&self.leadership, vec![Op::Put { key, value }]).await
     }
 }

@@ -4,7 +4,7 @@ use crate::broker::{Ability, Broker, Decision, Demand, JobId, Need, Offer, Share
 use crate::core::{Attendance, ConnectionId, Event, Needed, Requires, Wanted};
 use crate::launch::Situation;
 use crate::pipeline::{Desk, Floor, Residence, Seat, StageEntry};
-use crate::rpc::{Answer, Inbound, PlanFiles, Reception, Uploads};
+use crate::rpc::{Answer, Inbound, PlanFiles, Reception};
 use compass_common::ids::{Digest, WorkerId};
 use compass_proto::{digest_from_wire, v1};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,6 @@ const INBOUND: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Lobby {
     pub(super) files: PlanFiles,
-    pub(super) uploads: Uploads,
     address: SocketAddr,
     started: Instant,
     state: Mutex<State>,
@@ -62,8 +61,8 @@ struct Visitor {
 
 impl Lobby {
     pub(super) fn new(address: SocketAddr) -> Arc<Self> {
-        let (files, uploads) = (PlanFiles::default(), Uploads::default());
-        Arc::new(Self { files, uploads, address, started: Instant::now(), state: Mutex::default() })
+        let files = PlanFiles::default();
+        Arc::new(Self { files, address, started: Instant::now(), state: Mutex::default() })
     }
 
     fn now(&self) -> u64 {
@@ -138,7 +137,7 @@ impl Lobby {
             let demand = demand.filter(|(_, slots)| *slots > 0).collect();
             let attendance = |(worker, visitor): (&WorkerId, &Visitor)| {
                 let busy = visitor.job.is_some() || open > 0;
-                (worker.clone(), Attendance { slots: visitor.offer.slots, busy })
+                (worker.clone(), Attendance { slots: visitor.offer.slots, busy, useless: false })
             };
             let workers = state.visitors.iter().map(attendance).collect();
             Situation { demand, workers }
@@ -179,7 +178,7 @@ impl Lobby {
                 });
             }
         });
-        Seat { inbound: received, uploads: self.uploads.clone() }
+        Seat { inbound: received }
     }
 
     fn leave(&self, job: &JobId, plan: &Digest) {

@@ -39,6 +39,7 @@ struct Server {
     /// Whether other servers may stand by.
     is_shared: bool,
     running: Mutex<JoinSet<()>>,
+    standing: watch::Receiver<Standing>,
     interrupted: watch::Receiver<Option<u8>>,
 }
 
@@ -89,6 +90,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         is_shared: jobs.is_shared(),
         jobs: Mutex::new(jobs),
         running: Mutex::default(),
+        standing: standing.clone(),
         interrupted: interrupted.clone(),
         base,
     });
@@ -101,7 +103,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         }
         server.begin(job).await;
     }
-    let service = WorkerService::at(lobby.clone(), lobby.files.clone(), lobby.uploads.clone());
+    let service = WorkerService::at(lobby.clone(), lobby.files.clone(), rpc::Uploads::default());
     let service = service.of_pools(server.base.pools.iter().map(|pool| pool.name.clone()));
     let (hang_up, hung_up) = watch::channel(false);
     let serving = tokio::spawn(rpc::serve(listener, entrance.access(), service, hung_up));
@@ -172,7 +174,10 @@ impl Server {
             desk.cancel(reason).await;
         }
         let id = JobId::of(&job.plan);
-        let journal = Arc::new(Journal::new(&job.folder.join("logs").join("serve.log")));
+        let journal = Arc::new(match &job.ended {
+            Some(_) => Journal::ended(),
+            None => Journal::new(&job.folder.join("logs").join("serve.log")),
+        });
         self.office.add(Entry {
             id: id.clone(),
             plan: job.plan,
@@ -216,6 +221,7 @@ impl Server {
                 journal.write(Line::Said(format!("error: the end of this job cannot be recorded: {error}")));
             }
             say(format!("job {id} ended with exit code {exit_code}"));
+            journal.close();
             ended.send_replace(Some(outcome));
         };
         self.running.lock().await.spawn(run.instrument(span));
@@ -245,7 +251,7 @@ impl Server {
         };
         let folder = RunFolder::at(&job.folder).ok_or_else(gone)?;
         let earlier = job.earlier.as_ref().and_then(|folder| RunFolder::at(folder));
-        let opened = OpenedRun { folder, earlier };
+        let opened = OpenedRun { folder, earlier, plan: None };
         let floor = ServedJob {
             lobby: self.lobby.clone(),
             id: id.clone(),
@@ -310,6 +316,10 @@ impl Governor for Arc<Server> {
 
     fn idle_workers(&self) -> Vec<WorkerId> {
         self.lobby.idle()
+    }
+
+    fn standing(&self) -> Standing {
+        self.standing.borrow().clone()
     }
 
     fn notes(&self) -> Vec<String> {

@@ -20,8 +20,8 @@ pub(super) struct Disk {
     segments: BTreeMap<String, Segment>,
 }
 
-/// A sample as the ledger has it: unit, index, the result's bytes.
-pub(super) type Found = (u32, u32, Vec<u8>);
+/// A sample as the ledger has it: unit, index, the result's bytes, the worker that it came from.
+pub(super) type Found = (u32, u32, Vec<u8>, String);
 
 impl Disk {
     /// Makes a segment, header and name synced; false if there is one of that name.
@@ -77,7 +77,7 @@ impl Disk {
         let end = read_segment(&plan::digest(), Path::new(name), &segment.bytes, limit, &mut entries)?;
         let samples = entries.into_iter().filter(|entry| entry.kind() == Kind::Sample).filter_map(|entry| {
             let index = v1::SampleResult::decode(entry.payload.as_slice()).ok()?.index;
-            Some((entry.unit, index, entry.payload))
+            Some((entry.unit, index, entry.payload, entry.worker))
         });
         Ok((samples.collect(), (segment.bytes.len() - end) as u64))
     }

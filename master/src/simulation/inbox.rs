@@ -139,6 +139,8 @@ impl World {
             FaultKind::WorkerDrain { worker } => self.drain(worker),
             FaultKind::Release { worker, away } => self.wanted_elsewhere(worker, away),
             FaultKind::EngineBreaks { worker } => self.engine_breaks(worker),
+            FaultKind::Lies { worker } => self.lies(worker),
+            FaultKind::Garbles { worker, results, way } => self.workers[worker].garbles = (results, way),
             FaultKind::Cut { worker } => {
                 if let Some(link) = self.workers[worker].link() {
                     self.oracle.saw("a connection broke");

@@ -5,13 +5,13 @@ use super::plan;
 use super::reign::Reign;
 use super::store::{LEASE_MS, Reply, Request};
 use super::world::{Happening, World};
-use crate::core::{Core, Limits, Recorded, Watch};
-use crate::leader::Leader;
+use crate::core::{Core, DeviceType, Limits, Recorded, Watch};
+use crate::leader::{Faults, Leader};
 use crate::ledger::Journal;
 use crate::pipeline::former::Leases;
-use crate::rpc::Terms;
+use crate::rpc::{JobKey, Terms};
 use crate::store::Op;
-use compass_common::ids::{Epoch, UnitId};
+use compass_common::ids::{Digest, Epoch, UnitId};
 use std::collections::BTreeMap;
 
 /// How long a master waits for the store's answer.
@@ -42,6 +42,8 @@ pub(super) struct Opening {
     recorded: Recorded,
     leases: Leases,
     segment: String,
+    /// The job's key, and whether this leader is the first to write it.
+    key: Option<(JobKey, bool)>,
 }
 
 #[derive(Debug)]
@@ -206,7 +208,8 @@ impl World {
             None if self.now < until => {
                 master.lease_until = until;
                 let (recorded, leases, segment) = (Recorded::default(), Leases::default(), String::new());
-                master.phase = Phase::Opening(Box::new(Opening { epoch, recorded, leases, segment }));
+                let opening = Opening { epoch, recorded, leases, segment, key: None };
+                master.phase = Phase::Opening(Box::new(opening));
                 self.oracle.note(self.now, || format!("m{at} leads epoch {epoch}"));
                 self.call(at, Purpose::Load, Request::Read);
             }
@@ -221,11 +224,18 @@ impl World {
         self.oracle.loaded(&found);
         let Phase::Opening(opening) = &mut self.masters[at].phase else { return };
         for ((unit, index), result) in &found {
-            opening.recorded.arrive(UnitId(*unit), *index, result);
+            opening.recorded.arrive(UnitId(*unit), *index, result, DeviceType::Cpu);
         }
         let prefix = plan::keys().leases();
         let log = entries.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
-        opening.leases = Leases::read(&plan::keys(), log.map(|(key, (value, _))| (key.clone(), value.clone())));
+        match Leases::read(&plan::keys(), log.map(|(key, (value, _))| (key.clone(), value.clone()))) {
+            Ok(leases) => opening.leases = leases,
+            Err(damage) => self.oracle.violation(crate::core::invariants::C3, damage.to_string()),
+        }
+        let known = entries.get(&plan::keys().job_key()).and_then(|(value, _)| JobKey::from_bytes(value));
+        // A key of its own for every leader that finds none.
+        let made = || (JobKey::new(Digest::of(format!("key of epoch {}", opening.epoch).as_bytes()).0), true);
+        opening.key = Some(known.map_or_else(made, |key| (key, false)));
         opening.segment = format!("{:08}-m{at}", opening.epoch.0);
         if opening.epoch.0 > 1 {
             self.oracle.saw("a leader took over");
@@ -253,7 +263,7 @@ impl World {
                     if beyond > 0 {
                         self.oracle.saw("bytes beyond the recorded length were ignored");
                     }
-                    for (unit, index, result) in samples as Vec<Found> {
+                    for (unit, index, result, _) in samples as Vec<Found> {
                         found.entry((unit, index)).or_insert(result);
                     }
                 }
@@ -266,12 +276,17 @@ impl World {
         let Phase::Opening(opening) = &self.masters[at].phase else { return };
         let (epoch, length) = (opening.epoch, self.disk.synced(&opening.segment));
         let (key, op) = length_op(&opening.segment, length);
-        self.call(at, Purpose::Open, Request::Transaction { epoch, key, follows: Some(0), ops: vec![op] });
+        let mut ops = vec![op];
+        if let Some((job_key, true)) = opening.key {
+            ops.push(Op::Put { key: plan::keys().job_key(), value: job_key.to_bytes() });
+        }
+        self.call(at, Purpose::Open, Request::Transaction { epoch, key, follows: Some(0), ops });
     }
 
     fn opened(&mut self, at: usize, revision: u64) {
         let Phase::Opening(opening) = std::mem::replace(&mut self.masters[at].phase, Phase::Standby) else { return };
-        let Opening { epoch, recorded, leases, segment } = *opening;
+        let Opening { epoch, recorded, leases, segment, key } = *opening;
+        let Some((key, _)) = key else { return };
         let journal = Journal::new(plan::keys(), epoch, leases.keys.clone());
         let poisoned = self.scenario.poison.is_some();
         let limits = Limits {
@@ -299,11 +314,18 @@ impl World {
             lease_ttl_ms: WORKER_LEASE_MS as u32,
             heartbeat_ms: HEARTBEAT_MS as u32,
             pools: Default::default(),
+            key,
+            units: plan::units(&self.scenario),
         };
         let mut leader = Leader::new(core, terms, plan::keys(), Watch::new(done));
         if self.mutant == Some(super::Mutant::GrantBeforeDurable) {
             leader.leak_grants();
         }
+        leader.leave_out(Faults {
+            no_right_needed: self.mutant == Some(super::Mutant::NoRightNeeded),
+            claims_without_proof: self.mutant == Some(super::Mutant::ClaimWithoutProofKept),
+            misfits_taken: self.mutant == Some(super::Mutant::KindUnchecked),
+        });
         let reign = Reign::new(epoch, leader, journal, segment, revision, self.now);
         self.masters[at].phase = Phase::Leading(Box::new(reign));
     }

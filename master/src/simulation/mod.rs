@@ -6,6 +6,7 @@
 
 mod disk;
 mod inbox;
+mod liar;
 mod links;
 mod master;
 mod mutant;

@@ -20,11 +20,17 @@ pub enum Mutant {
     UnguardedLength,
     /// A new leader grants at once what workers of the old one may still hold.
     NoRecoveringWindow,
+    /// A result counts, whoever hands it in.
+    NoRightNeeded,
+    /// A hello keeps what it claims to hold without a proof.
+    ClaimWithoutProofKept,
+    /// Results are recorded whatever they look like.
+    KindUnchecked,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::GrantBeforeDurable,
         Self::StaleEpochAccepted,
         Self::NoRereadAfterTimeout,
@@ -33,5 +39,8 @@ impl Mutant {
         Self::CommitBeforeLength,
         Self::UnguardedLength,
         Self::NoRecoveringWindow,
+        Self::NoRightNeeded,
+        Self::ClaimWithoutProofKept,
+        Self::KindUnchecked,
     ];
 }

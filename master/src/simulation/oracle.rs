@@ -2,12 +2,17 @@
 
 use super::disk::Disk;
 use super::plan;
-use crate::core::invariants::{C1, C2, C3, C4, G2, L1, Violation, W1};
+use super::scenario::Scenario;
+use crate::core::invariants::{C1, C2, C3, C4, G2, H1, H2, L1, Violation, W1};
+use crate::rpc::UnitTerms;
 use crate::store::{Lease, LeasePage, Op};
-use compass_common::ids::{Attempt, Epoch};
+use compass_common::ids::{Attempt, Epoch, UnitId};
 use compass_common::intervals::IntervalSet;
+use compass_common::plan::Misfit;
+use compass_common::result::SampleResult;
 use compass_proto::{intervals_from_wire, v1};
-use std::collections::BTreeMap;
+use prost::Message as _;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -21,6 +26,12 @@ pub(super) struct Oracle {
     /// The durable attempt of each sample's task, with its epoch.
     attempts: BTreeMap<(u32, u32), (Epoch, Attempt)>,
     epoch: Epoch,
+    /// Who was ever granted a sample, durably.
+    ever: BTreeMap<(u32, u32), BTreeSet<String>>,
+    /// Grants that were told: worker, epoch, task, attempt.
+    grants: BTreeSet<(String, u64, u32, u32)>,
+    /// What results look like.
+    units: BTreeMap<UnitId, UnitTerms>,
     pub(super) violations: Vec<Violation>,
     /// How often each thing worth seeing happened.
     pub(super) seen: BTreeMap<&'static str, u64>,
@@ -30,8 +41,8 @@ pub(super) struct Oracle {
 
 impl Oracle {
     /// An oracle that keeps the history in words if `traces`.
-    pub(super) fn new(traces: bool) -> Self {
-        Self { trace: traces.then(Vec::new), ..Self::default() }
+    pub(super) fn new(scenario: &Scenario, traces: bool) -> Self {
+        Self { trace: traces.then(Vec::new), units: plan::units(scenario), ..Self::default() }
     }
 
     pub(super) fn violation(&mut self, id: &'static str, detail: String) {
@@ -75,6 +86,7 @@ impl Oracle {
                     for index in lease.samples.iter() {
                         self.attempts.insert((lease.unit.0, index), (epoch, lease.attempt));
                         self.holders.insert((lease.unit.0, index), lease.worker.0.clone());
+                        self.ever.entry((lease.unit.0, index)).or_default().insert(lease.worker.0.clone());
                     }
                 }
             }
@@ -97,12 +109,34 @@ impl Oracle {
             Err(error) => self.violation(C3, error.to_string()),
             Ok((found, _)) => {
                 let known = disk.read(name, Some(before)).map_or(0, |(known, _)| known.len());
-                for (unit, index, result) in found.into_iter().skip(known) {
+                for (unit, index, result, worker) in found.into_iter().skip(known) {
+                    self.was_entitled(unit, index, &result, &worker);
                     if self.believed.insert((unit, index), result).is_some() {
                         self.violation(C2, format!("sample {index} of unit {unit} is committed twice"));
                     }
                 }
             }
+        }
+    }
+
+    /// Whether a worker was ever granted a sample.
+    pub(super) fn ever_had(&self, worker: &str, unit: u32, index: u32) -> bool {
+        self.ever.get(&(unit, index)).is_some_and(|workers| workers.contains(worker))
+    }
+
+    /// A result is recorded: its worker was granted the sample, and it looks like a result of it.
+    fn was_entitled(&mut self, unit: u32, index: u32, result: &[u8], worker: &str) {
+        if !self.ever_had(worker, unit, index) {
+            self.violation(H1, format!("sample {index} of unit {unit} is recorded from {worker}, which never had it"));
+        }
+        let result = v1::SampleResult::decode(result).ok().and_then(|wire| SampleResult::try_from(wire).ok());
+        let shape = self.units.get(&UnitId(unit)).map(|unit| &unit.shape);
+        let misfit = match (result, shape) {
+            (Some(result), Some(shape)) => shape.misfit(index, &result.outcome),
+            _ => Some(Misfit::Malformed("no result of the plan".into())),
+        };
+        if let Some(misfit) = misfit {
+            self.violation(H2, format!("sample {index} of unit {unit} is recorded with {misfit}"));
         }
     }
 
@@ -122,11 +156,17 @@ impl Oracle {
         match &frame.body {
             Some(Body::Grant(grant)) => {
                 let samples = intervals_from_wire(&grant.samples);
+                self.grants.insert((worker.to_owned(), grant.epoch, grant.task, grant.attempt));
                 self.granted(worker, (grant.epoch, grant.attempt), grant.unit, &samples);
             }
             Some(Body::Welcome(welcome)) => {
                 for kept in &welcome.kept {
                     let Some(now) = kept.now.as_ref() else { continue };
+                    let held = (worker.to_owned(), kept.held_epoch, kept.held_task, kept.held_attempt);
+                    if !self.grants.contains(&held) {
+                        self.violation(H1, format!("{held:?} is kept and was never granted"));
+                    }
+                    self.grants.insert((worker.to_owned(), now.epoch, now.task, now.attempt));
                     if (now.epoch, now.task, now.attempt) != (kept.held_epoch, kept.held_task, kept.held_attempt) {
                         self.granted(worker, (now.epoch, now.attempt), now.unit, &intervals_from_wire(&now.samples));
                     }

@@ -3,9 +3,12 @@
 use super::scenario::Scenario;
 use crate::core::{Recorded, Requires, TaskView};
 use crate::pipeline::former::task;
+use crate::rpc::UnitTerms;
 use crate::store::Keys;
 use compass_common::ids::{Attempt, Digest, UnitId};
 use compass_common::intervals::IntervalSet;
+use compass_common::plan::ResultShape;
+use compass_common::result::SampleResult;
 use compass_proto::v1;
 use std::collections::BTreeMap;
 
@@ -17,6 +20,38 @@ pub(super) fn digest() -> Digest {
 /// The keys of the job.
 pub(super) fn keys() -> Keys {
     Keys::new(&digest())
+}
+
+/// What is known of the units.
+pub(super) fn units(scenario: &Scenario) -> BTreeMap<UnitId, UnitTerms> {
+    let unit = |(at, &samples): (usize, &u32)| {
+        (UnitId(at as u32), UnitTerms { name: format!("m/d{at}"), shape: ResultShape::ppl(samples, 1) })
+    };
+    scenario.units.iter().enumerate().map(unit).collect()
+}
+
+/// What a broken worker makes of a sample, in one of so many ways.
+pub(super) const GARBLES: u64 = 4;
+
+/// A result of a sample that does not fit the plan.
+pub(super) fn garbled(unit: u32, index: u32, way: u64) -> v1::SampleResult {
+    use v1::sample_result::Outcome;
+    let fitting = result(unit, index, 0);
+    let ppl = |nll_sum: Vec<f64>, tokens: Vec<u32>| v1::PplScores { nll_sum, tokens, ..Default::default() };
+    let outcome = match way % GARBLES {
+        0 => Some(Outcome::Rolling(v1::RollingScore { sum: -1.0, tokens: 1 })),
+        1 => Some(Outcome::Ppl(ppl(vec![], vec![]))),
+        2 => Some(Outcome::Ppl(ppl(vec![f64::NAN], vec![1]))),
+        // Not even a result.
+        _ => Some(Outcome::Ppl(ppl(vec![1.0], vec![]))),
+    };
+    v1::SampleResult { outcome, ..fitting }
+}
+
+/// Whether this is a result of a sample.
+pub(super) fn fits(result: &v1::SampleResult) -> bool {
+    let known = SampleResult::try_from(result.clone());
+    known.is_ok_and(|known| ResultShape::ppl(u32::MAX, 1).misfit(known.index, &known.outcome).is_none())
 }
 
 /// What a worker makes of a sample; `by` is its number where results are unsteady, else 0.

@@ -8,7 +8,6 @@ use super::world::{Happening, Up, World};
 use crate::core::{ConnectionId, Event, invariants};
 use crate::leader::Leader;
 use crate::ledger::{Batch, Journal, Submission};
-use crate::rpc::Uploads;
 use crate::store::Op;
 use compass_common::ids::{Epoch, WorkerId};
 use compass_proto::v1;
@@ -32,7 +31,6 @@ pub(super) struct Reign {
     journal: Journal,
     batch: Option<Batch>,
     streams: BTreeMap<usize, mpsc::Receiver<Result<v1::MasterFrame, Status>>>,
-    uploads: Uploads,
     /// The attentive clock: what it shows, and when it was looked at.
     clock: u64,
     looked: u64,
@@ -57,7 +55,6 @@ impl Reign {
             journal,
             batch: None,
             streams: BTreeMap::new(),
-            uploads: Uploads::default(),
             clock: 0,
             looked: now,
             steps: 0,
@@ -84,7 +81,7 @@ impl World {
                 reign.leader.hello(time, connection, hello, sender, &mut out);
             }
             Up::Frame(frame) => {
-                reign.leader.frame(time, worker, connection, frame, &reign.uploads, &mut out);
+                reign.leader.frame(time, worker, connection, frame, &mut out);
             }
             Up::Closed => {
                 reign.streams.remove(&link);
@@ -119,6 +116,8 @@ impl World {
         let settled = reign.leader.is_settled() && reign.batch.is_none() && reign.submitted.is_empty();
         if settled {
             let progress = reign.leader.core().progress();
+            let refused = reign.leader.refusals().map(|(_, refusals)| refusals.not_granted).sum();
+            let void = reign.leader.refusals().map(|(_, refusals)| refusals.void_claims).sum();
             let failures = reign.leader.core().failures();
             let given_up = failures.iter().flat_map(|(unit, samples, _)| samples.iter().map(|index| (unit.0, index)));
             let given_up: Vec<_> = given_up.collect();
@@ -127,6 +126,9 @@ impl World {
                 (progress.stolen, "samples were stolen"),
                 (progress.repeats, "a result came twice"),
                 (progress.divergences, "a result differed from the recorded one"),
+                (progress.misfits, "a result did not fit the plan"),
+                (refused, "a result that was never granted was refused"),
+                (void, "a claim without a proof was void"),
                 (given_up.len() as u64, "a sample was given up"),
             ] {
                 if count > 0 {

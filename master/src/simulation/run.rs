@@ -2,7 +2,7 @@
 
 use super::mutant::Mutant;
 use super::plan;
-use super::scenario::{FAULTS_UNTIL, FaultKind, Scenario};
+use super::scenario::{FAULTS_UNTIL, Fault, FaultKind, Scenario};
 use super::world::World;
 use crate::core::invariants::{C4, P1, Violation};
 use prost::Message as _;
@@ -65,6 +65,8 @@ fn judge_the_end(world: &mut World, until: u64) {
     let found = world.read_ledger(&entries);
     world.oracle.loaded(&found);
     let scenario = world.scenario.clone();
+    let garbles = |fault: &Fault| matches!(fault.kind, FaultKind::Garbles { .. });
+    let may_give_up = world.cancelled || scenario.poison.is_some() || scenario.faults.iter().any(garbles);
     for (unit, &samples) in scenario.units.iter().enumerate() {
         for index in 0..samples {
             let key = (unit as u32, index);
@@ -75,7 +77,7 @@ fn judge_the_end(world: &mut World, until: u64) {
                     }
                 }
                 Some(_) => {}
-                None if given_up.contains(&key) && (world.cancelled || scenario.poison.is_some()) => {}
+                None if given_up.contains(&key) && may_give_up => {}
                 None => world.oracle.violation(C4, format!("sample {key:?} is missing from the report")),
             }
         }

@@ -1,5 +1,6 @@
 //! What a history is made of: sizes, and faults with their times. Drawn from a seed; smaller ones made by shrinking.
 
+use super::plan::GARBLES;
 use super::rng::Rng;
 
 /// Something that goes wrong.
@@ -17,6 +18,10 @@ pub enum FaultKind {
     Release { worker: usize, away: u64 },
     /// An engine of the worker breaks, and its grant is handed back.
     EngineBreaks { worker: usize },
+    /// The worker hands in samples that it was never granted, then claims a whole unit in its next hello.
+    Lies { worker: usize },
+    /// So many of the worker's next results do not fit the plan, in one of several ways.
+    Garbles { worker: usize, results: u32, way: u64 },
     /// The worker's connection breaks, with what is on it.
     Cut { worker: usize },
     /// Nothing gets through between the worker and the masters; what was sent comes afterwards, if it still can.
@@ -100,19 +105,30 @@ impl Scenario {
                 faults.push(Fault { at: late.at + rng.below(3_000), kind });
             }
         }
+        let (task_samples, sample_ms) = (rng.between(3, 30) as u32, rng.between(50, 1200));
+        let unsteady = rng.chance(100);
+        faults.extend(untrue(&mut rng, workers.len()));
         faults.sort_by_key(|fault| fault.at);
-        Self {
-            seed,
-            masters,
-            workers,
-            units,
-            task_samples: rng.between(3, 30) as u32,
-            sample_ms: rng.between(50, 1200),
-            poison,
-            unsteady: rng.chance(100),
-            faults,
-        }
+        Self { seed, masters, workers, units, task_samples, sample_ms, poison, unsteady, faults }
     }
+}
+
+/// Workers that lie, or whose memory is broken: never so many that none is left that is not barred.
+fn untrue(rng: &mut Rng, workers: usize) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if rng.chance(150) {
+        let worker = rng.below(workers as u64) as usize;
+        faults.extend(
+            (0..rng.between(1, 3)).map(|_| Fault { at: rng.below(FAULTS_UNTIL / 2), kind: FaultKind::Lies { worker } }),
+        );
+    }
+    if rng.chance(150) {
+        let worker = rng.below(workers as u64) as usize;
+        let most = if worker == 0 && workers > 1 { 9 } else { 2 };
+        let (results, way) = (rng.between(1, most) as u32, rng.below(GARBLES));
+        faults.push(Fault { at: rng.below(FAULTS_UNTIL / 2), kind: FaultKind::Garbles { worker, results, way } });
+    }
+    faults
 }
 
 impl Scenario {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 36] = [
+const SOMETIMES: [&str; 41] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -43,6 +43,11 @@ const SOMETIMES: [&str; 36] = [
     "a sample that nobody can run was tried",
     "the job was cancelled",
     "all that is out was recorded",
+    "a worker lied",
+    "a result that was never granted was refused",
+    "a claim without a proof was void",
+    "a result did not fit the plan",
+    "a worker was barred",
 ];
 
 fn told(scenario: &Scenario, mutant: Option<Mutant>) -> String {

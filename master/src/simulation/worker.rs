@@ -25,7 +25,11 @@ pub(super) struct Held {
     pub(super) running: IntervalSet,
     pub(super) revoked: bool,
     pub(super) begun: bool,
+    pub(super) assigned: Assigned,
 }
+
+/// A grant as it was made: its samples, and the master's proof.
+pub(super) type Assigned = (IntervalSet, Vec<u8>);
 
 #[derive(Clone, Debug)]
 pub(super) struct Pack {
@@ -62,7 +66,8 @@ pub(super) struct Worker {
     pub(super) active: u32,
     pub(super) held: Vec<Held>,
     pub(super) seen: BTreeMap<u32, (u64, u32)>,
-    outbox: VecDeque<(u64, Body)>,
+    /// With the grant that results or a report belong to.
+    outbox: VecDeque<(u64, Body, Option<Assigned>)>,
     last_seq: u64,
     pub(super) stream: Option<Stream>,
     dial_at: u64,
@@ -77,6 +82,10 @@ pub(super) struct Worker {
     pub(super) away: u64,
     /// Whether it was told to leave, and for how long.
     pub(super) leaving: Option<u64>,
+    /// Claims that its hellos make beside what it holds.
+    pub(super) claims: Vec<v1::HeldGrant>,
+    /// How many of its next results do not fit the plan, and in which way.
+    pub(super) garbles: (u32, u64),
 }
 
 impl Worker {
@@ -108,6 +117,8 @@ impl Worker {
             draining: false,
             away: 0,
             leaving: None,
+            claims: Vec::new(),
+            garbles: (0, 0),
         }
     }
 
@@ -126,15 +137,25 @@ impl Worker {
 
     pub(super) fn push(&mut self, body: Body) {
         self.last_seq += 1;
-        self.outbox.push_back((self.last_seq, body));
+        self.outbox.push_back((self.last_seq, body, None));
+    }
+
+    /// Results or the report of a grant: until they are acknowledged, the hello presents it.
+    pub(super) fn push_of(&mut self, assigned: Assigned, body: Body) {
+        self.push(body);
+        if let Some((_, _, of)) = self.outbox.back_mut() {
+            *of = Some(assigned);
+        }
     }
 
     /// Frames up to `seq` need not be said again; the results among them.
     pub(super) fn acknowledged(&mut self, seq: u64) -> Vec<(u32, u32)> {
         let mut gone = Vec::new();
-        while self.outbox.front().is_some_and(|(at, _)| *at <= seq) {
-            if let Some((_, Body::Results(results))) = self.outbox.pop_front() {
-                gone.extend(results.samples.iter().map(|result| (results.unit, result.index)));
+        while self.outbox.front().is_some_and(|(at, ..)| *at <= seq) {
+            if let Some((_, Body::Results(results), Some(_))) = self.outbox.pop_front() {
+                // What does not fit the plan is acknowledged and never recorded.
+                let fitting = results.samples.iter().filter(|result| plan::fits(result));
+                gone.extend(fitting.map(|result| (results.unit, result.index)));
             }
         }
         gone
@@ -142,26 +163,36 @@ impl Worker {
 
     /// What the hello lists: what waits, runs or is on its way.
     fn listed(&self) -> Vec<v1::HeldGrant> {
-        let mut all: BTreeMap<Key, (u32, IntervalSet)> = BTreeMap::new();
+        let mut all: BTreeMap<Key, (u32, IntervalSet, Assigned)> = BTreeMap::new();
         for held in &self.held {
             let pairs = held.waiting.pairs().iter().chain(held.running.pairs()).copied();
-            all.insert(held.key, (held.unit, IntervalSet::from_pairs(pairs)));
+            all.insert(held.key, (held.unit, IntervalSet::from_pairs(pairs), held.assigned.clone()));
         }
-        for (_, body) in &self.outbox {
-            let Body::Results(results) = body else { continue };
-            let key = (results.epoch, results.task, results.attempt);
-            let (_, samples) = all.entry(key).or_insert_with(|| (results.unit, IntervalSet::new()));
-            for result in &results.samples {
-                samples.insert(result.index);
+        for (_, body, assigned) in &self.outbox {
+            let Some(assigned) = assigned else { continue };
+            let (key, unit, results) = match body {
+                Body::Results(results) => {
+                    let indices: Vec<u32> = results.samples.iter().map(|result| result.index).collect();
+                    ((results.epoch, results.task, results.attempt), results.unit, indices)
+                }
+                Body::Report(report) => ((report.epoch, report.task, report.attempt), report.unit, Vec::new()),
+                _ => continue,
+            };
+            let (_, samples, _) = all.entry(key).or_insert_with(|| (unit, IntervalSet::new(), assigned.clone()));
+            for index in results {
+                samples.insert(index);
             }
         }
-        let wire = all.into_iter().map(|((epoch, task, attempt), (unit, samples))| v1::HeldGrant {
+        let wire = all.into_iter().map(|((epoch, task, attempt), (unit, samples, (granted, proof)))| v1::HeldGrant {
             task,
             attempt,
             epoch,
             unit,
             samples: intervals_to_wire(&samples),
+            proof,
+            granted: intervals_to_wire(&granted),
         });
+        let wire = wire.chain(self.claims.iter().cloned());
         wire.collect()
     }
 }
@@ -241,8 +272,9 @@ impl World {
             plan: Vec::new(),
             models: Vec::new(),
             pool: String::new(),
+            host: String::new(),
             dial: link as u64,
-            first_seq: worker.outbox.front().map_or(worker.last_seq + 1, |(seq, _)| *seq),
+            first_seq: worker.outbox.front().map_or(worker.last_seq + 1, |(seq, ..)| *seq),
         };
         let (welcomed, handled, sent) = (false, 0, 0);
         worker.stream = Some(Stream { link, opened: now, hello_sent: now, welcomed, handled, sent });
@@ -287,7 +319,9 @@ impl World {
         loop {
             let worker = &mut self.workers[at];
             let Some(stream) = worker.stream.as_mut().filter(|stream| stream.welcomed) else { break };
-            let Some((seq, body)) = worker.outbox.iter().find(|(seq, _)| *seq > stream.sent).cloned() else { break };
+            let Some((seq, body, _)) = worker.outbox.iter().find(|(seq, ..)| *seq > stream.sent).cloned() else {
+                break;
+            };
             stream.sent = seq;
             self.say(at, seq, body);
         }
@@ -349,16 +383,25 @@ impl World {
                 held.running.remove(sample);
             }
             let (epoch, task, attempt) = pack.grant;
+            let (assigned, way) = (held.assigned.clone(), worker.garbles.1);
+            let samples = pack.samples.iter().map(|&index| {
+                if worker.garbles.0 == 0 {
+                    return plan::result(pack.unit, index, unsteady);
+                }
+                worker.garbles.0 -= 1;
+                plan::garbled(pack.unit, index, way)
+            });
+            let samples = samples.collect();
             let results = v1::Results {
                 epoch,
                 task,
                 attempt,
                 unit: pack.unit,
                 plan: plan::digest().0.to_vec(),
-                samples: pack.samples.iter().map(|&index| plan::result(pack.unit, index, unsteady)).collect(),
-                uploaded: Vec::new(),
+                samples,
+                weights: Vec::new(),
             };
-            worker.push(Body::Results(results));
+            worker.push_of(assigned, Body::Results(results));
         }
         self.worker_works(at);
     }
@@ -369,7 +412,7 @@ impl World {
         let worker = &mut self.workers[at];
         worker.held.retain(|held| held.key != key);
         let class = v1::FailureClass::Transient.into();
-        worker.push(Body::Failed(v1::Failed { task, attempt, class, message, epoch }));
+        worker.push(Body::Failed(v1::Failed { task, attempt, class, message, epoch, kind: 0 }));
     }
 
     pub(super) fn engine_breaks(&mut self, at: usize) {

@@ -50,6 +50,7 @@ impl World {
                 }
                 let samples = intervals_from_wire(&grant.samples);
                 worker.held.push(Held {
+                    assigned: (samples.clone(), grant.proof),
                     key: (grant.epoch, task, grant.attempt),
                     unit: grant.unit,
                     waiting: samples.clone(),
@@ -61,6 +62,7 @@ impl World {
             }
             Some(Body::Revoke(revoke)) => self.revoke(at, &revoke),
             Some(Body::Release(_)) => self.released(at),
+            Some(Body::Refused(refused)) if refused.reason.contains("barred") => self.is_barred(at),
             _ => {}
         }
     }
@@ -92,6 +94,9 @@ impl World {
             held.samples = held.samples.minus(&lost);
             held.revoked = false;
             let (before, key): (Key, Key) = (held.key, (now.epoch, now.task, now.attempt));
+            if before != key {
+                held.assigned = (intervals_from_wire(&now.samples), now.proof.clone());
+            }
             held.key = key;
             worker.seen.insert(now.task, (now.epoch, now.attempt));
             for pack in worker.packs.iter_mut().flatten().filter(|pack| pack.grant == before) {
@@ -150,13 +155,14 @@ impl World {
         worker.held.retain(|held| !over(held));
         for held in ended {
             let (epoch, task, attempt) = held.key;
-            let body = if held.revoked || !held.begun {
-                Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() })
+            if held.revoked || !held.begun {
+                worker.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() }));
             } else {
                 let (unit, samples) = (held.unit, intervals_to_wire(&held.samples));
-                Say::Report(v1::ShardReport { epoch, task, attempt, unit, samples, seconds: 1.0, ..Default::default() })
-            };
-            worker.push(body);
+                let report =
+                    v1::ShardReport { epoch, task, attempt, unit, samples, seconds: 1.0, ..Default::default() };
+                worker.push_of(held.assigned, Say::Report(report));
+            }
         }
     }
 }

@@ -147,7 +147,7 @@ impl World {
             links: Links::new(scenario),
             masters: (0..scenario.masters).map(Master::new).collect(),
             workers: scenario.workers.iter().enumerate().map(|(at, &slots)| Worker::new(at, slots)).collect(),
-            oracle: Oracle::new(trace),
+            oracle: Oracle::new(scenario, trace),
             cancelled: false,
             over: None,
             queue: BinaryHeap::new(),

@@ -1,5 +1,6 @@
 //! The store that a configuration names.
 
+use super::damage::Damage;
 use super::embedded::EmbeddedStore;
 use super::error::StoreError;
 use super::etcd::EtcdStore;
@@ -19,6 +20,17 @@ impl AnyStore {
     /// Whether other masters can stand by, to lead when this one is gone.
     pub fn is_shared(&self) -> bool {
         matches!(self, Self::Etcd(_))
+    }
+
+    /// What tells this store from all others; masters that share one get the same, however they write its address.
+    ///
+    /// # Errors
+    /// A shared store does not answer.
+    pub async fn name(&self) -> Result<String, StoreError> {
+        match self {
+            Self::Embedded(store) => Ok(store.folder().display().to_string()),
+            Self::Etcd(store) => store.name().await,
+        }
     }
 }
 
@@ -54,6 +66,10 @@ impl LeaseStore for AnyStore {
 
     async fn commit(&mut self, leadership: &Leadership, ops: Vec<Op>) -> Result<(), StoreError> {
         each!(self, store => store.commit(leadership, ops).await)
+    }
+
+    fn damaged(&self, damage: Damage) -> StoreError {
+        each!(self, store => store.damaged(damage))
     }
 
     fn gathering(&self) -> Duration {

@@ -44,6 +44,12 @@ pub trait Backend: Send + Sync + 'static {
     /// Returns when `key` is gone, or earlier: the caller looks again.
     fn vanished(&self, key: &str) -> impl Future<Output = Result<(), Trouble>> + Send;
 
+    /// What tells its cluster from others, whatever its addresses.
+    fn cluster(&self) -> impl Future<Output = Result<u64, Trouble>> + Send;
+
+    /// Where it is, for people.
+    fn endpoints(&self) -> &str;
+
     /// How long a group of writes may gather.
     fn gathering(&self) -> Duration;
 }

@@ -3,10 +3,12 @@
 //! The held lock is the fence: while this process lives, nobody else can open the store; when it dies, however it dies,
 //! the kernel lets go of the lock.
 
+use super::damage::Damage;
 use super::error::StoreError;
 use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
 use super::reign::MAX_OPS;
 use compass_common::ids::Epoch;
+use compass_common::private_file;
 use redb::{Database, ReadableDatabase, TableDefinition};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -40,7 +42,12 @@ fn make_whole(directory: &Path, path: &Path) -> Result<(), StoreError> {
     let partial = path.with_extension("partial");
     match std::fs::remove_file(&partial) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error.into())),
-        _ => drop(Database::create(&partial).map_err(|error| failed(error.into()))?),
+        _ => {
+            // Made here first, so that it is nobody else's from its first byte on.
+            let made = private_file::options().write(true).create_new(true).open(&partial);
+            drop(made.map_err(|error| failed(error.into()))?);
+            drop(Database::create(&partial).map_err(|error| failed(error.into()))?);
+        }
     }
     let named = std::fs::rename(&partial, path).and_then(|()| File::open(directory)?.sync_all());
     named.map_err(|error| failed(error.into()))
@@ -61,10 +68,10 @@ impl EmbeddedStore {
     /// # Errors
     /// [`StoreError::Held`] while another process has it, [`StoreError::NetworkFileSystem`] on NFS.
     pub fn open(directory: &Path, name: &str) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(directory).map_err(|error| io_error("create", directory)(error.into()))?;
+        private_file::make_folder(directory).map_err(|error| io_error("create", directory)(error.into()))?;
         refuse_network_file_system(directory)?;
         let lock_path = directory.join(format!("{name}.lock"));
-        let mut lock = File::options()
+        let mut lock = private_file::options()
             .create(true)
             .truncate(false)
             .read(true)
@@ -80,6 +87,8 @@ impl EmbeddedStore {
         if !path.exists() {
             make_whole(directory, &path)?;
         }
+        let closed = File::open(&path).and_then(|file| private_file::close_to_others(&file));
+        closed.map_err(|error| io_error("take the rights of others away from", &path)(error.into()))?;
         let database = Database::open(&path).map_err(|error| match error {
             redb::DatabaseError::Storage(redb::StorageError::Io(source))
                 if source.kind() != io::ErrorKind::InvalidData =>
@@ -90,6 +99,11 @@ impl EmbeddedStore {
         })?;
         let standing = watch::Sender::new(Standing::Sure);
         Ok(Self { path, database, lock, epoch: Epoch(0), candidate: None, standing })
+    }
+
+    /// The folder that it lies in.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
     }
 
     /// Opens the store `name` in `directory` if it exists and nobody has it.
@@ -136,8 +150,11 @@ impl EmbeddedStore {
 
 impl LeaseStore for EmbeddedStore {
     async fn campaign(&mut self, candidate: &str, at_least: Epoch) -> Result<Leadership, StoreError> {
-        let known = self.read(EPOCH)?.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
-        let epoch = Epoch(known.max(at_least.0) + 1);
+        let known = match self.read(EPOCH)? {
+            None => 0,
+            Some(bytes) => bytes.try_into().map(u64::from_le_bytes).map_err(|_| self.damaged(Damage::epoch(EPOCH)))?,
+        };
+        let epoch = Epoch(known.max(at_least.0).saturating_add(1));
         self.write(&[Op::Put { key: EPOCH.into(), value: epoch.0.to_le_bytes().to_vec() }])?;
         (self.epoch, self.candidate) = (epoch, Some(candidate.to_owned()));
         // For whoever finds the lock held; the lock itself, not this text, is what counts.
@@ -177,6 +194,10 @@ impl LeaseStore for EmbeddedStore {
             return Err(StoreError::TooLarge(ops.len()));
         }
         self.write(&ops)
+    }
+
+    fn damaged(&self, damage: Damage) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), source: Box::new(damage) }
     }
 
     async fn scan(

@@ -1,5 +1,6 @@
 //! Why a store did not do what it was asked.
 
+use crate::encode::EncodeError;
 use compass_common::ids::Epoch;
 use std::path::PathBuf;
 
@@ -81,11 +82,20 @@ pub enum StoreError {
         #[source]
         source: Cause,
     },
+    /// A key of a shared store holds what this version does not read. To wait does not help.
+    #[error(
+        "cannot read the key {key} of the store at {endpoints}: it does not hold {expected}\nhelp: stop masters of other \
+         versions that work on this run; if there are none the key is damaged, so remove it: etcdctl del {key} ({then})"
+    )]
+    DamagedKey { endpoints: String, key: String, expected: &'static str, then: &'static str },
+    /// A record that cannot be written down.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
     /// More writes than one transaction takes.
     #[error("a transaction of {0} writes; the store takes {max} at most", max = super::reign::MAX_OPS)]
     TooLarge(usize),
-    /// The system gives no thread for what keeps the lease alive.
-    #[error("cannot start the thread that keeps the lead")]
+    /// The system gives no thread for what keeps the lease alive, or for clients.
+    #[error("cannot start a thread for the store")]
     Thread(#[source] std::io::Error),
 }
 
@@ -97,6 +107,6 @@ impl StoreError {
 
     /// Whether the configuration is to blame.
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Refused { .. } | Self::Tls { .. } | Self::Secret { .. })
+        matches!(self, Self::Refused { .. } | Self::Tls { .. } | Self::Secret { .. } | Self::Encode(_))
     }
 }

@@ -1,6 +1,7 @@
 //! The lease store over a backend with revisions and leases: campaigns and commits, tried again until their fate is known.
 
 use super::backend::{Backend, Trouble};
+use super::damage::Damage;
 use super::error::StoreError;
 use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
 use super::reign::{Campaigned, Candidacy, MAX_OPS, Names, Outcome, leader, nonce};
@@ -19,10 +20,18 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub struct Patience {
     /// Time to live of the leader's lease.
     pub lease: Duration,
-    /// How long a campaign or a scan asks a store that does not answer.
+    /// How long a campaign, or a scan without the lead, asks a store that does not answer.
     pub request: Duration,
-    /// How long a commit does. The run can be resumed afterwards.
+    /// How long a leader does, to write and to read. The run can be resumed afterwards.
     pub commit: Duration,
+}
+
+impl Patience {
+    /// The patience with a store that answered before in this run: what was computed by now is worth waiting for.
+    pub fn in_mid_run() -> Self {
+        let whole = Self::default();
+        Self { request: whole.commit, ..whole }
+    }
 }
 
 impl Default for Patience {
@@ -58,6 +67,12 @@ impl<B: Backend> FencedStore<B> {
         Self { backend, root, names, patience, shared, _alive: alive }
     }
 
+    /// What tells it from other stores: its cluster, and the place in it.
+    pub(super) async fn name(&self) -> Result<String, StoreError> {
+        let cluster = self.persist(self.patience.commit, || self.backend.cluster()).await.map_err(plain)?;
+        Ok(format!("etcd cluster {cluster:x} below `{}`", self.root))
+    }
+
     /// The same writes where the keys of this store lie.
     fn below_root(&self, ops: Vec<Op>) -> Vec<Op> {
         let place = |key: String| format!("{}{key}", self.root);
@@ -66,6 +81,19 @@ impl<B: Backend> FencedStore<B> {
             Op::Delete { key } => Op::Delete { key: place(key) },
         };
         ops.into_iter().map(place).collect()
+    }
+
+    /// The error of a damaged key that is named in full.
+    fn below(&self, Damage { key, expected, then }: Damage) -> StoreError {
+        StoreError::DamagedKey { endpoints: self.backend.endpoints().to_owned(), key, expected, then }
+    }
+
+    /// The leader's key as it stands.
+    async fn leader_key(&self, patience: Duration) -> Result<Option<Leader>, StoreError> {
+        let key = &self.names.leader;
+        let found = self.persist(patience, || self.backend.range(key, None, 1)).await.map_err(plain)?;
+        let found = found.into_iter().find(|entry| entry.key == *key);
+        found.map(|entry| leader(&entry).ok_or_else(|| self.below(Damage::leader(key)))).transpose()
     }
 
     /// Asks until there is an answer, or `patience` is at its end. The first further try comes at once.
@@ -121,6 +149,10 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
                         return Err(StoreError::Held { holder });
                     }
                     Campaigned::Again => {}
+                    Campaigned::Damaged(damage) => {
+                        let _ = self.backend.revoke(lease).await;
+                        return Err(self.below(damage));
+                    }
                 }
             }
         }
@@ -141,15 +173,13 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
     }
 
     async fn leader(&self) -> Result<Option<Leader>, StoreError> {
-        let ask = || self.backend.range(&self.names.leader, None, 1);
-        let found = self.persist(self.patience.request, ask).await.map_err(plain)?;
-        Ok(found.first().map(|entry| leader(&entry.value)))
+        self.leader_key(self.patience.request).await
     }
 
     async fn vacancy(&self) -> Result<(), StoreError> {
         loop {
-            let ask = || self.backend.range(&self.names.leader, None, 1);
-            if self.persist(self.patience.commit, ask).await.map_err(plain)?.is_empty() {
+            // A record that cannot be read, or has no lease to end with, would be waited for indefinitely.
+            if self.leader_key(self.patience.commit).await?.is_none() {
                 return Ok(());
             }
             match self.backend.vanished(&self.names.leader).await {
@@ -180,6 +210,7 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
                 Outcome::Durable => return Ok(()),
                 Outcome::Again => {}
                 Outcome::Over => return Err(fenced()),
+                Outcome::Damaged(part) => return Err(self.below(self.names.damage(part))),
                 Outcome::Lapsed => {
                     let retaken =
                         self.persist(self.patience.commit, || self.shared.reassert(&self.backend, self.patience.lease));
@@ -190,6 +221,10 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
                 }
             }
         }
+    }
+
+    fn damaged(&self, damage: Damage) -> StoreError {
+        self.below(Damage { key: format!("{}{}", self.root, damage.key), ..damage })
     }
 
     fn gathering(&self) -> Duration {
@@ -204,7 +239,12 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let (prefix, after) = (format!("{}{prefix}", self.root), after.map(|key| format!("{}{key}", self.root)));
         let ask = || self.backend.range(&prefix, after.as_deref(), limit);
-        let found = self.persist(self.patience.request, ask).await.map_err(plain)?;
+        let leads = self.shared.current().is_some();
+        let patience = if leads { self.patience.commit } else { self.patience.request };
+        let found = self.persist(patience, ask).await.map_err(plain)?;
+        if leads {
+            self.shared.stand(Standing::Sure);
+        }
         let strip = |key: String| key.strip_prefix(&self.root).map(str::to_owned).unwrap_or(key);
         Ok(found.into_iter().map(|entry| (strip(entry.key), entry.value)).collect())
     }

@@ -24,6 +24,11 @@ impl Keys {
         format!("{}/run", self.prefix)
     }
 
+    /// Key of the proofs of the job's grants: written once, by its first leader.
+    pub fn job_key(&self) -> String {
+        format!("{}/key", self.prefix)
+    }
+
     /// Prefix of the recorded lengths of ledger segments.
     pub fn segments(&self) -> String {
         format!("{}/segments/", self.prefix)

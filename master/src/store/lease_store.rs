@@ -1,5 +1,6 @@
 //! The trait that every backend serves.
 
+use super::damage::Damage;
 use super::error::StoreError;
 use compass_common::ids::Epoch;
 use std::future::Future;
@@ -78,6 +79,9 @@ pub trait LeaseStore: Send + Sync {
     /// # Errors
     /// [`StoreError::Fenced`] when the leadership is over.
     fn commit(&mut self, leadership: &Leadership, ops: Vec<Op>) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// The error to be told of a key that was read and holds what it should not.
+    fn damaged(&self, damage: Damage) -> StoreError;
 
     /// How long a group of writes may gather before it is committed.
     fn gathering(&self) -> Duration {

@@ -4,6 +4,7 @@
 
 mod any_store;
 mod backend;
+mod damage;
 mod embedded;
 mod error;
 mod etcd;
@@ -21,6 +22,7 @@ mod transaction;
 
 pub use any_store::AnyStore;
 pub use backend::{Backend, Trouble};
+pub use damage::Damage;
 pub use embedded::EmbeddedStore;
 pub use error::StoreError;
 pub use etcd::{EtcdBackend, EtcdStore};
@@ -28,7 +30,8 @@ pub use fenced::{FencedStore, Patience};
 pub use keys::Keys;
 pub use lease::{Lease, LeasePage, leases_that_count};
 pub use lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
-pub use reign::{Campaigned, Candidacy, MAX_OPS, Names, Outcome, Reign};
+pub(crate) use reign::nonce as unique_mark;
+pub use reign::{Campaigned, Candidacy, MAX_OPS, Names, Outcome, Part, Reign};
 pub use run_record::RunRecord;
 pub use shared_value::{BackendValue, FileValue, SharedValue};
 pub use sim::{Fate, SimStore, SimTrouble};

@@ -5,6 +5,7 @@
 //! own, so that a request that arrives twice, or late, after others, changes nothing; and whoever lost a reply learns
 //! from the number whether the write took place.
 
+use super::damage::Damage;
 use super::lease_store::{Leader, Op};
 use super::transaction::{Compare, Entry, Reply, Step, Transaction};
 use compass_common::ids::{Digest, Epoch};
@@ -40,6 +41,8 @@ pub enum Campaigned {
     Held(String),
     /// The epoch was another than assumed: ask again.
     Again,
+    /// A key holds what cannot be read.
+    Damaged(Damage),
 }
 
 /// A reign as its holder knows it.
@@ -65,6 +68,16 @@ pub enum Outcome {
     Lapsed,
     /// Another leads, or has led.
     Over,
+    /// A key of the reign holds what nobody of this version writes.
+    Damaged(Part),
+}
+
+/// One of the keys of a reign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Leader,
+    Epoch,
+    Commits,
 }
 
 impl Names {
@@ -73,18 +86,32 @@ impl Names {
         let name = |last: &str| format!("{root}{last}");
         Self { leader: name("leader"), epoch: name("epoch"), commits: name("commits") }
     }
+
+    pub(super) fn damage(&self, part: Part) -> Damage {
+        match part {
+            Part::Leader => Damage::leader(&self.leader),
+            Part::Epoch => Damage::epoch(&self.epoch),
+            Part::Commits => Damage::commits(&self.commits),
+        }
+    }
 }
 
-fn number(bytes: &[u8]) -> u64 {
-    std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+fn number(bytes: &[u8]) -> Option<u64> {
+    std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-/// Who a banner names.
-pub(super) fn leader(banner: &[u8]) -> Leader {
-    let text = String::from_utf8_lossy(banner);
-    let mut words = text.splitn(3, ' ');
-    let epoch = Epoch(words.next().map_or(0, |word| number(word.as_bytes())));
-    Leader { epoch, holder: words.nth(1).unwrap_or("a master of another version").to_owned() }
+/// The leader that a record names; `None` for one that this version did not write, or that no lease will ever end.
+pub(super) fn leader(record: &Entry) -> Option<Leader> {
+    let mut words = std::str::from_utf8(&record.value).ok()?.splitn(3, ' ');
+    let (epoch, nonce, holder) = (words.next()?, words.next()?, words.next()?);
+    let ours = record.lease != 0 && !nonce.is_empty() && nonce.bytes().all(|byte| byte.is_ascii_hexdigit());
+    ours.then_some(Leader { epoch: Epoch(number(epoch.as_bytes())?), holder: holder.to_owned() })
+}
+
+/// The number of a commit; `None` for what is none.
+fn number_of_commit(value: &[u8]) -> Option<(u64, u64)> {
+    let (epoch, commits) = std::str::from_utf8(value).ok()?.split_once(':')?;
+    Some((epoch.parse().ok()?, commits.parse().ok()?))
 }
 
 impl Candidacy {
@@ -94,7 +121,7 @@ impl Candidacy {
     }
 
     fn epoch(&self) -> Epoch {
-        Epoch(self.known.as_deref().map_or(0, number).max(self.at_least.0) + 1)
+        Epoch(self.known.as_deref().and_then(number).unwrap_or(0).max(self.at_least.0).saturating_add(1))
     }
 
     fn banner(&self) -> Vec<u8> {
@@ -138,10 +165,17 @@ impl Candidacy {
             Some(Some(leader)) if leader.value == self.banner() && leader.lease == lease => {
                 Campaigned::Won(won(leader.created))
             }
-            Some(Some(leader)) => Campaigned::Held(self::leader(&leader.value).holder),
+            Some(Some(leader)) => match self::leader(leader) {
+                Some(leader) => Campaigned::Held(leader.holder),
+                None => Campaigned::Damaged(self.names.damage(Part::Leader)),
+            },
             _ => {
                 self.known = reply.read.get(1).cloned().flatten().map(|entry| entry.value);
-                Campaigned::Again
+                match self.known.as_deref().map(number) {
+                    // To write over it could make the epoch go back.
+                    Some(None) => Campaigned::Damaged(self.names.damage(Part::Epoch)),
+                    _ => Campaigned::Again,
+                }
             }
         }
     }
@@ -203,7 +237,10 @@ impl Reign {
             // While the request was under way the keeper took the lead again: it named a leader's key that is gone.
             Outcome::Durable if awaits => Outcome::Again,
             // Nothing but the count can be wrong, and nobody but this reign writes it: not a store to go on with.
-            Outcome::Durable => Outcome::Over,
+            Outcome::Durable => match reply.read.get(2).and_then(Option::as_ref) {
+                Some(at) if number_of_commit(&at.value).is_some() => Outcome::Over,
+                _ => Outcome::Damaged(Part::Commits),
+            },
             other => other,
         }
     }
@@ -242,9 +279,13 @@ impl Reign {
                 (self.fence, self.lease) = (leader.created, leader.lease);
                 if known == (self.fence, self.lease) { Outcome::Durable } else { Outcome::Again }
             }
+            Some(other) if leader(other).is_none() => Outcome::Damaged(Part::Leader),
             Some(_) => Outcome::Over,
-            None if at(1).is_some_and(|epoch: &Entry| number(&epoch.value) == self.epoch.0) => Outcome::Lapsed,
-            None => Outcome::Over,
+            None => match at(1).map(|epoch: &Entry| number(&epoch.value)) {
+                Some(None) => Outcome::Damaged(Part::Epoch),
+                Some(Some(epoch)) if epoch == self.epoch.0 => Outcome::Lapsed,
+                _ => Outcome::Over,
+            },
         }
     }
 
@@ -259,7 +300,7 @@ impl Reign {
 }
 
 /// A mark that no other open store has, however alike their masters are.
-pub(super) fn nonce(seed: &str) -> String {
+pub(crate) fn nonce(seed: &str) -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static OPENED: AtomicU64 = AtomicU64::new(0);
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();

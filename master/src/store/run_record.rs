@@ -1,5 +1,6 @@
 //! What masters tell each other of a job's run.
 
+use crate::encode::{self, EncodeError};
 use compass_common::ids::Epoch;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -16,10 +17,12 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// For the store.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        // A path that is not UTF-8 cannot be told; others then learn of no folder, and say so.
-        serde_json::to_vec(self).unwrap_or_default()
+    /// The bytes for the store.
+    ///
+    /// # Errors
+    /// The path of the folder is not UTF-8.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
+        encode::json("the record of the run", self)
     }
 
     /// From the store; `None` for what another version wrote.

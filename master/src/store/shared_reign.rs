@@ -47,7 +47,7 @@ impl SharedReign {
         match outcome {
             Outcome::Over => self.stand(Standing::Lost),
             Outcome::Durable => self.stand(Standing::Sure),
-            Outcome::Again | Outcome::Lapsed => {}
+            Outcome::Again | Outcome::Lapsed | Outcome::Damaged(_) => {}
         }
         outcome
     }

@@ -119,6 +119,14 @@ impl Backend for SimBackend {
         Ok(())
     }
 
+    async fn cluster(&self) -> Result<u64, Trouble> {
+        Ok(0)
+    }
+
+    fn endpoints(&self) -> &str {
+        "memory"
+    }
+
     fn gathering(&self) -> Duration {
         Duration::ZERO
     }

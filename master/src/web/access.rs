@@ -1,5 +1,6 @@
 //! Who may read the port: everybody on loopback, else whoever bears the token.
 
+use compass_common::private_file::{self, PrivateFileError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ pub enum AccessError {
         #[source]
         source: io::Error,
     },
+    #[error("master.http_token_file {0}")]
+    Exposed(PrivateFileError),
     #[error("master.http_token_file {path} is empty; put a long random word into it")]
     Empty { path: PathBuf },
 }
@@ -30,10 +33,12 @@ impl BearerToken {
     /// The first line of a file, without the blanks around it.
     ///
     /// # Errors
-    /// The file cannot be read, or holds nothing.
+    /// The file cannot be read, can be read by others, or holds nothing.
     pub fn read(path: &Path) -> Result<Self, AccessError> {
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
+        let text = private_file::read_text(path).map_err(|error| match error {
+            PrivateFileError::Read { path, source } => AccessError::Read { path, source },
+            exposed @ PrivateFileError::Exposed { .. } => AccessError::Exposed(exposed),
+        })?;
         match text.lines().next().map(str::trim).filter(|word| !word.is_empty()) {
             Some(word) => Ok(Self::new(word)),
             None => Err(AccessError::Empty { path: path.to_owned() }),
@@ -74,9 +79,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         assert!(BearerToken::read(&path).unwrap_err().to_string().contains("cannot read master.http_token_file"));
-        std::fs::write(&path, "\n").unwrap();
+        let write = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        };
+        write("\n");
         assert!(BearerToken::read(&path).unwrap_err().to_string().contains("is empty"));
-        std::fs::write(&path, " word \nmore\n").unwrap();
+        write(" word \nmore\n");
         assert!(BearerToken::read(&path).unwrap().is_borne_by(Some("Bearer word")));
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+        let exposed = BearerToken::read(&path).unwrap_err().to_string();
+        assert!(exposed.contains("can be read by other users") && exposed.contains("chmod 600"), "{exposed}");
     }
 }

@@ -1,10 +1,12 @@
 //! The port of a master that stays: all jobs on one page, each on a page of its own.
 
 use super::access::BearerToken;
+use super::health::Vitals;
 use super::server::demand_token;
-use super::{metrics, page};
+use super::{metrics, page, port};
 use crate::control::Office;
-use crate::stop::raised;
+use crate::descriptors::Descriptors;
+use crate::store::Standing;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
@@ -20,13 +22,9 @@ pub(super) async fn serve(
     listener: TcpListener,
     token: Option<BearerToken>,
     office: Arc<Office>,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) {
-    let serving = axum::serve(listener, router(token, office)).into_future();
-    tokio::select! {
-        ended = serving => if let Err(error) = ended { tracing::warn!(%error, "the HTTP port is closed") },
-        () = raised(&mut stop) => {}
-    }
+    port::serve(listener, router(token, office), port::Limits::default(), stop).await;
 }
 
 type Shown = State<Arc<Office>>;
@@ -40,7 +38,12 @@ fn router(token: Option<BearerToken>, office: Arc<Office>) -> Router {
         .route("/jobs/{job}/status.json", get(job_status))
         .layer(from_fn_with_state(token, demand_token));
     // Health is asked by load balancers, which bear no token, and tells nothing else.
-    guarded.route("/healthz", get(|| async { "ok\n" })).with_state(office)
+    guarded.route("/healthz", get(health)).with_state(office)
+}
+
+async fn health(State(office): Shown) -> (StatusCode, String) {
+    let standing = office.governor().map_or(Standing::Sure, |governor| governor.standing());
+    Vitals { silent_for: None, standing, descriptors: Descriptors::count() }.answer()
 }
 
 async fn job_page(State(office): Shown, Path(job): Path<String>) -> Response {

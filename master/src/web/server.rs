@@ -1,10 +1,12 @@
 //! The server of the port. It only reads: every request gets what the latest view says.
 
 use super::access::BearerToken;
+use super::health::Vitals;
 use super::view::RunView;
-use super::{metrics, page};
+use super::{metrics, page, port};
 use crate::control::Office;
-use crate::stop::raised;
+use crate::descriptors::Descriptors;
+use crate::store::Standing;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -13,12 +15,9 @@ use axum::routing::get;
 use axum::{Json, Router};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-
-/// A view older than this means that the driver hangs: `/healthz` then says so.
-const STALE: Duration = Duration::from_secs(30);
 
 /// The port is taken.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +42,8 @@ struct Shared {
     token: Option<BearerToken>,
     /// When the view was last renewed.
     renewed: watch::Receiver<Instant>,
+    /// How sure this master may be of its lead.
+    standing: watch::Receiver<Standing>,
 }
 
 impl HttpServer {
@@ -63,8 +64,13 @@ impl HttpServer {
     }
 
     /// Shows what `views` holds until `stop` turns true. Whoever sends views does so at least every few seconds, changed or
-    /// not: that is what `/healthz` goes by.
-    pub async fn serve(self, views: watch::Receiver<RunView>, mut stop: watch::Receiver<bool>) {
+    /// not: that is what `/healthz` goes by, beside the store's `standing` and the descriptors that are left.
+    pub async fn serve(
+        self,
+        views: watch::Receiver<RunView>,
+        standing: watch::Receiver<Standing>,
+        stop: watch::Receiver<bool>,
+    ) {
         let (renewals, renewed) = watch::channel(Instant::now());
         let mut observed = views.clone();
         let watching = async move {
@@ -73,12 +79,10 @@ impl HttpServer {
             }
             std::future::pending::<()>().await;
         };
-        let app = router(Shared { views, token: self.token, renewed });
-        let serving = axum::serve(self.listener, app).into_future();
+        let app = router(Shared { views, token: self.token, renewed, standing });
         tokio::select! {
             () = watching => {}
-            ended = serving => if let Err(error) = ended { tracing::warn!(%error, "the HTTP port is closed") },
-            () = raised(&mut stop) => {}
+            () = port::serve(self.listener, app, port::Limits::default(), stop) => {}
         }
     }
 }
@@ -109,12 +113,9 @@ async fn scrape(State(shared): State<Shared>) -> Response {
 }
 
 async fn health(State(shared): State<Shared>) -> (StatusCode, String) {
-    let age = shared.renewed.borrow().elapsed();
-    if age > STALE {
-        (StatusCode::SERVICE_UNAVAILABLE, format!("the scheduler has not moved for {} s\n", age.as_secs()))
-    } else {
-        (StatusCode::OK, "ok\n".into())
-    }
+    let silent_for = Some(shared.renewed.borrow().elapsed());
+    let standing = shared.standing.borrow().clone();
+    Vitals { silent_for, standing, descriptors: Descriptors::count() }.answer()
 }
 
 pub(super) async fn demand_token(State(token): State<Option<BearerToken>>, request: Request, next: Next) -> Response {
@@ -132,12 +133,14 @@ pub(super) async fn demand_token(State(token): State<Option<BearerToken>>, reque
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::health::STALE;
+    use std::time::Duration;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     /// Status code and body of a GET, spoken by hand.
     async fn fetch(address: SocketAddr, path: &str, extra: &str) -> (u16, String) {
         let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{extra}\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{extra}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -150,6 +153,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token");
         std::fs::write(&file, "word\n").unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let token = BearerToken::read(&file).unwrap();
         let server = HttpServer::open("127.0.0.1:0".parse().unwrap(), Some(token)).await.unwrap();
         let address = server.address();
@@ -157,7 +161,8 @@ mod tests {
         assert!(taken.to_string().contains("write another master.http"), "{taken}");
         let (views, view) = watch::channel(RunView::default());
         let (stop, stopping) = watch::channel(false);
-        let serving = tokio::spawn(server.serve(view, stopping));
+        let (_standing, standing) = watch::channel(Standing::Sure);
+        let serving = tokio::spawn(server.serve(view, standing, stopping));
         views.send_replace(RunView { recorded_samples: 41, ..RunView::default() });
 
         assert_eq!(fetch(address, "/healthz", "").await, (200, "ok\n".into()));
@@ -177,7 +182,8 @@ mod tests {
     async fn a_driver_that_hangs_is_not_healthy() {
         let (_views, view) = watch::channel(RunView::default());
         let (renewals, renewed) = watch::channel(Instant::now());
-        let shared = Shared { views: view, token: None, renewed };
+        let (_standing, standing) = watch::channel(Standing::Sure);
+        let shared = Shared { views: view, token: None, renewed, standing };
         assert_eq!(health(State(shared.clone())).await.0, StatusCode::OK);
         renewals.send_replace(Instant::now().checked_sub(STALE + Duration::from_secs(30)).unwrap());
         let (code, text) = health(State(shared)).await;

@@ -2,7 +2,9 @@
 
 use crate::suite::{Bench, conform, lead, pairs, put};
 use compass_common::ids::{Digest, Epoch};
-use compass_master::store::{EmbeddedStore, FencedStore, LeaseStore, Patience, SimBackend, SimWorld, StoreError};
+use compass_master::store::{
+    EmbeddedStore, Fate, FencedStore, Keys, LeaseStore, Patience, SimBackend, SimWorld, Step, StoreError, Transaction,
+};
 use std::time::Duration;
 
 const PATIENCE: Patience =
@@ -28,9 +30,29 @@ impl Bench for Sim {
 
     fn wake(&self) {}
 
+    async fn spoil(&self, job: &Digest, name: &str, value: &str) {
+        self.unspoil(job, name).await;
+        let step = Step::Put { key: key(job, name), value: value.into(), lease: 0 };
+        self.0.inspect(|now, store| store.transact(now, Fate::Arrives, &write(step))).unwrap();
+    }
+
+    async fn unspoil(&self, job: &Digest, name: &str) {
+        let step = Step::Delete { key: key(job, name) };
+        self.0.inspect(|now, store| store.transact(now, Fate::Arrives, &write(step))).unwrap();
+    }
+
     fn is_shared(&self) -> bool {
         true
     }
+}
+
+/// A key of the reign of `job`.
+fn key(job: &Digest, name: &str) -> String {
+    format!("compass/{}/{}/{name}", job.short(), Keys::place(job))
+}
+
+fn write(step: Step) -> Transaction {
+    Transaction { then: vec![step], ..Transaction::default() }
 }
 
 struct Embedded(tempfile::TempDir);
@@ -49,6 +71,10 @@ impl Bench for Embedded {
     async fn lapse(&self, _job: &Digest) {}
 
     fn wake(&self) {}
+
+    async fn spoil(&self, _job: &Digest, _name: &str, _value: &str) {}
+
+    async fn unspoil(&self, _job: &Digest, _name: &str) {}
 
     fn is_shared(&self) -> bool {
         false
@@ -91,7 +117,7 @@ async fn every_commit_takes_place_once_whatever_is_lost() {
 
 #[tokio::test]
 async fn a_request_that_arrives_late_changes_nothing() {
-    use compass_master::store::{Campaigned, Candidacy, Fate, Names, Op, Outcome, SimStore};
+    use compass_master::store::{Campaigned, Candidacy, Names, Op, Outcome, SimStore};
     let mut store = SimStore::default();
     let mut candidacy = Candidacy::new(Names::below("j/"), "a", "nonce", Epoch(0));
     let lease = store.grant(0, 5_000);

@@ -3,8 +3,9 @@
 use crate::suite::Bench;
 use compass_common::config::EtcdConfig;
 use compass_common::ids::Digest;
-use compass_master::store::{EtcdStore, LeaseStore, Patience, StoreError};
+use compass_master::store::{EtcdStore, Keys, LeaseStore, Patience, StoreError};
 use compass_tests::{Mood, Proxy};
+use etcd_client::Client;
 use std::cell::RefCell;
 use std::time::{Duration, SystemTime};
 
@@ -38,6 +39,12 @@ impl Cluster {
         EtcdConfig { prefix: format!("{}/{}", self.config.prefix, job.short()), ..self.config.clone() }
     }
 
+    /// A plain client, and a key of the reign of `job`.
+    async fn key(&self, job: &Digest, name: &str) -> (Client, String) {
+        let client = Client::connect(&self.config.endpoints, None).await.unwrap();
+        (client, format!("{}/{}/{name}", self.place(job).prefix, Keys::place(job)))
+    }
+
     /// Waits until nobody leads the job, as seen without a proxy.
     async fn vacant(&self, job: &Digest) {
         EtcdStore::open(&self.place(job), job, PATIENCE).unwrap().vacancy().await.unwrap();
@@ -67,6 +74,18 @@ impl Bench for Cluster {
 
     fn wake(&self) {
         self.proxies.borrow().iter().for_each(|proxy| proxy.set(Mood::Pass));
+    }
+
+    async fn spoil(&self, job: &Digest, name: &str, value: &str) {
+        let (mut client, key) = self.key(job, name).await;
+        // A key that is made anew: its revision is the fence.
+        client.delete(key.as_str(), None).await.unwrap();
+        client.put(key, value, None).await.unwrap();
+    }
+
+    async fn unspoil(&self, job: &Digest, name: &str) {
+        let (mut client, key) = self.key(job, name).await;
+        client.delete(key, None).await.unwrap();
     }
 
     fn is_shared(&self) -> bool {

@@ -17,6 +17,11 @@ async fn campaign(config: &EtcdConfig) -> Result<(EtcdStore, Leadership), StoreE
     store.campaign("a", Epoch(0)).await.map(|leadership| (store, leadership))
 }
 
+fn write_private(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+}
+
 #[tokio::test]
 async fn users_see_their_prefix_and_a_wrong_password_is_said() {
     let Some(etcd) = Etcd::start("users_see_their_prefix", 1, EtcdOptions::default()) else { return };
@@ -36,10 +41,10 @@ async fn users_see_their_prefix_and_a_wrong_password_is_said() {
     let user = EtcdConfig { user: Some("compass".into()), password_file: Some(password_file.clone()), ..plain.clone() };
     let missing = campaign(&user).await.unwrap_err();
     assert!(matches!(missing, StoreError::Secret { key: "password_file", .. }), "{missing}");
-    std::fs::write(&password_file, "wrong\n").unwrap();
+    write_private(&password_file, "wrong\n");
     let wrong = campaign(&user).await.unwrap_err();
     assert!(matches!(wrong, StoreError::Refused { .. }) && wrong.is_bad_input(), "{wrong}");
-    std::fs::write(&password_file, "word\n").unwrap();
+    write_private(&password_file, "word\n");
     let nobody = campaign(&plain).await.unwrap_err();
     assert!(matches!(nobody, StoreError::Refused { .. } | StoreError::Rejected { .. }), "{nobody}");
     let elsewhere = campaign(&EtcdConfig { prefix: "others".into(), ..user.clone() }).await.unwrap_err();

@@ -1,7 +1,7 @@
 //! What every store promises, as one suite. A backend is a [`Bench`]; it may open a store for several masters.
 
 use compass_common::ids::{Digest, Epoch};
-use compass_master::store::{Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
+use compass_master::store::{Damage, Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
 use std::future::Future;
 
 /// A backend under test.
@@ -19,6 +19,12 @@ pub(crate) trait Bench {
 
     /// Whoever was cut off reaches the store again.
     fn wake(&self);
+
+    /// Writes `value`, as no master does, at the key `name` of the reign of `job`. For shared stores only.
+    fn spoil(&self, job: &Digest, name: &str, value: &str) -> impl Future<Output = ()>;
+
+    /// Removes that key, as a person does.
+    fn unspoil(&self, job: &Digest, name: &str) -> impl Future<Output = ()>;
 
     /// Whether several masters can have the store open.
     fn is_shared(&self) -> bool;
@@ -51,7 +57,10 @@ pub(crate) async fn conform<B: Bench>(bench: &B, label: &str) {
     bounds(bench, &job("a commit has a bound")).await;
     resigned(bench, &job("who resigns leads no more, and the next one may")).await;
     held(bench, &job("a second master is told who leads")).await;
+    unreadable(bench, &job("a key that cannot be read is said with what to do")).await;
     if bench.is_shared() {
+        damaged_leader(bench, &job("a leader's record of another version is not waited for")).await;
+        damaged_reign(bench, &job("a damaged key of a reign ends it with what to do")).await;
         one_wins(bench, &job("of many candidates one wins")).await;
         vacancy(bench, &job("who stands by hears that nobody leads")).await;
         zombie(bench, &job("a leader that slept too long is fenced")).await;
@@ -197,4 +206,55 @@ async fn lapsed<B: Bench>(bench: &B, job: &Digest) {
     assert!(matches!(&second, Err(StoreError::Held { holder }) if holder == "a"), "{second:?}");
     store.commit(&leadership, vec![put("l", "on")]).await.unwrap();
     assert_eq!(*store.standing().borrow(), Standing::Sure);
+}
+
+/// The remedy for a damaged key: the command for a key of etcd, the file for an embedded store.
+fn remedy<T: std::fmt::Debug>(result: Result<T, StoreError>, key: &str) {
+    let Err(error) = result else { unreachable!("{key} was read: {result:?}") };
+    assert!(!error.is_retryable(), "{error}");
+    let text = match &error {
+        StoreError::Damaged { source, .. } => format!("{error}: {source}"),
+        _ => error.to_string(),
+    };
+    let says = text.contains("remove it: etcdctl del ") || text.contains("remove it and resume");
+    assert!(says && text.contains(key), "{text}");
+}
+
+async fn unreadable<B: Bench>(bench: &B, job: &Digest) {
+    let (store, _) = lead(bench, job, "a").await;
+    let garbage = ["jobs/x/segments/00000001-m", "jobs/x/leases/0000000000000001/0000000000000000", "jobs/x/run"];
+    for key in garbage {
+        remedy::<()>(Err(store.damaged(Damage::segment(key))), key);
+    }
+}
+
+async fn damaged_leader<B: Bench>(bench: &B, job: &Digest) {
+    // Without a lease: nothing would ever end it.
+    for record in ["\u{0}\u{1}garbage", "v9 {\"holder\": \"m\"}", "7 0123abcd a master that no lease ends"] {
+        bench.spoil(job, "leader", record).await;
+        let mut store = bench.open(job).unwrap();
+        remedy(store.campaign("b", Epoch(0)).await, "/leader");
+        remedy(store.leader().await, "/leader");
+        remedy(store.vacancy().await, "/leader");
+    }
+    bench.unspoil(job, "leader").await;
+    bench.spoil(job, "epoch", "seven").await;
+    let mut store = bench.open(job).unwrap();
+    remedy(store.campaign("b", Epoch(3)).await, "/epoch");
+    bench.unspoil(job, "epoch").await;
+    let leadership = bench.open(job).unwrap().campaign("b", Epoch(3)).await.unwrap();
+    assert_eq!(leadership.epoch, Epoch(4), "the ledger tells how far epochs went");
+}
+
+async fn damaged_reign<B: Bench>(bench: &B, job: &Digest) {
+    for key in ["commits", "leader"] {
+        let (mut store, leadership) = lead(bench, job, "a").await;
+        store.commit(&leadership, vec![put("k", "v")]).await.unwrap();
+        bench.spoil(job, key, "garbage").await;
+        remedy(store.commit(&leadership, vec![put("k", "late")]).await, &format!("/{key}"));
+        assert_eq!(pairs(&store.scan_all("k").await.unwrap()), [("k", "v")]);
+        store.resign(&leadership).await.unwrap();
+        drop(store);
+        bench.unspoil(job, key).await;
+    }
 }

@@ -3,12 +3,14 @@
 //! [`load`] turns a [`ModelPlan`] into an [`Engine`]. Everything of one engine happens on the thread that loaded it:
 //! libtorch's thread count and gradient mode belong to a thread, and tensors are not shared between threads.
 //!
-//! Invariants: what a sample's numbers depend on is the plan, the weights and the device kind, never its neighbours;
+//! Invariants: what a sample's numbers depend on is the plan, the weights and the type of the device, never its neighbours
+//! (on CUDA proven for matrix products alone so far, see `docs/measurements`);
 //! logits exist only at positions that are scored; a sample that cannot be run is an outcome, not a fault.
 
 pub mod baseline;
 mod blocks;
 mod config;
+mod cuda;
 mod device;
 mod executor;
 mod fault;
@@ -21,7 +23,8 @@ mod reproducible;
 pub mod tokenizer;
 mod weights;
 
-pub use device::{CudaLibrary, DeviceChoice, DeviceChoiceError, device_kind, load_cuda_library};
+pub use cuda::{CudaLibrary, CudaRuntime, load_cuda_library};
+pub use device::{DeviceChoice, DeviceChoiceError, device_kind};
 pub use executor::{Trace, Traced};
 pub use load::{load, load_sharing};
 pub use parity::ParityModel;

@@ -1,9 +1,10 @@
 //! From a model's plan to an engine.
 
 use crate::config::ModelConfig;
-use crate::device::{DeviceChoice, cuda_memory, resolve_all};
-use crate::executor::Executor;
-use crate::fault::file_fault;
+use crate::cuda::cuda_memory;
+use crate::device::{DeviceChoice, device_name, resolve_all};
+use crate::executor::{Executor, generation_defaults};
+use crate::fault::{file_fault, missing_fault};
 use crate::memory::free_bytes;
 use crate::models::{CausalLm, Family, Placement};
 use crate::placement::{Rooms, place_layers, workers_that_fit};
@@ -12,6 +13,8 @@ use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use crate::weights::Weights;
 use compass_common::engine::{Engine, EngineFault, ModelFacts};
 use compass_common::plan::{Dtype, ModelKind, ModelPlan};
+use compass_common::weights::{FileMark, Pin, files};
+use std::collections::BTreeMap;
 use std::path::Path;
 use tch::{Device, Kind};
 
@@ -25,8 +28,9 @@ const ROPE_POSITIONS: u32 = 4096;
 /// (at least 1).
 ///
 /// # Errors
-/// [`EngineFault::Model`] when the files are missing, damaged, or ask for what is not supported: one message that names
-/// the file, and the tensor where there is one. [`EngineFault::Device`] when the device is not there or fails.
+/// [`EngineFault::Missing`] when files are missing or unreadable, [`EngineFault::Model`] when they are damaged or ask for
+/// what is not supported: one message that names the file, and the tensor where there is one. [`EngineFault::Device`]
+/// when the device is missing or fails.
 pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
     load_sharing(plan, device, threads, 1)
 }
@@ -34,7 +38,7 @@ pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box
 /// As [`load`], where so many workers (`sharers`, at least 1) have one device, or one set of devices, among them.
 ///
 /// # Errors
-/// As [`load`]; [`EngineFault::Model`] also when a GPU has no room for so many, which names how many fit.
+/// As [`load`]; [`EngineFault::Device`] also when a GPU has no room for so many, which names how many fit.
 pub fn load_sharing(
     plan: &ModelPlan,
     device: &DeviceChoice,
@@ -52,10 +56,12 @@ pub fn load_sharing(
     let _no_grad = tch::no_grad_guard();
     let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
     let devices = resolve_all(*device, plan.num_gpus)?;
+    let home = devices.first().copied().unwrap_or(Device::Cpu);
     let directory = Path::new(&plan.path);
     if !directory.is_dir() {
-        return Err(file_fault(directory, "no such model directory on this machine"));
+        return Err(missing_fault(directory, "no such model directory on this machine"));
     }
+    let small = small_files(plan)?;
     let config = ModelConfig::read(directory, plan.kind)?;
     let kwargs = TokenizerKwargs::parse(&plan.tokenizer_kwargs).map_err(EngineFault::Model)?;
     let bos = kwargs.bos_policy(plan.bos);
@@ -66,7 +72,12 @@ pub fn load_sharing(
         return Err(EngineFault::Model(format!("model `{}`: max_seq_len must be at least 1", plan.abbr)));
     }
     let on = Spread::ByMemory { devices: &devices, sharers };
-    let model = load_model(directory, plan.kind, &config, plan.dtype, on, max_seq_len, &mut notes)?;
+    let opened = open(directory, plan.kind, &config, plan.dtype, on.home())?;
+    let weights = opened.weights.digest(small.clone())?;
+    if let Some(difference) = plan.pin.as_ref().and_then(|pin| pin.weights.difference(&weights)) {
+        return Err(file_fault(directory, difference));
+    }
+    let model = load_model(opened, &config, on, max_seq_len, &mut notes)?;
     if let Some(most) = model.most_positions().filter(|&most| most < max_seq_len as usize) {
         let what = format!(
             "model `{}`: max_seq_len {max_seq_len} goes beyond the {most} positions that the model has learnt",
@@ -80,14 +91,34 @@ pub fn load_sharing(
     }
     let mut eos = config.eos_token_ids.clone();
     eos.extend(tokenizer.eos_id());
+    if home != Device::Cpu && plan.dtype == Dtype::Float32 {
+        notes.push(
+            "computes in float32 on a GPU: write `dtype = \"bfloat16\"`, or `device = \"cuda\"` to take the checkpoint's own, \
+             unless that is wanted"
+                .into(),
+        );
+    }
+    let generation = generation_defaults(plan, &mut notes)?;
+    if small_files(plan)? != small {
+        return Err(file_fault(directory, "its configuration or tokenizer was changed while the model was loaded"));
+    }
+    let pin = Some(Pin { weights, generation: generation.clone() });
     let facts = ModelFacts {
+        device: device_name(home),
         max_seq_len,
         characters_per_token: tokenizer.characters_per_token(),
         bos_token: tokenizer.bos_text(),
         eos_token: tokenizer.eos_text(eos.first().copied()),
         notes,
+        pin,
     };
-    Ok(Box::new(Executor::new(plan, model, (tokenizer, kwargs), facts, eos)?))
+    Ok(Box::new(Executor::new(plan, model, (tokenizer, kwargs), facts, eos, generation)?))
+}
+
+/// What is digested of the files of a model that are read whole.
+fn small_files(plan: &ModelPlan) -> Result<BTreeMap<String, FileMark>, EngineFault> {
+    let directory = Path::new(&plan.path);
+    files::read_small(directory, Path::new(&plan.tokenizer_path)).map_err(|error| missing_fault(directory, error))
 }
 
 /// Where a model is to be loaded.
@@ -100,7 +131,7 @@ pub(crate) enum Spread<'a> {
 
 impl Spread<'_> {
     /// Where everything is that belongs to no layer.
-    fn home(&self) -> Device {
+    pub(crate) fn home(&self) -> Device {
         let (Self::ByMemory { devices, .. } | Self::Layers(devices)) = self;
         devices.first().copied().unwrap_or(Device::Cpu)
     }
@@ -123,7 +154,7 @@ fn arrange(weights: &Weights, devices: &[Device], sharers: u32) -> Result<Vec<De
         let total = known.iter().map(|(_, total)| *total as u64).sum();
         let fit = workers_that_fit(total, all + OF_A_WORKER);
         if fit < u64::from(sharers) {
-            return Err(EngineFault::Model(format!(
+            return Err(EngineFault::Device(format!(
                 "{sharers} workers of {} GiB of weights each do not fit on one GPU of {} GiB: write `max_workers_per_gpu = \
                  {}`",
                 all >> 30,
@@ -139,7 +170,7 @@ fn arrange(weights: &Weights, devices: &[Device], sharers: u32) -> Result<Vec<De
     let rooms = Rooms { gpus: known.iter().map(|(free, _)| share(*free)).collect(), cpu: share(free_bytes()) };
     let places = place_layers(&sizes, &rooms).ok_or_else(|| {
         let gpus = devices.len();
-        EngineFault::Model(format!(
+        EngineFault::Device(format!(
             "{} GiB of weights fit neither on {gpus} GPUs nor, beyond them, in the CPU's memory: raise run_cfg.num_gpus",
             all >> 30
         ))
@@ -150,27 +181,48 @@ fn arrange(weights: &Weights, devices: &[Device], sharers: u32) -> Result<Vec<De
 /// What a worker takes of a GPU beside its weights, at the least: the library's own, keys and values, what passes through.
 const OF_A_WORKER: u64 = 2 << 30;
 
-/// The model alone; `notes` receives what its files ask for that is not obeyed.
+/// A checkpoint that was opened and of which nothing is loaded yet.
+pub(crate) struct Opened {
+    family: &'static Family,
+    pub(crate) weights: Weights,
+    kind: Kind,
+    device: Device,
+}
+
+/// Opens the checkpoint in `directory`, whose tensors will be computed with in `dtype` and are on `device` unless spread.
 ///
 /// # Errors
 /// As [`load`].
-pub(crate) fn load_model(
+pub(crate) fn open(
     directory: &Path,
     layout: ModelKind,
     config: &ModelConfig,
     dtype: Dtype,
-    on: Spread<'_>,
-    max_seq_len: u32,
-    notes: &mut Vec<String>,
-) -> Result<Box<dyn CausalLm>, EngineFault> {
+    device: Device,
+) -> Result<Opened, EngineFault> {
     let kind = match dtype {
         Dtype::Float32 => Kind::Float,
         Dtype::Bfloat16 => Kind::BFloat16,
         Dtype::Float16 => Kind::Half,
     };
     let family = Family::of_layout(layout, config)?;
-    let device = on.home();
-    let mut weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
+    let weights = Weights::open(directory, layout, ModelConfig::file_of(layout), (kind, device))?;
+    Ok(Opened { family, weights, kind, device })
+}
+
+/// The model alone, on `on`, where `opened` was opened for the first device of it; `notes` receives what its files ask for
+/// that is not obeyed.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_model(
+    opened: Opened,
+    config: &ModelConfig,
+    on: Spread<'_>,
+    max_seq_len: u32,
+    notes: &mut Vec<String>,
+) -> Result<Box<dyn CausalLm>, EngineFault> {
+    let Opened { family, mut weights, kind, device } = opened;
     let layers = match on {
         Spread::ByMemory { devices, sharers } => arrange(&weights, devices, sharers)?,
         Spread::Layers(devices) => devices.to_vec(),

@@ -5,7 +5,7 @@ use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
 use crate::executor::{Trace, Traced, trace};
 use crate::fault::device_fault;
-use crate::load::{Spread, load_model};
+use crate::load::{Spread, load_model, open};
 use crate::models::CausalLm;
 use crate::reproducible::make_mkl_reproducible;
 use compass_common::engine::{EngineFault, TokenCounters};
@@ -44,7 +44,8 @@ impl ParityModel {
         let config = ModelConfig::read(directory, layout)?;
         let devices = [resolve(*device)?];
         let on = Spread::ByMemory { devices: &devices, sharers: 1 };
-        let model = load_model(directory, layout, &config, dtype, on, 64, &mut notes)?;
+        let opened = open(directory, layout, &config, dtype, on.home())?;
+        let model = load_model(opened, &config, on, 64, &mut notes)?;
         for note in notes {
             tracing::warn!(note, "the model's files ask for what is not obeyed");
         }
@@ -62,7 +63,8 @@ impl ParityModel {
         let config = ModelConfig::read(directory, ModelKind::Hf)?;
         let devices = devices.iter().map(|device| resolve(*device)).collect::<Result<Vec<_>, _>>()?;
         let on = Spread::Layers(&devices);
-        let model = load_model(directory, ModelKind::Hf, &config, dtype, on, 64, &mut Vec::new())?;
+        let opened = open(directory, ModelKind::Hf, &config, dtype, on.home())?;
+        let model = load_model(opened, &config, on, 64, &mut Vec::new())?;
         Ok(Self { model })
     }
 

@@ -8,7 +8,7 @@
 //! mode, at no measurable cost; the second by [`on_one_thread`], the third by [`alone_if_narrow`].
 
 use std::sync::OnceLock;
-use tch::{TchError, Tensor};
+use tch::{Device, TchError, Tensor};
 
 /// Elements up to which libtorch runs an elementwise kernel on one thread anyway (its `GRAIN_SIZE`).
 const GRAIN: usize = 32_768;
@@ -40,6 +40,8 @@ pub(crate) fn make_mkl_reproducible() -> Option<&'static str> {
 }
 
 /// Runs an elementwise computation over `elements` elements on one thread, so that all but the last few go one way.
+///
+/// On CUDA threads of the CPU have no part in it.
 pub(crate) fn on_one_thread<T>(elements: usize, compute: impl FnOnce() -> T) -> T {
     if elements < GRAIN {
         return compute();
@@ -57,6 +59,9 @@ pub(crate) fn in_whole_vectors(
     x: &Tensor,
     compute: impl FnOnce(&Tensor) -> Result<Tensor, TchError>,
 ) -> Result<Tensor, TchError> {
+    if x.device() != Device::Cpu {
+        return compute(x);
+    }
     let width = x.size().last().copied().unwrap_or(1);
     match width % LANES {
         0 => on_one_thread(x.numel(), || compute(&x.f_contiguous()?)),
@@ -89,7 +94,7 @@ fn alone<T>(compute: impl FnOnce() -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tch::{Device, Kind};
+    use tch::Kind;
 
     #[test]
     fn an_element_is_the_same_in_any_company() {

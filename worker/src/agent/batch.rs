@@ -1,15 +1,15 @@
 //! Results gathered into frames: few frames when results come fast, no waiting when they come slowly.
 //!
-//! Pure. A frame's encoding stays below the protocol's limit: a batch closes at [`BATCH_BYTES`], and the one result that
-//! may take it beyond is smaller than [`LARGE_RESULT_BYTES`]; a larger one travels apart.
+//! Pure. A batch closes at [`BATCH_BYTES`], and the one result that may take it beyond is smaller than
+//! [`LARGE_RESULT_BYTES`]; a larger one has a frame of its own, whose body the outbox sends apart where it must.
 
 use super::grants::GrantKey;
 use compass_proto::v1::SampleResult;
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// A result whose encoding is larger is uploaded instead.
-pub(super) const LARGE_RESULT_BYTES: usize = 128 * 1024;
+/// A result whose encoding is larger goes alone.
+pub(super) const LARGE_RESULT_BYTES: usize = 80 * 1024;
 const BATCH_BYTES: usize = 100 * 1024;
 const BATCH_SAMPLES: usize = 64;
 /// How long the first result of a batch waits for company.
@@ -67,7 +67,7 @@ impl Batches {
 mod tests {
     use super::*;
     use compass_common::ids::{Attempt, Epoch, TaskId};
-    use compass_proto::MAX_FRAME_BYTES;
+    use compass_proto::SPILL_BYTES;
     use compass_proto::v1::sample_result::Outcome;
 
     const GRANT: GrantKey = GrantKey { epoch: Epoch(1), task: TaskId(2), attempt: Attempt(3) };
@@ -90,11 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_batch_fits_a_frame() {
+    fn the_largest_batch_stays_in_its_frame() {
         let mut batches = Batches::default();
         assert!(batches.add(GRANT, result(0, BATCH_BYTES - 100), 0).is_none());
         let batch = batches.add(GRANT, result(1, LARGE_RESULT_BYTES - 20), 0).unwrap();
         let bytes: usize = batch.iter().map(|result| result.encoded_len() + 8).sum();
-        assert!(bytes + 1024 < MAX_FRAME_BYTES, "{bytes}");
+        assert!(bytes + 1024 < SPILL_BYTES, "{bytes}");
     }
 }

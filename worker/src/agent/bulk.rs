@@ -3,7 +3,7 @@
 use crate::dial::error_chain;
 use compass_common::ids::Digest;
 use compass_proto::v1::workers_client::WorkersClient;
-use compass_proto::{CHUNK_BYTES, MAX_FRAME_BYTES, delimited, v1};
+use compass_proto::{CHUNK_BYTES, MAX_FRAME_BYTES, MAX_SPILLED_BYTES, delimited, v1};
 use std::sync::Arc;
 use tonic::Code;
 use tonic::transport::Channel;
@@ -14,6 +14,9 @@ pub(super) enum BulkError {
     /// Trying again is of no use.
     #[error("{0}")]
     Hopeless(String),
+    /// The master has no room for it now.
+    #[error("{0}")]
+    Full(String),
     /// The connection, or the master's mood.
     #[error("{0}")]
     Again(String),
@@ -24,27 +27,45 @@ impl From<tonic::Status> for BulkError {
         let message = error_chain(&status);
         match status.code() {
             Code::NotFound | Code::InvalidArgument | Code::OutOfRange => Self::Hopeless(message),
+            Code::ResourceExhausted => Self::Full(message),
             _ => Self::Again(message),
         }
     }
 }
 
+/// The session for which content is uploaded, as its hello names it.
+#[derive(Clone, Debug)]
+pub(super) struct Uploader {
+    pub(super) worker: String,
+    pub(super) session: String,
+    pub(super) dial: u64,
+}
+
+impl Uploader {
+    pub(super) fn of(hello: &v1::Hello) -> Self {
+        Self { worker: hello.worker.clone(), session: hello.session.clone(), dial: hello.dial }
+    }
+}
+
 /// See the module. Connects when first used.
 #[derive(Clone, Debug)]
-pub(super) struct Bulk(WorkersClient<Channel>);
+pub(super) struct Bulk {
+    client: WorkersClient<Channel>,
+    from: Uploader,
+}
 
 impl Bulk {
-    pub(super) fn new(channel: Channel) -> Self {
-        Self(WorkersClient::new(channel).max_decoding_message_size(MAX_FRAME_BYTES))
+    pub(super) fn new(channel: Channel, from: Uploader) -> Self {
+        Self { client: WorkersClient::new(channel).max_decoding_message_size(MAX_FRAME_BYTES), from }
     }
 
     /// The content named `digest`, checked.
     pub(super) async fn fetch(mut self, digest: Digest) -> Result<Vec<u8>, BulkError> {
-        let mut chunks = self.0.fetch(v1::FetchRequest { digest: digest.0.to_vec() }).await?.into_inner();
+        let mut chunks = self.client.fetch(v1::FetchRequest { digest: digest.0.to_vec() }).await?.into_inner();
         let mut bytes = Vec::new();
         while let Some(chunk) = chunks.message().await? {
             bytes.extend_from_slice(&chunk.data);
-            if bytes.len() > delimited::MAX_MESSAGE_BYTES {
+            if bytes.len() > delimited::MAX_MESSAGE_BYTES.max(MAX_SPILLED_BYTES) {
                 return Err(BulkError::Hopeless(format!("{} is larger than any part may be", digest.short())));
             }
         }
@@ -56,12 +77,15 @@ impl Bulk {
 
     /// Puts content at the master.
     pub(super) async fn upload(mut self, digest: Digest, bytes: Arc<Vec<u8>>) -> Result<(), BulkError> {
-        let mut chunks: Vec<_> =
-            bytes.chunks(CHUNK_BYTES).map(|data| v1::UploadChunk { digest: Vec::new(), data: data.to_vec() }).collect();
-        if let Some(first) = chunks.first_mut() {
-            first.digest = digest.0.to_vec();
-        }
-        self.0.upload(tokio_stream::iter(chunks)).await?;
+        let Uploader { worker, session, dial } = self.from;
+        let length = bytes.len() as u64;
+        // Says whose it is, and how large, before anything of it comes: the master reserves room.
+        let first = v1::UploadChunk { digest: digest.0.to_vec(), worker, session, dial, length, data: Vec::new() };
+        let content = (0..bytes.len()).step_by(CHUNK_BYTES).map(move |at| {
+            let data = bytes.get(at..bytes.len().min(at + CHUNK_BYTES)).unwrap_or_default().to_vec();
+            v1::UploadChunk { data, ..Default::default() }
+        });
+        self.client.upload(tokio_stream::iter(std::iter::once(first).chain(content))).await?;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::grants::{GrantKey, Held};
 use super::session::{Agent, UnitOrder};
 use super::shard::Shard;
-use super::slots::Busy;
+use super::slots::{Busy, SlotState};
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::PackSpec;
@@ -18,8 +18,13 @@ use std::sync::Arc;
 const HELP_WORTH: u64 = 50;
 const HELP_AFTER_MS: u64 = 20_000;
 
+/// How long a slot leaves to the master to send it something better than a model that another slot holds, in milliseconds.
+const JOIN_AFTER_MS: u64 = 500;
+/// What waits of a model must take so many times as long as loading it, for another slot to load it.
+const PAYS: f64 = 1.25;
+
 /// Position in the plan of a unit's model.
-fn model_of(plan: &Plan, unit: UnitId) -> u32 {
+pub(super) fn model_of(plan: &Plan, unit: UnitId) -> u32 {
     unit.0 / plan.datasets.len().max(1) as u32
 }
 
@@ -84,6 +89,7 @@ impl Agent {
             others.into_iter().any(|(_, other)| other.unit == Some(held.unit))
         };
         let free = open().filter(|held| held.slot.is_none_or(|other| other >= active));
+        let free = free.filter(|held| self.may_load(slot, active, plan, held, now_ms));
         let best = free.min_by_key(|held| {
             let cold = Some(model_of(plan, held.unit)) != resident;
             (cold, Some(held.unit) != unit, elsewhere(held))
@@ -94,6 +100,25 @@ impl Agent {
             open().find(|held| self.is_worth_help(plan, held, now_ms) && Some(model_of(plan, held.unit)) == resident)
         };
         own.or(best).or_else(programs).or_else(help).map(|held| held.key)
+    }
+
+    /// Whether the slot may load the model of a grant, if it does not hold it: where slots are fewer than models, what another
+    /// slot holds is left to that one, unless the master wants more slots at it, or what waits takes longer than loading it.
+    fn may_load(&self, slot: usize, active: usize, plan: &Plan, held: &Held, now_ms: u64) -> bool {
+        let model = model_of(plan, held.unit);
+        let holds = |state: &SlotState| {
+            state.busy.as_ref().map_or(state.resident == Some(model), |busy| busy.model == model && !busy.stale)
+        };
+        let at = self.slots[..active].iter().filter(|state| holds(state)).count() as u32;
+        if at == 0 || plan.models.len() <= active || self.slots[slot].resident == Some(model) || held.slots > at {
+            return true;
+        }
+        let waited = now_ms.saturating_sub(self.slots[slot].idle_since_ms);
+        let known = self.loads.get(&model).zip(self.sample_ms.get(&model).filter(|(_, samples)| *samples > 0.0));
+        let Some((load, (ms, samples))) = known else { return false };
+        let of_model = self.grants.iter().filter(|other| model_of(plan, other.unit) == model);
+        let waiting: u32 = of_model.map(|other| other.waiting().len()).sum();
+        waited >= JOIN_AFTER_MS && f64::from(waiting) * ms / samples > PAYS * f64::from(at) * load
     }
 
     /// Sends the grant's next pack to the slot, or asks for the part that it needs.

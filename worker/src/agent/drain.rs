@@ -26,7 +26,7 @@ impl Agent {
         self.drain = Some(Drain { ending, idle_since_ms: None });
         self.programs.told_to_go();
         if self.terms.is_some() {
-            self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }), Vec::new());
+            self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }));
             self.say_credit();
         }
     }

@@ -14,7 +14,7 @@ pub(super) enum Event {
     Slot(SlotReport),
     /// Content that was asked for; checked against its digest.
     Fetched { digest: Digest, content: Result<Vec<u8>, BulkError> },
-    /// The attachments of an outbox entry are at the master, or not.
+    /// The attachment of an outbox entry is at the master, or not.
     Uploaded { link: u64, seq: u64, done: Result<(), BulkError> },
     /// SIGINT or SIGTERM.
     Signal(u8),

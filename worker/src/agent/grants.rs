@@ -10,6 +10,7 @@ use compass_common::intervals::IntervalSet;
 use compass_common::plan::DatasetPlan;
 use compass_proto::{intervals_to_wire, v1};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Samples of one pack at most.
 /// Enough to keep an engine's slots full while long answers end, and to share beginnings.
@@ -26,18 +27,38 @@ pub(super) struct GrantKey {
     pub(super) attempt: Attempt,
 }
 
+/// A grant as it was made, with the master's proof of it: what a leader that never heard of it goes by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Assignment {
+    pub(super) samples: IntervalSet,
+    pub(super) proof: Vec<u8>,
+}
+
+/// Samples of a grant whose results, or whose report, the master has not acknowledged.
+#[derive(Clone, Debug)]
+pub(super) struct UnderWay {
+    pub(super) grant: GrantKey,
+    pub(super) unit: UnitId,
+    pub(super) samples: Vec<u32>,
+    pub(super) assignment: Arc<Assignment>,
+}
+
 /// One grant.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) key: GrantKey,
     pub(super) unit: UnitId,
-    /// All of its samples.
+    /// As it was made under this name.
+    pub(super) assignment: Arc<Assignment>,
+    /// All of its samples that were not returned.
     pub(super) samples: IntervalSet,
     waiting: IntervalSet,
     running: IntervalSet,
     suspects: Suspects,
     /// Taken back: what waits was dropped, what runs is handed in.
     pub(super) revoked: bool,
+    /// Slots that may hold its model, as the master sees it; 0 where it does not say.
+    pub(super) slots: u32,
     /// The slot that works on it.
     pub(super) slot: Option<usize>,
     /// `None` until the plan is known.
@@ -53,16 +74,19 @@ pub(super) struct PackChoice {
 
 impl Held {
     /// A grant of which nothing has begun.
-    pub(super) fn new(key: GrantKey, unit: UnitId, samples: IntervalSet) -> Self {
+    pub(super) fn new(key: GrantKey, unit: UnitId, samples: IntervalSet, proof: Vec<u8>) -> Self {
         let (waiting, running) = (samples.clone(), IntervalSet::new());
+        let assignment = Arc::new(Assignment { samples: samples.clone(), proof });
         Self {
             key,
             unit,
+            assignment,
             samples,
             waiting,
             running,
             suspects: Suspects::default(),
             revoked: false,
+            slots: 0,
             slot: None,
             shard: None,
         }
@@ -174,6 +198,8 @@ pub(super) struct Kept {
     pub(super) held: GrantKey,
     pub(super) now: GrantKey,
     pub(super) samples: IntervalSet,
+    /// Of the grant under its name from now on.
+    pub(super) proof: Vec<u8>,
 }
 
 /// All grants, oldest first.
@@ -214,6 +240,8 @@ impl Grants {
             if kept.now != held.key {
                 renamed.push((held.key, kept.now));
                 held.key = kept.now;
+                let (samples, proof) = (kept.samples.clone(), kept.proof.clone());
+                held.assignment = Arc::new(Assignment { samples, proof });
             }
             self.seen.insert(kept.now.task, (kept.now.epoch, kept.now.attempt));
         }
@@ -247,21 +275,23 @@ impl Grants {
     }
 
     /// For the hello: what waits and what runs, and what of `unacknowledged` is on its way, by grant.
-    pub(super) fn to_wire(&self, unacknowledged: Vec<(GrantKey, UnitId, Vec<u32>)>) -> Vec<v1::HeldGrant> {
-        let mut all: BTreeMap<GrantKey, (UnitId, IntervalSet)> =
-            self.held.iter().map(|held| (held.key, (held.unit, held.open()))).collect();
-        for (key, unit, samples) in unacknowledged {
-            let (_, known) = all.entry(key).or_insert_with(|| (unit, IntervalSet::new()));
+    pub(super) fn to_wire(&self, unacknowledged: Vec<UnderWay>) -> Vec<v1::HeldGrant> {
+        let held = self.held.iter().map(|held| (held.key, (held.unit, held.open(), held.assignment.clone())));
+        let mut all: BTreeMap<GrantKey, (UnitId, IntervalSet, Arc<Assignment>)> = held.collect();
+        for UnderWay { grant, unit, samples, assignment } in unacknowledged {
+            let (_, known, _) = all.entry(grant).or_insert_with(|| (unit, IntervalSet::new(), assignment));
             for sample in samples {
                 known.insert(sample);
             }
         }
-        let wire = all.into_iter().map(|(key, (unit, samples))| v1::HeldGrant {
+        let wire = all.into_iter().map(|(key, (unit, samples, assignment))| v1::HeldGrant {
             task: key.task.0,
             attempt: key.attempt.0,
             epoch: key.epoch.0,
             unit: unit.0,
+            granted: if assignment.samples == samples { Vec::new() } else { intervals_to_wire(&assignment.samples) },
             samples: intervals_to_wire(&samples),
+            proof: assignment.proof.clone(),
         });
         wire.collect()
     }

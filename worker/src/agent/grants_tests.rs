@@ -18,6 +18,7 @@ fn dataset() -> DatasetPlan {
         characters: 0,
         beginnings: Vec::new(),
         labels: None,
+        entries: Vec::new(),
         parts: vec![part(0), part(1), part(2)],
     }
 }
@@ -27,7 +28,7 @@ fn key(epoch: u64, task: u32, attempt: u32) -> GrantKey {
 }
 
 fn grant(key: GrantKey, first: u32, end: u32) -> Held {
-    Held::new(key, UnitId(0), IntervalSet::range(first, end))
+    Held::new(key, UnitId(0), IntervalSet::range(first, end), vec![key.task.0 as u8])
 }
 
 #[test]
@@ -123,13 +124,23 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
     let pack = held.next_pack(&dataset, 1).unwrap();
     held.begun(&pack.samples[..16]);
-    let wire = grants.to_wire(vec![(key(1, 5, 1), UnitId(0), vec![3]), (key(1, 2, 9), UnitId(0), vec![50, 51])]);
+    let under_way = |grant: GrantKey, samples: Vec<u32>| {
+        let assignment = Assignment { samples: IntervalSet::range(0, 60), proof: vec![grant.task.0 as u8] };
+        UnderWay { grant, unit: UnitId(0), samples, assignment: assignment.into() }
+    };
+    let wire = grants.to_wire(vec![under_way(key(1, 5, 1), vec![3]), under_way(key(1, 2, 9), vec![50, 51])]);
     assert_eq!((wire.len(), wire[0].task, &wire[0].samples[..]), (3, 2, &[v1::Interval { first: 50, end: 52 }][..]));
-    let kept = Kept { held: key(1, 5, 1), now: key(2, 0, 3), samples: IntervalSet::range(0, 20) };
+    assert_eq!((&wire[0].granted[..], &wire[0].proof[..]), (&[v1::Interval { first: 0, end: 60 }][..], &[2][..]));
+    assert_eq!((wire[1].granted.len(), &wire[1].proof[..]), (0, &[5][..]), "all of it is open");
+    let samples = IntervalSet::range(0, 20);
+    let kept = Kept { held: key(1, 5, 1), now: key(2, 0, 3), samples, proof: vec![77] };
     assert_eq!(grants.keep(&[kept]), [(key(1, 5, 1), key(2, 0, 3))]);
     let held = grants.get(key(2, 0, 3)).unwrap();
     assert_eq!(held.next_pack(&dataset, 1).unwrap().samples, [16, 17, 18, 19]);
     assert_eq!(held.samples, IntervalSet::range(0, 20));
+    let wire = grants.to_wire(vec![under_way(key(1, 5, 1), vec![3])]);
+    let names: Vec<_> = wire.iter().map(|held| (held.epoch, held.task, held.proof[0])).collect();
+    assert!(names.contains(&(1, 5, 5)) && names.contains(&(2, 0, 77)), "each name with its own proof: {names:?}");
     assert!(!grants.offer(grant(key(2, 0, 2), 0, 20)), "an older attempt of what it has by now");
     assert!(grants.get(key(1, 6, 1)).unwrap().is_over(), "what the welcome does not name is not begun");
 }

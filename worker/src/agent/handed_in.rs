@@ -1,18 +1,22 @@
 //! From what the slots say to what the master hears: results, reports, failures.
 
 use super::batch::LARGE_RESULT_BYTES;
+use super::dispatch::model_of;
 use super::grants::GrantKey;
-use super::outbox::Attachment;
 use super::session::Agent;
 use super::slots::Busy;
 use crate::engine_link::{PackEnd, SlotEvent, SlotReport};
-use compass_common::ids::Digest;
+use compass_common::engine::{ModelFacts, UnableKind};
+use compass_common::ids::UnitId;
 use compass_common::result::SampleResult;
+use compass_common::weights::Pin;
 use compass_proto::v1;
 use prost::Message;
-use std::sync::Arc;
 use v1::sample_result::Outcome;
 use v1::worker_frame::Body;
+
+/// Largest result that is handed in, in bytes.
+const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 
 /// A message to the master is cut to so many characters: it goes into logs and summaries.
 const MESSAGE_CHARACTERS: usize = 4000;
@@ -22,13 +26,21 @@ impl Agent {
     pub(super) fn slot_report(&mut self, report: SlotReport) {
         let Some(state) = self.slots.get_mut(report.slot) else { return };
         match report.event {
-            SlotEvent::Ready { facts } => {
+            SlotEvent::Ready { facts, loaded_seconds } => {
                 let Some(model) = state.busy.as_ref().filter(|busy| !busy.stale).map(|busy| busy.model) else { return };
                 state.resident = Some(model);
                 state.model = state.busy.as_ref().and_then(|busy| busy.holds);
-                if self.facts.get(&model) != Some(&facts) {
+                if let Some(seconds) = loaded_seconds {
+                    self.loads.insert(model, seconds * 1000.0);
+                }
+                if loaded_seconds.is_some() || self.facts.get(&model) != Some(&facts) {
+                    if let Some(difference) = self.facts.get(&model).and_then(|known| difference(known, &facts)) {
+                        self.changed_since(report.slot, difference);
+                        return;
+                    }
                     self.facts.insert(model, facts.clone());
-                    self.outbox.push(Body::Facts(v1::Facts { model, facts }), Vec::new());
+                    let load = loaded_seconds.map(|seconds| v1::Load { slot: report.slot as u32, seconds });
+                    self.outbox.push(Body::Facts(v1::Facts { model, facts, load }));
                 }
             }
             SlotEvent::Result(result) => {
@@ -38,6 +50,7 @@ impl Agent {
             }
             SlotEvent::Ended { pack, end } => {
                 if let Some(busy) = state.busy.take_if(|busy| busy.pack == pack) {
+                    state.idle_since_ms = self.clock.now_ms();
                     if !matches!(end, PackEnd::Done { .. }) {
                         (state.resident, state.model, state.unit) = (None, None, None);
                     }
@@ -49,9 +62,32 @@ impl Agent {
         }
     }
 
+    /// An engine has loaded other weights of its model than one before it, which this worker has told the master of: what it
+    /// computes is nobody's answer.
+    fn changed_since(&mut self, slot: usize, difference: String) {
+        let Some(state) = self.slots.get_mut(slot) else { return };
+        (state.resident, state.model, state.unit) = (None, None, None);
+        let Some(busy) = &mut state.busy else { return };
+        busy.stale = true;
+        let grant = busy.grant;
+        let message = format!("the model's files were changed while this worker used them: {difference}");
+        self.give_up(grant, v1::FailureClass::Unable, v1::UnableKind::Content, message);
+    }
+
+    /// The digest of the weights with which this worker computes a unit; empty where the model has none.
+    fn weights_of(&self, unit: UnitId) -> Vec<u8> {
+        let datasets = self.plan.as_ref().map_or(1, |plan| plan.datasets.len().max(1)) as u32;
+        let pin = self.facts.get(&(unit.0 / datasets)).and_then(|facts| pin_of(facts));
+        pin.map(|pin| pin.weights.digest.0.to_vec()).unwrap_or_default()
+    }
+
     fn pack_ended(&mut self, busy: Busy, end: PackEnd) {
         let grant = busy.grant;
         let seconds = self.clock.now_ms().saturating_sub(busy.since_ms) as f64 / 1000.0;
+        if matches!(end, PackEnd::Done { .. }) {
+            let (ms, samples) = self.sample_ms.entry(busy.model).or_default();
+            (*ms, *samples) = (*ms + seconds * 1000.0, *samples + busy.samples.len() as f64);
+        }
         let Some(held) = self.grants.get_mut(grant) else { return };
         if let Some(shard) = &mut held.shard {
             shard.pack_ended(&end, seconds);
@@ -61,9 +97,15 @@ impl Agent {
             PackEnd::Broken { message } => {
                 self.retry_alone(&busy, format!("the engine died on this sample twice: {message}"));
             }
-            PackEnd::LoadFailed { message } => {
+            PackEnd::LoadFailed { kind, message } => {
                 held.unbegun(&busy.samples);
-                self.fail(grant, v1::FailureClass::User, message);
+                // Where another slot holds it, this slot's device is at fault, not what the worker has.
+                let is_held =
+                    kind == UnableKind::Device && self.slots.iter().any(|slot| slot.resident == Some(busy.model));
+                match is_held {
+                    true => self.fail(grant, v1::FailureClass::Infrastructure, message),
+                    false => self.cannot_load(busy.model, grant, kind, &message),
+                }
             }
             PackEnd::NeverStarted { message } => {
                 held.unbegun(&busy.samples);
@@ -71,6 +113,17 @@ impl Agent {
             }
         }
         self.settle_all();
+    }
+
+    /// Gives up every grant of a model that cannot be loaded here, the one that showed it first.
+    fn cannot_load(&mut self, model: u32, first: GrantKey, kind: UnableKind, message: &str) {
+        let plan = self.plan.clone();
+        let is_of_model = |unit| plan.as_ref().is_some_and(|plan| model_of(plan, unit) == model);
+        let others = self.grants.iter().filter(|held| held.key != first && is_of_model(held.unit));
+        let grants: Vec<_> = std::iter::once(first).chain(others.map(|held| held.key)).collect();
+        for grant in grants {
+            self.give_up(grant, v1::FailureClass::Unable, kind.into(), message.to_owned());
+        }
     }
 
     /// Samples of the pack without a result wait again, each alone; for those that had their chances, `reason` is the
@@ -95,32 +148,31 @@ impl Agent {
             shard.observe(part, &result);
         }
         if result.encoded_len() > LARGE_RESULT_BYTES {
-            let bytes = Arc::new(result.encode_to_vec());
-            let digest = Digest::of(&bytes);
-            self.push_results(grant, Vec::new(), vec![Attachment { digest, bytes }]);
+            self.push_results(grant, vec![result]);
         } else if let Some(batch) = self.batches.add(grant, result, self.clock.now_ms()) {
-            self.push_results(grant, batch, Vec::new());
+            self.push_results(grant, batch);
         }
     }
 
-    fn push_results(&mut self, grant: GrantKey, samples: Vec<v1::SampleResult>, attachments: Vec<Attachment>) {
+    fn push_results(&mut self, grant: GrantKey, samples: Vec<v1::SampleResult>) {
         let (Some(held), Some(terms)) = (self.grants.get(grant), &self.terms) else { return };
+        let weights = self.weights_of(held.unit);
         let results = v1::Results {
             epoch: grant.epoch.0,
             task: grant.task.0,
             attempt: grant.attempt.0,
             unit: held.unit.0,
             plan: terms.plan.0.to_vec(),
+            weights,
             samples,
-            uploaded: attachments.iter().map(|attachment| attachment.digest.0.to_vec()).collect(),
         };
-        self.outbox.push(Body::Results(results), attachments);
+        self.outbox.push_of(&held.assignment, Body::Results(results));
     }
 
     /// Sends a grant's open batch.
     pub(super) fn hand_in_batch(&mut self, grant: GrantKey) {
         if let Some(batch) = self.batches.take(grant) {
-            self.push_results(grant, batch, Vec::new());
+            self.push_results(grant, batch);
         }
     }
 
@@ -142,7 +194,7 @@ impl Agent {
             if self.stream.as_ref().is_none_or(|stream| !stream.welcomed) {
                 tracing::info!(?grant, "a grant is over that no master hears of yet");
             }
-            let body = match held.shard {
+            let body = match &held.shard {
                 Some(shard) if !held.revoked => Body::Report(shard.report(grant, held.unit, &held.samples)),
                 _ => {
                     let GrantKey { epoch, task, attempt } = grant;
@@ -150,12 +202,16 @@ impl Agent {
                     Body::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() })
                 }
             };
-            self.outbox.push(body, Vec::new());
+            self.outbox.push_of(&held.assignment, body);
         }
     }
 
     /// Gives a grant up; results so far stand.
     pub(super) fn fail(&mut self, grant: GrantKey, class: v1::FailureClass, message: String) {
+        self.give_up(grant, class, v1::UnableKind::Unspecified, message);
+    }
+
+    fn give_up(&mut self, grant: GrantKey, class: v1::FailureClass, kind: v1::UnableKind, message: String) {
         tracing::error!(?grant, message, "grant failed");
         self.hand_in_batch(grant);
         self.pace.forget(|known| *known != grant);
@@ -168,26 +224,38 @@ impl Agent {
             class: class.into(),
             message: message.chars().take(MESSAGE_CHARACTERS).collect(),
             epoch: grant.epoch.0,
+            kind: kind.into(),
         };
-        self.outbox.push(Body::Failed(failed), Vec::new());
+        self.outbox.push(Body::Failed(failed));
     }
 }
 
-/// A result as the master takes it. One that makes no sense would be refused at every replay; that it makes none is
-/// what is known of the sample.
+/// What an engine says that it loaded, by its facts as JSON.
+fn pin_of(facts: &[u8]) -> Option<Pin> {
+    serde_json::from_slice::<ModelFacts>(facts).ok()?.pin
+}
+
+/// How what an engine loaded differs from what one before it did, both by their facts.
+fn difference(known: &[u8], found: &[u8]) -> Option<String> {
+    pin_of(known)?.difference(&pin_of(found)?)
+}
+
+/// A result as the master takes it. One that makes no sense, or is too large to travel, would be refused at every replay;
+/// that it is so is what is known of the sample.
 fn sensible(result: v1::SampleResult) -> v1::SampleResult {
-    match SampleResult::try_from(result.clone()) {
-        Ok(_) => result,
-        Err(error) => {
-            let outcome = Some(Outcome::Failed(format!("the engine gave a result that makes no sense: {error}")));
-            v1::SampleResult { index: result.index, outcome, ..Default::default() }
-        }
-    }
+    let size = result.encoded_len();
+    let reason = match SampleResult::try_from(result.clone()) {
+        Ok(_) if size <= MAX_RESULT_BYTES => return result,
+        Ok(_) => format!("the result takes {size} bytes; one of more than {MAX_RESULT_BYTES} is not kept"),
+        Err(error) => format!("the engine gave a result that makes no sense: {error}"),
+    };
+    v1::SampleResult { index: result.index, outcome: Some(Outcome::Failed(reason)), ..Default::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_proto::MAX_SPILLED_BYTES;
 
     #[test]
     fn a_result_that_makes_no_sense_becomes_a_failure_that_the_master_takes() {
@@ -196,5 +264,25 @@ mod tests {
         assert!(matches!(&mended.outcome, Some(Outcome::Failed(reason)) if reason.contains("makes no sense")));
         assert_eq!(SampleResult::try_from(mended.clone()).map(|result| result.index), Ok(7));
         assert_eq!(sensible(mended.clone()), mended);
+    }
+
+    #[test]
+    fn the_largest_result_travels_and_one_byte_more_is_a_failure_with_its_size() {
+        let of_size = |bytes: usize| {
+            let result = |length| {
+                let outcome = Some(Outcome::Failed("x".repeat(length)));
+                v1::SampleResult { index: 7, outcome, ..Default::default() }
+            };
+            result(bytes - (result(bytes).encoded_len() - bytes))
+        };
+        for bytes in [MAX_RESULT_BYTES - 1, MAX_RESULT_BYTES] {
+            let result = sensible(of_size(bytes));
+            assert_eq!(result.encoded_len(), bytes);
+            let results = v1::Results { plan: vec![0; 32], samples: vec![result], ..Default::default() };
+            assert!(results.encoded_len() + 100 < MAX_SPILLED_BYTES);
+        }
+        let failed = sensible(of_size(MAX_RESULT_BYTES + 1));
+        let Some(Outcome::Failed(reason)) = &failed.outcome else { panic!() };
+        assert!(reason.contains(&(MAX_RESULT_BYTES + 1).to_string()), "{reason}");
     }
 }

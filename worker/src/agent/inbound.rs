@@ -34,6 +34,8 @@ impl Agent {
             Some(Body::Drain(_)) => self.start_drain(Ending::Drained, "the master asked for it"),
             Some(Body::Shutdown(shutdown)) => self.shutdown(shutdown.reason),
             Some(Body::Refused(refused)) => self.ending = Some(Ending::Refused { reason: refused.reason }),
+            Some(Body::Rejected(rejected)) => self.rejected(rejected.seq, &rejected.reason),
+            Some(Body::Spilled(_)) => tracing::error!(seq = frame.seq, "a frame came without its body"),
             // What is durable leaves the outbox by acknowledgement; nothing else is kept of a result.
             None => {}
         }
@@ -69,7 +71,7 @@ impl Agent {
         self.outbox.rewind();
         if before.is_some_and(|(_, known)| known != epoch) {
             for (model, facts) in self.facts.clone() {
-                self.outbox.push(Say::Facts(v1::Facts { model, facts }), Vec::new());
+                self.outbox.push(Say::Facts(v1::Facts { model, facts, load: None }));
             }
         }
         self.next_heartbeat_ms = 0;
@@ -89,6 +91,7 @@ impl Agent {
                 held: key(kept.held_epoch, kept.held_task, kept.held_attempt),
                 now: key(now.epoch, now.task, now.attempt),
                 samples: intervals_from_wire(&now.samples),
+                proof: now.proof.clone(),
             })
         });
         let kept: Vec<_> = kept.collect();
@@ -98,7 +101,7 @@ impl Agent {
             if self.grants.get(GrantKey { epoch, task, attempt }).is_none() {
                 let (epoch, task, attempt) = (epoch.0, task.0, attempt.0);
                 let ack = v1::RevokeAck { epoch, task, attempt, ..Default::default() };
-                self.outbox.push(Say::RevokeAck(ack), Vec::new());
+                self.outbox.push(Say::RevokeAck(ack));
             }
         }
         for (before, now) in renamed {
@@ -146,6 +149,8 @@ impl Agent {
         self.batches.clear();
         self.outbox.clear();
         self.facts.clear();
+        self.loads.clear();
+        self.sample_ms.clear();
         self.pace.forget(|_| false);
         for slot in &mut self.slots {
             (slot.resident, slot.unit) = (None, None);
@@ -163,9 +168,12 @@ impl Agent {
         }
         let (epoch, task, attempt) = (Epoch(grant.epoch), TaskId(grant.task), Attempt(grant.attempt));
         let key = GrantKey { epoch, task, attempt };
-        if self.grants.offer(Held::new(key, UnitId(grant.unit), intervals_from_wire(&grant.samples))) {
+        let samples = intervals_from_wire(&grant.samples);
+        let mut held = Held::new(key, UnitId(grant.unit), samples, grant.proof.clone());
+        held.slots = grant.slots;
+        if self.grants.offer(held) {
             tracing::debug!(%task, %attempt, unit = grant.unit, "grant");
-            self.outbox.push(Say::Accepted(v1::Accepted { task: task.0, attempt: attempt.0 }), Vec::new());
+            self.outbox.push(Say::Accepted(v1::Accepted { task: task.0, attempt: attempt.0 }));
             // An older attempt may have been waiting with nothing under way: it is over.
             self.settle_all();
         }
@@ -188,7 +196,7 @@ impl Agent {
             self.grants.remove(key);
         }
         let (held, returned) = (self.grants.get(key).is_some(), intervals_to_wire(&returned));
-        self.outbox.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, returned, held }), Vec::new());
+        self.outbox.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, returned, held }));
         self.settle_all();
     }
 

@@ -1,20 +1,28 @@
 //! One connection to the master, from dialling to its end, as a task that reports what it hears.
+//!
+//! Bodies that were too large for their frames are put back here: nobody behind it knows of them. The hello is the one body
+//! of this side that goes out here.
 
-use super::bulk::Bulk;
+use super::bulk::{Bulk, BulkError, Uploader};
 use super::clock::Clock;
 use super::event::Event;
 use crate::dial::{Doorway, Shut};
 use compass_proto::v1::workers_client::WorkersClient;
-use compass_proto::{MAX_FRAME_BYTES, v1};
+use compass_proto::{Envelope as _, MAX_FRAME_BYTES, digest_from_wire, spill, unspill, v1};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Code;
 
 /// Frames between the agent and the transport: few, so that a heartbeat never waits behind many.
 const OUTBOUND_FRAMES: usize = 8;
 /// How long the master may take to answer the hello.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often it is said that the body of a frame is on its way.
+const FETCHING_EVERY: Duration = Duration::from_secs(1);
 
 /// What a connection reports.
 #[derive(Debug)]
@@ -22,10 +30,12 @@ pub(super) enum LinkEvent {
     /// The stream is open and the hello is on its way.
     Up {
         frames: mpsc::Sender<v1::WorkerFrame>,
-        bulk: Bulk,
+        bulk: Box<Bulk>,
         hello_sent_ms: u64,
     },
     Frame(Box<v1::MasterFrame>),
+    /// The body of a frame is on its way.
+    Fetching,
     /// The last event of a connection.
     Down {
         why: Shut,
@@ -72,22 +82,87 @@ impl Dial {
         let door = self.doorway.open().await?;
         let mut client = WorkersClient::new(door.session.clone()).max_decoding_message_size(MAX_FRAME_BYTES);
         let (frames, outbound) = mpsc::channel(OUTBOUND_FRAMES);
-        let hello = Some(v1::worker_frame::Body::Hello(self.hello));
+        let bulk = Bulk::new(door.bulk.clone(), Uploader::of(&self.hello));
+        let body = Some(v1::worker_frame::Body::Hello(self.hello));
+        let (hello, content) = spill(v1::WorkerFrame { seq: 0, ack: 0, body });
+        if let Some(content) = content {
+            let uploaded = bulk.clone().upload(content.digest, Arc::new(content.bytes)).await;
+            uploaded.map_err(|error| Shut::Again(format!("cannot upload the hello: {error}")))?;
+        }
         let hello_sent_ms = self.clock.now_ms();
         let gone = |_| Shut::Again("the agent is ending".to_owned());
-        frames
-            .send(v1::WorkerFrame { seq: 0, ack: 0, body: hello })
-            .await
-            .map_err(|_| Shut::Again("the stream is closed".to_owned()))?;
+        frames.send(hello).await.map_err(|_| Shut::Again("the stream is closed".to_owned()))?;
         let answer = tokio::time::timeout(ANSWER_TIMEOUT, client.session(ReceiverStream::new(outbound))).await;
         let late = |_| Shut::Again(format!("no answer to the hello within {} s", ANSWER_TIMEOUT.as_secs()));
         let mut inbound = answer.map_err(late)?.map_err(|status| door.shut_by(&status))?.into_inner();
-        let event = LinkEvent::Up { frames, bulk: Bulk::new(door.bulk.clone()), hello_sent_ms };
+        let event = LinkEvent::Up { frames: frames.clone(), bulk: Box::new(bulk.clone()), hello_sent_ms };
         events.send(Event::Link { link, event }).await.map_err(gone)?;
-        while let Some(frame) = inbound.message().await.map_err(|status| door.shut_by(&status))? {
+        // A welcome has no number, and comes first.
+        let mut next = 0;
+        loop {
+            let frame = match inbound.message().await {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return Ok(()),
+                Err(status) if status.code() == Code::OutOfRange => {
+                    let reason = format!("a frame of more than {} KiB", MAX_FRAME_BYTES / 1024);
+                    return Err(reject(&frames, next, reason).await);
+                }
+                Err(status) => return Err(door.shut_by(&status)),
+            };
+            let seq = frame.seq;
+            let frame = match whole(frame, &bulk, link, events).await {
+                Ok(frame) => frame,
+                Err(Unreadable::Malformed(reason)) => return Err(reject(&frames, seq, reason).await),
+                Err(Unreadable::NotHere(reason)) => return Err(Shut::Again(reason)),
+            };
+            next = next.max(seq + 1);
             let event = LinkEvent::Frame(Box::new(frame));
             events.send(Event::Link { link, event }).await.map_err(gone)?;
         }
-        Ok(())
     }
+}
+
+/// Why a frame cannot be handed on.
+enum Unreadable {
+    /// It would be no better if it came again.
+    Malformed(String),
+    /// Its body could not be fetched.
+    NotHere(String),
+}
+
+/// Tells the master which frame cannot be taken, and waits until it has closed the connection.
+async fn reject(frames: &mpsc::Sender<v1::WorkerFrame>, seq: u64, reason: String) -> Shut {
+    tracing::error!(seq, reason, "cannot take a frame of the master's");
+    let body = Some(v1::worker_frame::Body::Rejected(v1::Rejected { seq, reason: reason.clone() }));
+    let told = async {
+        if frames.send(v1::WorkerFrame { seq: 0, ack: 0, body }).await.is_ok() {
+            frames.closed().await;
+        }
+    };
+    // A master that does not listen hears of it by the end of the connection alone.
+    let _ = tokio::time::timeout(ANSWER_TIMEOUT, told).await;
+    Shut::Again(format!("cannot take a frame of the master's: {reason}"))
+}
+
+/// A frame with its body, wherever that travelled.
+async fn whole(
+    frame: v1::MasterFrame,
+    bulk: &Bulk,
+    link: u64,
+    events: &mpsc::Sender<Event>,
+) -> Result<v1::MasterFrame, Unreadable> {
+    let Some(spilled) = frame.spilled() else { return Ok(frame) };
+    let malformed = |error: compass_proto::ParseError| Unreadable::Malformed(error.to_string());
+    let digest = digest_from_wire(&spilled.digest).map_err(malformed)?;
+    let mut fetching = std::pin::pin!(bulk.clone().fetch(digest));
+    let mut sign = tokio::time::interval(FETCHING_EVERY);
+    let not_here = |error: BulkError| Unreadable::NotHere(format!("cannot fetch the body of a frame: {error}"));
+    let content = loop {
+        tokio::select! {
+            fetched = &mut fetching => break fetched.map_err(not_here)?,
+            // Nothing else can come meanwhile, which is no silence of the master's.
+            _ = sign.tick() => drop(events.send(Event::Link { link, event: LinkEvent::Fetching }).await),
+        }
+    };
+    unspill(frame, &content).map_err(malformed)
 }

@@ -1,7 +1,7 @@
 //! The agent: holds the session with the master, and keeps the engine slots busy with what was granted.
 //!
 //! One task owns all state and takes one event at a time; everything slow (connecting, fetching, uploading, computing)
-//! happens on tasks of its own that report back. `lease`, `outbox`, `grants`, `suspects`, `batch`, `parts`, `pace` are pure.
+//! happens on tasks of its own that report back. `lease`, `outbox`, `rejection`, `grants`, `suspects`, `batch`, `parts`, `pace` are pure.
 
 mod batch;
 mod bulk;
@@ -21,6 +21,7 @@ mod outbox;
 mod pace;
 mod parts;
 mod programs;
+mod rejection;
 mod release;
 mod run;
 mod send;

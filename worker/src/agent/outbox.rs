@@ -2,13 +2,16 @@
 //! reconnect under their own numbers.
 //!
 //! Bounded softly: nothing is refused, but while [`Outbox::is_full`] nothing that makes more frames is begun. What memory
-//! should not hold lies in the spool until it goes out: a pool that is cut off for long makes more than that.
+//! should not hold lies in the spool until it goes out: a pool that is cut off for long makes more than that. A body that is
+//! too large for a frame is spilled, whatever it is; a frame that the master rejects again and again gives way to the failure
+//! of its samples.
 
-use super::grants::GrantKey;
+use super::grants::{Assignment, GrantKey, UnderWay};
+use super::rejection::{instead, named};
 use super::spool::{Place, Spool};
 use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId};
-use compass_proto::v1;
 use compass_proto::v1::worker_frame::Body;
+use compass_proto::{MOST_REJECTIONS, Spill, spill, unspill, v1};
 use prost::Message;
 use std::collections::VecDeque;
 use std::io;
@@ -17,23 +20,26 @@ use std::sync::Arc;
 /// Bytes kept in memory; while the master is there, the slots are held back beyond them.
 pub(super) const OUTBOX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Content too large for the frame that names it: it must be at the master before the frame.
-#[derive(Clone, Debug)]
+/// A body too large for its frame: it must be at the master before the frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Attachment {
     pub(super) digest: Digest,
     pub(super) bytes: Arc<Vec<u8>>,
 }
 
-/// A frame that can be sent.
+impl From<Spill> for Attachment {
+    fn from(spill: Spill) -> Self {
+        Self { digest: spill.digest, bytes: Arc::new(spill.bytes) }
+    }
+}
+
+/// A frame that can be sent; without a body where it was given up.
 #[derive(Clone, Debug)]
 pub(super) struct Outgoing {
     pub(super) seq: u64,
-    pub(super) body: Body,
-    pub(super) attachments: Vec<Attachment>,
+    pub(super) body: Option<Body>,
+    pub(super) attachment: Option<Attachment>,
 }
-
-/// Samples of a grant whose results are under way.
-pub(super) type UnderWay = (GrantKey, UnitId, Vec<u32>);
 
 /// A frame in waiting.
 #[derive(Debug)]
@@ -43,13 +49,24 @@ struct Entry {
     /// What the hello says of it.
     under_way: Option<UnderWay>,
     size: usize,
+    /// Whether it stands in the place of what was rejected.
+    replaced: bool,
 }
 
 #[derive(Debug)]
 enum Kept {
     InMemory(Box<Outgoing>),
-    /// The frame, then its attachments, each with its length before it.
+    /// The frame, then its attachment.
     Spooled(Place),
+}
+
+/// What comes of a rejection.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Rejection {
+    /// The frame goes out again with the next connection.
+    Again,
+    /// Something else stands in its place from now on. The words say of what it was.
+    Replaced { what: String },
 }
 
 /// Frames that are not acknowledged yet, oldest first.
@@ -64,25 +81,35 @@ pub(super) struct Outbox {
     spool: Spool,
     /// The spooled frame that goes out next.
     loaded: Option<Outgoing>,
+    /// The frame that was rejected last, and how often in a row.
+    rejected: (u64, u32),
 }
 
 impl Outbox {
     /// Appends a frame under the next number.
-    pub(super) fn push(&mut self, body: Body, attachments: Vec<Attachment>) {
+    pub(super) fn push(&mut self, body: Body) {
+        self.append(body, None);
+    }
+
+    /// Appends results or the report of a grant: until they are acknowledged, the hello presents the grant.
+    pub(super) fn push_of(&mut self, assignment: &Arc<Assignment>, body: Body) {
+        let under_way = under_way(&body, assignment);
+        self.append(body, under_way);
+    }
+
+    fn append(&mut self, body: Body, under_way: Option<UnderWay>) {
         self.last_seq += 1;
         let seq = self.last_seq;
-        let under_way = under_way(&body, &attachments);
-        let frame = v1::WorkerFrame { seq, ack: 0, body: Some(body.clone()) };
-        let size = frame.encoded_len() + attachments.iter().map(|attachment| attachment.bytes.len()).sum::<usize>();
-        let place = if self.bytes >= OUTBOX_BYTES { self.spool.put(&to_bytes(&frame, &attachments)) } else { None };
+        let (outgoing, size) = outgoing(seq, Some(body));
+        let place = if self.bytes >= OUTBOX_BYTES { self.spool.put(&to_bytes(&outgoing)) } else { None };
         let kept = match place {
             Some(place) => Kept::Spooled(place),
             None => {
                 self.bytes += size;
-                Kept::InMemory(Box::new(Outgoing { seq, body, attachments }))
+                Kept::InMemory(Box::new(outgoing))
             }
         };
-        self.entries.push_back(Entry { seq, kept, under_way, size });
+        self.entries.push_back(Entry { seq, kept, under_way, size, replaced: false });
     }
 
     /// The master has handled everything up to `seq`.
@@ -97,6 +124,38 @@ impl Outbox {
             Kept::InMemory(_) => self.bytes -= entry.size,
             Kept::Spooled(place) => self.spool.free(*place),
         }
+    }
+
+    /// The master cannot take the frame `seq`. The third time something else is put in its place: the failure of its
+    /// samples, or an empty frame where it has none, or where that was rejected as well.
+    ///
+    /// # Errors
+    /// The spool lost it.
+    pub(super) fn rejected(&mut self, seq: u64, reason: &str) -> io::Result<Rejection> {
+        if self.rejected.0 != seq {
+            self.rejected = (seq, 0);
+        }
+        self.rejected.1 += 1;
+        let Some(at) = self.entries.iter().position(|entry| entry.seq == seq) else { return Ok(Rejection::Again) };
+        if self.rejected.1 < MOST_REJECTIONS {
+            return Ok(Rejection::Again);
+        }
+        self.rejected = (seq, 0);
+        let Some(mut entry) = self.entries.remove(at) else { return Ok(Rejection::Again) };
+        let loaded = match &entry.kept {
+            Kept::InMemory(outgoing) => (**outgoing).clone(),
+            Kept::Spooled(place) => from_bytes(&self.spool.get(*place)?)?,
+        };
+        self.let_go(&entry);
+        let body = loaded.whole()?;
+        let what = body.as_ref().map(named).unwrap_or_default();
+        let other = body.filter(|_| !entry.replaced).and_then(|body| instead(body, reason));
+        let (outgoing, size) = outgoing(seq, other);
+        self.bytes += size;
+        (entry.kept, entry.size, entry.replaced) = (Kept::InMemory(Box::new(outgoing)), size, true);
+        self.entries.insert(at, entry);
+        self.loaded = None;
+        Ok(Rejection::Replaced { what })
     }
 
     /// A new connection: everything that is kept goes out again.
@@ -133,7 +192,7 @@ impl Outbox {
         self.entries.front().map_or(self.last_seq + 1, |entry| entry.seq)
     }
 
-    /// The samples whose results are not acknowledged, frame by frame.
+    /// What of grants is not acknowledged, frame by frame.
     pub(super) fn unacknowledged(&self) -> Vec<UnderWay> {
         self.entries.iter().filter_map(|entry| entry.under_way.clone()).collect()
     }
@@ -157,33 +216,52 @@ impl Outbox {
     }
 }
 
-fn under_way(body: &Body, attachments: &[Attachment]) -> Option<UnderWay> {
-    let Body::Results(results) = body else { return None };
-    let (epoch, task, attempt) = (Epoch(results.epoch), TaskId(results.task), Attempt(results.attempt));
-    let large = attachments.iter().filter_map(|large| v1::SampleResult::decode(large.bytes.as_slice()).ok());
-    let samples = results.samples.iter().map(|result| result.index).chain(large.map(|result| result.index));
-    Some((GrantKey { epoch, task, attempt }, UnitId(results.unit), samples.collect()))
+fn outgoing(seq: u64, body: Option<Body>) -> (Outgoing, usize) {
+    let (frame, content) = spill(v1::WorkerFrame { seq, ack: 0, body });
+    let size = frame.encoded_len() + content.as_ref().map_or(0, |content| content.bytes.len());
+    (Outgoing { seq, body: frame.body, attachment: content.map(Into::into) }, size)
 }
 
-fn to_bytes(frame: &v1::WorkerFrame, attachments: &[Attachment]) -> Vec<u8> {
-    let mut bytes = frame.encode_length_delimited_to_vec();
-    for attachment in attachments {
-        bytes.extend((attachment.bytes.len() as u64).to_le_bytes());
-        bytes.extend(attachment.bytes.iter());
+impl Outgoing {
+    /// The body, wherever it travels.
+    fn whole(self) -> io::Result<Option<Body>> {
+        match &self.attachment {
+            None => Ok(self.body),
+            Some(attachment) => {
+                let frame = v1::WorkerFrame { seq: self.seq, ack: 0, body: self.body };
+                let whole = unspill(frame, &attachment.bytes);
+                whole.map(|frame| frame.body).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+            }
+        }
     }
+}
+
+fn under_way(body: &Body, assignment: &Arc<Assignment>) -> Option<UnderWay> {
+    let grant = |epoch, task, attempt| GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) };
+    let (grant, unit, samples) = match body {
+        Body::Results(results) => {
+            let samples = results.samples.iter().map(|result| result.index).collect();
+            (grant(results.epoch, results.task, results.attempt), results.unit, samples)
+        }
+        Body::Report(report) => (grant(report.epoch, report.task, report.attempt), report.unit, Vec::new()),
+        _ => return None,
+    };
+    Some(UnderWay { grant, unit: UnitId(unit), samples, assignment: assignment.clone() })
+}
+
+fn to_bytes(outgoing: &Outgoing) -> Vec<u8> {
+    let frame = v1::WorkerFrame { seq: outgoing.seq, ack: 0, body: outgoing.body.clone() };
+    let mut bytes = frame.encode_length_delimited_to_vec();
+    bytes.extend(outgoing.attachment.iter().flat_map(|attachment| attachment.bytes.iter()));
     bytes
 }
 
 fn from_bytes(mut bytes: &[u8]) -> io::Result<Outgoing> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
     let frame = v1::WorkerFrame::decode_length_delimited(&mut bytes).map_err(|_| damaged())?;
-    let mut attachments = Vec::new();
-    while let Some((length, rest)) = bytes.split_first_chunk::<8>() {
-        let (content, rest) = rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
-        attachments.push(Attachment { digest: Digest::of(content), bytes: Arc::new(content.to_vec()) });
-        bytes = rest;
-    }
-    Ok(Outgoing { seq: frame.seq, body: frame.body.ok_or_else(damaged)?, attachments })
+    let attachment = Attachment { digest: Digest::of(bytes), bytes: Arc::new(bytes.to_vec()) };
+    let body = frame.body.ok_or_else(damaged)?;
+    Ok(Outgoing { seq: frame.seq, body: Some(body), attachment: Some(attachment).filter(|_| !bytes.is_empty()) })
 }
 
 #[cfg(test)]
@@ -206,12 +284,12 @@ mod tests {
     #[test]
     fn a_frame_goes_once_per_connection_until_it_is_acknowledged() {
         let mut outbox = Outbox::default();
-        (0..5).for_each(|task| outbox.push(accepted(task), Vec::new()));
+        (0..5).for_each(|task| outbox.push(accepted(task)));
         assert_eq!(send_all(&mut outbox), [1, 2, 3, 4, 5]);
         assert_eq!(send_all(&mut outbox), [0; 0]);
         outbox.acknowledged(2);
         outbox.rewind();
-        outbox.push(accepted(9), Vec::new());
+        outbox.push(accepted(9));
         assert_eq!(send_all(&mut outbox), [3, 4, 5, 6]);
         outbox.acknowledged(6);
         assert!(outbox.is_empty());
@@ -221,45 +299,55 @@ mod tests {
     #[test]
     fn an_old_acknowledgement_and_one_of_the_future_are_harmless() {
         let mut outbox = Outbox::default();
-        (0..3).for_each(|task| outbox.push(accepted(task), Vec::new()));
+        (0..3).for_each(|task| outbox.push(accepted(task)));
         outbox.acknowledged(2);
         outbox.acknowledged(1);
         assert_eq!(send_all(&mut outbox), [3]);
         outbox.acknowledged(99);
-        outbox.push(accepted(7), Vec::new());
+        outbox.push(accepted(7));
         assert_eq!(send_all(&mut outbox), [4]);
     }
 
-    #[test]
-    fn attachments_count_towards_the_bound() {
-        let mut outbox = Outbox::default();
-        let bytes = Arc::new(vec![0; OUTBOX_BYTES]);
-        outbox.push(accepted(1), vec![Attachment { digest: Digest([0; 32]), bytes }]);
-        assert!(outbox.is_full(false));
-        outbox.acknowledged(1);
-        assert!(!outbox.is_full(false));
+    /// A frame of one result of so many bytes.
+    fn large(sample: u32, bytes: usize) -> Body {
+        let outcome = Some(v1::sample_result::Outcome::Failed("x".repeat(bytes)));
+        let result = v1::SampleResult { index: sample, outcome, ..Default::default() };
+        Body::Results(v1::Results { epoch: 2, task: 7, attempt: 1, samples: vec![result], ..Default::default() })
     }
 
-    fn results(sample: u32, text: &str) -> (Body, Vec<Attachment>) {
-        let result = v1::SampleResult { index: sample, ..Default::default() };
-        let large = v1::SampleResult {
-            index: sample + 1000,
-            outcome: Some(v1::sample_result::Outcome::Failed(text.repeat(1000))),
-            ..Default::default()
-        };
-        let bytes = Arc::new(large.encode_to_vec());
-        let body = v1::Results { task: 7, attempt: 1, samples: vec![result], ..Default::default() };
-        (Body::Results(body), vec![Attachment { digest: Digest::of(&bytes), bytes }])
+    #[test]
+    fn a_large_body_of_whatever_kind_is_attached_and_counts_towards_the_bound() {
+        let mut outbox = Outbox::default();
+        let runs = |at: u32| v1::Interval { first: 2 * at, end: 2 * at + 1 };
+        let returned = (0..60_000).map(runs).collect();
+        let bodies = [
+            large(1, OUTBOX_BYTES),
+            Body::RevokeAck(v1::RevokeAck { returned, ..Default::default() }),
+            Body::Facts(v1::Facts { model: 0, facts: vec![7; 300_000], load: None }),
+        ];
+        for body in bodies.clone() {
+            outbox.push_of(&Arc::default(), body);
+        }
+        assert!(outbox.is_full(false));
+        assert_eq!(outbox.unacknowledged()[0].samples, [1]);
+        for body in bodies {
+            let outgoing = outbox.next_unsent().unwrap().unwrap().clone();
+            assert!(matches!(outgoing.body, Some(Body::Spilled(_))));
+            let seq = outgoing.seq;
+            assert_eq!(outgoing.whole().unwrap(), Some(body));
+            outbox.sent(seq);
+        }
+        outbox.acknowledged(3);
+        assert!(!outbox.is_full(false) && outbox.bytes == 0);
     }
 
     /// What goes over a connection, as a master would read it.
-    fn transmit(outbox: &mut Outbox) -> Vec<(u64, Body, Vec<Digest>)> {
+    fn transmit(outbox: &mut Outbox) -> Vec<(u64, Option<Body>)> {
         let mut sent = Vec::new();
         while let Some(outgoing) = outbox.next_unsent().unwrap().cloned() {
-            let Outgoing { seq, body, attachments } = outgoing;
-            assert!(attachments.iter().all(|attachment| Digest::of(&attachment.bytes) == attachment.digest));
+            let seq = outgoing.seq;
             outbox.sent(seq);
-            sent.push((seq, body, attachments.into_iter().map(|attachment| attachment.digest).collect()));
+            sent.push((seq, outgoing.whole().unwrap()));
         }
         sent
     }
@@ -267,24 +355,24 @@ mod tests {
     #[test]
     fn what_memory_should_not_hold_waits_on_disk_and_goes_out_the_same_as_often_as_needed() {
         let mut outbox = Outbox::default();
-        let filling = Arc::new(vec![0; OUTBOX_BYTES]);
-        outbox.push(accepted(1), vec![Attachment { digest: Digest::of(&filling), bytes: filling }]);
+        outbox.push(large(0, OUTBOX_BYTES));
         let in_memory = outbox.bytes;
-        let said: Vec<_> = (0..100).map(|sample| results(sample, &format!("answer {sample} "))).collect();
-        for (body, attachments) in said.clone() {
+        // Some are spilled, some are not.
+        let said: Vec<_> = (1..=100).map(|sample| large(sample, 3_000 * sample as usize)).collect();
+        for body in said.clone() {
             assert!(!outbox.is_full(true), "cut off, the spool takes it");
-            outbox.push(body, attachments);
+            outbox.push_of(&Arc::default(), body);
         }
         assert!(outbox.is_full(false), "with the master there, slots wait");
         assert_eq!(outbox.bytes, in_memory, "none of it is in memory");
         let listed = outbox.unacknowledged();
-        assert_eq!((listed.len(), &listed[3].2), (100, &vec![3, 1003]));
+        assert_eq!((listed.len(), &listed[3].samples), (100, &vec![4]));
         for _ in 0..2 {
             outbox.rewind();
             let sent = transmit(&mut outbox);
             assert_eq!(sent.len(), 101);
-            for ((_, body, digests), (said, attachments)) in sent[1..].iter().zip(&said) {
-                assert_eq!((body, digests.as_slice()), (said, &[attachments[0].digest][..]));
+            for ((_, body), said) in sent[1..].iter().zip(&said) {
+                assert_eq!(body.as_ref(), Some(said));
             }
         }
         outbox.acknowledged(51);
@@ -297,13 +385,50 @@ mod tests {
     #[test]
     fn without_a_disk_it_stays_in_memory_and_slots_wait() {
         let mut outbox = Outbox { spool: Spool::in_folder("/proc/nowhere".into()), ..Outbox::default() };
-        for sample in 0..6000 {
-            let (body, attachments) = results(sample, "x");
-            outbox.push(body, attachments);
-        }
+        (0..6000).for_each(|sample| outbox.push(large(sample, 1000)));
         assert!(outbox.is_full(true));
         assert_eq!(transmit(&mut outbox).len(), 6000);
         outbox.clear();
         assert!(outbox.is_empty() && outbox.bytes == 0);
+    }
+
+    #[test]
+    fn what_is_rejected_three_times_gives_way_to_the_failure_of_its_samples_and_then_to_nothing() {
+        let mut outbox = Outbox::default();
+        // One in memory, one in the spool; both too large for a frame.
+        outbox.push_of(&Arc::default(), large(5, OUTBOX_BYTES));
+        outbox.push_of(&Arc::default(), large(6, 300_000));
+        outbox.push(accepted(9));
+        for (seq, sample) in [(1, 5), (2, 6)] {
+            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
+            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
+            assert!(matches!(outbox.rejected(seq, "no").unwrap(), Rejection::Replaced { .. }));
+            outbox.rewind();
+            let sent = transmit(&mut outbox);
+            assert_eq!(sent.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [1, 2, 3], "no number is left out");
+            let Some(Body::Results(results)) = &sent[seq as usize - 1].1 else { panic!("{sent:?}") };
+            assert_eq!((results.epoch, results.task, results.attempt, results.samples[0].index), (2, 7, 1, sample));
+            let Some(v1::sample_result::Outcome::Failed(reason)) = &results.samples[0].outcome else { panic!() };
+            assert!(reason.contains("no"), "{reason}");
+        }
+        assert_eq!(outbox.unacknowledged().len(), 2);
+        for _ in 0..2 {
+            assert_eq!(outbox.rejected(1, "not even that").unwrap(), Rejection::Again);
+        }
+        assert!(matches!(outbox.rejected(1, "not even that").unwrap(), Rejection::Replaced { .. }));
+        outbox.rewind();
+        assert_eq!(transmit(&mut outbox)[0], (1, None));
+        assert_eq!(outbox.rejected(99, "never sent").unwrap(), Rejection::Again);
+        outbox.acknowledged(3);
+        assert!(outbox.is_empty() && outbox.bytes == 0);
+    }
+
+    #[test]
+    fn rejections_of_different_frames_are_not_added_up() {
+        let mut outbox = Outbox::default();
+        (0..2).for_each(|task| outbox.push(accepted(task)));
+        for seq in [1, 2, 1, 2, 1, 2] {
+            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
+        }
     }
 }

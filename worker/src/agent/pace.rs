@@ -105,4 +105,62 @@ mod tests {
         }
         assert_eq!(pace.ahead(2), 17);
     }
+
+    /// Gaps of `slots` between their first and their last grant, by virtual time: grants last `grant_ms` each, a message takes
+    /// `one_way_ms`, what has ended leaves after `hand_in_ms`, and the master fills up at once what the worker wants to hold.
+    fn gaps(slots: u32, grant_ms: u64, one_way_ms: u64, hand_in_ms: u64, wanted: impl Fn(&Pace) -> u32) -> u32 {
+        const GRANTS: u32 = 200;
+        let (mut pace, mut granted, mut gaps) = (Pace::default(), 0, 0);
+        // Arrivals of grants at the worker, and times at which slots are free.
+        let mut coming: Vec<u64> = Vec::new();
+        let mut free: Vec<u64> = vec![0; slots as usize];
+        // What the master knows of the worker: how much it wants to hold, and how much of it has ended, each with its arrival.
+        let mut told: Vec<(u64, u32)> = vec![(0, wanted(&pace))];
+        let mut ended: Vec<u64> = Vec::new();
+        let (mut begun, mut now) = (0_u32, 0_u64);
+        while begun < GRANTS {
+            let wants = told.iter().filter(|(at, _)| *at <= now).map(|(_, wants)| *wants).next_back().unwrap_or(0);
+            let over = ended.iter().filter(|at| **at <= now).count() as u32;
+            while granted < GRANTS && granted - over < wants {
+                coming.push(now + one_way_ms);
+                granted += 1;
+            }
+            for slot in &mut free {
+                if *slot <= now && !coming.is_empty() && coming[0] <= now {
+                    coming.remove(0);
+                    gaps += u32::from(begun >= slots && *slot < now);
+                    pace.begun(key(begun), now);
+                    pace.over(key(begun), now + grant_ms);
+                    (*slot, begun) = (now + grant_ms, begun + 1);
+                    ended.push(*slot + hand_in_ms + one_way_ms);
+                }
+            }
+            if now % 500 == 0 {
+                pace.answered(now, now + 2 * one_way_ms);
+                told.push((now + 3 * one_way_ms, wanted(&pace)));
+            }
+            now += 1;
+        }
+        gaps
+    }
+
+    #[test]
+    fn slots_do_not_wait_for_a_far_master() {
+        for (slots, grant_ms, one_way_ms, hand_in_ms) in [
+            (1, 128, 100, 10),
+            (1, 64, 100, 60),
+            (2, 64, 100, 60),
+            (4, 100, 150, 60),
+            (3, 40, 25, 30),
+            (8, 300, 200, 60),
+        ] {
+            let what = format!("{slots} slots, grants of {grant_ms} ms, {one_way_ms} ms one way");
+            let with_pace = gaps(slots, grant_ms, one_way_ms, hand_in_ms, |pace| slots + pace.ahead(slots));
+            let one_ahead = gaps(slots, grant_ms, one_way_ms, hand_in_ms, |_| slots + 1);
+            // Until the first heartbeat is answered, and what it led to is here, one ahead is all.
+            let learning = (500 + 4 * one_way_ms).div_ceil(grant_ms) as u32 * slots;
+            assert!(with_pace <= learning, "{what}: {with_pace} gaps, of which {learning} while it learnt");
+            assert!(one_ahead >= 50, "{what}: one ahead would do, with {one_ahead} gaps of 200");
+        }
+    }
 }

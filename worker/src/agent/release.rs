@@ -39,7 +39,7 @@ impl Agent {
             let held = self.grants.get(key).is_some();
             let returned = intervals_to_wire(&returned);
             let ack = v1::RevokeAck { epoch: epoch.0, task: task.0, attempt: attempt.0, returned, held };
-            self.outbox.push(Body::RevokeAck(ack), Vec::new());
+            self.outbox.push(Body::RevokeAck(ack));
         }
         self.settle_all();
     }

@@ -1,18 +1,26 @@
 //! What goes up, and when: heartbeats and credit at once, the outbox in order, content before the frame that names it.
+//!
+//! Where the master has no room for content, it is offered again, after pauses that grow; heartbeats go on meanwhile.
 
 use super::bulk::BulkError;
 use super::ending::Ending;
 use super::event::Event;
-use super::outbox::Attachment;
+use super::outbox::{Attachment, Rejection};
 use super::session::Agent;
+use compass_common::backoff::{self, FullJitter};
 use compass_proto::v1;
 use std::mem::discriminant;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use v1::worker_frame::Body;
 
-/// Pause after an upload that failed.
-const UPLOAD_PAUSE: Duration = Duration::from_millis(500);
+/// Pauses after uploads that failed, the first and the longest.
+const UPLOAD_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+
+/// Pauses between tries to bring content to the master.
+pub(super) fn upload_pauses() -> FullJitter {
+    backoff::policy(UPLOAD_PAUSES.0, UPLOAD_PAUSES.1)
+}
 
 impl Agent {
     /// Queues a frame that is not replayed; an older one of its kind gives way.
@@ -42,26 +50,20 @@ impl Agent {
         let outgoing = match self.outbox.next_unsent() {
             Ok(outgoing) => outgoing?,
             Err(error) => {
-                let reason = format!("results that were put aside in the temporary folder are lost: {error}");
-                self.ending = Some(Ending::Broken { reason });
+                self.lost_spool(&error);
                 return None;
             }
         };
-        if outgoing.attachments.is_empty() || stream.uploaded >= outgoing.seq {
-            return Some(stream.frames.clone());
-        }
+        let attachment = outgoing.attachment.as_ref().filter(|_| stream.uploaded < outgoing.seq);
+        let Some(Attachment { digest, bytes }) = attachment.cloned() else { return Some(stream.frames.clone()) };
         if !stream.uploading {
             stream.uploading = true;
             let (bulk, link, seq) = (stream.bulk.clone(), self.link, outgoing.seq);
-            let (attachments, events) = (outgoing.attachments.clone(), self.events.clone());
+            let (events, pause) = (self.events.clone(), stream.upload_pauses.next().unwrap_or(UPLOAD_PAUSES.1));
             tokio::spawn(async move {
-                let mut done = Ok(());
-                for Attachment { digest, bytes } in attachments {
-                    if let Err(error) = bulk.clone().upload(digest, bytes).await {
-                        done = Err(error);
-                        tokio::time::sleep(UPLOAD_PAUSE).await;
-                        break;
-                    }
+                let done = bulk.upload(digest, bytes).await;
+                if done.is_err() {
+                    tokio::time::sleep(pause).await;
                 }
                 let _ = events.send(Event::Uploaded { link, seq, done }).await;
             });
@@ -84,7 +86,7 @@ impl Agent {
             permit.send(v1::WorkerFrame { seq: 0, ack, body: Some(body) });
         } else if let Ok(Some(outgoing)) = self.outbox.next_unsent() {
             let (seq, body) = (outgoing.seq, outgoing.body.clone());
-            permit.send(v1::WorkerFrame { seq, ack, body: Some(body) });
+            permit.send(v1::WorkerFrame { seq, ack, body });
             self.outbox.sent(seq);
         }
     }
@@ -95,8 +97,37 @@ impl Agent {
         let Some(stream) = self.stream.as_mut().filter(|_| current) else { return };
         stream.uploading = false;
         match done {
-            Ok(()) => stream.uploaded = seq,
+            Ok(()) => {
+                stream.uploaded = seq;
+                (stream.upload_pauses, stream.upload_waits) = (upload_pauses(), false);
+            }
+            Err(BulkError::Full(reason)) => {
+                if !std::mem::replace(&mut stream.upload_waits, true) {
+                    tracing::info!(reason, "the master has no room for what this worker hands in; waiting for it");
+                }
+            }
+            Err(BulkError::Hopeless(reason)) => self.rejected(seq, &reason),
             Err(error) => tracing::warn!(%error, seq, "upload failed; trying again"),
         }
+    }
+
+    /// The master cannot take a frame of the outbox.
+    pub(super) fn rejected(&mut self, seq: u64, reason: &str) {
+        match self.outbox.rejected(seq, reason) {
+            Ok(Rejection::Again) => tracing::warn!(seq, reason, "the master rejected a frame; it goes once more"),
+            Ok(Rejection::Replaced { what }) => {
+                tracing::error!(
+                    seq,
+                    reason,
+                    "the master cannot take {what}; given up, as failed where it holds samples"
+                );
+            }
+            Err(error) => self.lost_spool(&error),
+        }
+    }
+
+    fn lost_spool(&mut self, error: &std::io::Error) {
+        let reason = format!("results that were put aside in the temporary folder are lost: {error}");
+        self.ending = Some(Ending::Broken { reason });
     }
 }

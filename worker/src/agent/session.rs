@@ -14,6 +14,7 @@ use super::outbox::Outbox;
 use super::pace::Pace;
 use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::programs::Programs;
+use super::send::upload_pauses;
 use super::slots::SlotState;
 use super::starvation::Starvation;
 use crate::dial::{Doorway, Shut};
@@ -79,6 +80,9 @@ pub(super) struct Stream {
     /// Attachments up to this seq of ours are at the master.
     pub(super) uploaded: u64,
     pub(super) uploading: bool,
+    pub(super) upload_pauses: FullJitter,
+    /// Whether the master had no room for the last upload.
+    pub(super) upload_waits: bool,
 }
 
 /// See the module.
@@ -119,6 +123,10 @@ pub(super) struct Agent {
     pub(super) last_pack: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<u32, Vec<u8>>,
+    /// How long models took to load here, in milliseconds, by their position in the plan.
+    pub(super) loads: BTreeMap<u32, f64>,
+    /// How long a sample of a model takes a slot, in milliseconds: all of them and their number.
+    pub(super) sample_ms: BTreeMap<u32, (f64, f64)>,
     pub(super) drain: Option<Drain>,
     /// Whether another job waits for this worker: it dials again when nothing is left of this one.
     pub(super) released: bool,
@@ -143,7 +151,15 @@ impl Agent {
         let gpus = Gpus::new(&options.device, visible.as_deref(), count_gpus(), options.slots as usize);
         let slot = |n| Slot::start(n, options.threads, gpus.clone(), events.clone());
         let slots = (0..options.slots as usize)
-            .map(|n| SlotState { slot: slot(n), resident: None, model: None, unit: None, busy: None, programs: None })
+            .map(|n| SlotState {
+                slot: slot(n),
+                resident: None,
+                model: None,
+                unit: None,
+                busy: None,
+                programs: None,
+                idle_since_ms: 0,
+            })
             .collect();
         Self {
             options,
@@ -176,6 +192,8 @@ impl Agent {
             programs,
             last_pack: 0,
             facts: BTreeMap::new(),
+            loads: BTreeMap::new(),
+            sample_ms: BTreeMap::new(),
             drain: None,
             released: false,
             ending: None,
@@ -208,6 +226,7 @@ impl Agent {
             plan: self.terms.as_ref().map(|terms| terms.plan.0.to_vec()).unwrap_or_default(),
             models: self.models_held(),
             pool: self.options.pool.clone(),
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         };
         let Some(doorway) = self.doorways.get(self.master).cloned() else { return };
         let dial = Dial { number: self.link, doorway, pause, hello, clock: self.clock };
@@ -224,15 +243,18 @@ impl Agent {
                 let (welcomed, uploading) = (false, false);
                 self.stream = Some(Stream {
                     frames,
-                    bulk,
+                    bulk: *bulk,
                     hello_sent_ms,
                     welcomed,
                     asked_to_wait_ms: 0,
                     handled: 0,
                     uploaded: 0,
                     uploading,
+                    upload_pauses: upload_pauses(),
+                    upload_waits: false,
                 });
             }
+            LinkEvent::Fetching => self.last_heard_ms = self.clock.now_ms(),
             LinkEvent::Frame(frame) => {
                 self.last_heard_ms = self.clock.now_ms();
                 self.master_frame(*frame);

@@ -1,17 +1,24 @@
-//! What the worker makes of its own results of one grant: counts, token counters, seconds, and the evaluator's state.
+//! What the worker makes of its own results of one grant: counts, token counters, seconds, and the digest of the evaluator's
+//! state. The state itself stays here: it may hold an item for every sample, and a report must not grow with them.
 
 use super::grants::GrantKey;
 use crate::engine_link::PackEnd;
 use compass_common::engine::{Stretch, TokenCounters};
-use compass_common::evaluator::Accumulator;
-use compass_common::ids::UnitId;
+use compass_common::evaluator::{Accumulator, EVAL_VERSION};
+use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{EvalSpec, Part};
 use compass_common::result::SampleResult;
 use compass_proto::{intervals_to_wire, v1};
+use std::collections::BTreeSet;
 
-/// Stretches in one report at most, so that it fits into a frame.
+/// Stretches in one report at most.
 const MOST_STRETCHES: usize = 8192;
+/// Notes in one report at most, and characters of each.
+const MOST_NOTES: usize = 32;
+const NOTE_CHARACTERS: usize = 500;
+/// Notes that are told apart to count those which a report has no room for.
+const KNOWN_NOTES: usize = 1024;
 
 /// Accumulates while a grant runs.
 #[derive(Clone, Debug)]
@@ -20,7 +27,10 @@ pub(super) struct Shard {
     tokens: TokenCounters,
     seconds: f64,
     notes: Vec<String>,
+    /// Notes that the report has no room for, as hashes.
+    more_notes: BTreeSet<Digest>,
     stretches: Vec<Stretch>,
+    stretches_left_out: u64,
 }
 
 impl Shard {
@@ -31,7 +41,9 @@ impl Shard {
             tokens: TokenCounters::default(),
             seconds: 0.0,
             notes: Vec::new(),
+            more_notes: BTreeSet::new(),
             stretches: Vec::new(),
+            stretches_left_out: 0,
         }
     }
 
@@ -53,14 +65,28 @@ impl Shard {
         if let PackEnd::Done { tokens, notes, stretches } = end {
             let room = MOST_STRETCHES.saturating_sub(self.stretches.len());
             self.stretches.extend(stretches.iter().take(room));
+            self.stretches_left_out += stretches.len().saturating_sub(room) as u64;
             self.tokens.add(tokens);
-            self.notes.extend(notes.iter().filter(|note| !self.notes.contains(note)).cloned().collect::<Vec<_>>());
+            notes.iter().for_each(|note| self.note(note));
+        }
+    }
+
+    fn note(&mut self, note: &str) {
+        let cut: String = note.chars().take(NOTE_CHARACTERS).collect();
+        if self.notes.contains(&cut) {
+            return;
+        }
+        if self.notes.len() < MOST_NOTES {
+            self.notes.push(cut);
+        } else if self.more_notes.len() < KNOWN_NOTES {
+            self.more_notes.insert(Digest::of(cut.as_bytes()));
         }
     }
 
     /// The report after the last sample.
     pub(super) fn report(&self, grant: GrantKey, unit: UnitId, samples: &IntervalSet) -> v1::ShardReport {
         let counts = self.evaluator.counts();
+        let first = self.evaluator.running().values.into_iter().next();
         v1::ShardReport {
             task: grant.task.0,
             attempt: grant.attempt.0,
@@ -70,11 +96,122 @@ impl Shard {
             failed: u32::try_from(counts.failed).unwrap_or(u32::MAX),
             tokens: Some(self.tokens.into()),
             seconds: self.seconds,
-            // A state that cannot be written shows as a disagreement; it is a struct of numbers and always can.
-            evaluator: serde_json::to_vec(&self.evaluator).unwrap_or_default(),
             epoch: grant.epoch.0,
             notes: self.notes.clone(),
             stretches: self.stretches.iter().map(|&stretch| stretch.into()).collect(),
+            eval_version: EVAL_VERSION,
+            state: self.evaluator.digest().0.to_vec(),
+            first: first.map(|metric| v1::ShownMetric { name: metric.name, value: metric.value }),
+            notes_left_out: self.more_notes.len() as u32,
+            stretches_left_out: self.stretches_left_out,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::evaluator::{ChoiceMetric, EvaluatorSpec, TextScore};
+    use compass_common::ids::{Attempt, Epoch, TaskId};
+    use compass_common::plan::{Body, OptionText, Sample};
+    use compass_common::prompt::Prompt;
+    use prost::Message;
+    use serde_json::json;
+    use v1::sample_result::Outcome;
+
+    const GRANT: GrantKey = GrantKey { epoch: Epoch(1), task: TaskId(2), attempt: Attempt(3) };
+
+    /// Samples of a part, with what the model says to each.
+    fn part_of(count: u32, spec: &EvaluatorSpec) -> (Part, Vec<v1::SampleResult>) {
+        let chosen = matches!(spec, EvaluatorSpec::AucRoc | EvaluatorSpec::MultipleChoice { .. });
+        let sample = |index: u32| {
+            let option = |label: u32| OptionText {
+                context: None,
+                unconditional: false,
+                delimiter: 0,
+                label: label.into(),
+                continuation: format!(" {label}"),
+                length: 1,
+            };
+            let letter = ["A", "B", "C", "D"][index as usize % 4];
+            let gold = match spec {
+                EvaluatorSpec::Circular => {
+                    json!(format!("{}--{letter}--{}", index / 4, ["ABCD", "BCDA", "CDAB", "DABC"][index as usize % 4]))
+                }
+                _ if chosen => json!(index % 2),
+                _ => json!(letter),
+            };
+            let prompt = Prompt::question("so");
+            let body = match chosen {
+                true => Body::Loglikelihood { context: prompt, options: vec![option(0), option(1)] },
+                false => Body::Gen { prompt },
+            };
+            Sample { index, gold, shots: Vec::new(), body }
+        };
+        let said = |index: u32| {
+            let outcome = match chosen {
+                true => Outcome::Loglikelihood(v1::LoglikelihoodScores {
+                    sum: vec![-1.0, -0.5 - f64::from(index)],
+                    tokens: vec![1, 1],
+                    is_greedy: vec![true, false],
+                }),
+                false => {
+                    Outcome::Generation(v1::Generation { text: "A".into(), tokens: 1, finish: v1::Finish::Stop.into() })
+                }
+            };
+            v1::SampleResult { index, outcome: Some(outcome), ..Default::default() }
+        };
+        (Part { shots: Vec::new(), samples: (0..count).map(sample).collect() }, (0..count).map(said).collect())
+    }
+
+    #[test]
+    fn a_report_of_60_000_samples_is_as_small_as_one_of_ten_whatever_the_metric_keeps() {
+        let metrics = vec![ChoiceMetric::BrierScore, ChoiceMetric::Mcc];
+        let kinds = [
+            EvaluatorSpec::Em,
+            EvaluatorSpec::Score { score: TextScore::Squad },
+            EvaluatorSpec::Score { score: TextScore::DropBags },
+            EvaluatorSpec::Rouge { stemming: Default::default() },
+            EvaluatorSpec::Bleu { tokenizer: Default::default() },
+            EvaluatorSpec::Chrf { word_order: 2 },
+            EvaluatorSpec::Ter,
+            EvaluatorSpec::Mcc,
+            EvaluatorSpec::F1 { average: Default::default() },
+            EvaluatorSpec::AucRoc,
+            EvaluatorSpec::MultipleChoice { metrics },
+            EvaluatorSpec::Gaokao { question: compass_common::metric::option::GaokaoQuestion::MultiChoice },
+            EvaluatorSpec::Circular,
+            EvaluatorSpec::CrowsPairs,
+        ];
+        for kind in kinds {
+            let size = |count: u32| {
+                let (part, results) = part_of(count, &kind);
+                let mut shard = Shard::new(&EvalSpec::new(kind.clone()));
+                results.iter().for_each(|result| shard.observe(&part, result));
+                let report = shard.report(GRANT, UnitId(4), &IntervalSet::range(0, count));
+                assert_eq!((report.scored, report.failed), (count, 0), "{kind:?}");
+                assert!(report.first.is_some(), "{kind:?}");
+                report.encoded_len()
+            };
+            let (few, many) = (size(12), size(60_000));
+            assert!(many <= few + 16, "{kind:?}: {few} bytes for 12 samples, {many} for 60,000");
+        }
+    }
+
+    #[test]
+    fn what_a_report_has_no_room_for_is_counted() {
+        let mut shard = Shard::new(&EvalSpec::new(EvaluatorSpec::Acc));
+        let tokens = TokenCounters::default();
+        for pack in 0..2 {
+            // The second pack notes the same once more.
+            let notes = (0..40).map(|note| format!("note {note} {}", "é".repeat(1000))).collect();
+            let stretches = (0..5000).map(|path| Stretch { path: path + pack * 5000, tokens: 1 }).collect();
+            shard.pack_ended(&PackEnd::Done { tokens, notes, stretches }, 1.0);
+        }
+        let report = shard.report(GRANT, UnitId(0), &IntervalSet::new());
+        assert_eq!((report.notes.len(), report.notes_left_out), (MOST_NOTES, 8));
+        assert!(report.notes.iter().all(|note| note.chars().count() == NOTE_CHARACTERS));
+        assert_eq!((report.stretches.len(), report.stretches_left_out), (MOST_STRETCHES, 10_000 - 8192));
+        assert!(report.encoded_len() < compass_proto::SPILL_BYTES, "{}", report.encoded_len());
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct SlotState {
     /// The unit of its latest pack: its child holds what samples of it begin with.
     pub(super) unit: Option<UnitId>,
     pub(super) busy: Option<Busy>,
+    /// Since when it has nothing to do.
+    pub(super) idle_since_ms: u64,
     /// Programs of the pack under way, where it is of programs.
     pub(super) programs: Option<ProgramRun>,
 }

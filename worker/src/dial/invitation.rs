@@ -1,6 +1,7 @@
 //! Where a worker's join token is: in the file that it was told of, else where a master of this home left one.
 
 use compass_common::join_token::{DEFAULT_STATE, JoinToken, file_name, folder};
+use compass_common::private_file::{self, PrivateFileError};
 use std::path::{Path, PathBuf};
 
 /// See the module. Looked at afresh whenever a token is needed: a master may come later than its worker.
@@ -25,15 +26,32 @@ impl Invitations {
     pub fn find(&self, master: &str) -> Result<Option<JoinToken>, String> {
         if let Some(path) = &self.named {
             let help = "write the line that `compass-master token create` printed into it";
-            let text = std::fs::read_to_string(path);
-            let text = text.map_err(|error| format!("cannot read the join token {}: {error}", path.display()))?;
+            let text = private_file::read_text(path).map_err(|error| fault(path, error))?;
             let token = JoinToken::parse(&text);
             return token.map(Some).map_err(|error| format!("no join token in {}: {error}; {help}", path.display()));
         }
         let Some((left, (host, port))) = self.left.as_deref().zip(master.rsplit_once(':')) else { return Ok(None) };
         let Ok(port) = port.parse::<u16>() else { return Ok(None) };
-        let read = |path: &Path| JoinToken::parse(&std::fs::read_to_string(path).ok()?).ok();
-        Ok(read(&left.join(file_name(host, port))).or_else(|| only_one_of(left, port).as_deref().and_then(read)))
+        match read(&left.join(file_name(host, port)))? {
+            Some(token) => Ok(Some(token)),
+            None => only_one_of(left, port).as_deref().map_or(Ok(None), read),
+        }
+    }
+}
+
+/// The token that a master left in a file; `None` where there is none.
+fn read(path: &Path) -> Result<Option<JoinToken>, String> {
+    match private_file::read_text(path) {
+        Ok(text) => Ok(JoinToken::parse(&text).ok()),
+        Err(error @ PrivateFileError::Exposed { .. }) => Err(fault(path, error)),
+        Err(PrivateFileError::Read { .. }) => Ok(None),
+    }
+}
+
+fn fault(path: &Path, error: PrivateFileError) -> String {
+    match error {
+        PrivateFileError::Read { source, .. } => format!("cannot read the join token {}: {source}", path.display()),
+        exposed @ PrivateFileError::Exposed { .. } => format!("the join token {exposed}"),
     }
 }
 
@@ -59,9 +77,14 @@ mod tests {
         JoinToken { id: id.into(), secret: Secret::new("s"), authority: Digest::of(b"a") }
     }
 
+    fn write(path: &Path, text: &str) {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    }
+
     fn put(folder: &Path, name: &str, id: &str) {
         std::fs::create_dir_all(folder).unwrap();
-        std::fs::write(folder.join(name), token(id).to_line().expose()).unwrap();
+        write(&folder.join(name), token(id).to_line().expose());
     }
 
     #[test]
@@ -70,14 +93,17 @@ mod tests {
         let named = home.path().join("t");
         let invitations = Invitations::of(Some(named.clone()), Some(home.path()));
         assert!(invitations.find("head:1").unwrap_err().contains("cannot read the join token"));
-        std::fs::write(&named, "hunter2\n").unwrap();
+        write(&named, "hunter2\n");
         let error = invitations.find("head:1").unwrap_err();
         assert!(
             error.contains("compass-1.") && error.contains("token create") && !error.contains("hunter2"),
             "{error}"
         );
-        std::fs::write(&named, token("a").to_line().expose()).unwrap();
+        write(&named, token("a").to_line().expose());
         assert_eq!(invitations.find("head:1"), Ok(Some(token("a"))));
+        std::fs::set_permissions(&named, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+        let exposed = invitations.find("head:1").unwrap_err();
+        assert!(exposed.contains("can be read by other users") && exposed.contains("chmod 600"), "{exposed}");
     }
 
     #[test]

@@ -7,18 +7,24 @@ use compass_common::plan::{ModelKind, ModelPlan};
 /// Whether this build can run real models.
 pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");
 
-/// Whether the machine shows a GPU, as far as one can tell without a tensor library.
+/// Whether the driver shows this process a GPU that it may open, as far as one can tell without a tensor library.
 pub(crate) fn sees_gpu() -> bool {
-    ["/dev/nvidiactl", "/dev/dxg"].iter().any(|path| std::path::Path::new(path).exists())
+    let numbered = (0..64).map(|number| format!("/dev/nvidia{number}"));
+    // A device file that a control group denies is another job's GPU.
+    numbered.chain(["/dev/dxg".to_owned()]).any(|path| std::fs::File::open(path).is_ok())
 }
 
 /// Loads the model of `plan` on `device` with so many threads, where so many engines share the device.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when no worker could load it, [`EngineFault::Device`] when this one cannot now.
+/// [`EngineFault::Missing`] when this host lacks files of it, [`EngineFault::Model`] when no worker with these files could
+/// load it, [`EngineFault::Device`] when this one cannot now.
 pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32, sharers: u32) -> Result<Box<dyn Engine>, EngineFault> {
     match plan.kind {
-        ModelKind::Echo => Ok(Box::new(EchoEngine::from_env(plan))),
+        ModelKind::Echo => match EchoEngine::missing() {
+            Some(path) => Err(EngineFault::Model(format!("{path} is missing"))),
+            None => Ok(Box::new(EchoEngine::from_env(plan))),
+        },
         // The agent runs programs itself.
         ModelKind::Sandbox => Err(EngineFault::Model("an engine runs no programs".into())),
         ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => load_with_libtorch(plan, device, threads, sharers),
@@ -32,20 +38,17 @@ fn load_with_libtorch(
     threads: u32,
     sharers: u32,
 ) -> Result<Box<dyn Engine>, EngineFault> {
-    use compass_engine::{CudaLibrary, DeviceChoice};
-    let device: DeviceChoice = device.parse().map_err(|error| EngineFault::Device(format!("{error}")))?;
-    if device != DeviceChoice::Cpu
-        && let CudaLibrary::Failed(reason) = compass_engine::load_cuda_library()
-    {
-        if device != DeviceChoice::Auto {
-            return Err(EngineFault::Device(format!("libtorch's CUDA half cannot be loaded: {reason}")));
-        }
-        if sees_gpu() {
-            tracing::warn!(reason, "libtorch's CUDA half cannot be loaded; running on the CPU");
-        } else {
-            tracing::debug!(reason, "no GPU, and libtorch's CUDA half cannot be loaded");
-        }
-    }
+    use super::device::{Seen, judge};
+    use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
+    let choice: DeviceChoice = device.parse().map_err(|error| EngineFault::Device(format!("{error}")))?;
+    let library = if choice == DeviceChoice::Cpu { CudaLibrary::Absent } else { compass_engine::load_cuda_library() };
+    let seen = Seen {
+        gpu: sees_gpu(),
+        visible: std::env::var("CUDA_VISIBLE_DEVICES").ok(),
+        runtime: CudaRuntime::look(&library),
+        library,
+    };
+    let device = judge(plan, choice, &seen)?;
     compass_engine::load_sharing(plan, &device, threads, sharers.max(1))
 }
 

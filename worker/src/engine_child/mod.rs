@@ -1,5 +1,7 @@
 //! The engine child: one process, one model, one thread that computes.
 
+#[cfg(feature = "engine")]
+mod device;
 mod inbox;
 mod load;
 mod parts;

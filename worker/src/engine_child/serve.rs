@@ -80,8 +80,10 @@ impl Child {
                 self.engine = Some(engine);
                 self.say(Say::Loaded(v1::Loaded { facts, seconds: start.elapsed().as_secs_f64() }))
             }
-            Err(EngineFault::Model(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message, device: false })),
-            Err(EngineFault::Device(message)) => self.say(Say::LoadFailed(v1::LoadFailed { message, device: true })),
+            Err(fault) => {
+                let kind = v1::UnableKind::from(fault.kind()).into();
+                self.say(Say::LoadFailed(v1::LoadFailed { message: fault.to_string(), kind }))
+            }
         }
     }
 

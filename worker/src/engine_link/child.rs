@@ -1,5 +1,6 @@
 //! One engine child: how it is started, spoken to and buried.
 
+use super::cuda_environment;
 use super::gpus::Share;
 use super::order::{ModelOrder, PackOrder};
 use super::sent_parts::SentParts;
@@ -45,6 +46,8 @@ pub(super) struct EngineChild {
     pub(super) model: ModelOrder,
     /// `ModelFacts` as JSON; empty until the model is loaded.
     pub(super) facts: Vec<u8>,
+    /// How long it took to load, until that was said.
+    pub(super) loaded_seconds: Option<f64>,
 }
 
 impl EngineChild {
@@ -55,6 +58,7 @@ impl EngineChild {
         let mut command = Command::new(this_executable()?);
         command.arg("engine").arg("--threads").arg(threads.to_string());
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(log()?).stderr(log()?);
+        command.envs(cuda_environment::to_add(|name| std::env::var_os(name).is_some()));
         if let Some(share) = &share {
             command.env("CUDA_VISIBLE_DEVICES", &share.visible);
         }
@@ -66,7 +70,14 @@ impl EngineChild {
         ours.set_nonblocking(true)?;
         let link = UnixStream::from_std(ours)?;
         tracing::debug!(pid = process.id(), "engine started");
-        let mut child = Self { process, link, parts: SentParts::default(), model: model.clone(), facts: Vec::new() };
+        let mut child = Self {
+            process,
+            link,
+            parts: SentParts::default(),
+            model: model.clone(),
+            facts: Vec::new(),
+            loaded_seconds: None,
+        };
         let load = v1::LoadModel {
             model: model.plan.clone(),
             device: model.device.clone(),

@@ -1,6 +1,7 @@
 //! The agent's side of its engine children.
 
 mod child;
+mod cuda_environment;
 mod gpus;
 mod order;
 mod sent_parts;

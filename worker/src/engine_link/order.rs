@@ -1,6 +1,6 @@
 //! What the agent asks of a slot and what it hears back.
 
-use compass_common::engine::{Stretch, TokenCounters};
+use compass_common::engine::{Stretch, TokenCounters, UnableKind};
 use compass_common::ids::Digest;
 use compass_proto::v1;
 use std::sync::Arc;
@@ -38,8 +38,9 @@ pub struct PackOrder {
 /// What a slot says about its child and its pack.
 #[derive(Debug)]
 pub enum SlotEvent {
-    /// A child holds the model of the pack under way; `facts` are `ModelFacts` as JSON. Said before every pack.
-    Ready { facts: Vec<u8> },
+    /// A child holds the model of the pack under way; `facts` are `ModelFacts` as JSON. Said before every pack, with the time
+    /// that the load took where there was one.
+    Ready { facts: Vec<u8>, loaded_seconds: Option<f64> },
     /// One sample of the pack under way.
     Result(v1::SampleResult),
     /// The pack is over; the slot is idle.
@@ -51,8 +52,8 @@ pub enum SlotEvent {
 pub enum PackEnd {
     /// Every sample has its result.
     Done { tokens: TokenCounters, notes: Vec<String>, stretches: Vec<Stretch> },
-    /// The model cannot be loaded by anyone.
-    LoadFailed { message: String },
+    /// The model cannot be loaded here.
+    LoadFailed { kind: UnableKind, message: String },
     /// Children kept dying before they began the pack: its samples are not to blame.
     NeverStarted { message: String },
     /// The child died in the middle, or gave up: samples without a result are suspects.

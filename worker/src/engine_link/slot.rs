@@ -6,6 +6,7 @@
 use super::child::EngineChild;
 use super::gpus::Gpus;
 use super::order::{PackEnd, PackOrder, SlotEvent};
+use compass_common::engine::UnableKind;
 use compass_proto::v1::from_engine::Body as Heard;
 use std::ops::ControlFlow;
 use tokio::sync::mpsc;
@@ -78,17 +79,19 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
     }
 
     async fn run_pack(&mut self, order: &PackOrder) -> PackEnd {
-        let mut message = String::new();
+        let (mut message, mut unable) = (String::new(), None);
         for _ in 0..DEATHS_BEFORE_START {
             let child = match self.ready_child(order).await {
                 Ok(child) => child,
-                Err(Unready::LoadFailed(message)) => return PackEnd::LoadFailed { message },
-                Err(Unready::DeviceFailed(reason)) => {
-                    tracing::warn!(slot = self.slot, reason, "the device would not take the model");
-                    message = reason;
+                Err(Unready::LoadFailed(UnableKind::Device, reason)) => {
+                    // A fresh process is the best that can be tried against a device's fault.
+                    tracing::warn!(slot = self.slot, reason, "failed to load the model onto the device");
+                    (message, unable) = (reason, Some(UnableKind::Device));
                     continue;
                 }
+                Err(Unready::LoadFailed(kind, message)) => return PackEnd::LoadFailed { kind, message },
                 Err(Unready::Died(status)) => {
+                    unable = None;
                     message = format!("the engine died while loading the model: {status}");
                     tracing::warn!(slot = self.slot, status, "engine died while loading");
                     continue;
@@ -97,10 +100,14 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             match self.compute(child, order).await {
                 Some(end) => return end,
                 // Killed while idle, say: a fresh one may begin.
-                None => message = "the engine died before it began".into(),
+                None => (message, unable) = ("the engine died before it began".into(), None),
             }
         }
-        PackEnd::NeverStarted { message: format!("{message} ({DEATHS_BEFORE_START} times in a row)") }
+        let message = format!("{message} ({DEATHS_BEFORE_START} times in a row)");
+        match unable {
+            Some(kind) => PackEnd::LoadFailed { kind, message },
+            None => PackEnd::NeverStarted { message },
+        }
     }
 
     /// The resident child, or a fresh one with the model loaded.
@@ -116,17 +123,13 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         match child.hear().await {
             Some(Heard::Loaded(loaded)) => {
                 tracing::info!(slot = self.slot, seconds = loaded.seconds, "model loaded");
-                child.facts = loaded.facts;
+                (child.facts, child.loaded_seconds) = (loaded.facts, Some(loaded.seconds));
                 Ok(child)
             }
             Some(Heard::LoadFailed(failed)) => {
                 child.kill().await;
-                // A fresh process is the best that can be tried against a device's fault.
-                Err(if failed.device {
-                    Unready::DeviceFailed(failed.message)
-                } else {
-                    Unready::LoadFailed(failed.message)
-                })
+                let kind = failed.kind().try_into().unwrap_or(UnableKind::Content);
+                Err(Unready::LoadFailed(kind, failed.message))
             }
             _ => Err(Unready::Died(child.bury().await)),
         }
@@ -134,7 +137,8 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
 
     /// Runs the pack; `None` when the child died before it began.
     async fn compute(&mut self, mut child: EngineChild, order: &PackOrder) -> Option<PackEnd> {
-        let _ = self.report(SlotEvent::Ready { facts: child.facts.clone() }).await;
+        let loaded_seconds = child.loaded_seconds.take();
+        let _ = self.report(SlotEvent::Ready { facts: child.facts.clone(), loaded_seconds }).await;
         if child.submit(order).await.is_err() {
             let status = child.bury().await;
             tracing::warn!(slot = self.slot, status, "engine died while idle");
@@ -169,7 +173,6 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
 }
 
 enum Unready {
-    LoadFailed(String),
-    DeviceFailed(String),
+    LoadFailed(UnableKind, String),
     Died(String),
 }

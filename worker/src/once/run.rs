@@ -188,7 +188,7 @@ impl Task<'_> {
                     "the engine gave no result for this sample, twice".to_owned()
                 }
                 PackEnd::Broken { message } => format!("the engine died on this sample twice: {message}"),
-                PackEnd::LoadFailed { message } => {
+                PackEnd::LoadFailed { message, .. } => {
                     return Err(OnceError::Load { model: unit.model.abbr.clone(), reason: message });
                 }
                 PackEnd::NeverStarted { message } => return Err(broken(message)),

@@ -1,8 +1,7 @@
 //! What an agent hands in, whatever happens to its connection, its engines and its grants.
 
-use crate::support::{Agent, Collected, FakeMaster, Session, Terms, TestPlan, children_of, is_running};
-use compass_common::evaluator::Accumulator;
-use compass_common::intervals::IntervalSet;
+use crate::support::{Agent, Collected, FakeMaster, Session, Terms, TestPlan, children_of, is_running, proof};
+use compass_common::evaluator::EVAL_VERSION;
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use prost::Message;
@@ -43,13 +42,16 @@ async fn every_sample_of_two_grants_is_handed_in_with_a_report() {
     heard.assert_answers(&plan, 45, &[]);
     assert_eq!(heard.accepted, [(0, 1), (1, 1)]);
     assert_eq!(heard.credits, [3], "one grant more than slots");
-    assert_eq!(heard.facts.len(), 1, "facts go once per model, whichever slot loads it first");
+    let mut loads: Vec<_> =
+        heard.facts.iter().filter_map(|facts| Some((facts.model, facts.load.as_ref()?.slot))).collect();
+    loads.sort();
+    assert_eq!(loads, [(0, 0), (0, 1)], "the facts of a model come with each load, which the master counts");
     let report = heard.reports.iter().find(|report| report.task == 0).unwrap();
     assert_eq!((report.scored, report.failed, report.epoch, report.attempt), (25, 0, 1, 1));
     assert_eq!(report.samples, [v1::Interval { first: 0, end: 25 }]);
     assert!(report.tokens.unwrap().submitted > 25);
-    let state: Accumulator = serde_json::from_slice(&report.evaluator).unwrap();
-    assert_eq!((state.samples(), state.finish().counts.scored), (&IntervalSet::range(0, 25), 25));
+    assert_eq!((report.eval_version, report.state.len()), (EVAL_VERSION, 32));
+    assert_eq!(report.first.as_ref().map(|first| first.name.as_str()), Some("accuracy"));
     session.send(Body::Shutdown(v1::Shutdown { reason: "done".into() })).await;
     assert_eq!(agent.ended().await.code(), Some(0));
 }
@@ -59,17 +61,86 @@ async fn a_result_too_large_for_a_frame_is_uploaded_before_it_is_named() {
     let long = format!("say {}", "x".repeat(300_000));
     let plan = TestPlan::of(vec!["short".into(), long]);
     let mut master = FakeMaster::start(&plan).await;
-    let _agent = Agent::start(&master.address, &[], &[]);
+    // There is no room at first, which is no reason to give up, or to fall silent.
+    master.no_room.store(3, Ordering::SeqCst);
+    let _agent = Agent::start(&master.address, &["--name", "w"], &[]);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 2).await;
     let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| !heard.uploaded.is_empty()).await;
-    let bytes = master.uploads.lock().unwrap().get(&heard.uploaded[0]).cloned().expect("named before it was here");
-    let result = v1::SampleResult::decode(bytes.as_slice()).unwrap();
-    let Some(v1::sample_result::Outcome::Generation(generation)) = result.outcome else { panic!("no generation") };
-    assert_eq!((result.index, generation.text), (1, plan.answer(1)));
     heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    assert_eq!(heard.samples(), 1);
+    heard.assert_answers(&plan, 2, &[]);
+    assert_eq!(master.no_room.load(Ordering::SeqCst), 0);
+    let uploads = master.uploads.lock().unwrap();
+    let owner = |(first, _): &(v1::UploadChunk, Vec<u8>)| (first.worker.clone(), first.session.clone(), first.dial);
+    let owners: Vec<_> = uploads.iter().map(owner).collect();
+    assert_eq!(owners, [("w".into(), session.hello.session.clone(), session.hello.dial)]);
+}
+
+/// Every second sample: the longest list of runs.
+fn every_second(count: u32) -> Vec<v1::Interval> {
+    (0..count / 2).map(|at| v1::Interval { first: 2 * at, end: 2 * at + 1 }).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_longer_than_a_frame_travel_both_ways() {
+    const SAMPLES: u32 = 60_000;
+    let plan = TestPlan::questions(SAMPLES as usize);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], SLOW);
+    let mut session = welcomed(&mut master, &plan).await;
+    let (epoch, digest) = (1, plan.digest.0.to_vec());
+    let samples = every_second(SAMPLES);
+    let (samples_of, proof) = (samples.clone(), proof(epoch, 0, 1));
+    let grant = v1::Grant { epoch, task: 0, attempt: 1, unit: 0, samples: samples_of, plan: digest, slots: 0, proof };
+    session.send(Body::Grant(grant)).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.samples() > 0).await;
+    drop(session);
+    // A hello that lists what is left, and a welcome that leaves it to the worker.
+    let mut session = master.session().await;
+    let held = &session.hello.held[0];
+    assert!(held.samples.len() > 29_000 && held.encoded_len() > 256 * 1024, "{}", held.encoded_len());
+    session.welcome(&plan, Terms { last_ack: heard.last_seq, ..Terms::default() }).await;
+    // A revocation that names what is to be returned, and the answer.
+    let revoke = v1::Revoke { epoch, task: 0, attempt: 1, samples, ..Default::default() };
+    session.send(Body::Revoke(revoke)).await;
+    heard.until(&mut session, true, |heard| !heard.returned.is_empty()).await;
+    assert!(heard.returned[0].encoded_len() > 256 * 1024);
+    let names: Vec<_> = master.uploads.lock().unwrap().iter().map(|(first, _)| first.dial).collect();
+    assert_eq!(names, [session.hello.dial, session.hello.dial], "the hello and the answer");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_frame_that_the_master_rejects_three_times_gives_way_to_a_failure() {
+    let plan = TestPlan::questions(3);
+    let mut master = FakeMaster::start(&plan).await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let _agent = Agent::start_logged(&master.address, &[], &[], &log);
+    let mut session = welcomed(&mut master, &plan).await;
+    session.grant(&plan, 0, 1, 0, 3).await;
+    // The facts, the acceptance, and then the results of all three samples: nothing behind these is ever acknowledged.
+    for _ in 0..3 {
+        let results = loop {
+            let frame = session.frame().await.unwrap();
+            match frame.body {
+                Some(v1::worker_frame::Body::Results(_)) => break frame.seq,
+                _ if frame.seq > 0 => session.send_unsequenced(frame.seq, None).await,
+                _ => {}
+            }
+        };
+        session.reject(results, "not this one").await;
+        session = welcomed(&mut master, &plan).await;
+    }
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    assert_eq!(heard.samples(), 3);
+    for outcome in heard.outcomes.values().flatten() {
+        let v1::sample_result::Outcome::Failed(reason) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(reason, "the master cannot take the result: not this one");
+    }
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(said.contains("the master cannot take results of task 0, samples 0..3"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -91,6 +162,8 @@ async fn a_cut_connection_loses_nothing_and_repeats_only_what_was_not_acknowledg
     let held = &session.hello.held;
     assert_eq!((held.len(), held[0].task, held[0].attempt, held[0].epoch), (1, 0, 1, 1));
     assert!(held[0].samples.iter().all(|interval| interval.first >= 5), "{held:?}");
+    // As it was granted, and with the proof that came with it.
+    assert_eq!((&held[0].granted[..], &held[0].proof), (&[v1::Interval { first: 0, end: 60 }][..], &proof(1, 0, 1)));
     session.welcome(&plan, Terms { last_ack: acknowledged, ..Terms::default() }).await;
     // The master does not know whether the grant arrived, and sends it again.
     session.grant(&plan, 0, 1, 0, 60).await;
@@ -205,10 +278,21 @@ async fn a_new_leader_s_name_for_what_it_keeps_goes_on_the_results() {
     assert_eq!(session.hello.held[0].samples, [v1::Interval { first: 0, end: 40 }], "with what nobody acknowledged");
     session.hello.held[0].epoch = 2;
     session.hello.held[0].task = 7;
+    assert_eq!(session.hello.held[0].proof, proof(1, 0, 1));
+    session.hello.held[0].proof = proof(2, 7, 1);
     let mut kept = session.kept();
     kept[0].held_epoch = 1;
     kept[0].held_task = 0;
     session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, kept).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, false, |heard| heard.reports.len() == 1).await;
+    drop(session);
+    // Nothing of all that was acknowledged: the next one gets to see both names, each with its proof.
+    let mut session = master.session().await;
+    let mut presented: Vec<_> = session.hello.held.iter().map(|held| (held.epoch, held.proof.clone())).collect();
+    presented.sort();
+    assert_eq!(presented, [(1, proof(1, 0, 1)), (2, proof(2, 7, 1))]);
+    session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, vec![]).await;
     let mut heard = Collected::default();
     heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
     heard.assert_answers(&plan, 40, &[]);

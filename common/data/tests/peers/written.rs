@@ -8,7 +8,8 @@ use serde_json::Value;
 pub(super) fn dataset(output: &str, infer_cfg: &str) -> DatasetConfig {
     let folder = tempfile::tempdir().unwrap();
     // What judges it does not matter here, but it must fit.
-    let evaluator = if infer_cfg.contains("\"rolling\"") { "perplexity" } else { "acc" };
+    let said = infer_cfg.contains("target = ") && infer_cfg.contains("\"loglikelihood\"");
+    let evaluator = if infer_cfg.contains("\"rolling\"") || said { "perplexity" } else { "acc" };
     let toml = format!(
         "[[model]]\nabbr = \"m\"\ntype = \"echo\"\n[[dataset]]\nabbr = \"d\"\n\
          reader_cfg = {{ input_columns = [\"x\"], output_column = \"{output}\" }}\n\

@@ -5,6 +5,7 @@ mod command_line;
 mod evaluator_fit;
 mod example;
 mod fixture;
+mod jinja;
 mod layers;
 mod model_files;
 mod not_yet;

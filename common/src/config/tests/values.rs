@@ -1,9 +1,9 @@
 //! What each key takes, and what it refuses.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use crate::config::{DeviceRequest, Expression, StoreConfig};
+use crate::config::{Expression, StoreConfig};
 use crate::evaluator::{ChoiceMetric, EvaluatorSpec};
-use crate::plan::{BosPolicy, Decoding, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
+use crate::plan::{BosPolicy, Decoding, DeviceRequest, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{Options, Template};
 use crate::range::RangeSpec;
@@ -181,7 +181,11 @@ fn inferencers_and_templates() {
     );
     let options =
         infer("inferencer = \"ll\", prompt_template = \"{q}\", options = \"{choices}\", target_delimiter = \"\"");
-    assert_eq!(options.infer, InferSpec::Loglikelihood);
+    assert_eq!(options.infer, InferSpec::MeanLoglikelihood);
+    let options_of =
+        |name: &str| infer(&format!("inferencer = \"{name}\", prompt_template = \"{{q}}\", options = \"{{c}}\"")).infer;
+    assert_eq!(options_of("LLInferencer"), InferSpec::MeanLoglikelihood);
+    assert_eq!(options_of("loglikelihood"), InferSpec::Loglikelihood);
     assert_eq!(options.prompt.options, Some(Options::Column("choices".into())));
     assert_eq!(options.prompt.target_delimiter, "");
     assert_eq!((options.prompt.ice_token.as_str(), options.prompt.ice_separator.as_str()), ("</E>", "\n"));
@@ -293,7 +297,7 @@ fn evaluators_and_postprocessors() {
                       pred_postprocessor = { type = \"first_option_postprocess\", options = \"ABCD\" }, k = [1, 4]",
     );
     assert_eq!((option.evaluator, option.k), (EvaluatorSpec::Acc, vec![1, 4]));
-    assert_eq!(option.pred_postprocessors[0].apply("so the answer is C."), "C");
+    assert_eq!(option.pred_postprocessors[0].apply("so the answer is C.").unwrap(), "C");
     let scored = |inferencer: &str, evaluator: &str| {
         let text = with("evaluator = \"em\"", &format!("evaluator = {evaluator}"));
         let text = text.replace("\"gen\"", &format!("\"{inferencer}\""));

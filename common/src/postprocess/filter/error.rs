@@ -1,5 +1,7 @@
 //! Why a filter has no answer; lm-eval stops the whole run there, here only the sample fails.
 
+use crate::postprocess::Undecided;
+
 /// What went wrong on one document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
@@ -13,6 +15,8 @@ pub enum FilterError {
     NotText(String),
     #[error("`{0}` is neither a list of responses nor a text")]
     NotResponses(String),
+    #[error(transparent)]
+    Undecided(#[from] Undecided),
     #[error("the options cannot be looked for: {0}")]
     Options(String),
 }

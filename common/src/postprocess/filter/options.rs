@@ -14,7 +14,7 @@ impl MultiChoice {
         let mut letter_of = HashMap::new();
         let letters: Vec<char> = ('A'..).take(options.len()).collect();
         for (option, letter) in options.iter().zip(&letters) {
-            let text = self.without_ignored(strip(option));
+            let text = self.without_ignored(strip(option))?;
             letter_of.insert(text.clone(), format!("({letter})"));
             texts.push(text);
         }
@@ -38,7 +38,7 @@ impl MultiChoice {
         if !found.is_empty() {
             return Ok(found.into());
         }
-        let response_text = self.without_ignored(super::apply::text(item)?);
+        let response_text = self.without_ignored(super::apply::text(item)?)?;
         let found = self.selector.find(by_text, &response_text)?;
         if !found.is_empty() {
             return Ok(letter_of.get(found).map_or(found, String::as_str).into());
@@ -47,17 +47,18 @@ impl MultiChoice {
         Ok(if found.is_empty() { self.selector.fallback.clone().into() } else { format!("({found})").into() })
     }
 
-    fn without_ignored(&self, text: &str) -> String {
+    fn without_ignored(&self, text: &str) -> Result<String, FilterError> {
         #[expect(clippy::expect_used, reason = "a constant pattern that every test compiles")]
         static PUNCTUATION: LazyLock<regex::Regex> =
             LazyLock::new(|| regex::Regex::new(r"\p{P}").expect("a valid pattern"));
-        let mut text = self.regexes_to_ignore.iter().fold(text.to_owned(), |text, ignored| ignored.remove_all(&text));
+        let mut text =
+            self.regexes_to_ignore.iter().try_fold(text.to_owned(), |text, ignored| ignored.remove_all(&text))?;
         if self.ignore_case {
             text = text.to_lowercase();
         }
         if self.ignore_punctuation {
             text = PUNCTUATION.replace_all(&text, "").into_owned();
         }
-        text
+        Ok(text)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 impl Selector {
     /// The selected match, stripped; the fallback where there is none. What is no text counts as empty.
     pub(super) fn apply(&self, item: &Value) -> Result<Value, FilterError> {
-        let found = self.pattern.find_all(item.as_str().unwrap_or_default());
+        let found = self.pattern.find_all(item.as_str().unwrap_or_default())?;
         if found.is_empty() {
             return Ok(self.fallback.clone().into());
         }
@@ -17,7 +17,7 @@ impl Selector {
 
     /// As [`Selector::apply`] with another pattern and no fallback: empty where there is no match.
     pub(super) fn find<'t>(&self, pattern: &Pattern, text: &'t str) -> Result<&'t str, FilterError> {
-        let found = pattern.find_all(text);
+        let found = pattern.find_all(text)?;
         if found.is_empty() {
             return Ok("");
         }

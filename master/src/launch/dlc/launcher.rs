@@ -9,6 +9,7 @@ use super::answer::{self, JobState};
 use super::job_text::{job_text, submit_words, words};
 use super::jobs::Watched;
 use super::program::{DLC, ask, look};
+use crate::encode;
 use compass_common::config::DlcConfig;
 use compass_common::ids::WorkerId;
 use serde::{Deserialize, Serialize};
@@ -216,8 +217,9 @@ impl DlcLauncher {
     fn note(&self, job: &JobId, worker: &WorkerId) -> Result<(), LaunchError> {
         let Some(path) = self.notes() else { return Ok(()) };
         let noted = Noted { job: job.0.clone(), worker: worker.0.clone(), master: self.worker.master.clone() };
-        let line = serde_json::to_string(&noted).unwrap_or_default() + "\n";
-        append(&path, line.as_bytes()).map_err(|source| LaunchError::Log { path, source })
+        let mut line = encode::json("the note of a DLC job", &noted)?;
+        line.push(b'\n');
+        append(&path, &line).map_err(|source| LaunchError::Log { path, source })
     }
 
     /// Takes over the jobs of an earlier master whose workers look for this address; stops the others.

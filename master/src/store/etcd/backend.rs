@@ -92,6 +92,15 @@ impl Backend for EtcdBackend {
         tokio::time::timeout(RELIST, watch).await.unwrap_or(Ok(()))
     }
 
+    async fn cluster(&self) -> Result<u64, Trouble> {
+        let found = self.pool.ask(|mut client| async move { client.get("cluster", None).await }).await?;
+        Ok(found.header().map_or(0, etcd_client::ResponseHeader::cluster_id))
+    }
+
+    fn endpoints(&self) -> &str {
+        &self.pool.shown
+    }
+
     fn gathering(&self) -> Duration {
         GATHERING
     }

@@ -3,12 +3,14 @@
 use super::backend::{EtcdBackend, EtcdStore};
 use super::keeper;
 use super::pool::Pool;
+use super::runtime::clients;
 use crate::store::Keys;
 use crate::store::error::StoreError;
 use crate::store::fenced::{FencedStore, Patience};
 use crate::store::shared_reign::SharedReign;
 use compass_common::config::EtcdConfig;
 use compass_common::ids::Digest;
+use compass_common::private_file::{self, PrivateFileError};
 use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 use std::path::Path;
 use tokio::sync::watch;
@@ -42,7 +44,8 @@ impl EtcdBackend {
     /// A file with a secret cannot be read.
     pub(in crate::store) fn open(config: &EtcdConfig) -> Result<Self, StoreError> {
         let scheme = if config.ca.is_some() { "https" } else { "http" };
-        Ok(Self::over(Pool::new(&config.endpoints, scheme, options(config)?)))
+        let runtime = clients().map_err(StoreError::Thread)?;
+        Ok(Self::over(Pool::new(&config.endpoints, scheme, options(config)?, runtime)))
     }
 }
 
@@ -64,5 +67,9 @@ fn options(config: &EtcdConfig) -> Result<ConnectOptions, StoreError> {
 }
 
 fn secret(key: &'static str, path: &Path) -> Result<Vec<u8>, StoreError> {
-    std::fs::read(path).map_err(|source| StoreError::Secret { key, path: path.to_owned(), source })
+    // Certificates are public.
+    let is_public = matches!(key, "ca" | "cert");
+    let read =
+        if is_public { std::fs::read(path) } else { private_file::read(path).map_err(PrivateFileError::into_io) };
+    read.map_err(|source| StoreError::Secret { key, path: path.to_owned(), source })
 }

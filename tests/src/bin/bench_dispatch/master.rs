@@ -10,7 +10,7 @@ use compass_master::launch::Situation;
 use compass_master::leader::Leader;
 use compass_master::ledger::{Committed, Committer, Journal, Ledger};
 use compass_master::pipeline::{Demands, Driver, ProgressBoard, RunFacts, Setup};
-use compass_master::rpc::{Access, PlanFiles, Terms, Uploads, WorkerService, serve};
+use compass_master::rpc::{Access, JobKey, PlanFiles, Terms, Uploads, WorkerService, serve};
 use compass_master::store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
 use compass_master::web::RunView;
 use compass_tests::{Etcd, EtcdOptions};
@@ -175,7 +175,9 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let limits = Limits::default();
     let (epoch, lease_ttl_ms) = (leadership.epoch, limits.lease_ttl as u32);
     let core = Core::new(epoch, limits, tasks(options), Recorded::default());
-    let terms = Terms { plan: digest, epoch, lease_ttl_ms, heartbeat_ms: 2_000, pools: BTreeMap::new() };
+    let (pools, units) = (BTreeMap::new(), BTreeMap::new());
+    let key = JobKey::random()?;
+    let terms = Terms { plan: digest, epoch, lease_ttl_ms, heartbeat_ms: 2_000, pools, key, units };
     let leader = Leader::new(core, terms, keys.clone(), Watch::default());
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let journal = Journal::new(keys.clone(), epoch, Vec::new());
@@ -187,8 +189,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let (_launcher, launched) = mpsc::channel(1);
     let (_stop, stopping) = watch::channel(false);
     let (_interrupt, interrupted) = watch::channel(false);
-    let uploads = Uploads::default();
-    let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), uploads.clone());
+    let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), Uploads::default());
     let server = tokio::spawn(serve(listener, Access::Open, service, stopping));
     let empty = Plan { format: PLAN_FORMAT, config: digest, models: Vec::new(), datasets: Vec::new() };
     let (views, _view) = watch::channel(RunView::default());
@@ -200,11 +201,11 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         committer,
         durability,
         inbound: received,
-        uploads,
         launched,
         situations,
         pools: reported,
         open_at: None,
+        others_may_come: true,
         interrupted,
         board: ProgressBoard::new(Arc::new(empty)),
         facts: RunFacts::default(),

@@ -175,7 +175,7 @@ impl Session {
             unit: grant.unit,
             plan: self.plan.0.to_vec(),
             samples: samples.collect(),
-            uploaded: Vec::new(),
+            weights: Vec::new(),
         })
     }
 }

@@ -5,8 +5,8 @@ use compass_common::ids::{Attempt, Epoch, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionerKind, UnitSize, partition};
 use compass_master::core::{
-    Capabilities, ConnectionId, Core, Effect, Event, GrantRef, Limits, Message, Recorded, Requires, SandboxState,
-    TaskView,
+    Capabilities, ConnectionId, Core, DeviceType, Effect, Event, GrantRef, Handed, Limits, Message, Recorded, Requires,
+    SandboxState, TaskView,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -99,7 +99,7 @@ pub(crate) fn play(job: &Job, kind: &PartitionerKind) -> Option<Played> {
         let (attempt, requires) = (Attempt(0), Requires::Echo);
         views.push(TaskView { unit, model, requires, samples, attempt, sample_cost, shared_cost: 0 });
     }
-    let limits = Limits { steal: *kind == PartitionerKind::Balanced, ..Limits::default() };
+    let limits = Limits { split: *kind == PartitionerKind::Balanced, ..Limits::default() };
     let mut play = Play {
         job,
         models: job.units.iter().map(|unit| (unit.id, unit.model)).collect(),
@@ -121,7 +121,7 @@ impl Play<'_> {
                 slots: 1,
                 has_engine: true,
                 sandbox: SandboxState::Unknown,
-                pool: String::new(),
+                ..Capabilities::default()
             };
             let connection = ConnectionId(at as u64);
             self.apply(Event::Attached { worker: name(at), connection, capabilities, held: Vec::new() });
@@ -184,7 +184,7 @@ impl Play<'_> {
 
     fn told(&mut self, at: usize, message: Message) {
         match message {
-            Message::Grant { grant, unit, samples } => {
+            Message::Grant { grant, unit, samples, .. } => {
                 self.workers[at].held.push(Held { grant, unit, waiting: samples, running: 0 });
             }
             Message::Revoke { grant, samples: Some(asked), .. } => {
@@ -236,7 +236,8 @@ impl Play<'_> {
             held.running = 0;
         }
         worker.held.retain(|held| !held.waiting.is_empty() || held.running > 0);
-        let samples = samples.into_iter().map(|sample| (sample, sample.to_le_bytes().to_vec())).collect();
+        let handed = |index: u32| Handed { index, result: index.to_le_bytes().to_vec(), device: DeviceType::Cpu };
+        let samples = samples.into_iter().map(handed).collect();
         self.after(LATENCY_MS, Next::Heard(Event::Results { worker: name(at), grant, unit, samples }));
         self.begin(at);
     }

@@ -1,10 +1,11 @@
 //! Two masters and three workers of one run, and the ways between them.
 
-use compass_tests::{Etcd, Job, Mood, Proxy, Tree, configuration, echo_job, kill, program, undisturbed, wait_until};
+use compass_tests::{
+    Etcd, Job, Mood, Proxy, Tree, configuration, echo_job, free_port, kill, program, undisturbed, wait_until,
+};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -102,12 +103,15 @@ pub(crate) struct Cluster {
     pub(crate) to_etcd: Vec<Vec<Proxy>>,
     /// From each worker to each master.
     pub(crate) to_masters: Vec<Vec<Proxy>>,
+    /// Where each master listens.
+    pub(crate) ports: Vec<u16>,
+    /// A worker that lacks the model, if one has joined.
+    bad_node: Option<Process>,
+    /// Where the run folder was moved to, and from.
+    moved: Option<(PathBuf, PathBuf)>,
+    model: Model,
     /// Processes started so far under a worker's name.
     lives: usize,
-}
-
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 impl Cluster {
@@ -122,7 +126,7 @@ impl Cluster {
         for master in 0..MASTERS {
             let ways: Vec<Proxy> = members.iter().map(|member| Proxy::start(member)).collect();
             let store = ways.iter().map(Proxy::address).collect::<Vec<_>>().join(",");
-            let port = free_port()?;
+            let port = free_port();
             let table = format!("listen = \"127.0.0.1:{port}\"\nstore = \"etcd://{store}/{prefix}\"");
             job.configure(&model.configuration(&table));
             fs::rename(job.path("eval.toml"), job.path(&format!("master{master}.toml")))?;
@@ -132,7 +136,9 @@ impl Cluster {
         let ways = || ports.iter().map(|port| Proxy::start(&format!("127.0.0.1:{port}"))).collect();
         let to_masters = (0..WORKERS).map(|_| ways()).collect();
         let (masters, workers, prefix) = (Vec::new(), Vec::new(), prefix.to_owned());
-        let mut cluster = Self { job, prefix, masters, workers, to_etcd, to_masters, lives: 0 };
+        let (bad_node, moved) = (None, None);
+        let mut cluster =
+            Self { job, prefix, masters, workers, to_etcd, to_masters, ports, bad_node, moved, model, lives: 0 };
         for (master, words) in ["waiting for workers", "standing by"].into_iter().enumerate() {
             let process = cluster.master(master, &[])?;
             cluster.masters.push(process);
@@ -172,6 +178,46 @@ impl Cluster {
         Ok(())
     }
 
+    /// Starts a worker on whose host the model's files are missing; `false` where one is there already.
+    pub(crate) fn add_bad_node(&mut self) -> std::io::Result<bool> {
+        // The demo's files lie where every worker of this host finds them.
+        if self.bad_node.is_some() || self.model != Model::Echo {
+            return Ok(false);
+        }
+        let masters = self.ports.iter().map(|port| format!("127.0.0.1:{port}")).collect::<Vec<_>>().join(",");
+        let mut command = Command::new(program("compass-worker"));
+        command.args(["--master", &masters, "--slots", "1", "--no-sandbox", "--device", "cpu", "--name", "bad"]);
+        command.env("COMPASS_ECHO_MISSING", "/models/echo").env("NO_COLOR", "1");
+        self.bad_node = Some(Process::start(command, &self.job, "bad.log")?);
+        Ok(true)
+    }
+
+    /// Deletes the latest segment of the ledger; whether there was one.
+    pub(crate) fn unlink_segment(&self) -> bool {
+        let Some(run) = self.job.runs().pop() else { return false };
+        let segments = fs::read_dir(run.join("ledger")).into_iter().flatten().flatten().map(|entry| entry.path());
+        segments.max().is_some_and(|segment| fs::remove_file(segment).is_ok())
+    }
+
+    /// Moves the run folder to where nobody looks; whether there was one.
+    pub(crate) fn move_folder_away(&mut self) -> bool {
+        let Some(run) = self.job.runs().pop() else { return false };
+        let away = self.job.path("away");
+        let moved = fs::rename(&run, &away).is_ok();
+        if moved {
+            self.moved = Some((away, run));
+        }
+        moved
+    }
+
+    /// Puts it back, in the place of whatever a master made there meanwhile.
+    pub(crate) fn move_folder_back(&mut self) {
+        if let Some((away, run)) = self.moved.take() {
+            let _ = fs::remove_dir_all(&run);
+            let _ = fs::rename(away, run);
+        }
+    }
+
     /// Every way is open again, every process goes on.
     pub(crate) fn heal(&mut self) {
         self.to_etcd.iter().chain(&self.to_masters).flatten().for_each(|way| way.set(Mood::Pass));
@@ -181,7 +227,7 @@ impl Cluster {
     /// The ends of all logs, for a failure.
     pub(crate) fn logs(&self) -> String {
         let masters = (0..MASTERS).map(|at| format!("master{at}.log"));
-        let workers = (0..WORKERS).map(|at| format!("worker{at}.log"));
+        let workers = (0..WORKERS).map(|at| format!("worker{at}.log")).chain(["bad.log".to_owned()]);
         let mut text = String::new();
         for name in masters.chain(workers) {
             let log = self.job.log(&name);

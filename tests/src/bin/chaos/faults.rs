@@ -1,225 +1,79 @@
-//! What goes wrong, when, and for how long: drawn from a seed.
+//! The faults that a history draws from, by name.
 
-use crate::cluster::{Cluster, MASTERS, WORKERS};
-use crate::judge::Judge;
 use compass_master::simulation::Rng;
-use compass_tests::{Etcd, Mood, wait_until};
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-const FAULTS: u64 = 8;
-/// Workers that die with tasks in their hands make these suspect, rightly, after four times.
-const MOST_WORKER_KILLS: u32 = 3;
-/// Longer than a leader's lease, so that one that is stopped so long is led by another meanwhile.
-const LONGEST_MS: u64 = 9_000;
-/// How long a history may take after its last fault.
-const PATIENCE: Duration = Duration::from_secs(240);
-const LOOK: Duration = Duration::from_millis(20);
-
-/// What ends a fault.
-#[derive(Clone, Copy, Debug)]
-enum Cure {
-    StartMaster(usize),
-    StartWorker(usize),
-    WakeMaster(usize),
-    WakeWorker(usize),
-    StartMember(usize),
-    OpenToEtcd(usize),
-    OpenToMasters(usize),
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    MasterKilled,
+    MasterStopped,
+    WorkerKilled,
+    WorkerStopped,
+    /// The ways between a worker and all masters.
+    WorkerWires,
+    /// The ways between a master and one member of etcd, or all.
+    EtcdWires,
+    MemberKilled,
+    /// The member that `store` names first becomes the leader of etcd, and dies for longer than a lease.
+    FirstMember,
+    /// A worker joins that lacks the model's files.
+    BadNode,
+    /// A worker joins that reports results for samples that it was not granted, all of them false.
+    Liar,
+    /// The leader's segment of the ledger is deleted.
+    Segment,
+    /// The run folder is moved away, and back.
+    Folder,
 }
 
-/// See the module.
-pub(crate) struct History {
-    rng: Rng,
-    cures: Vec<(Instant, Cure)>,
-    counts: BTreeMap<&'static str, u32>,
-    worker_kills: u32,
-    /// What each master suffers at the moment; one that is down or asleep is left alone.
-    master_down: [bool; MASTERS],
-    worker_down: [bool; WORKERS],
-    member_down: [bool; 3],
-}
+/// Name, how often it is drawn beside the others, and whether it is drawn where `--faults` is not given.
+const TABLE: [(&str, u64, bool, Fault); 12] = [
+    ("master-killed", 2, true, Fault::MasterKilled),
+    ("master-stopped", 2, true, Fault::MasterStopped),
+    ("worker-killed", 1, true, Fault::WorkerKilled),
+    ("worker-stopped", 1, true, Fault::WorkerStopped),
+    ("worker-wires", 2, true, Fault::WorkerWires),
+    ("etcd-wires", 2, true, Fault::EtcdWires),
+    ("member-killed", 2, true, Fault::MemberKilled),
+    ("first-member", 2, false, Fault::FirstMember),
+    ("bad-node", 1, false, Fault::BadNode),
+    ("liar", 2, false, Fault::Liar),
+    ("segment", 1, false, Fault::Segment),
+    ("folder", 1, false, Fault::Folder),
+];
 
-impl History {
-    pub(crate) fn new(rng: Rng) -> Self {
-        Self {
-            rng,
-            cures: Vec::new(),
-            counts: BTreeMap::new(),
-            worker_kills: 0,
-            master_down: [false; MASTERS],
-            worker_down: [false; WORKERS],
-            member_down: [false; 3],
+/// Faults that may be drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Faults(Vec<(u64, Fault)>);
+
+impl Faults {
+    /// Those drawn where nothing else is asked for.
+    pub(crate) fn usual() -> Self {
+        Self(TABLE.iter().filter(|row| row.2).map(|row| (row.1, row.3)).collect())
+    }
+
+    /// Names separated by commas, or `all`; `None` where one is unknown.
+    pub(crate) fn named(names: &str) -> Option<Self> {
+        if names == "all" {
+            return Some(Self(TABLE.iter().map(|row| (row.1, row.3)).collect()));
         }
+        let of = |name: &str| TABLE.iter().find(|row| row.0 == name).map(|row| (row.1, row.3));
+        names.split(',').map(of).collect::<Option<Vec<_>>>().map(Self)
     }
 
-    /// What happened, in words.
-    pub(crate) fn told(&self) -> String {
-        let each = self.counts.iter().map(|(what, count)| format!("{count} {what}"));
-        each.collect::<Vec<_>>().join(", ")
+    /// All names, for the usage.
+    pub(crate) fn names() -> String {
+        TABLE.map(|row| row.0).join(",")
     }
 
-    /// Plays the history until a master brings the run to its end.
-    pub(crate) fn play(&mut self, cluster: &mut Cluster, etcd: &mut Etcd, judge: &mut Judge) -> Result<(), String> {
-        wait_until("the run is under way", || (cluster.job.ledger_bytes() > 400).then_some(()));
-        let mut left = self.rng.between(FAULTS / 2, FAULTS);
-        let mut next = Instant::now();
-        let mut over = None;
-        let ended = loop {
-            if let Some(ended) = self.tend(cluster)? {
-                break ended;
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Fault {
+        let mut at = rng.below(self.0.iter().map(|(weight, _)| weight).sum());
+        for &(weight, fault) in &self.0 {
+            if at < weight {
+                return fault;
             }
-            self.cure(cluster, etcd, Instant::now());
-            if left > 0 && Instant::now() >= next {
-                left -= 1;
-                self.strike(cluster, etcd);
-                judge.look(etcd, cluster, &self.member_down);
-                next = Instant::now() + Duration::from_millis(self.rng.below(1_500));
-            }
-            if left == 0 && self.cures.is_empty() {
-                let since = *over.get_or_insert_with(Instant::now);
-                if since.elapsed() > PATIENCE {
-                    return Err("the run does not end".into());
-                }
-            }
-            std::thread::sleep(LOOK);
-        };
-        *self.counts.entry(ended).or_default() += 1;
-        while let Some(&(at, _)) = self.cures.first() {
-            self.cure(cluster, etcd, at + Duration::from_secs(60));
+            at -= weight;
         }
-        cluster.heal();
-        etcd.wait_healthy();
-        Ok(())
-    }
-
-    /// Masters that stepped down or failed are started again, as an operator would; whether one ended the run.
-    fn tend(&mut self, cluster: &mut Cluster) -> Result<Option<&'static str>, String> {
-        for at in 0..MASTERS {
-            if self.master_down[at] {
-                continue;
-            }
-            match cluster.masters[at].ended().map(|status| status.code()) {
-                None => {}
-                Some(Some(0)) => return Ok(Some("master ended the run")),
-                Some(Some(code @ (3 | 4))) => {
-                    let what = if code == 4 { "leadership lost" } else { "store given up" };
-                    *self.counts.entry(what).or_default() += 1;
-                    cluster.restart_master(at).map_err(|error| error.to_string())?;
-                }
-                Some(code) => return Err(format!("master {at} ended with {code:?}")),
-            }
-        }
-        for at in (0..WORKERS).filter(|&at| !self.worker_down[at]).collect::<Vec<_>>() {
-            if cluster.workers[at].ended().is_some() {
-                // It may have heard that the run is over; else it comes back.
-                cluster.restart_worker(at).map_err(|error| error.to_string())?;
-            }
-        }
-        Ok(None)
-    }
-
-    fn note(&mut self, what: &'static str) {
-        *self.counts.entry(what).or_default() += 1;
-    }
-
-    fn later(&mut self, ms: u64, cure: Cure) {
-        self.cures.push((Instant::now() + Duration::from_millis(ms), cure));
-        self.cures.sort_by_key(|(at, _)| *at);
-    }
-
-    fn mood(&mut self) -> Mood {
-        match self.rng.below(3) {
-            0 => Mood::Delay(Duration::from_millis(self.rng.between(20, 300))),
-            1 => Mood::HalfOpen,
-            _ => Mood::Cut,
-        }
-    }
-
-    fn strike(&mut self, cluster: &mut Cluster, etcd: &mut Etcd) {
-        let (worker, master) = (self.rng.below(WORKERS as u64) as usize, self.rng.below(MASTERS as u64) as usize);
-        let member = self.rng.below(3) as usize;
-        let ms = if self.rng.chance(500) { self.rng.between(100, 2_000) } else { self.rng.between(2_000, LONGEST_MS) };
-        match self.rng.below(12) {
-            0 | 1 if !self.master_down[master] => {
-                self.note("master killed");
-                self.master_down[master] = true;
-                cluster.masters[master].kill();
-                self.later(ms / 2, Cure::StartMaster(master));
-            }
-            2 | 3 if !self.master_down[master] => {
-                self.note("master stopped");
-                self.master_down[master] = true;
-                cluster.masters[master].signal("STOP");
-                self.later(ms, Cure::WakeMaster(master));
-            }
-            4 if !self.worker_down[worker] && self.worker_kills < MOST_WORKER_KILLS => {
-                self.note("worker killed");
-                self.worker_kills += 1;
-                self.worker_down[worker] = true;
-                cluster.workers[worker].kill();
-                self.later(ms / 4, Cure::StartWorker(worker));
-            }
-            5 if !self.worker_down[worker] => {
-                self.note("worker stopped");
-                self.worker_down[worker] = true;
-                cluster.workers[worker].signal("STOP");
-                self.later(ms, Cure::WakeWorker(worker));
-            }
-            6 | 7 => {
-                self.note("worker's wires bad");
-                let mood = self.mood();
-                cluster.to_masters[worker].iter().for_each(|way| way.set(mood));
-                self.later(ms, Cure::OpenToMasters(worker));
-            }
-            8 | 9 => {
-                self.note("master's wires to etcd bad");
-                let mood = self.mood();
-                // All of them, or the one to a member.
-                let all = self.rng.chance(600);
-                for (at, way) in cluster.to_etcd[master].iter().enumerate() {
-                    if all || at == member {
-                        way.set(mood);
-                    }
-                }
-                self.later(ms, Cure::OpenToEtcd(master));
-            }
-            10 | 11 if !self.member_down[member] => {
-                self.note("member of etcd killed");
-                self.member_down[member] = true;
-                etcd.kill(member);
-                self.later(ms / 2, Cure::StartMember(member));
-            }
-            _ => self.note("moment of peace"),
-        }
-    }
-
-    /// Ends the faults whose time is over at `now`.
-    fn cure(&mut self, cluster: &mut Cluster, etcd: &mut Etcd, now: Instant) {
-        while let Some(&(_, cure)) = self.cures.first().filter(|(at, _)| *at <= now) {
-            self.cures.remove(0);
-            match cure {
-                Cure::StartMaster(at) => {
-                    self.master_down[at] = cluster.restart_master(at).is_err();
-                }
-                Cure::StartWorker(at) => {
-                    self.worker_down[at] = cluster.restart_worker(at).is_err();
-                }
-                Cure::WakeMaster(at) => {
-                    cluster.masters[at].signal("CONT");
-                    self.master_down[at] = false;
-                }
-                Cure::WakeWorker(at) => {
-                    cluster.workers[at].signal("CONT");
-                    self.worker_down[at] = false;
-                }
-                Cure::StartMember(at) => {
-                    etcd.spawn(at);
-                    self.member_down[at] = false;
-                }
-                Cure::OpenToEtcd(at) => cluster.to_etcd[at].iter().for_each(|way| way.set(Mood::Pass)),
-                Cure::OpenToMasters(at) => cluster.to_masters[at].iter().for_each(|way| way.set(Mood::Pass)),
-            }
-        }
+        Fault::MasterKilled
     }
 }

@@ -26,6 +26,12 @@ impl Judge {
         }
     }
 
+    /// A segment was deleted: what it held must be run again, and all else is still there.
+    pub(crate) fn forget(&mut self, etcd: &Etcd, cluster: &Cluster, down: &[bool]) {
+        self.seen.clear();
+        self.look(etcd, cluster, down);
+    }
+
     fn compare(&mut self, now: &Committed) {
         for (key, result) in &self.seen {
             if now.samples.get(key) != Some(result) {

@@ -2,7 +2,7 @@
 //! a mean proxy on every way between them.
 //!
 //! `--runs N` plays that many (3), `--seed S` begins with that seed (1), `--model demo` runs the demo's model on libtorch
-//! instead of the echo engine. A seed draws faults and their times: processes killed and stopped, ways that delay, cut, or
+//! instead of the echo engine, `--faults NAME,NAME` draws from these alone, `--faults all` from all that there are. A seed draws faults and their times: processes killed and stopped, ways that delay, cut, or
 //! swallow, members of etcd killed, two of three at times. Once they are over the run ends by itself, or the history has
 //! failed. Its judge reads ledger and store: what was committed at any moment is committed at the end, with the same bytes
 //! (C1), once (C2), and within what the store recorded (C3); `results/` and `predictions/` are those of a run that nothing
@@ -11,21 +11,24 @@
 
 mod cluster;
 mod faults;
+mod history;
 mod judge;
+mod liar;
 
 use cluster::{Cluster, Model};
 use compass_master::simulation::Rng;
 use compass_tests::{Etcd, EtcdOptions};
-use faults::History;
+use faults::Faults;
+use history::History;
 use judge::Judge;
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: chaos [--runs N] [--seed S] [--model echo|demo]";
+const USAGE: &str = "usage: chaos [--runs N] [--seed S] [--model echo|demo] [--faults all|NAME,NAME]";
 
-fn options() -> Option<(u64, u64, Model)> {
-    let (mut runs, mut seed, mut model) = (3, 1, Model::Echo);
+fn options() -> Option<(u64, u64, Model, Faults)> {
+    let (mut runs, mut seed, mut model, mut faults) = (3, 1, Model::Echo, Faults::usual());
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next()?;
@@ -33,18 +36,19 @@ fn options() -> Option<(u64, u64, Model)> {
             "--runs" => runs = value.parse().ok()?,
             "--seed" => seed = value.parse().ok()?,
             "--model" => model = Model::named(&value)?,
+            "--faults" => faults = Faults::named(&value)?,
             _ => return None,
         }
     }
-    Some((runs, seed, model))
+    Some((runs, seed, model, faults))
 }
 
 fn main() -> ExitCode {
-    let Some((runs, seed, model)) = options() else {
-        eprintln!("{USAGE}");
+    let Some((runs, seed, model, faults)) = options() else {
+        eprintln!("{USAGE}\nfaults: {}", Faults::names());
         return ExitCode::from(2);
     };
-    match play(runs, seed, model) {
+    match play(runs, seed, model, &faults) {
         Ok(Some(differences)) => {
             println!("runs: {runs}, differences: {differences}");
             ExitCode::from(u8::from(differences > 0))
@@ -58,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn play(runs: u64, first: u64, model: Model) -> Result<Option<u64>, Box<dyn Error>> {
+fn play(runs: u64, first: u64, model: Model, faults: &Faults) -> Result<Option<u64>, Box<dyn Error>> {
     let Some(mut etcd) = Etcd::start("chaos", 3, EtcdOptions::default()) else { return Ok(None) };
     let expected = model.undisturbed();
     let mut differences = 0;
@@ -66,7 +70,7 @@ fn play(runs: u64, first: u64, model: Model) -> Result<Option<u64>, Box<dyn Erro
         let begun = Instant::now();
         let mut judge = Judge::default();
         let mut cluster = Cluster::start(model, &etcd, &format!("chaos/{seed}"))?;
-        let mut history = History::new(Rng::new(seed));
+        let mut history = History::new(Rng::new(seed), faults.clone());
         let ended = history.play(&mut cluster, &mut etcd, &mut judge);
         let verdict = ended.and_then(|()| judge.verdict(&etcd, &cluster, &expected));
         let told = format!("seed {seed}: {} ({:.1} s)", history.told(), begun.elapsed().as_secs_f64());

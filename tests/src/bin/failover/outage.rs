@@ -1,7 +1,7 @@
 //! etcd goes away in the middle of a run, for longer than any lease, and comes back.
 
-use crate::takeover::{SMALL_TASKS, free_port, start, start_workers, wait_for};
-use compass_tests::{Etcd, EtcdOptions, SAMPLES, committed, configuration, echo_job, wait_until};
+use crate::takeover::{SMALL_TASKS, start, start_workers, wait_for};
+use compass_tests::{Etcd, EtcdOptions, SAMPLES, committed, configuration, echo_job, free_port, wait_until};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub(crate) fn run(seconds: u64) -> Result<bool, Box<dyn Error>> {
     let expected = echo_job(0, "", "");
     expected.run(&[]).expect(0);
     let Some(mut etcd) = Etcd::start("failover --outage", 1, EtcdOptions::default()) else { return Ok(true) };
-    let port = free_port()?;
+    let port = free_port();
     let master = format!("listen = \"127.0.0.1:{port}\"\nstore = \"etcd://{}/outage\"", etcd.endpoints());
     let job = echo_job(0, "", "");
     job.configure(&configuration(&master, SMALL_TASKS));

@@ -1,10 +1,11 @@
 //! The leader of a run is killed, and its workers live on.
 
-use compass_tests::{Etcd, EtcdOptions, Job, SAMPLES, committed, configuration, echo_job, kill, program, wait_until};
+use compass_tests::{
+    Etcd, EtcdOptions, Job, SAMPLES, committed, configuration, echo_job, free_port, kill, program, wait_until,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -46,13 +47,9 @@ pub(crate) fn measure(runs: u32) -> Result<Option<Measured>, Box<dyn Error>> {
     Ok(Some(worst))
 }
 
-pub(crate) fn free_port() -> Result<u16, std::io::Error> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
 fn fail_over(etcd: &Etcd, run: u32, expected: &BTreeMap<String, Vec<u8>>) -> Result<Measured, Box<dyn Error>> {
     let prefix = format!("failover/{run}");
-    let ports = [free_port()?, free_port()?];
+    let ports = [free_port(), free_port()];
     let master = |port: u16| format!("listen = \"127.0.0.1:{port}\"\nstore = \"etcd://{}/{prefix}\"", etcd.endpoints());
     let job = echo_job(0, "", "");
     job.configure(&configuration(&master(ports[1]), SMALL_TASKS));

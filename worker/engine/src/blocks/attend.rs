@@ -78,7 +78,7 @@ fn capped(
 ) -> Result<Tensor, TchError> {
     let (_, _, rows, _) = queries.size4()?;
     // Matrix products of few rows take other kernels, as in `Linear`.
-    let added = added_rows(rows);
+    let added = added_rows(rows, queries.device());
     let queries = queries.f_constant_pad_nd([0, 0, 0, added])?;
     let scores = queries.f_matmul(&keys.f_transpose(2, 3)?)?.f_mul_scalar(scale)?.f_div_scalar(cap)?;
     let scores = on_one_thread(scores.numel(), || scores.f_tanh())?.f_mul_scalar(cap)?;

@@ -1,7 +1,7 @@
 //! The two files themselves: which architecture, what ends a text, and the keys that a family then reads for itself.
 
 use super::{culprit, sizes};
-use crate::fault::file_fault;
+use crate::fault::{file_fault, missing_fault};
 use crate::weights::read_pickled_json;
 use compass_common::engine::EngineFault;
 use compass_common::plan::ModelKind;
@@ -60,7 +60,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, E
             file_fault(path, format!("not as expected: {error}; fetch the file again, or correct it"))
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(file_fault(path, error)),
+        Err(error) => Err(missing_fault(path, error)),
     }
 }
 
@@ -78,14 +78,14 @@ impl ModelConfig {
     /// generation_config.json may be missing, or the one of another layout.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when it is missing, malformed, or names quantised weights.
+    /// [`EngineFault::Missing`] when there is none, [`EngineFault::Model`] when it is malformed or names quantised weights.
     pub(crate) fn read(directory: &Path, layout: ModelKind) -> Result<Self, EngineFault> {
         let path = directory.join(Self::file_of(layout));
         match layout {
             ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => {}
             ModelKind::Llama => {
                 let what = "no such file: `path` must name a directory as Meta distributes it";
-                let keys = read_json(&path)?.ok_or_else(|| file_fault(&path, what))?;
+                let keys = read_json(&path)?.ok_or_else(|| missing_fault(&path, what))?;
                 return Self::from_json(path, keys);
             }
             ModelKind::InternLm => {
@@ -94,7 +94,7 @@ impl ModelConfig {
             }
         }
         let keys: Value = read_json(&path)?
-            .ok_or_else(|| file_fault(&path, "no such file: `path` must name a Hugging Face model directory"))?;
+            .ok_or_else(|| missing_fault(&path, "no such file: `path` must name a Hugging Face model directory"))?;
         let mut config = Self::from_json(path, keys)?;
         let path = directory.join("generation_config.json");
         let generation: Option<RawGenerationConfig> = read_json(&path)?;

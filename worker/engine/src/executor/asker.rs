@@ -2,6 +2,8 @@
 
 use super::answer::RunError;
 use super::beginnings::{Beginnings, Manner};
+use super::chat_format::ChatFormat;
+use super::fit::fit_shots;
 use super::notes::Notes;
 use super::score::Precision;
 use super::scoring::{Asked, Scored};
@@ -19,6 +21,8 @@ pub(super) struct Asker<'a> {
     pub(super) precision: Precision,
     /// What fills rows up in transformers' batches; OpenCompass's losses pass over it wherever it stands.
     pub(super) pad: Option<u32>,
+    /// Present where the model has a chat template.
+    pub(super) chat: Option<&'a ChatFormat>,
     pub(super) beginnings: &'a Beginnings,
     pub(super) notes: &'a mut Notes,
 }
@@ -53,6 +57,37 @@ impl Bordered {
 }
 
 impl Asker<'_> {
+    /// What was encoded with as many shots as fit ([`fit_shots`]).
+    pub(super) fn fit_shots<T>(
+        &self,
+        shots: usize,
+        limit: usize,
+        encode: impl FnMut(usize) -> Result<(T, usize), RunError>,
+    ) -> Result<(usize, T), RunError> {
+        fit_shots(self.profile, shots, limit, encode)
+    }
+
+    /// The text before an answer, with the first `kept` shots: through the chat template where the model has one.
+    pub(super) fn context(
+        &self,
+        request: &Request<'_>,
+        prompt: &Prompt,
+        kept: usize,
+        pack: &PackSpec,
+    ) -> Result<Bordered, RunError> {
+        // Nothing is no message either.
+        if let (Some(chat), false) = (self.chat, prompt.0.is_empty())
+            && let (RenderedPrompt::Messages(messages), _) = request.render_with_borders(prompt, kept, pack)
+        {
+            return if prompt.is_rounds() {
+                Ok(Bordered { text: chat.text(&messages)?, borders: Vec::new() })
+            } else {
+                chat.bordered(&messages)
+            };
+        }
+        Ok(Bordered::of(request, prompt, kept, pack))
+    }
+
     /// Tokens of a whole text.
     pub(super) fn encode(&self, text: &Bordered, manner: Manner) -> Result<Vec<u32>, RunError> {
         self.beginnings.encode(&self.texts, text, manner)

@@ -1,8 +1,9 @@
 //! From messages to the text that a chat model is given, and what ends its answers.
 
 use super::answer::RunError;
+use super::asker::Bordered;
 use crate::fault::file_fault;
-use crate::tokenizer::{ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
+use crate::tokenizer::{ChatError, ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
 use compass_common::engine::EngineFault;
 use compass_common::prompt::Message;
 use serde_json::{Map, Value, json};
@@ -44,10 +45,46 @@ impl ChatFormat {
     /// # Errors
     /// [`RunError::Sample`] when the template refuses the messages.
     pub(super) fn text(&self, messages: &[Message]) -> Result<String, RunError> {
+        self.render(messages, false).map_err(|error| RunError::Sample(error.to_string()))
+    }
+
+    /// As [`ChatFormat::text`], as lm-eval has it: what the assistant has begun to say is continued, and a template that
+    /// refuses a system message is asked again without it.
+    ///
+    /// # Errors
+    /// [`RunError::Sample`] when the template refuses the messages.
+    pub(super) fn begun_text(&self, messages: &[Message]) -> Result<String, RunError> {
+        let begun = messages.last().is_some_and(|last| last.role == "assistant");
+        let rendered = self.render(messages, begun).or_else(|error| {
+            let others: Vec<Message> = messages.iter().filter(|message| message.role != "system").cloned().collect();
+            if others.len() == messages.len() { Err(error) } else { self.render(&others, begun) }
+        });
+        rendered.map_err(|error| RunError::Sample(error.to_string()))
+    }
+
+    /// As [`ChatFormat::begun_text`], with the borders behind the answers of shots: where the texts of other samples may part
+    /// from this one's. Messages that the template changes have none.
+    ///
+    /// # Errors
+    /// As [`ChatFormat::begun_text`].
+    pub(super) fn bordered(&self, messages: &[Message]) -> Result<Bordered, RunError> {
+        let text = self.begun_text(messages)?;
+        let shown = messages.split_last().map_or(&[][..], |(_, before)| before);
+        let (mut borders, mut from) = (Vec::new(), 0);
+        for message in shown {
+            let Some(at) = text[from..].find(&message.content) else { continue };
+            from += at + message.content.len();
+            if message.role != "user" && from < text.len() && !message.content.is_empty() {
+                borders.push(from);
+            }
+        }
+        Ok(Bordered { text, borders })
+    }
+
+    fn render(&self, messages: &[Message], begun: bool) -> Result<String, ChatError> {
         let message = |message: &Message| json!({"role": message.role, "content": message.content});
         let messages: Vec<Value> = messages.iter().map(message).collect();
-        render_chat(&self.template, &messages, true, false, &self.special)
-            .map_err(|error| RunError::Sample(error.to_string()))
+        render_chat(&self.template, &messages, !begun, begun, &self.special)
     }
 }
 

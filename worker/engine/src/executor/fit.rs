@@ -4,6 +4,7 @@
 //! in shots. Here all options of a sample keep the same number, the smallest, since they are compared with each other.
 
 use super::answer::RunError;
+use compass_common::plan::NumericProfile;
 use compass_common::result::PromptFit;
 
 /// Finds the most shots with which everything fits, or none, and what was encoded with them.
@@ -38,6 +39,22 @@ pub(super) fn drop_shots<T>(
     match best {
         Some(encoded) => Ok((fits, encoded)),
         None => Ok((0, encode(0)?.0)),
+    }
+}
+
+/// As [`drop_shots`], by the rule of a profile: lm-eval keeps every shot, and cuts tokens on the left.
+///
+/// # Errors
+/// Whatever `encode` says.
+pub(super) fn fit_shots<T>(
+    profile: NumericProfile,
+    shots: usize,
+    limit: usize,
+    mut encode: impl FnMut(usize) -> Result<(T, usize), RunError>,
+) -> Result<(usize, T), RunError> {
+    match profile {
+        NumericProfile::LmEvalHf => Ok((shots, encode(shots)?.0)),
+        NumericProfile::Canonical | NumericProfile::Opencompass => drop_shots(shots, limit, encode),
     }
 }
 
@@ -79,6 +96,13 @@ mod tests {
             assert_eq!((kept, length), (linear, 10 + 5 * linear));
             assert!(times <= 7, "{times}");
         }
+    }
+
+    #[test]
+    fn lm_eval_drops_no_shot() {
+        let fitted = |profile| fit_shots(profile, 4, 20, |kept| Ok((kept, 10 + 5 * kept))).unwrap();
+        assert_eq!(fitted(NumericProfile::LmEvalHf), (4, 4));
+        assert_eq!(fitted(NumericProfile::Canonical), (2, 2));
     }
 
     #[test]

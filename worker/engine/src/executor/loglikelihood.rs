@@ -1,17 +1,17 @@
 //! lm-eval's `loglikelihood`: context and continuation encoded together, the continuation's tokens scored.
 //!
-//! Under OpenCompass's profile it is `HuggingFaceBaseModel.get_loglikelihood` instead: minus the mean loss after as many
-//! tokens of the whole text as the continuation alone has.
+//! Where the data set or the profile asks for OpenCompass's number it is `HuggingFaceBaseModel.get_loglikelihood` instead:
+//! minus the mean loss after as many tokens of the whole text as the continuation alone has.
 
 use super::answer::RunError;
 use super::asker::{Asker, Bordered, Question};
 use super::beginnings::Manner;
-use super::fit::{drop_shots, report};
+use super::fit::report;
 use super::masked::{Masked, masked};
 use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Asked, Scored};
 use compass_common::engine::{PackSpec, Request};
-use compass_common::plan::{NumericProfile, OptionText};
+use compass_common::plan::OptionText;
 use compass_common::prompt::Prompt;
 use compass_common::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
@@ -30,15 +30,24 @@ pub(super) fn ask<'r>(
     request: &Request<'_>,
     (context, options): (&Prompt, &[OptionText]),
 ) -> Result<Question<'r>, RunError> {
-    let whole = asker.profile == NumericProfile::Opencompass;
+    let whole = pack.infer.means(asker.profile);
     let limit = if whole { asker.texts.limit } else { asker.texts.limit + 1 };
-    let (kept, encoded) = drop_shots(request.shots.len(), limit, |kept| {
-        let context_of = |prompt: &Prompt| Context::new(asker, Bordered::of(request, prompt, kept, pack)).map(Rc::new);
+    let begun = std::iter::once(context).chain(options.iter().filter_map(|option| option.context.as_ref()));
+    let begun = begun.flat_map(Prompt::prefix).next().cloned();
+    let in_chat = asker.chat.is_some();
+    let said = |option: &'_ OptionText| -> String {
+        if in_chat { option.said(begun.as_ref()).to_owned() } else { option.continuation.clone() }
+    };
+    let (kept, encoded) = asker.fit_shots(request.shots.len(), limit, |kept| {
+        let context_of =
+            |prompt: &Prompt| Context::new(asker, asker.context(request, prompt, kept, pack)?).map(Rc::new);
         let shared = context_of(context)?;
         let encoded = options.iter().map(|option| {
             let own = option.context.as_ref().map(context_of).transpose()?;
             let context = own.unwrap_or_else(|| shared.clone());
-            let encoded = if whole { encode_whole(asker, &context, option) } else { encode(asker, &context, option) };
+            let said = said(option);
+            let encoded =
+                if whole { encode_whole(asker, &context, &said) } else { encode(asker, &context, option, &said) };
             Ok((encoded?, context))
         });
         let encoded: Vec<(Encoded, Rc<Context>)> = encoded.collect::<Result<_, RunError>>()?;
@@ -52,7 +61,7 @@ pub(super) fn ask<'r>(
     for (option, (encoded, context)) in options.iter().zip(encoded) {
         let (mut asked, row) =
             if whole { masked_row(asker, option, encoded)? } else { plain_row(asker, option, encoded)? };
-        asker.cut(&mut asked, &context.with(&option.continuation), manner)?;
+        asker.cut(&mut asked, &context.with(&said(option)), manner)?;
         texts.push(asked);
         rows.push(row);
     }
@@ -118,16 +127,16 @@ struct Context {
     moved: String,
     /// Structural borders of both together, in bytes.
     borders: Vec<usize>,
-    /// Tokens of `kept`.
-    tokens: usize,
+    /// Tokens of `kept` alone.
+    ids: Vec<u32>,
 }
 
 impl Context {
     fn new(asker: &Asker<'_>, Bordered { text, borders }: Bordered) -> Result<Self, RunError> {
         let (kept, moved) = split_trailing_whitespace(&text);
         let alone = Bordered { text: kept.to_owned(), borders: borders.clone() };
-        let tokens = asker.encode(&alone, Manner::UnlessPrefixed)?.len();
-        Ok(Self { kept: alone.text, moved: moved.to_owned(), borders, tokens })
+        let ids = asker.encode(&alone, Manner::UnlessPrefixed)?;
+        Ok(Self { kept: alone.text, moved: moved.to_owned(), borders, ids })
     }
 
     /// The context with what follows it.
@@ -136,26 +145,29 @@ impl Context {
     }
 }
 
-/// lm-eval's `_encode_pair` with its treatment of empty contexts.
-fn encode(asker: &Asker<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
+/// lm-eval's `_encode_pair` with its treatment of empty contexts: the model is given the tokens of the context alone, then
+/// the tokens of the whole text after as many, also where a token of the whole crosses the border.
+fn encode(asker: &Asker<'_>, context: &Context, option: &OptionText, said: &str) -> Result<Encoded, RunError> {
     let texts = &asker.texts;
     let label = &option.label;
     let prefix = || texts.prefix(&format!("option {label}: there is no context"));
     let encoded = if context.kept.is_empty() && context.moved.is_empty() {
-        let mut ids = texts.encode_plain(&option.continuation)?;
+        let mut ids = texts.encode_plain(said)?;
         let prefix = prefix()?;
         if ids.first() != Some(&prefix) {
             ids.insert(0, prefix);
         }
         Encoded { continuation: ids.len() - 1, ids }
     } else {
-        let mut ids = asker.encode(&context.with(&option.continuation), Manner::UnlessPrefixed)?;
-        let continuation = ids.len().saturating_sub(context.tokens);
-        if context.tokens == 0 {
+        let whole = asker.encode(&context.with(said), Manner::UnlessPrefixed)?;
+        let rest = whole.get(context.ids.len()..).unwrap_or_default();
+        let mut ids = context.ids.clone();
+        if ids.is_empty() {
             // A context of whitespace alone, and a tokenizer that adds no BOS: lm-eval gives up here.
-            ids.insert(0, prefix()?);
+            ids.push(prefix()?);
         }
-        Encoded { ids, continuation }
+        ids.extend(rest);
+        Encoded { ids, continuation: rest.len() }
     };
     if encoded.continuation == 0 {
         return Err(RunError::Sample(format!("option {label}: no tokens of the text belong to the continuation")));
@@ -164,9 +176,9 @@ fn encode(asker: &Asker<'_>, context: &Context, option: &OptionText) -> Result<E
 }
 
 /// The whole text, and the tokens of the continuation alone.
-fn encode_whole(asker: &Asker<'_>, context: &Context, option: &OptionText) -> Result<Encoded, RunError> {
-    let ids = asker.encode(&context.with(&option.continuation), Manner::Framed)?;
-    Ok(Encoded { ids, continuation: asker.texts.encode_plain(&option.continuation)?.len() })
+fn encode_whole(asker: &Asker<'_>, context: &Context, said: &str) -> Result<Encoded, RunError> {
+    let ids = asker.encode(&context.with(said), Manner::Framed)?;
+    Ok(Encoded { ids, continuation: asker.texts.encode_plain(said)?.len() })
 }
 
 /// Whitespace at the end of a context belongs to the front of what follows, where tokenizers learnt it.

@@ -29,4 +29,5 @@ mod windows;
 
 pub(crate) use batching::trace;
 pub use batching::{Trace, Traced};
+pub(crate) use generation_defaults::generation_defaults;
 pub(crate) use packs::Executor;

@@ -5,7 +5,6 @@ use super::asker::{Asker, Question};
 use super::batching::Slots;
 use super::beginnings::Beginnings;
 use super::chat_format::{ChatFormat, stop_texts};
-use super::generation_defaults::GenerationDefaults;
 use super::notes::Notes;
 use super::prompting::Prompting;
 use super::score::Precision;
@@ -17,7 +16,7 @@ use crate::fault::device_fault;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, Stretch, TokenCounters};
-use compass_common::plan::{Body, Dtype, InferSpec, ModelPlan, NumericProfile};
+use compass_common::plan::{Body, Dtype, GenerationDefaults, InferSpec, ModelPlan, NumericProfile};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
 use tch::Kind;
@@ -39,20 +38,20 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// Puts a loaded model to work. `eos` are the ids that end a generation; notes on what the model's files ask for are
+    /// Puts a loaded model to work. `eos` are the ids that end a generation, `defaults` what it begins from; notes on what the model's files ask for are
     /// added to `facts`.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when generation_config.json is malformed, or a chat template is wanted and there is none.
+    /// [`EngineFault::Model`] when a chat template is wanted and there is none.
     pub(crate) fn new(
         plan: &ModelPlan,
         model: Box<dyn CausalLm>,
         (tokenizer, kwargs): (TextTokenizer, TokenizerKwargs),
         mut facts: ModelFacts,
         eos: Vec<u32>,
+        defaults: GenerationDefaults,
     ) -> Result<Self, EngineFault> {
         facts.notes.extend(kwargs.notes.iter().cloned());
-        let defaults = GenerationDefaults::read(Path::new(&plan.path), &mut facts.notes)?;
         let template = |notes: &mut Vec<String>| ChatFormat::read(Path::new(&plan.tokenizer_path), &tokenizer, notes);
         let chat = if plan.chat { Some(template(&mut facts.notes)?) } else { None };
         if plan.profile == NumericProfile::Opencompass {
@@ -138,7 +137,8 @@ impl Executor {
         counters: &mut TokenCounters,
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<(), EngineFault> {
-        if self.chat.is_some() {
+        let through_template = pack.infer.scores_continuations() && !pack.infer.means(self.side.profile);
+        if self.chat.is_some() && !through_template {
             let mode = pack.infer.mode();
             self.notes.say(format!(
                 "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
@@ -150,6 +150,7 @@ impl Executor {
             profile: self.side.profile,
             precision: self.precision,
             pad: self.pad,
+            chat: self.chat.as_ref().filter(|_| through_template),
             beginnings: &self.beginnings,
             notes: &mut self.notes,
         };
@@ -238,7 +239,7 @@ fn ask<'r>(asker: &mut Asker<'_>, pack: &PackSpec, request: &Request<'_>) -> Res
             ppl::ask(asker, pack, request, options, Some(normalizing_str))
         }
         (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::ask_only(asker, pack, request, prompt),
-        (InferSpec::Loglikelihood, Body::Loglikelihood { context, options }) => {
+        (InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood, Body::Loglikelihood { context, options }) => {
             loglikelihood::ask(asker, pack, request, (context, options))
         }
         (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::ask(asker, pack, request, (prompt, choices)),

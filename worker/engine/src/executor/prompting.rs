@@ -4,7 +4,7 @@ use super::answer::RunError;
 use super::asker::Bordered;
 use super::beginnings::{Beginnings, Manner};
 use super::chat_format::ChatFormat;
-use super::fit::{drop_shots, report};
+use super::fit::{fit_shots, report};
 use super::settings::Settings;
 use super::texts::Texts;
 use compass_common::engine::{PackSpec, Request};
@@ -48,7 +48,7 @@ impl Prompting<'_> {
     /// # Errors
     /// [`RunError::Sample`] when template or tokenizer fail, or there is no token to begin with.
     pub(super) fn prompt(&self, request: &Request<'_>, prompt: &Prompt) -> Result<Prompted, RunError> {
-        let (kept, (ids, text)) = drop_shots(request.shots.len(), self.settings.limit, |kept| {
+        let (kept, (ids, text)) = fit_shots(self.profile, request.shots.len(), self.settings.limit, |kept| {
             let (ids, text) = match self.chat {
                 Some(chat) => {
                     let messages = match request.render(prompt, kept, self.pack) {
@@ -56,7 +56,12 @@ impl Prompting<'_> {
                         // A text alone is what the user says (`_convert_chat_messages`).
                         RenderedPrompt::Text(text) => vec![message("user", text)],
                     };
-                    (self.texts.encode_plain(&chat.text(&messages)?)?, None)
+                    let text = if prompt.is_rounds() { chat.text(&messages)? } else { chat.begun_text(&messages)? };
+                    let ids = match self.profile {
+                        NumericProfile::LmEvalHf => self.texts.encode_unless_prefixed(&text)?,
+                        _ => self.texts.encode_plain(&text)?,
+                    };
+                    (ids, None)
                 }
                 None => {
                     let text = Bordered::of(request, prompt, kept, self.pack);

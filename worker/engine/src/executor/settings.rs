@@ -1,11 +1,10 @@
 //! How one pack's texts are continued: what the data set asks, over what the model's plan says, over the makers' defaults.
 
 use super::answer::RunError;
-use super::generation_defaults::GenerationDefaults;
 use super::notes::Notes;
 use super::sampling::{LogitsRules, Warp};
 use super::stop::StopStrings;
-use compass_common::plan::{Decoding, GenSpec, NumericProfile};
+use compass_common::plan::{Decoding, GenSpec, GenerationDefaults, NumericProfile};
 
 /// transformers' own top-k where nobody names one.
 const DEFAULT_TOP_K: u32 = 50;

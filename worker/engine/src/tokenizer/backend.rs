@@ -6,7 +6,7 @@ use super::settings::TokenizerSettings;
 use super::spm_backend::SpmTokenizer;
 use super::{gpt2_backend, spm_backend, tiktoken_backend};
 use crate::config::read_json;
-use crate::fault::file_fault;
+use crate::fault::{file_fault, missing_fault};
 use compass_common::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Backend {
     /// won and whether BOS is the class's habit where no file speaks of it.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] when there is no tokenizer, or a file of it is malformed.
+    /// [`EngineFault::Missing`] when there is no tokenizer, [`EngineFault::Model`] when a file of it is malformed.
     pub(super) fn read(
         directory: &Path,
         settings: &mut TokenizerSettings,
@@ -54,7 +54,7 @@ impl Backend {
         let path = directory.join("tokenizer.json");
         if path.is_file() {
             class.name_tokens_of(named, settings);
-            let bytes = std::fs::read(&path).map_err(|error| file_fault(&path, error))?;
+            let bytes = std::fs::read(&path).map_err(|error| missing_fault(&path, error))?;
             let damaged = |what| file_fault(&path, format!("not a tokenizer: {what}; fetch the file again"));
             let mut backend = from_json(&bytes).map_err(damaged)?;
             // Without a named class the files have the word; the class of the model's type only adds its habit.
@@ -64,7 +64,7 @@ impl Backend {
         }
         if let Some(path) = spm_file(directory) {
             let class = if named.is_none() && class == Class::Files { Class::Llama } else { class };
-            let bytes = std::fs::read(&path).map_err(|error| file_fault(&path, error))?;
+            let bytes = std::fs::read(&path).map_err(|error| missing_fault(&path, error))?;
             if tiktoken_backend::is_ranks(&bytes) {
                 let tokenizer = tiktoken_backend::build(&bytes, settings).map_err(|what| file_fault(&path, what))?;
                 let mut backend = Self::Json(Box::new(tokenizer));
@@ -82,7 +82,7 @@ impl Backend {
             if path.is_file() && merges.is_file() {
                 let class = if class == Class::Qwen2 { class } else { Class::Gpt2 };
                 class.name_tokens(settings);
-                let text = |path: &Path| std::fs::read_to_string(path).map_err(|error| file_fault(path, error));
+                let text = |path: &Path| std::fs::read_to_string(path).map_err(|error| missing_fault(path, error));
                 let tokenizer = gpt2_backend::build(&text(&path)?, &text(&merges)?, class, settings);
                 let mut backend = Self::Json(Box::new(tokenizer.map_err(|what| file_fault(&path, what))?));
                 let frame = Some((class == Class::Gpt2 && settings.add_bos_token == Some(true), false));
@@ -90,7 +90,7 @@ impl Backend {
                 return Ok((backend, path, None));
             }
         }
-        Err(file_fault(
+        Err(missing_fault(
             &path,
             "no such file, nor tokenizer.model, nor vocab.json with merges.txt; one of them is needed (transformers' \
              `save_pretrained` writes tokenizer.json), or `tokenizer_path` must name a directory that has it",

@@ -2,10 +2,12 @@
 
 use super::stored::{Directory, StoredKind, StoredTensor};
 use super::{safetensors_file, torch_file};
-use crate::fault::{device_fault, file_fault};
+use crate::fault::{device_fault, file_fault, missing_fault};
 use compass_common::engine::EngineFault;
+use compass_common::weights::{FileMark, Reading, mark};
 use memmap2::{Advice, Mmap, UncheckedAdvice};
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -25,7 +27,7 @@ impl MappedFile {
     pub(crate) fn open(path: &Path) -> Result<Self, EngineFault> {
         let map = map(path)?;
         if map.starts_with(b"version https://git-lfs") {
-            return Err(file_fault(path, "this is a Git LFS pointer, not the weights; run `git lfs pull` there"));
+            return Err(missing_fault(path, "this is a Git LFS pointer, not the weights; run `git lfs pull` there"));
         }
         let pickled = path.extension().is_some_and(|ending| ["bin", "pth", "pt"].iter().any(|&known| ending == known));
         let tensors = if pickled { torch_file::directory(&map) } else { safetensors_file::directory(&map) };
@@ -45,6 +47,14 @@ impl MappedFile {
             }
         }
         Ok(())
+    }
+
+    /// What is digested of it, taken from the map: from the bytes that are loaded, whatever the path leads to by now.
+    ///
+    /// # Errors
+    /// The file became shorter since it was mapped.
+    pub(super) fn mark(&self, reading: Reading) -> io::Result<FileMark> {
+        mark(&self.map[..], reading)
     }
 
     /// The file's path, for messages.
@@ -151,15 +161,15 @@ impl MappedFile {
 /// Maps a file.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when it is not there or no file.
+/// [`EngineFault::Missing`] when there is none or it is not a file.
 pub(super) fn map(path: &Path) -> Result<Mmap, EngineFault> {
     let fault = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => file_fault(path, "no such weights file (safetensors or pytorch_model.bin)"),
-        _ => file_fault(path, error),
+        std::io::ErrorKind::NotFound => missing_fault(path, "no such weights file (safetensors or pytorch_model.bin)"),
+        _ => missing_fault(path, error),
     };
     let file = File::open(path).map_err(fault)?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(file_fault(path, "this is a directory, not a weights file"));
+        return Err(missing_fault(path, "this is a directory, not a weights file"));
     }
     // SAFETY: the map is read-only. Model directories are not written to while a job runs; who does so anyway gets
     // wrong numbers or a bus error, as with every program that maps its weights.

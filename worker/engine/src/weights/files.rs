@@ -2,7 +2,7 @@
 
 use super::MappedFile;
 use crate::config::read_json;
-use crate::fault::file_fault;
+use crate::fault::{file_fault, missing_fault};
 use compass_common::engine::EngineFault;
 use compass_common::plan::ModelKind;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ const INDEX: &str = ".index.json";
 /// Opens the files of a model of `kind`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when they are not all there, or one is damaged.
+/// [`EngineFault::Missing`] when they are not all there, [`EngineFault::Model`] when one is damaged.
 pub(super) fn open(directory: &Path, kind: ModelKind) -> Result<Files, EngineFault> {
     match kind {
         ModelKind::Hf | ModelKind::Echo | ModelKind::Sandbox => hugging_face(directory),
@@ -84,7 +84,7 @@ fn meta(directory: &Path) -> Result<Files, EngineFault> {
             0 => "no such weights file: a directory as Meta distributes it has one or more of them".to_owned(),
             _ => format!("no such weights file, but {count} others of its kind; was the model downloaded whole?"),
         };
-        return Err(file_fault(&directory.join(format!("consolidated.{missing:02}.pth")), what));
+        return Err(missing_fault(&directory.join(format!("consolidated.{missing:02}.pth")), what));
     }
     let names: Vec<String> = ranks.iter().map(|rank| format!("consolidated.{rank:02}.pth")).collect();
     Ok(Files { root: directory.to_path_buf(), files: open_all(directory, &names)?, parallel: true })
@@ -109,7 +109,7 @@ fn internlm(directory: &Path) -> Result<Files, EngineFault> {
             let path = directory.join(format!("model_tp{rank}_pp{stage}.pt"));
             if !ranks.contains(&(rank, stage)) {
                 let what = "no such weights file: InternLM's training code writes one for each rank";
-                return Err(file_fault(&path, what));
+                return Err(missing_fault(&path, what));
             }
             opened.push(MappedFile::open(&path)?);
         }
@@ -151,7 +151,7 @@ fn shifted(name: &str, by: usize) -> String {
 }
 
 fn names_in(directory: &Path) -> Result<Vec<String>, EngineFault> {
-    let entries = std::fs::read_dir(directory).map_err(|error| file_fault(directory, error))?;
+    let entries = std::fs::read_dir(directory).map_err(|error| missing_fault(directory, error))?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
 }
 

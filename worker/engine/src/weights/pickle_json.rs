@@ -3,7 +3,7 @@
 use super::file::map;
 use super::pickled::{Name, Value};
 use super::torch_file;
-use crate::fault::file_fault;
+use crate::fault::{file_fault, missing_fault};
 use compass_common::engine::EngineFault;
 use serde_json::{Map, Number, Value as Json};
 use std::path::Path;
@@ -11,10 +11,10 @@ use std::path::Path;
 /// Reads such a file. What JSON has no word for (tensors, storages) becomes `null`; a dtype becomes `"torch.bfloat16"`.
 ///
 /// # Errors
-/// [`EngineFault::Model`] when it is missing, damaged, or wants something run.
+/// [`EngineFault::Missing`] when there is none, [`EngineFault::Model`] when it is damaged or wants something run.
 pub(crate) fn read_pickled_json(path: &Path) -> Result<Json, EngineFault> {
     if !path.exists() {
-        return Err(file_fault(path, "no such file"));
+        return Err(missing_fault(path, "no such file"));
     }
     let value = torch_file::object(&map(path)?).map_err(|what| file_fault(path, what))?;
     Ok(json(value))

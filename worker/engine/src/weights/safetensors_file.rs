@@ -1,9 +1,18 @@
 //! The directory of a safetensors file.
 
 use super::stored::{Directory, StoredKind, StoredTensor};
-use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
+use safetensors::{SafeTensorError, SafeTensors};
 use tch::Kind;
+
+/// What is wrong with a header, in words that are the same each time: of several tensors at one offset the library names
+/// whichever its hash map gives it first, and the words of a failed sample stand in results that are compared by bytes.
+fn described(error: &SafeTensorError) -> String {
+    match error {
+        SafeTensorError::InvalidOffset(_) => "the offsets of its tensors overlap or leave gaps".into(),
+        error => error.to_string(),
+    }
+}
 
 /// Reads the header of `bytes`, which checks that every tensor lies within and has the size of its shape.
 ///
@@ -11,8 +20,8 @@ use tch::Kind;
 /// What is wrong, in words.
 pub(super) fn directory(bytes: &[u8]) -> Result<Directory, String> {
     let (header, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| {
-        let size = bytes.len();
-        format!("damaged or incomplete safetensors file of {size} bytes ({error}); fetch it again")
+        let (size, what) = (bytes.len(), described(&error));
+        format!("damaged or incomplete safetensors file of {size} bytes ({what}); fetch it again")
     })?;
     let data = header + size_of::<u64>();
     let tensors = metadata.tensors().into_iter().map(|(name, info)| {
@@ -28,4 +37,24 @@ pub(super) fn directory(bytes: &[u8]) -> Result<Directory, String> {
         (name, StoredTensor::contiguous(kind, shape, data + start..data + end))
     });
     Ok(tensors.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_header_is_described_in_the_same_words_each_time() {
+        let tensor = |name: &str| format!("\"{name}\":{{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}");
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let header = format!("{{{}}}", names.map(tensor).join(","));
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        bytes.extend([0; 8]);
+        let first = directory(&bytes).unwrap_err();
+        assert!(first.contains("offsets of its tensors overlap or leave gaps"), "{first}");
+        for _ in 0..30 {
+            assert_eq!(directory(&bytes).unwrap_err(), first);
+        }
+    }
 }

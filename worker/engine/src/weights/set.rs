@@ -3,10 +3,12 @@
 
 use super::files::{self, Files};
 use super::{MappedFile, finite, merge};
-use crate::fault::{device_fault, file_fault};
+use crate::fault::{device_fault, file_fault, missing_fault};
 use crate::placement::Sizes;
 use compass_common::engine::EngineFault;
 use compass_common::plan::ModelKind;
+use compass_common::weights::files::{reading_of, weights_name};
+use compass_common::weights::{FileMark, WeightsDigest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tch::{Device, Kind, Tensor};
@@ -63,6 +65,20 @@ impl Weights {
         }
         let (taken, absent_prefix, notes) = (BTreeSet::new(), None, Vec::new());
         Ok(Self { root, config, files, places, taken, absent_prefix, kind, device, layers: Vec::new(), notes })
+    }
+
+    /// What the checkpoint is known by, together with `marks`, which are those of its configuration and tokenizer.
+    ///
+    /// # Errors
+    /// [`EngineFault::Missing`] when a file has become shorter since it was opened.
+    pub(crate) fn digest(&self, mut marks: BTreeMap<String, FileMark>) -> Result<WeightsDigest, EngineFault> {
+        for file in &self.files {
+            let name = file.path().file_name().unwrap_or_default().to_string_lossy();
+            let mark = file.mark(reading_of(&name));
+            let mark = mark.map_err(|error| missing_fault(file.path(), format!("cannot be digested: {error}")))?;
+            marks.insert(weights_name(&name), mark);
+        }
+        Ok(WeightsDigest::new(marks))
     }
 
     /// Has layers loaded on these devices, and everything else where it would be anyway.

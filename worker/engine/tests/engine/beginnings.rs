@@ -41,6 +41,7 @@ fn body(infer: &InferSpec, index: usize) -> Body {
                 continuation: format!(" {text}"),
                 context: None,
                 length: text.len() as u32,
+                delimiter: 0,
                 unconditional: false,
             };
             let options = endings.iter().enumerate().map(option).collect();

@@ -10,7 +10,7 @@ use std::path::Path;
 fn load(directory: &Path) -> Result<(), String> {
     match compass_engine::load(&tiny_plan(directory), &DeviceChoice::Cpu, 1) {
         Ok(_) => Ok(()),
-        Err(EngineFault::Model(what)) => Err(what),
+        Err(EngineFault::Missing(what) | EngineFault::Model(what)) => Err(what),
         Err(fault @ EngineFault::Device(_)) => panic!("not the device's fault: {fault}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Logits of tiny random models of every family, against those that transformers computed (`tests/goldens`).
 
-use crate::support::{golden_cases, load};
+use crate::support::{golden_cases, load, tolerance};
 use compass_common::plan::Dtype;
 use safetensors::SafeTensors;
 use std::path::Path;
@@ -68,14 +68,14 @@ fn fp32_logits_are_those_of_transformers() {
             let length = golden.tokens.len();
             let (off, equal) = compare(&model.prefill(&golden.tokens).unwrap(), &golden.logits);
             eprintln!("{name}, {length} tokens: {equal} of {} bits equal, off by {off:.1e}", golden.logits.len());
-            if off > 1e-6 {
+            if off > tolerance(1e-6) {
                 failures.push(format!("{name}, {length} tokens: prefill off by {off:.1e}"));
             }
             for prompt in [1, length.div_ceil(2)] {
                 let from = first_decoded_row(name, length) * model.vocabulary();
                 let decoded = model.decode(&golden.tokens, prompt).unwrap();
                 let (off, _) = compare(&decoded[from..], &golden.logits[from..]);
-                if off > 5e-6 {
+                if off > tolerance(5e-6) {
                     failures.push(format!("{name}, {length} tokens: decode from {prompt} off by {off:.1e}"));
                 }
             }

@@ -1,13 +1,33 @@
-//! The cases of `tests/goldens`, whole or damaged.
+//! The cases of `tests/goldens`, whole or damaged, on the CPU or on the device that COMPASS_TEST_DEVICE names (`cuda:0`).
 
 use compass_common::engine::EngineFault;
 use compass_common::plan::{Dtype, ModelKind};
 use compass_engine::{DeviceChoice, ParityModel};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The folder of a case.
 pub(crate) fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(case)
+}
+
+/// Where the models of these tests run.
+pub(crate) fn device() -> DeviceChoice {
+    static DEVICE: LazyLock<DeviceChoice> = LazyLock::new(|| {
+        let choice = std::env::var("COMPASS_TEST_DEVICE").map_or(DeviceChoice::Cpu, |name| name.parse().unwrap());
+        if choice != DeviceChoice::Cpu {
+            let library = compass_engine::load_cuda_library();
+            assert!(library.is_loaded(), "{library:?}");
+        }
+        choice
+    });
+    *DEVICE
+}
+
+/// How far logits may be off, relative to the largest, from those of transformers on the CPU: `on_cpu` there, and on other
+/// devices, whose products are summed in another order, 1e-4 at least.
+pub(crate) fn tolerance(on_cpu: f64) -> f64 {
+    if device() == DeviceChoice::Cpu { on_cpu } else { on_cpu.max(1e-4) }
 }
 
 /// Loads a folder in the layout that its files are of.
@@ -18,7 +38,7 @@ pub(crate) fn load(folder: &Path, dtype: Dtype, threads: u32) -> Result<ParityMo
         (_, true) => ModelKind::InternLm,
         _ => ModelKind::Hf,
     };
-    ParityModel::load_layout(folder, layout, dtype, &DeviceChoice::Cpu, threads)
+    ParityModel::load_layout(folder, layout, dtype, &device(), threads)
 }
 
 /// A copy of a case.
@@ -49,7 +69,7 @@ pub(crate) fn said_in(folder: &Path) -> Result<(), String> {
             let _ = model.prefill(&[1, 2, 3]);
             Ok(())
         }
-        Err(EngineFault::Model(said)) => {
+        Err(EngineFault::Missing(said) | EngineFault::Model(said)) => {
             assert_eq!(said.lines().count(), 1, "{said}");
             assert!(said.starts_with(folder.to_str().unwrap()), "{said}");
             Err(said)

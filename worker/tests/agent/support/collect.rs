@@ -1,7 +1,6 @@
 //! What a worker said over one or more sessions, with each frame counted once.
 
 use super::master::Session;
-use compass_common::ids::Digest;
 use compass_proto::v1;
 use std::collections::{BTreeMap, BTreeSet};
 use v1::sample_result::Outcome;
@@ -16,7 +15,6 @@ pub(crate) struct Collected {
     pub(crate) last_seq: u64,
     /// Outcomes by sample, in the order they came.
     pub(crate) outcomes: BTreeMap<u32, Vec<Outcome>>,
-    pub(crate) uploaded: Vec<Digest>,
     pub(crate) reports: Vec<v1::ShardReport>,
     pub(crate) failures: Vec<v1::Failed>,
     pub(crate) accepted: Vec<(u32, u32)>,
@@ -26,6 +24,9 @@ pub(crate) struct Collected {
     pub(crate) facts: Vec<v1::Facts>,
     pub(crate) credits: Vec<u32>,
     pub(crate) draining: bool,
+    pub(crate) rejected: Vec<v1::Rejected>,
+    /// Numbers that nothing is said under any more.
+    pub(crate) emptied: u32,
 }
 
 impl Collected {
@@ -42,7 +43,7 @@ impl Collected {
             if seq != 0 && !self.seen.insert(seq) {
                 self.replayed += 1;
             } else {
-                self.take(frame.body.unwrap());
+                self.take_any(frame.body);
             }
             if seq != 0 {
                 self.last_seq = self.last_seq.max(seq);
@@ -57,7 +58,7 @@ impl Collected {
     pub(crate) async fn until_closed(&mut self, session: &mut Session) {
         while let Some(frame) = session.frame().await {
             if frame.seq != 0 && self.seen.insert(frame.seq) {
-                self.take(frame.body.unwrap());
+                self.take_any(frame.body);
                 session.send_unsequenced(frame.seq, None).await;
             }
         }
@@ -81,13 +82,19 @@ impl Collected {
         }
     }
 
+    fn take_any(&mut self, body: Option<Body>) {
+        match body {
+            Some(body) => self.take(body),
+            None => self.emptied += 1,
+        }
+    }
+
     fn take(&mut self, body: Body) {
         match body {
             Body::Results(results) => {
                 for result in results.samples {
                     self.outcomes.entry(result.index).or_default().push(result.outcome.unwrap());
                 }
-                self.uploaded.extend(results.uploaded.into_iter().map(|digest| Digest(digest.try_into().unwrap())));
             }
             Body::Report(report) => self.reports.push(report),
             Body::Failed(failed) => self.failures.push(failed),
@@ -97,7 +104,8 @@ impl Collected {
             Body::Facts(facts) => self.facts.push(facts),
             Body::Credit(credit) => self.credits.push(credit.grants),
             Body::Draining(_) => self.draining = true,
-            Body::Hello(_) | Body::Heartbeat(_) => panic!("not here"),
+            Body::Rejected(rejected) => self.rejected.push(rejected),
+            Body::Hello(_) | Body::Heartbeat(_) | Body::Spilled(_) => panic!("not here"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::plan::TestPlan;
 use compass_common::ids::Digest;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
-use compass_proto::{CHUNK_BYTES, MAX_FRAME_BYTES, v1};
+use compass_proto::{CHUNK_BYTES, Envelope as _, MAX_FRAME_BYTES, spill, unspill, v1};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,15 +21,24 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 struct Service {
     sessions: mpsc::Sender<Session>,
     files: Arc<BTreeMap<Digest, Vec<u8>>>,
-    uploads: Arc<Mutex<BTreeMap<Digest, Vec<u8>>>>,
+    uploads: Uploads,
+    spills: Spills,
+    no_room: Arc<AtomicUsize>,
     fetched: Arc<AtomicUsize>,
 }
+
+/// What workers uploaded, by whom and for which connection, in their order.
+type Uploads = Arc<Mutex<Vec<(v1::UploadChunk, Vec<u8>)>>>;
+/// Bodies of the master's that did not fit into their frames.
+type Spills = Arc<Mutex<BTreeMap<Digest, Vec<u8>>>>;
 
 /// A listening master; ends with the test.
 pub(crate) struct FakeMaster {
     pub(crate) address: String,
     sessions: mpsc::Receiver<Session>,
-    pub(crate) uploads: Arc<Mutex<BTreeMap<Digest, Vec<u8>>>>,
+    pub(crate) uploads: Uploads,
+    /// How many more uploads find no room.
+    pub(crate) no_room: Arc<AtomicUsize>,
     /// Files that went out whole.
     pub(crate) fetched: Arc<AtomicUsize>,
     server: tokio::task::JoinHandle<()>,
@@ -40,6 +49,7 @@ pub(crate) struct Session {
     pub(crate) hello: v1::Hello,
     frames: mpsc::Receiver<v1::WorkerFrame>,
     outbound: mpsc::Sender<Result<v1::MasterFrame, Status>>,
+    spills: Spills,
     seq: u64,
 }
 
@@ -67,16 +77,23 @@ impl FakeMaster {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (sender, sessions) = mpsc::channel(8);
-        let uploads = Arc::default();
+        let (uploads, no_room) = (Uploads::default(), Arc::<AtomicUsize>::default());
         let fetched = Arc::<AtomicUsize>::default();
         let (files, counted) = (Arc::new(plan.files.clone()), fetched.clone());
-        let service = Service { sessions: sender, files, uploads: Arc::clone(&uploads), fetched: counted };
+        let service = Service {
+            sessions: sender,
+            files,
+            uploads: uploads.clone(),
+            spills: Spills::default(),
+            no_room: no_room.clone(),
+            fetched: counted,
+        };
         let server = tonic::transport::Server::builder()
             .add_service(WorkersServer::new(service).max_decoding_message_size(MAX_FRAME_BYTES));
         let server = tokio::spawn(async move {
             server.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap();
         });
-        Self { address, sessions, uploads, fetched, server }
+        Self { address, sessions, uploads, no_room, fetched, server }
     }
 
     /// The next worker that says hello.
@@ -120,24 +137,53 @@ impl Session {
     pub(crate) async fn grant(&mut self, plan: &TestPlan, task: u32, attempt: u32, first: u32, end: u32) {
         let samples = vec![v1::Interval { first, end }];
         let plan = plan.digest.0.to_vec();
-        self.send(Body::Grant(v1::Grant { epoch: 1, task, attempt, unit: 0, samples, plan })).await;
+        let proof = proof(1, task, attempt);
+        let grant = v1::Grant { epoch: 1, task, attempt, unit: 0, samples, plan, proof, slots: 0 };
+        self.send(Body::Grant(grant)).await;
     }
 
     pub(crate) async fn send(&mut self, body: Body) {
         self.seq += 1;
-        let frame = v1::MasterFrame { seq: self.seq, ack: 0, body: Some(body) };
+        let frame = self.spilled(v1::MasterFrame { seq: self.seq, ack: 0, body: Some(body) });
         // The worker may be gone: then what it did not do will show.
         let _ = self.outbound.send(Ok(frame)).await;
     }
 
     pub(crate) async fn send_unsequenced(&mut self, ack: u64, body: Option<Body>) {
-        let _ = self.outbound.send(Ok(v1::MasterFrame { seq: 0, ack, body })).await;
+        let frame = self.spilled(v1::MasterFrame { seq: 0, ack, body });
+        let _ = self.outbound.send(Ok(frame)).await;
+    }
+
+    fn spilled(&self, frame: v1::MasterFrame) -> v1::MasterFrame {
+        let (frame, content) = spill(frame);
+        self.spills.lock().unwrap().extend(content.map(|content| (content.digest, content.bytes)));
+        frame
+    }
+
+    /// Cannot take the worker's frame `seq`, and says so.
+    pub(crate) async fn reject(self, seq: u64, reason: &str) {
+        let rejected = v1::Rejected { seq, reason: reason.into() };
+        let _ = self.outbound.send(Ok(v1::MasterFrame { seq: 0, ack: 0, body: Some(Body::Rejected(rejected)) })).await;
     }
 
     /// The worker's next frame; `None` when the stream has ended.
     pub(crate) async fn frame(&mut self) -> Option<v1::WorkerFrame> {
         tokio::time::timeout(PATIENCE, self.frames.recv()).await.expect("the worker is silent")
     }
+}
+
+/// What stands for the proof of a grant.
+pub(crate) fn proof(epoch: u64, task: u32, attempt: u32) -> Vec<u8> {
+    format!("proof of {epoch}/{task}/{attempt}").into_bytes()
+}
+
+/// A frame with its own body, which must have been uploaded before.
+fn whole(uploads: &Uploads, frame: v1::WorkerFrame) -> v1::WorkerFrame {
+    let Some(spilled) = frame.spilled() else { return frame };
+    let uploads = uploads.lock().unwrap();
+    let found = uploads.iter().rev().find(|(first, _)| first.digest == spilled.digest);
+    let (_, bytes) = found.expect("named before it was here");
+    unspill(frame, bytes).unwrap()
 }
 
 fn kept_as_it_is(held: &v1::HeldGrant) -> v1::KeptGrant {
@@ -155,27 +201,30 @@ impl Workers for Service {
         request: Request<Streaming<v1::WorkerFrame>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
         let mut inbound = request.into_inner();
-        let first = inbound.message().await?.and_then(|frame| frame.body);
+        let first = inbound.message().await?.and_then(|frame| whole(&self.uploads, frame).body);
         let Some(v1::worker_frame::Body::Hello(hello)) = first else {
             return Err(Status::invalid_argument("no hello"));
         };
         let (outbound, outbound_receiver) = mpsc::channel(64);
         let (sender, frames) = mpsc::channel(64);
+        let uploads = self.uploads.clone();
         tokio::spawn(async move {
             while let Ok(Some(frame)) = inbound.message().await {
-                if sender.send(frame).await.is_err() {
+                if sender.send(whole(&uploads, frame)).await.is_err() {
                     return;
                 }
             }
         });
-        let session = Session { hello, frames, outbound, seq: 0 };
+        let session = Session { hello, frames, outbound, spills: self.spills.clone(), seq: 0 };
         self.sessions.send(session).await.map_err(|_| Status::unavailable("the test is over"))?;
         Ok(Response::new(ReceiverStream::new(outbound_receiver)))
     }
 
     async fn fetch(&self, request: Request<v1::FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
         let digest = Digest(request.into_inner().digest.try_into().map_err(|_| Status::invalid_argument("digest"))?);
-        let bytes = self.files.get(&digest).cloned().ok_or_else(|| Status::not_found("no such file"))?;
+        let spilled = self.spills.lock().unwrap().remove(&digest);
+        let bytes = spilled.or_else(|| self.files.get(&digest).cloned());
+        let bytes = bytes.ok_or_else(|| Status::not_found("no such file"))?;
         let (sender, receiver) = mpsc::channel(4);
         let fetched = self.fetched.clone();
         tokio::spawn(async move {
@@ -191,14 +240,17 @@ impl Workers for Service {
 
     async fn upload(&self, request: Request<Streaming<v1::UploadChunk>>) -> Result<Response<v1::UploadReply>, Status> {
         let mut chunks = request.into_inner();
-        let (mut digest, mut bytes) = (Vec::new(), Vec::new());
+        let first = chunks.message().await?.unwrap();
+        let full = |left: usize| left.checked_sub(1);
+        if self.no_room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, full).is_ok() {
+            return Err(Status::resource_exhausted("come again"));
+        }
+        let mut bytes = first.data.clone();
         while let Some(chunk) = chunks.message().await? {
-            digest.extend(chunk.digest);
             bytes.extend(chunk.data);
         }
-        let digest = Digest(digest.try_into().map_err(|_| Status::invalid_argument("digest"))?);
-        assert_eq!(Digest::of(&bytes), digest);
-        self.uploads.lock().unwrap().insert(digest, bytes);
+        assert_eq!((Digest::of(&bytes).0.as_slice(), bytes.len() as u64), (first.digest.as_slice(), first.length));
+        self.uploads.lock().unwrap().push((first, bytes));
         Ok(Response::new(v1::UploadReply {}))
     }
 }

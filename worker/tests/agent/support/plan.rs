@@ -55,6 +55,7 @@ impl TestPlan {
                 characters: 0,
                 beginnings: Vec::new(),
                 labels: None,
+                entries: Vec::new(),
                 parts,
             }],
         };

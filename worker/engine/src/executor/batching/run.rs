@@ -3,6 +3,7 @@
 use super::queue::{Ask, Queue};
 use super::slots::{Admission, Slots};
 use crate::blocks::{Segment, added_rows};
+use crate::fault::is_out_of_memory;
 use crate::models::CausalLm;
 use compass_common::engine::TokenCounters;
 use tch::{Kind, TchError, Tensor};
@@ -79,7 +80,7 @@ pub(crate) fn continue_all<T>(
         match step {
             Ok(()) if running.is_empty() && queue.is_empty() => return Ok(()),
             Ok(()) => {}
-            Err(error) if is_short_of_memory(&error) && slots.shrink() => {
+            Err(error) if is_out_of_memory(&error) && slots.shrink() => {
                 tracing::warn!(slots = slots.most(), "memory is short; fewer sequences run at once");
                 queue.push_front(running.drain(..).map(|one| one.ask).collect());
             }
@@ -89,12 +90,6 @@ pub(crate) fn continue_all<T>(
             }
         }
     }
-}
-
-/// What libtorch says when an allocation fails, on the CPU and on CUDA.
-fn is_short_of_memory(error: &TchError) -> bool {
-    let what = error.to_string();
-    what.contains("not enough memory") || what.contains("can't allocate memory") || what.contains("out of memory")
 }
 
 fn admit<T>(
@@ -243,7 +238,7 @@ impl Packed {
         }
         let hidden = model.hidden(&self.tokens, &self.segments, &mut slots.caches)?;
         counters.computed += self.tokens.len() as u64;
-        counters.padded += added_rows(self.tokens.len() as i64) as u64;
+        counters.padded += added_rows(self.tokens.len() as i64, hidden.device()) as u64;
         Ok(Some(hidden))
     }
 }

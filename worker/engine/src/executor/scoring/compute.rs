@@ -169,7 +169,7 @@ impl Scorer {
         let ends = Tensor::f_from_slice(&ends)?.f_to_device(hidden.device())?;
         let ends = hidden.f_index_select(0, &ends)?;
         run.work.counters.computed += start as u64;
-        run.work.counters.padded += added_rows(start as i64) as u64;
+        run.work.counters.padded += added_rows(start as i64, hidden.device()) as u64;
         for (place, item) in items.iter().enumerate() {
             let node = &run.trie.nodes[item.node];
             let rows = node.tokens.len();

@@ -1,7 +1,7 @@
 //! Where a model's chat templates stand: chat_template.jinja and its folder, tokenizer_config.json, chat_template.json.
 
 use crate::config::read_json;
-use crate::fault::file_fault;
+use crate::fault::missing_fault;
 use compass_common::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -42,8 +42,8 @@ impl ChatTemplates {
         }
         let folder = directory.join("additional_chat_templates");
         if folder.is_dir() {
-            for entry in std::fs::read_dir(&folder).map_err(|error| file_fault(&folder, error))? {
-                let path = entry.map_err(|error| file_fault(&folder, error))?.path();
+            for entry in std::fs::read_dir(&folder).map_err(|error| missing_fault(&folder, error))? {
+                let path = entry.map_err(|error| missing_fault(&folder, error))?.path();
                 let name = path.file_stem().and_then(|name| name.to_str());
                 if let (Some(name), true) = (name, path.extension().is_some_and(|end| end == "jinja")) {
                     own.insert(name.to_owned(), text(&path)?);
@@ -87,7 +87,7 @@ impl ChatTemplates {
 }
 
 fn text(path: &Path) -> Result<String, EngineFault> {
-    std::fs::read_to_string(path).map_err(|error| file_fault(path, error))
+    std::fs::read_to_string(path).map_err(|error| missing_fault(path, error))
 }
 
 /// One template, or a list of `{"name": ..., "template": ...}`.

@@ -41,6 +41,7 @@ pub(crate) fn loglikelihood_sample(index: usize, context: &str, continuations: &
         label: json!(label),
         continuation: (*text).to_owned(),
         context: None,
+        delimiter: 0,
         unconditional: false,
         length: text.chars().count() as u32,
     };

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 ///
 /// # Errors
 /// In words, with the place as a count of characters.
-pub(crate) fn parse(text: &str) -> Result<Value, String> {
+pub fn parse(text: &str) -> Result<Value, String> {
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(value);
     }
@@ -110,7 +110,7 @@ impl<'t> Parser<'t> {
                 return Err("`:` is missing".into());
             }
             let value = self.value()?;
-            entries.insert(compass_common::prompt::python_str(&key), value);
+            entries.insert(crate::prompt::python_str(&key), value);
             if !self.take(',') {
                 return if self.take('}') { Ok(Value::Object(entries)) } else { Err("`,` or `}` is missing".into()) };
             }

@@ -1,0 +1,121 @@
+//! generation_config.json: what the model's makers want of a generation when nobody says otherwise.
+//!
+//! transformers' `generate` obeys this file also where a person asked for nothing but a length; so does the engine. It is
+//! read once for a job and pinned, so that no worker decides it again.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What is read of the file; all of it may be absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GenerationDefaults {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetition_penalty: Option<f64>,
+    /// Token id that fills up shorter rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pad: Option<u32>,
+    /// Token ids that end a generation, one or several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub eos: Vec<u32>,
+}
+
+/// Keys that change what is generated and are not obeyed.
+const NOT_OBEYED: [&str; 14] = [
+    "no_repeat_ngram_size",
+    "encoder_repetition_penalty",
+    "bad_words_ids",
+    "suppress_tokens",
+    "begin_suppress_tokens",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+    "sequence_bias",
+    "exponential_decay_length_penalty",
+    "min_length",
+    "min_new_tokens",
+    "num_beams",
+    "penalty_alpha",
+    "guidance_scale",
+];
+
+impl GenerationDefaults {
+    /// What the file says.
+    pub fn of(file: &Map<String, Value>) -> Self {
+        let number = |key: &str| file.get(key).and_then(Value::as_f64);
+        Self {
+            temperature: number("temperature"),
+            top_k: number("top_k").map(|k| k as u32),
+            top_p: number("top_p"),
+            repetition_penalty: number("repetition_penalty"),
+            pad: ids(file.get("pad_token_id")).first().copied(),
+            eos: ids(file.get("eos_token_id")),
+        }
+    }
+
+    /// What the file asks for that is not obeyed.
+    pub fn not_obeyed(file: &Map<String, Value>) -> impl Iterator<Item = &'static str> + '_ {
+        NOT_OBEYED.into_iter().filter(|key| file.get(*key).is_some_and(|value| !changes_nothing(value)))
+    }
+
+    /// The settings in words, for errors: `temperature 0.7, top_k 20`.
+    pub fn shown(&self) -> String {
+        let number = |name: &str, value: Option<f64>| value.map(|value| format!("{name} {value}"));
+        let id = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {value}"));
+        let eos = (!self.eos.is_empty()).then(|| format!("eos_token_id {:?}", self.eos));
+        let settings = [
+            number("temperature", self.temperature),
+            id("top_k", self.top_k),
+            number("top_p", self.top_p),
+            number("repetition_penalty", self.repetition_penalty),
+            id("pad_token_id", self.pad),
+            eos,
+        ];
+        let settings: Vec<String> = settings.into_iter().flatten().collect();
+        if settings.is_empty() { "empty".to_owned() } else { settings.join(", ") }
+    }
+}
+
+/// Absent, false, an empty list, 0 and 1 are how transformers writes that a rule is off.
+fn changes_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64().is_some_and(|number| number == 0.0 || number == 1.0),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+fn ids(value: Option<&Value>) -> Vec<u32> {
+    let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
+    match value {
+        Some(Value::Array(values)) => values.iter().filter_map(id).collect(),
+        Some(value) => id(value).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_makers_want() {
+        assert_eq!(GenerationDefaults::of(&Map::new()), GenerationDefaults::default());
+        let text = r#"{"eos_token_id": [5, 7], "pad_token_id": 5, "temperature": 0.7, "top_k": 20, "top_p": 0.8,
+                       "repetition_penalty": 1.05, "do_sample": true, "num_beams": 1, "no_repeat_ngram_size": 3}"#;
+        let file = serde_json::from_str(text).unwrap();
+        let defaults = GenerationDefaults::of(&file);
+        let shown =
+            "temperature 0.7, top_k 20, top_p 0.8, repetition_penalty 1.05, pad_token_id 5, eos_token_id [5, 7]";
+        assert_eq!(defaults.shown(), shown);
+        assert_eq!(GenerationDefaults::not_obeyed(&file).collect::<Vec<_>>(), ["no_repeat_ngram_size"]);
+        let again = serde_json::from_slice(&serde_json::to_vec(&defaults).unwrap()).unwrap();
+        assert_eq!(defaults, again);
+    }
+}

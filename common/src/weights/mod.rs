@@ -1,0 +1,13 @@
+//! What weights are known by: a digest of their content, the same for every copy wherever it lies.
+//!
+//! [`WeightsDigest`] names a checkpoint with its configuration and tokenizer; [`mark`] is what stands in it of one file;
+//! [`files`] says which files of a directory belong to it. Neither time stamps nor paths are in it.
+
+pub mod files;
+mod manifest;
+mod mark;
+mod sampled;
+
+pub use files::read;
+pub use manifest::{FileMark, Pin, WeightsDigest};
+pub use mark::{Content, Reading, mark};

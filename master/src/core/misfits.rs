@@ -1,0 +1,155 @@
+//! Results that do not fit the plan: tried elsewhere once, and held against the worker.
+//!
+//! Numbers that are not finite may be the model's own: another worker's result tells. If it has none either, the sample
+//! fails with that as its reason; if it has, the first worker was wrong. Any other misfit is the worker's own at once.
+
+use super::effect::{Effect, Record};
+use super::event::{FailureClass, GrantRef, Unfit};
+use super::state::{Core, Going};
+use super::task::{Task, TaskState};
+use compass_common::ids::{TaskId, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
+use compass_common::plan::Misfit;
+use std::collections::BTreeMap;
+
+/// So many results of a worker that do not fit bar it from the job.
+const STRIKES: u32 = 3;
+/// So many tries that end in a misfit are all that a sample gets.
+const TRIES: u32 = 2;
+
+/// A sample of which only misfits came.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Doubt {
+    tries: u32,
+    /// The latest misfit of each worker.
+    by: BTreeMap<WorkerId, Misfit>,
+}
+
+impl Doubt {
+    /// Why the sample fails.
+    fn reason(&self) -> String {
+        let workers: Vec<&str> = self.by.keys().map(|worker| worker.0.as_str()).collect();
+        if self.by.values().all(|misfit| *misfit == Misfit::NotFinite) {
+            let tries = match workers.as_slice() {
+                [only] => format!("{} times on worker {only}", self.tries),
+                several => format!("on workers {}", several.join(", ")),
+            };
+            return format!("the model gives {}, {tries}", Misfit::NotFinite);
+        }
+        let each = self.by.iter().map(|(worker, misfit)| format!("worker {worker}: {misfit}"));
+        format!("no result fits the plan: {}", each.collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// What misfits have brought about.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Misfits {
+    doubts: BTreeMap<(UnitId, u32), Doubt>,
+    strikes: BTreeMap<WorkerId, u32>,
+    /// Workers that take no more part, and why.
+    pub(super) barred: BTreeMap<WorkerId, String>,
+}
+
+impl Core {
+    /// Results of samples of `unit` that are none.
+    pub(super) fn misfits(
+        &mut self,
+        id: &WorkerId,
+        grant: GrantRef,
+        unit: UnitId,
+        samples: Vec<Unfit>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let mut again = IntervalSet::new();
+        let mut given_up: BTreeMap<String, IntervalSet> = BTreeMap::new();
+        let mut last = None;
+        for Unfit { index, result, misfit } in samples {
+            self.counters.misfits += 1;
+            self.persist(Record::Misfit { unit, grant, worker: id.clone(), result }, effects);
+            if misfit != Misfit::NotFinite {
+                *self.misfits.strikes.entry(id.clone()).or_default() += 1;
+                last = Some(misfit.to_string());
+            }
+            if self.recorded.contains(unit, index) {
+                continue;
+            }
+            let doubt = self.misfits.doubts.entry((unit, index)).or_default();
+            doubt.tries += 1;
+            doubt.by.insert(id.clone(), misfit);
+            if doubt.tries < TRIES {
+                again.insert(index);
+            } else {
+                given_up.entry(doubt.reason()).or_default().insert(index);
+            }
+        }
+        // What another has by now is its business.
+        let own = |_, task: &Task| match &task.state {
+            TaskState::Granted { worker } => worker == id,
+            state => *state == TaskState::Pending,
+        };
+        if let Some(task) = self.carve(unit, &again, own) {
+            self.is_to_be_tried_elsewhere(task, id);
+        }
+        for (message, samples) in given_up {
+            if let Some(task) = self.carve(unit, &samples, own) {
+                let text = format!("{} samples failed: {message}", samples.len());
+                effects.push(Effect::Note { text });
+                self.set_state(task, TaskState::Failed { class: FailureClass::Deterministic, message });
+            }
+        }
+        if let Some(misfit) = last {
+            self.bar_if_struck(id, &misfit, effects);
+        }
+    }
+
+    fn is_to_be_tried_elsewhere(&mut self, id: TaskId, worker: &WorkerId) {
+        if let Some(task) = self.task_mut(id) {
+            task.failures.workers.insert(worker.clone());
+        }
+        self.counters.retries += 1;
+        self.set_state(id, TaskState::Pending);
+    }
+
+    /// A sample has a result: those who gave numbers that are not finite were wrong.
+    pub(super) fn refute(&mut self, id: &WorkerId, unit: UnitId, index: u32, effects: &mut Vec<Effect>) {
+        if self.misfits.doubts.is_empty() {
+            return;
+        }
+        let Some(doubt) = self.misfits.doubts.remove(&(unit, index)) else { return };
+        for (worker, misfit) in doubt.by {
+            if misfit == Misfit::NotFinite && worker != *id {
+                *self.misfits.strikes.entry(worker.clone()).or_default() += 1;
+                self.bar_if_struck(&worker, &misfit.to_string(), effects);
+            }
+        }
+    }
+
+    fn bar_if_struck(&mut self, id: &WorkerId, misfit: &str, effects: &mut Vec<Effect>) {
+        let strikes = self.misfits.strikes.get(id).copied().unwrap_or_default();
+        if strikes < STRIKES || self.misfits.barred.contains_key(id) {
+            return;
+        }
+        let reason = format!("{strikes} of its results do not fit the plan, the last with {misfit}");
+        effects.push(Effect::Note { text: format!("worker {id} is barred from this job: {reason}") });
+        self.misfits.barred.insert(id.clone(), reason);
+        // It may be at what it holds until it hears so: that goes to others when its process has ended, or its lease.
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.going = Going::Wanted;
+            if let Some(connection) = worker.connection.take() {
+                effects.push(Effect::Disconnect { worker: id.clone(), connection });
+            }
+        }
+        self.refresh(id);
+    }
+
+    /// Why a worker takes no more part; `None` when it may.
+    pub(super) fn is_barred(&self, id: &WorkerId) -> Option<String> {
+        let reason = self.misfits.barred.get(id)?;
+        Some(format!("worker {id} is barred from this job: {reason}"))
+    }
+
+    /// Workers that take no more part, and why.
+    pub fn barred_from_job(&self) -> impl Iterator<Item = (&WorkerId, &str)> {
+        self.misfits.barred.iter().map(|(worker, reason)| (worker, reason.as_str()))
+    }
+}

@@ -1,0 +1,168 @@
+//! Judges results as they arrive: which count, which do not fit the plan, which nobody asked this worker for.
+//!
+//! Every result is acknowledged, whatever becomes of it: one that does not count would else be replayed indefinitely.
+
+use super::leader::{Heard, Leader};
+use crate::core::{DeviceType, Event, Handed, Record, Unfit};
+use crate::ledger::Submission;
+use crate::rpc::HandedIn;
+use compass_common::ids::WorkerId;
+use compass_common::plan::Misfit;
+use compass_common::result::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// What was refused of one worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusals {
+    /// Results of samples that were never granted to it, or of another plan.
+    #[serde(default)]
+    pub not_granted: u64,
+    /// Results that do not fit the plan: another kind of request, missing options, numbers that are not finite.
+    #[serde(default)]
+    pub misfits: u64,
+    /// Grants that it claimed to hold without a proof that verifies.
+    #[serde(default)]
+    pub void_claims: u64,
+    /// Shard reports of grants that were never made to it.
+    #[serde(default)]
+    pub void_reports: u64,
+}
+
+/// Device type whose numbers a result's are, as far as two results of it must agree. A failure and the verdict on a program
+/// are no numbers of a device.
+fn device(of_worker: DeviceType, outcome: &Outcome) -> DeviceType {
+    match outcome {
+        Outcome::Failed { .. } | Outcome::Executed(_) => DeviceType::Unknown,
+        _ => of_worker,
+    }
+}
+
+impl Leader {
+    /// Takes what counts of the results that `worker` hands in; the rest is refused, counted and named.
+    pub(super) fn results(
+        &mut self,
+        now: u64,
+        worker: &WorkerId,
+        handed: HandedIn,
+        out: &mut Vec<Submission>,
+    ) -> Heard {
+        let HandedIn { grant, unit, plan, samples: arrived } = handed;
+        let count = arrived.len() as u64;
+        let Some(session) = self.sessions.get(worker) else { return Heard::Nothing };
+        let (of_worker, is_ours) = (DeviceType::named(&session.device), plan == self.terms.plan.0);
+        let shape = self.terms.units.get(&unit).map(|unit| &unit.shape);
+        let (mut samples, mut misfits, mut foreign) = (Vec::with_capacity(arrived.len()), Vec::new(), Vec::new());
+        for result in arrived {
+            let index = result.index;
+            let may = is_ours && session.rights.cover(&grant, unit, index);
+            if !may && !self.asks_no_right() {
+                foreign.push(index);
+                continue;
+            }
+            match result.outcome {
+                Err(error) => {
+                    let misfit = Misfit::Malformed(error.to_string());
+                    misfits.push(Unfit { index, result: result.bytes, misfit });
+                }
+                Ok(outcome) => match shape.and_then(|shape| shape.misfit(index, &outcome)) {
+                    Some(misfit) if !self.takes_misfits() => {
+                        misfits.push(Unfit { index, result: result.bytes, misfit });
+                    }
+                    _ => samples.push(Handed { index, result: result.bytes, device: device(of_worker, &outcome) }),
+                },
+            }
+        }
+        if let Some(first) = foreign.first() {
+            let refusals = self.refusals.entry(worker.clone()).or_default();
+            let is_first = refusals.not_granted == 0;
+            refusals.not_granted += foreign.len() as u64;
+            let (name, refused) = (self.terms.unit_name(unit), foreign.len());
+            let what = if is_ours { "was never granted" } else { "has of another plan" };
+            let text = format!(
+                "refused {refused} results of worker {worker}: it handed in sample {first} of {name}, which it {what}"
+            );
+            if is_first {
+                tracing::warn!("{text}");
+            } else {
+                tracing::debug!("{text}");
+            }
+        }
+        if !samples.is_empty() {
+            self.decide(now, Event::Results { worker: worker.clone(), grant, unit, samples }, out);
+        }
+        if !misfits.is_empty() {
+            let refusals = self.refusals.entry(worker.clone()).or_default();
+            let is_first = refusals.misfits == 0;
+            refusals.misfits += misfits.len() as u64;
+            if let Some(Unfit { index, misfit, .. }) = misfits.first().filter(|_| is_first) {
+                let name = self.terms.unit_name(unit);
+                tracing::warn!("refused a result of worker {worker}: sample {index} of {name} has {misfit}");
+            }
+            self.decide(now, Event::Misfits { worker: worker.clone(), grant, unit, samples: misfits }, out);
+        }
+        self.let_out();
+        Heard::Results { count }
+    }
+
+    /// Whether a report is of a grant that was made to the worker; one that is not is counted and named.
+    pub(super) fn may_report(&mut self, worker: &WorkerId, event: &Event) -> bool {
+        let Event::Report { grant, unit, .. } = event else { return true };
+        // Its samples may be more: those handed in under names that the grant had before.
+        let covered = |session: &crate::rpc::Session| session.rights.include(grant, *unit);
+        if self.sessions.get(worker).is_some_and(covered) {
+            return true;
+        }
+        let refusals = self.refusals.entry(worker.clone()).or_default();
+        refusals.void_reports += 1;
+        if refusals.void_reports == 1 {
+            let name = self.terms.unit_name(*unit);
+            tracing::warn!("refused a report of worker {worker} on samples of {name} that it was never granted");
+        }
+        false
+    }
+
+    /// What of the worker's rights an event ends.
+    pub(super) fn ends_rights(&mut self, event: &Event) {
+        let (worker, grant, returned) = match event {
+            Event::Report { worker, grant, .. } | Event::Failed { worker, grant, .. } => (worker, grant, None),
+            Event::Returned { worker, grant, samples, held } => (worker, grant, Some((samples, *held))),
+            _ => return,
+        };
+        let Some(session) = self.sessions.get_mut(worker) else { return };
+        match returned {
+            Some((samples, true)) => session.rights.shrink(grant, samples),
+            _ => session.rights.end(grant),
+        }
+    }
+
+    /// Says that claims of a hello are void.
+    pub(super) fn claims_are_void(&mut self, worker: &WorkerId, count: usize) {
+        if count == 0 {
+            return;
+        }
+        self.refusals.entry(worker.clone()).or_default().void_claims += count as u64;
+        tracing::warn!(
+            "worker {worker} claims {count} grants without a proof that this job can check (they were made to another \
+             process, or the store that held the job's key is lost); what it holds of them runs again"
+        );
+    }
+
+    /// Names a result that differs from the one that is recorded.
+    pub(super) fn name_divergence(&self, record: &Record) {
+        let Record::Divergence { unit, index, worker, same_device, .. } = record else { return };
+        let name = self.terms.unit_name(*unit);
+        if *same_device {
+            tracing::warn!(
+                "sample {index} of {name} came again from worker {worker} and differs, on the same type of device; the \
+                 first result stands"
+            );
+        } else {
+            tracing::debug!("sample {index} of {name} came again from worker {worker} and differs; the first stands");
+        }
+    }
+
+    /// What was refused, by worker.
+    pub fn refusals(&self) -> impl Iterator<Item = (&WorkerId, &Refusals)> {
+        self.refusals.iter()
+    }
+}

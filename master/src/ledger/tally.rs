@@ -1,0 +1,45 @@
+//! What befell a run, over all of its leaders: kept in the ledger, since a leader that is killed tells nobody.
+
+use super::record::{Entry, Kind};
+use compass_common::ids::Epoch;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Counts of a whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Grants that followed a failed or lost one.
+    pub retries: u64,
+    /// Times that the process of a worker ended in mid-run, by its name.
+    pub deaths: BTreeMap<String, u32>,
+}
+
+impl Tally {
+    /// The latest among entries in the order in which they became durable.
+    pub fn latest(entries: &[Entry]) -> Self {
+        let last = entries.iter().rev().find(|entry| entry.kind() == Kind::Tally);
+        last.and_then(|entry| serde_json::from_slice(&entry.payload).ok()).unwrap_or_default()
+    }
+
+    /// The entry that makes it durable.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    pub fn entry(&self, epoch: Epoch) -> serde_json::Result<Entry> {
+        let payload = serde_json::to_vec(self)?;
+        Ok(Entry { kind: Kind::Tally.into(), epoch: epoch.0, payload, ..Entry::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_counts() {
+        assert_eq!(Tally::latest(&[]), Tally::default());
+        let tally = |retries| Tally { retries, deaths: BTreeMap::from([("w".into(), retries as u32)]) };
+        let entries = [tally(1).entry(Epoch(1)).unwrap(), tally(3).entry(Epoch(2)).unwrap(), Entry::default()];
+        assert_eq!(Tally::latest(&entries), tally(3));
+    }
+}

@@ -1,0 +1,113 @@
+//! Rights of a session: the grants whose results count when this session hands them in.
+//!
+//! A right begins when a grant whose attempt is durable is sent, or when a hello presents a grant with a proof that
+//! verifies. It shrinks by what the worker returns and ends with the worker's end of that grant or of its successor. It
+//! outlives revocation and lease: what was granted once may still come in.
+
+use crate::core::GrantRef;
+use compass_common::ids::UnitId;
+use compass_common::intervals::IntervalSet;
+use std::collections::BTreeMap;
+
+/// A grant of this session.
+#[derive(Clone, Debug)]
+struct Right {
+    unit: UnitId,
+    samples: IntervalSet,
+    /// The grant under whose name the worker held these samples before.
+    predecessor: Option<GrantRef>,
+}
+
+/// All rights of one session.
+#[derive(Clone, Debug, Default)]
+pub struct Rights {
+    by_grant: BTreeMap<GrantRef, Right>,
+}
+
+impl Rights {
+    /// Forgets everything: a hello says anew what the worker holds.
+    pub fn reset(&mut self) {
+        self.by_grant.clear();
+    }
+
+    /// A right to these samples begins, as the successor of another where the worker held them before.
+    pub fn begin(&mut self, grant: GrantRef, unit: UnitId, samples: IntervalSet, predecessor: Option<GrantRef>) {
+        let predecessor = predecessor.filter(|before| *before != grant);
+        // A grant that is kept under its name keeps what the hello presented, which may be more.
+        self.by_grant.entry(grant).or_insert(Right { unit, samples, predecessor });
+    }
+
+    /// Whether a result of a sample counts under this grant.
+    pub fn cover(&self, grant: &GrantRef, unit: UnitId, index: u32) -> bool {
+        self.by_grant.get(grant).is_some_and(|right| right.unit == unit && right.samples.contains(index))
+    }
+
+    /// Whether this grant of samples of `unit` was made to the session, and has not ended.
+    pub fn include(&self, grant: &GrantRef, unit: UnitId) -> bool {
+        self.by_grant.get(grant).is_some_and(|right| right.unit == unit)
+    }
+
+    /// The worker returned samples of a grant unbegun.
+    pub fn shrink(&mut self, grant: &GrantRef, returned: &IntervalSet) {
+        if let Some(right) = self.by_grant.get_mut(grant) {
+            right.samples = right.samples.minus(returned);
+        }
+    }
+
+    /// The worker said its last of a grant, and so of those under whose names it held it before.
+    pub fn end(&mut self, grant: &GrantRef) {
+        let mut next = Some(*grant);
+        while let Some(ended) = next.and_then(|grant| self.by_grant.remove(&grant)) {
+            next = ended.predecessor;
+        }
+    }
+
+    /// How many grants there are.
+    pub fn len(&self) -> usize {
+        self.by_grant.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_grant.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_common::ids::{Attempt, Epoch, TaskId};
+
+    fn grant(epoch: u64, task: u32) -> GrantRef {
+        GrantRef { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(1) }
+    }
+
+    #[test]
+    fn a_right_covers_what_was_granted_until_the_worker_ends_it() {
+        let (mut rights, unit) = (Rights::default(), UnitId(2));
+        rights.begin(grant(1, 1), unit, IntervalSet::range(0, 10), None);
+        assert!(rights.cover(&grant(1, 1), unit, 9) && !rights.cover(&grant(1, 1), unit, 10));
+        assert!(!rights.cover(&grant(1, 1), UnitId(3), 9) && !rights.cover(&grant(1, 2), unit, 9));
+        rights.shrink(&grant(1, 1), &IntervalSet::range(5, 8));
+        assert!(!rights.cover(&grant(1, 1), unit, 6) && rights.cover(&grant(1, 1), unit, 8));
+        assert!(rights.include(&grant(1, 1), unit) && !rights.include(&grant(1, 1), UnitId(3)));
+        rights.end(&grant(1, 1));
+        assert!(rights.is_empty());
+    }
+
+    #[test]
+    fn the_end_of_a_successor_ends_what_it_was_called_before() {
+        let (mut rights, samples) = (Rights::default(), IntervalSet::range(0, 4));
+        rights.begin(grant(1, 1), UnitId(0), samples.clone(), None);
+        rights.begin(grant(2, 7), UnitId(0), samples.clone(), Some(grant(1, 1)));
+        rights.begin(grant(2, 8), UnitId(0), samples.clone(), None);
+        assert!(rights.cover(&grant(1, 1), UnitId(0), 3) && rights.cover(&grant(2, 7), UnitId(0), 3));
+        rights.end(&grant(2, 7));
+        assert_eq!(rights.len(), 1);
+        // Kept under its own name it does not end itself twice.
+        rights.begin(grant(2, 8), UnitId(0), IntervalSet::range(0, 2), Some(grant(2, 8)));
+        assert!(rights.cover(&grant(2, 8), UnitId(0), 3), "what the hello presented stands");
+        rights.reset();
+        assert!(rights.is_empty());
+    }
+}

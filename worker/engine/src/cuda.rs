@@ -1,0 +1,191 @@
+//! The CUDA half of libtorch: how it gets into a binary that links only the CPU half, and what it tells.
+//!
+//! Functions of CUDA's libraries are looked up by name in what is loaded: no header, no shim, and nothing without a GPU.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use tch::Cuda;
+
+/// What became of the CUDA half of libtorch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CudaLibrary {
+    /// Loaded from this file.
+    Loaded(PathBuf),
+    /// No such file beside libtorch or in `LD_LIBRARY_PATH`: a machine without CUDA.
+    Absent,
+    /// There is one, but the dynamic linker refused it for this reason; the CPU remains.
+    Failed(String),
+}
+
+impl CudaLibrary {
+    /// Whether it is there to be used.
+    pub fn is_loaded(&self) -> bool {
+        matches!(self, Self::Loaded(_))
+    }
+}
+
+/// What the CUDA half of libtorch can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CudaRuntime {
+    /// GPUs that work.
+    pub devices: usize,
+    /// The newest CUDA that the driver supports, as CUDA numbers versions: 13000 is 13.0.
+    pub driver: Option<u32>,
+    /// The CUDA that this libtorch was built with.
+    pub needs: Option<u32>,
+}
+
+impl CudaRuntime {
+    /// What there is; nothing where `library` is not loaded.
+    pub fn look(library: &CudaLibrary) -> Self {
+        if !library.is_loaded() {
+            return Self { devices: 0, driver: None, needs: None };
+        }
+        let devices = if Cuda::is_available() { usize::try_from(Cuda::device_count()).unwrap_or(0) } else { 0 };
+        Self { devices, driver: cuda_version(c"cudaDriverGetVersion"), needs: cuda_version(c"cudaRuntimeGetVersion") }
+    }
+}
+
+/// A version that a function of the CUDA run-time library tells.
+fn cuda_version(function: &CStr) -> Option<u32> {
+    type GetVersion = unsafe extern "C" fn(*mut libc::c_int) -> libc::c_int;
+    // SAFETY: both functions that are asked for have this type in every version of the CUDA run-time API.
+    let get = unsafe { std::mem::transmute::<*mut libc::c_void, GetVersion>(symbol(function)?) };
+    let mut version = 0;
+    // SAFETY: the function only writes the integer, which lives through the call.
+    let code = unsafe { get(&raw mut version) };
+    u32::try_from(version).ok().filter(|&version| code == 0 && version > 0)
+}
+
+const CUDA_LIBRARY: &str = "libtorch_cuda.so";
+
+/// Loads libtorch_cuda.so when there is one. To be called once, before the first tensor is made: libtorch looks for
+/// its CUDA hooks when it first needs them.
+pub fn load_cuda_library() -> CudaLibrary {
+    let Some(path) = candidates().into_iter().find(|path| path.is_file()) else {
+        return CudaLibrary::Absent;
+    };
+    match open_globally(&path) {
+        Ok(()) => CudaLibrary::Loaded(path),
+        Err(reason) => CudaLibrary::Failed(reason),
+    }
+}
+
+/// Files by that name in the order of preference: beside the libtorch that is running, then the linker's own path.
+fn candidates() -> Vec<PathBuf> {
+    let beside = std::fs::read_to_string("/proc/self/maps").ok().and_then(|maps| directory_of_libtorch(&maps));
+    let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let listed = std::env::split_paths(&path).filter(|entry| entry != Path::new("")).collect::<Vec<_>>();
+    beside.into_iter().chain(listed).map(|directory| directory.join(CUDA_LIBRARY)).collect()
+}
+
+/// The folder of libtorch_cpu.so according to a `/proc/<pid>/maps` listing.
+fn directory_of_libtorch(maps: &str) -> Option<PathBuf> {
+    maps.lines()
+        .filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])))
+        .find(|path| path.file_name() == Some(OsStr::new("libtorch_cpu.so")))
+        .and_then(|path| path.parent().map(Path::to_path_buf))
+}
+
+fn open_globally(path: &Path) -> Result<(), String> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    // SAFETY: `name` is a NUL-terminated string that lives through the call. Loading runs the library's initialisers;
+    // it is libtorch's own other half, which registers kernels and touches nothing of ours.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    if !handle.is_null() {
+        return Ok(());
+    }
+    // SAFETY: no other call of the dl family lies between the failed dlopen and this one on this thread.
+    let reason = unsafe { libc::dlerror() };
+    if reason.is_null() {
+        return Err(format!("{} could not be loaded, and the linker gave no reason", path.display()));
+    }
+    // SAFETY: dlerror returned a non-null, NUL-terminated string that stays valid until the next call of its family.
+    Err(unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned())
+}
+
+/// Free and total bytes of a GPU, asked of the CUDA run-time library that libtorch brought along; `None` without one.
+pub(crate) fn cuda_memory(ordinal: usize) -> Option<(usize, usize)> {
+    type SetDevice = unsafe extern "C" fn(libc::c_int) -> libc::c_int;
+    type MemGetInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> libc::c_int;
+    let set = symbol(c"cudaSetDevice")?;
+    let get = symbol(c"cudaMemGetInfo")?;
+    // SAFETY: these are the two functions' types in every version of the CUDA run-time API, whose symbols bear no other.
+    let (set, get) = unsafe {
+        (
+            std::mem::transmute::<*mut libc::c_void, SetDevice>(set),
+            std::mem::transmute::<*mut libc::c_void, MemGetInfo>(get),
+        )
+    };
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: both only read the number and write the two integers, which live through the call. libtorch sets its own
+    // device before each of its operations.
+    let code = unsafe { set(libc::c_int::try_from(ordinal).ok()?) | get(&raw mut free, &raw mut total) };
+    (code == 0).then_some((free, total))
+}
+
+/// A GPU's name, asked of the driver's library.
+pub(crate) fn cuda_name(ordinal: usize) -> Option<String> {
+    type GetDevice = unsafe extern "C" fn(*mut libc::c_int, libc::c_int) -> libc::c_int;
+    type GetName = unsafe extern "C" fn(*mut libc::c_char, libc::c_int, libc::c_int) -> libc::c_int;
+    // SAFETY: the name is a NUL-terminated literal. The CUDA run-time library has loaded this very library already.
+    let driver = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+    if driver.is_null() {
+        return None;
+    }
+    // SAFETY: `driver` is a handle that dlopen returned; the names are NUL-terminated literals.
+    let (get, name) =
+        unsafe { (libc::dlsym(driver, c"cuDeviceGet".as_ptr()), libc::dlsym(driver, c"cuDeviceGetName".as_ptr())) };
+    if get.is_null() || name.is_null() {
+        return None;
+    }
+    // SAFETY: these are the two functions' types in every version of the CUDA driver API.
+    let (get, name) = unsafe {
+        (
+            std::mem::transmute::<*mut libc::c_void, GetDevice>(get),
+            std::mem::transmute::<*mut libc::c_void, GetName>(name),
+        )
+    };
+    let (mut device, mut text) = (0, [0 as libc::c_char; 128]);
+    // SAFETY: both write only into the integer and the buffer, whose length they are told, and which live through the calls.
+    let code = unsafe {
+        get(&raw mut device, libc::c_int::try_from(ordinal).ok()?)
+            | name(text.as_mut_ptr(), text.len() as libc::c_int, device)
+    };
+    // SAFETY: the driver ends the name with a NUL within the buffer, which was zeros before.
+    (code == 0).then(|| unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned())
+}
+
+/// A function of a library that is loaded.
+fn symbol(name: &CStr) -> Option<*mut libc::c_void> {
+    // SAFETY: `name` is NUL-terminated and lives through the call, which only looks names up.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_libtorch_in_a_listing_of_maps() {
+        let maps =
+            "7f00-7f01 r-xp 0 08:01 5 /usr/lib/libc.so.6\n7f02-7f03 r-xp 0 08:01 6 /opt/a b/lib/libtorch_cpu.so\n";
+        assert_eq!(directory_of_libtorch(maps), Some(PathBuf::from("/opt/a b/lib")));
+        assert_eq!(directory_of_libtorch("7f00-7f01 rw-p 0 00:00 0\n"), None);
+    }
+
+    #[test]
+    fn a_library_that_is_not_one_is_refused_with_a_reason() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(open_globally(file.path()).unwrap_err().contains("too short"));
+    }
+
+    #[test]
+    fn without_the_library_nothing_is_known() {
+        for library in [CudaLibrary::Absent, CudaLibrary::Failed("why".into())] {
+            assert_eq!(CudaRuntime::look(&library), CudaRuntime { devices: 0, driver: None, needs: None });
+        }
+    }
+}

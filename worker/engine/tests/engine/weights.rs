@@ -1,0 +1,96 @@
+//! What a model is known by: the engine finds the digest that a planner does, and loads nothing else under its name.
+
+use crate::support::{TinyModel, tiny_plan};
+use compass_common::engine::{EngineFault, UnableKind};
+use compass_common::plan::{GenerationDefaults, ModelKind, ModelPlan};
+use compass_common::weights::{Pin, read};
+use compass_engine::DeviceChoice;
+use std::path::Path;
+
+fn planned(plan: &ModelPlan) -> Pin {
+    let weights = read(Path::new(&plan.path), Path::new(&plan.tokenizer_path), plan.kind).unwrap();
+    Pin { weights, generation: GenerationDefaults::default() }
+}
+
+fn loaded(plan: &ModelPlan) -> Result<Pin, EngineFault> {
+    compass_engine::load(plan, &DeviceChoice::Cpu, 1).map(|engine| engine.facts().pin.clone().unwrap())
+}
+
+#[test]
+fn an_engine_finds_what_a_planner_finds_in_every_layout() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = TinyModel::default();
+    model.write(directory.path());
+    let plan = tiny_plan(directory.path());
+    assert_eq!(loaded(&plan).unwrap(), planned(&plan));
+    // In shards, whose order is that of their names.
+    std::fs::remove_file(directory.path().join("model.safetensors")).unwrap();
+    let of = |name: &str| if name.contains("layers.1") { "b.safetensors" } else { "a.safetensors" };
+    for shard in ["a.safetensors", "b.safetensors"] {
+        model.write_weights(&directory.path().join(shard), |name| of(name) == shard);
+    }
+    let map: serde_json::Map<_, _> = model.tensors.keys().map(|name| (name.clone(), of(name).into())).collect();
+    let index = serde_json::json!({ "weight_map": map });
+    std::fs::write(directory.path().join("model.safetensors.index.json"), index.to_string()).unwrap();
+    assert_eq!(loaded(&plan).unwrap(), planned(&plan));
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for (kind, case, tokenizer) in
+        [(ModelKind::Llama, "meta-llama-2", "tokenizer.model"), (ModelKind::InternLm, "internlm-ranks", "V7.model")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::copy(tests.join("tokenizer/goldens/bpe.model"), folder.path().join(tokenizer)).unwrap();
+        let path = tests.join("goldens").join(case).display().to_string();
+        let plan =
+            ModelPlan { tokenizer_path: folder.path().display().to_string(), ..ModelPlan::new(case, kind, path) };
+        let found = loaded(&plan).unwrap();
+        assert_eq!(found, planned(&plan), "{case}");
+        assert!(found.weights.files.len() > 2, "{:?}", found.weights.files);
+    }
+}
+
+#[test]
+fn what_is_not_pinned_is_not_loaded() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel::default();
+    model.write(directory.path());
+    let mut plan = tiny_plan(directory.path());
+    let pin = planned(&plan);
+    plan.pin = Some(pin.clone());
+    assert_eq!(loaded(&plan).unwrap(), pin);
+    let values = &mut model.tensors.get_mut("model.layers.1.self_attn.q_proj.weight").unwrap().1;
+    values[288] = -values[288];
+    model.write(directory.path());
+    let fault = loaded(&plan).unwrap_err();
+    assert_eq!(fault.kind(), UnableKind::Content);
+    let (said, other) = (fault.to_string(), planned(&plan));
+    let digests = [pin.weights.digest.short(), other.weights.digest.short()];
+    for part in digests.iter().map(String::as_str).chain(["model.safetensors has other content"]) {
+        assert!(said.contains(part), "`{part}` is not in: {said}");
+    }
+    plan.pin = Some(other.clone());
+    assert_eq!(loaded(&plan).unwrap(), other);
+    std::fs::write(directory.path().join("generation_config.json"), r#"{"temperature": 0.5}"#).unwrap();
+    let said = loaded(&plan).unwrap_err().to_string();
+    assert!(said.contains("generation_config.json is one too many"), "{said}");
+    // Without a pin it says what it found.
+    plan.pin = None;
+    let found = loaded(&plan).unwrap();
+    assert_eq!(found.generation.temperature, Some(0.5));
+    assert_eq!(found.weights, planned(&plan).weights);
+}
+
+#[test]
+fn a_file_that_is_replaced_is_not_what_is_loaded() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut model = TinyModel::default();
+    model.write(directory.path());
+    let plan = tiny_plan(directory.path());
+    let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
+    let before = engine.facts().pin.clone().unwrap();
+    // As a trainer does it: another file under the same name. The mapped one stays what it was.
+    model.tensors.get_mut("lm_head.weight").unwrap().1.iter_mut().for_each(|value| *value = -*value);
+    model.write_weights(&directory.path().join("new"), |_| true);
+    std::fs::rename(directory.path().join("new"), directory.path().join("model.safetensors")).unwrap();
+    assert_eq!(engine.facts().pin.as_ref(), Some(&before));
+    assert_ne!(loaded(&plan).unwrap().weights, before.weights);
+}
