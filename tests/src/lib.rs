@@ -5,6 +5,7 @@
 
 #[cfg(feature = "engine")]
 pub mod bench;
+mod demo_model;
 mod echo;
 mod etcd;
 mod evidence;
@@ -18,6 +19,7 @@ mod slurm;
 mod tunnel;
 mod worker;
 
+pub use demo_model::{copy_demo_model, demo_model};
 pub use echo::{SAMPLES, Tree, assert_same, configuration, echo_job, undisturbed};
 pub use etcd::{Etcd, EtcdOptions};
 pub use evidence::{Committed, committed};

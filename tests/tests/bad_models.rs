@@ -3,30 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, shared};
+use compass_tests::{Job, copy_demo_model};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The demo's model, else the one beside the checkout, else nothing, said loudly.
-fn model(test: &str) -> Option<PathBuf> {
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/model");
-    if demo.join("model.safetensors").is_file() {
-        return Some(demo);
-    }
-    shared(test, "models/stories260K").map(|folder| folder.join("models/stories260K"))
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for file in
-        ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json", "model.safetensors"]
-    {
-        if let Ok(bytes) = fs::read(from.join(file)) {
-            fs::write(to.join(file), bytes).unwrap();
-        }
-    }
-}
 
 fn edit(path: PathBuf, change: impl FnOnce(&mut Value)) {
     let mut json: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -111,17 +91,14 @@ type = "naive"
 
 #[test]
 fn every_damage_is_said_once_and_beside_the_number_and_the_good_model_is_evaluated() {
-    let Some(model) = model("every_damage_is_said_once_and_beside_the_number_and_the_good_model_is_evaluated") else {
-        return;
-    };
     let job = Job::new(&configuration());
     job.write(
         "rows.jsonl",
         "{\"q\": \"once\", \"a\": \"upon\", \"label\": 0}\n{\"q\": \"a\", \"a\": \"b\", \"label\": 1}\n",
     );
-    copy(&model, &job.path("good"));
+    copy_demo_model(&job.path("good"));
     for (name, _, damage) in DAMAGES {
-        copy(&model, &job.path(name));
+        copy_demo_model(&job.path(name));
         damage(&job.path(name));
     }
     let finished = job.run(&["--max-num-workers", "2"]).expect(1);
@@ -146,11 +123,10 @@ fn every_damage_is_said_once_and_beside_the_number_and_the_good_model_is_evaluat
 
 #[test]
 fn files_that_are_not_there_are_found_before_anything_starts() {
-    let Some(model) = model("files_that_are_not_there_are_found_before_anything_starts") else { return };
     for file in ["config.json", "tokenizer.json", "model.safetensors"] {
         let job = Job::new(&configuration());
         job.write("rows.jsonl", "{\"q\": \"once\", \"a\": \"upon\", \"label\": 0}\n");
-        copy(&model, &job.path("good"));
+        copy_demo_model(&job.path("good"));
         fs::remove_file(job.path("good").join(file)).unwrap();
         let finished = job.run(&["--models", "good"]).expect(2);
         assert!(finished.stderr.contains(file) && finished.stderr.contains("--> eval.toml:"), "{}", finished.stderr);

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::bench::RandomLlama;
-use compass_tests::{Job, Running, Tree, children_of, program, wait_until};
+use compass_tests::{Job, Running, Tree, children_of, demo_model, program, wait_until};
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const MODEL: RandomLlama = RandomLlama {
 
 /// Two data sets, one scored and one continued, on a random model.
 fn job() -> Job {
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/model").canonicalize().unwrap();
+    let demo = demo_model();
     let job = Job::new(&format!(
         r#"
 [[model]]

@@ -2,18 +2,9 @@
 //! loads than pay.
 
 use compass_tests::{
-    Job, Worker, assert_same, echo_job, shared, told_address, undisturbed, wait_until, worker_command,
+    Job, Worker, assert_same, demo_model, echo_job, told_address, undisturbed, wait_until, worker_command,
 };
-use std::path::{Path, PathBuf};
-
-/// The demo's model, else the one beside the checkout, else nothing, said loudly.
-fn model(test: &str) -> Option<PathBuf> {
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/model");
-    if demo.join("model.safetensors").is_file() {
-        return Some(demo);
-    }
-    shared(test, "models/stories260K").map(|folder| folder.join("models/stories260K"))
-}
+use std::path::Path;
 
 const DATASET: &str = r#"
 [[dataset]]
@@ -49,7 +40,7 @@ fn pool(name: &str, bad: Option<&Path>) -> String {
 
 #[test]
 fn one_node_without_the_weights_costs_no_sample() {
-    let Some(model) = model("one_node_without_the_weights_costs_no_sample") else { return };
+    let model = demo_model();
     let pools = [pool("bad", Some(&model)), pool("one", None), pool("two", None)].concat();
     for partitioner in ["{ type = \"size\", max_task_size = 40, gen_task_coef = 1 }", "{ type = \"balanced\" }"] {
         let more = format!("[infer]\npartitioner = {partitioner}\n[infer.runner]\nretry = 0\n{pools}");
@@ -72,7 +63,7 @@ fn one_node_without_the_weights_costs_no_sample() {
 
 #[test]
 fn a_model_that_no_worker_can_load_fails_with_its_reason_at_once() {
-    let Some(model) = model("a_model_that_no_worker_can_load_fails_with_its_reason_at_once") else { return };
+    let model = demo_model();
     let pools = [pool("one", Some(&model)), pool("two", Some(&model))].concat();
     let job = job(&model, 1, 60, &pools);
     let finished = job.run(&[]).expect(1);
@@ -85,7 +76,7 @@ fn a_model_that_no_worker_can_load_fails_with_its_reason_at_once() {
 
 #[test]
 fn a_model_waits_as_long_as_it_is_told_for_a_worker_that_can_load_it() {
-    let Some(model) = model("a_model_waits_as_long_as_it_is_told_for_a_worker_that_can_load_it") else { return };
+    let model = demo_model();
     let pool = pool("bad", Some(&model)).replace("\"local\"", "\"none\"").replace("max_num_workers = 1\n", "");
     let job = job(&model, 1, 6, &format!("[infer.runner]\nunschedulable_timeout = \"2s\"\n{pool}"));
     let master = job.start_logged(&[], "master.log");
@@ -134,7 +125,7 @@ fn workers_that_come_one_by_one_all_get_work_under_every_partitioner() {
 
 #[test]
 fn many_models_on_two_slots_are_loaded_about_once_each() {
-    let Some(model) = model("many_models_on_two_slots_are_loaded_about_once_each") else { return };
+    let model = demo_model();
     let models = 12;
     let more = "[infer]\npartitioner = { type = \"size\", max_task_size = 20, gen_task_coef = 1 }\n\
                 [infer.runner]\nmax_num_workers = 2\n";

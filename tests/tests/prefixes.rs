@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::bench::RandomLlama;
-use compass_tests::{Job, program, shared, wait_until};
+use compass_tests::{Job, demo_model, program, shared, wait_until};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -25,7 +25,7 @@ fn rows(subject: usize, count: usize, from: usize) -> String {
 
 /// Five-shot subjects, each a data set, and one with a constant instruction alone; workers come by themselves.
 fn job() -> Job {
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/model").canonicalize().unwrap();
+    let demo = demo_model();
     let mut config = format!(
         "\n[infer.runner]\ntype = \"none\"\n[[model]]\nabbr = \"random\"\npath = \"model\"\ntokenizer_path = \"{}\"\n",
         demo.display()

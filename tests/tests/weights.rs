@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, Running, Tree, Worker, kill, told_address, wait_until, worker_command};
+use compass_tests::{Job, Running, Tree, Worker, copy_demo_model, kill, told_address, wait_until, worker_command};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -59,16 +59,6 @@ fn job_with(master: &str, path: &str, infer: &str) -> Job {
     job
 }
 
-/// Copies the demo's model to `to`.
-fn copy_model(to: &Path) {
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/model");
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(demo).unwrap() {
-        let from = entry.unwrap().path();
-        fs::copy(&from, to.join(from.file_name().unwrap())).unwrap();
-    }
-}
-
 /// Puts another checkpoint in the place of a model's, as a trainer does: same shapes, same size, one tensor turned round.
 fn overwrite(model: &Path) {
     let path = model.join("model.safetensors");
@@ -92,7 +82,7 @@ fn outcome(job: &Job) -> (Tree, Tree) {
 /// What a run from nothing gives with a model that `change` made of the demo's.
 fn expected(change: impl FnOnce(&Path)) -> (Tree, Tree) {
     let job = job("model", LOCAL);
-    copy_model(&job.path("model"));
+    copy_demo_model(&job.path("model"));
     change(&job.path("model"));
     job.run(&[]).expect(0);
     outcome(&job)
@@ -106,7 +96,7 @@ fn name(run: &Path) -> String {
 fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
     let job = job("model", LOCAL);
     let model = job.path("model");
-    copy_model(&model);
+    copy_demo_model(&model);
     let master = job.start(&[]);
     job.wait_until_durable();
     master.signal("INT");
@@ -122,7 +112,7 @@ fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
     let other = expected(overwrite);
     assert!(outcome(&job) == other, "the results are those of the new weights alone");
     // With its own weights the first run goes on where it was.
-    copy_model(&model);
+    copy_demo_model(&model);
     job.run(&["-r", &first]).expect(0);
     assert_eq!(job.runs().len(), 2);
     let whole = expected(|_| {});
@@ -133,7 +123,7 @@ fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
     overwrite(&model);
     job.run(&["-r", &first, "-m", "eval"]).expect(0);
     assert_eq!(job.runs().len(), 2);
-    copy_model(&job.path("copy"));
+    copy_demo_model(&job.path("copy"));
     let text = fs::read_to_string(job.path("eval.toml")).unwrap().replace("path = \"model\"", "path = \"copy\"");
     job.write("eval.toml", &text);
     let finished = job.run(&["-r", &first]).expect(0);
@@ -161,7 +151,7 @@ impl Elsewhere {
         let text = fs::read_to_string(job.path("eval.toml")).unwrap();
         job.write("eval.toml", &text.replace("HERE", job.path("").display().to_string().trim_end_matches('/')));
         for name in ["one", "two"] {
-            copy_model(&job.path(name));
+            copy_demo_model(&job.path(name));
         }
         change(&job.path("two"));
         let master = job.start_logged(&[], "master.log");

@@ -7,7 +7,8 @@ use super::table::COLUMNS;
 impl Summary {
     /// Comma-separated values: OpenCompass's columns (dataset, version, metric, mode, one per model), then expected,
     /// scored and failed of each model. Fields are quoted as RFC 4180 says, lines end with a single newline as in
-    /// OpenCompass. Where there is no number, the reason stands in its field.
+    /// OpenCompass. Where there is no number, the reason stands in its field; a number that stands on a part of the samples
+    /// bears a star, so that no program takes it for the data set's.
     pub fn csv(&self) -> String {
         let mut header: Vec<String> = COLUMNS.iter().map(|column| column.to_string()).collect();
         header.extend(self.models.iter().cloned());
@@ -17,7 +18,7 @@ impl Summary {
         let mut out = line(&header);
         for row in &self.rows {
             let mut fields = row.head.to_vec();
-            fields.extend(row.figures.iter().map(Figure::text));
+            fields.extend(row.figures.iter().map(Figure::starred));
             for Figure { expected, counts, .. } in &row.figures {
                 fields.extend([*expected, counts.scored, counts.failed].map(|count| count.to_string()));
             }
@@ -45,9 +46,9 @@ mod tests {
     }
 
     const EXPECTED: &str = r#"dataset,version,metric,mode,tiny,"tiny, ""big"" | brother",tiny expected,tiny scored,tiny failed,"tiny, ""big"" | brother expected","tiny, ""big"" | brother scored","tiny, ""big"" | brother failed"
-piqa,1cf9f0,accuracy,ppl,55.00,93.50,200,200,0,200,198,2
-arc_easy,1cf9f0,accuracy,ll,20.00,withheld: no sample was scored: 40 of 40 failed,40,30,1,40,0,40
-arc_easy,1cf9f0,acc_norm,ll,33.33,withheld: no sample was scored: 40 of 40 failed,40,30,1,40,0,40
+piqa,1cf9f0,accuracy,ppl,55.00,93.50*,200,200,0,200,198,2
+arc_easy,1cf9f0,accuracy,ll,20.00*,withheld: no sample was scored: 40 of 40 failed,40,30,1,40,0,40
+arc_easy,1cf9f0,acc_norm,ll,33.33*,withheld: no sample was scored: 40 of 40 failed,40,30,1,40,0,40
 gsm8k,1cf9f0,accuracy,gen,missing: not evaluated,withheld: 6 of 6 failed: no weights,6,0,0,6,0,6
 "#;
 }

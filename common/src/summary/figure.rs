@@ -56,6 +56,12 @@ impl Figure {
         }
     }
 
+    /// That text with a star behind a number that stands on a part of the samples: `93.50*`.
+    pub(super) fn starred(&self) -> String {
+        let star = if self.value.is_ok() && !self.is_complete() { "*" } else { "" };
+        self.text() + star
+    }
+
     /// The number with its counts for a person: `93.50 (198/200, 2 failed)`. Of what has none one word, and where in
     /// `notes` the reason stands: `withheld [1]`.
     pub(super) fn with_counts(&self, notes: &mut Notes) -> String {

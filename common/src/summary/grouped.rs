@@ -142,8 +142,8 @@ mod tests {
         assert_eq!(
             csv(&own),
             [
-                format!("both,-,accuracy,mixed,37.50,{withheld},240,230,1,240,198,42"),
-                format!("both,-,naive_average,mixed,37.50,{withheld},240,230,1,240,198,42"),
+                format!("both,-,accuracy,mixed,37.50*,{withheld},240,230,1,240,198,42"),
+                format!("both,-,naive_average,mixed,37.50*,{withheld},240,230,1,240,198,42"),
             ]
         );
     }
@@ -161,8 +161,8 @@ mod tests {
             SummaryGroup { average: Average::Sum, ..group("of groups", &["w", "piqa"]) },
         ];
         let rows = csv(&own);
-        assert!(rows[0].starts_with("w,-,overall,mixed,38.75,"), "{}", rows[0]);
-        assert!(rows[1].starts_with("of groups,-,sum,mixed,93.75,"), "{}", rows[1]);
+        assert!(rows[0].starts_with("w,-,overall,mixed,38.75*,"), "{}", rows[0]);
+        assert!(rows[1].starts_with("of groups,-,sum,mixed,93.75*,"), "{}", rows[1]);
         assert_eq!(rows.len(), 2);
     }
 

@@ -1,8 +1,8 @@
 //! Where a benchmark finds its model, tokenizer and data: made by itself, or beside the checkout.
 
 use super::{Options, RandomLlama, self_made};
-use crate::shared;
-use std::path::{Path, PathBuf};
+use crate::{demo_model, shared};
+use std::path::PathBuf;
 
 /// The folders of one run of a benchmark.
 pub struct Place {
@@ -34,7 +34,7 @@ impl Place {
             let data = folder.path().join("data");
             self_made::write_mmlu(&data, subjects, questions)?;
             self_made::write_gsm8k(&data, questions)?;
-            let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/model");
+            let tokenizer = demo_model();
             Self { folder, data, tokenizer, shape: RandomLlama { eos_every: eos_every.1, ..RandomLlama::SMALL } }
         } else {
             let found = (shared(name, "data/mmlu"), shared(name, "tokenizers/gpt_neox_20b"));

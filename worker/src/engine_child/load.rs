@@ -22,7 +22,7 @@ pub(crate) fn sees_gpu() -> bool {
 pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32, sharers: u32) -> Result<Box<dyn Engine>, EngineFault> {
     match plan.kind {
         ModelKind::Echo => match EchoEngine::missing() {
-            Some(path) => Err(EngineFault::Model(format!("{path} is missing"))),
+            Some(path) => Err(EngineFault::Missing(format!("{path} is missing"))),
             None => Ok(Box::new(EchoEngine::from_env(plan))),
         },
         // The agent runs programs itself.

@@ -3,14 +3,14 @@
 mod auc;
 mod bootstrap;
 mod brier;
-mod confusion;
+mod classes;
 mod mean;
 mod pass_at_k;
 
 pub use auc::{AucStats, auc_roc};
 pub use bootstrap::bootstrap_stderr;
 pub use brier::brier_score;
-pub use confusion::Confusion;
+pub use classes::{ClassTotals, Classes};
 pub use mean::{
     harmonic_mean, mean, mean_stderr, median, pooled_sample_stderr, sample_stddev, unweighted_mean_stderr,
     weighted_mean,

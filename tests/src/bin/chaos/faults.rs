@@ -26,20 +26,20 @@ pub(crate) enum Fault {
     Folder,
 }
 
-/// Name, how often it is drawn beside the others, and whether it is drawn where `--faults` is not given.
-const TABLE: [(&str, u64, bool, Fault); 12] = [
-    ("master-killed", 2, true, Fault::MasterKilled),
-    ("master-stopped", 2, true, Fault::MasterStopped),
-    ("worker-killed", 1, true, Fault::WorkerKilled),
-    ("worker-stopped", 1, true, Fault::WorkerStopped),
-    ("worker-wires", 2, true, Fault::WorkerWires),
-    ("etcd-wires", 2, true, Fault::EtcdWires),
-    ("member-killed", 2, true, Fault::MemberKilled),
-    ("first-member", 2, false, Fault::FirstMember),
-    ("bad-node", 1, false, Fault::BadNode),
-    ("liar", 2, false, Fault::Liar),
-    ("segment", 1, false, Fault::Segment),
-    ("folder", 1, false, Fault::Folder),
+/// Name, and how often it is drawn beside the others.
+const TABLE: [(&str, u64, Fault); 12] = [
+    ("master-killed", 2, Fault::MasterKilled),
+    ("master-stopped", 2, Fault::MasterStopped),
+    ("worker-killed", 1, Fault::WorkerKilled),
+    ("worker-stopped", 1, Fault::WorkerStopped),
+    ("worker-wires", 2, Fault::WorkerWires),
+    ("etcd-wires", 2, Fault::EtcdWires),
+    ("member-killed", 2, Fault::MemberKilled),
+    ("first-member", 2, Fault::FirstMember),
+    ("bad-node", 1, Fault::BadNode),
+    ("liar", 2, Fault::Liar),
+    ("segment", 1, Fault::Segment),
+    ("folder", 1, Fault::Folder),
 ];
 
 /// Faults that may be drawn.
@@ -47,17 +47,14 @@ const TABLE: [(&str, u64, bool, Fault); 12] = [
 pub(crate) struct Faults(Vec<(u64, Fault)>);
 
 impl Faults {
-    /// Those drawn where nothing else is asked for.
-    pub(crate) fn usual() -> Self {
-        Self(TABLE.iter().filter(|row| row.2).map(|row| (row.1, row.3)).collect())
+    /// All there are.
+    pub(crate) fn all() -> Self {
+        Self(TABLE.iter().map(|row| (row.1, row.2)).collect())
     }
 
-    /// Names separated by commas, or `all`; `None` where one is unknown.
+    /// Names separated by commas; `None` where one is unknown.
     pub(crate) fn named(names: &str) -> Option<Self> {
-        if names == "all" {
-            return Some(Self(TABLE.iter().map(|row| (row.1, row.3)).collect()));
-        }
-        let of = |name: &str| TABLE.iter().find(|row| row.0 == name).map(|row| (row.1, row.3));
+        let of = |name: &str| TABLE.iter().find(|row| row.0 == name).map(|row| (row.1, row.2));
         names.split(',').map(of).collect::<Option<Vec<_>>>().map(Self)
     }
 

@@ -2,8 +2,9 @@
 //! a mean proxy on every way between them.
 //!
 //! `--runs N` plays that many (3), `--seed S` begins with that seed (1), `--model demo` runs the demo's model on libtorch
-//! instead of the echo engine, `--faults NAME,NAME` draws from these alone, `--faults all` from all that there are. A seed draws faults and their times: processes killed and stopped, ways that delay, cut, or
-//! swallow, members of etcd killed, two of three at times. Once they are over the run ends by itself, or the history has
+//! instead of the echo engine, `--faults NAME,NAME` draws from these alone. A seed draws faults and their times: processes
+//! killed and stopped, ways that delay, cut, or swallow, members of etcd killed, two of three at times, a node without the
+//! model, false reports, a deleted segment, a folder moved away. Once they are over the run ends by itself, or the history has
 //! failed. Its judge reads ledger and store: what was committed at any moment is committed at the end, with the same bytes
 //! (C1), once (C2), and within what the store recorded (C3); `results/` and `predictions/` are those of a run that nothing
 //! disturbed. Moments depend on the machine, so a seed names a family of histories. The last line is
@@ -25,10 +26,10 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: chaos [--runs N] [--seed S] [--model echo|demo] [--faults all|NAME,NAME]";
+const USAGE: &str = "usage: chaos [--runs N] [--seed S] [--model echo|demo] [--faults NAME,NAME]";
 
 fn options() -> Option<(u64, u64, Model, Faults)> {
-    let (mut runs, mut seed, mut model, mut faults) = (3, 1, Model::Echo, Faults::usual());
+    let (mut runs, mut seed, mut model, mut faults) = (3, 1, Model::Echo, Faults::all());
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next()?;
