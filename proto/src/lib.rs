@@ -19,6 +19,7 @@ impl std::fmt::Debug for v1::EnrolRequest {
 
 mod convert;
 pub mod delimited;
+pub mod session;
 mod spill;
 
 pub use convert::{ParseError, digest_from_wire, intervals_from_wire, intervals_to_wire};

@@ -10,6 +10,7 @@ use crate::rpc::{Parsed, Rejection, Session, Terms, misfit, parse_frame, refuse}
 use crate::store::{Keys, Op};
 use compass_common::engine::UnableKind;
 use compass_common::ids::{UnitId, WorkerId};
+use compass_proto::session::Arrival;
 use compass_proto::v1;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -211,13 +212,14 @@ impl Leader {
             return Heard::Nothing;
         };
         session.acknowledged(frame.ack);
-        if !session.is_new(frame.seq) {
-            return Heard::Nothing;
-        }
-        if !session.follows(frame.seq) {
-            tracing::warn!(%worker, seq = frame.seq, "cut off a worker whose frames are out of order");
-            self.closed(now, worker, connection, out);
-            return Heard::Nothing;
+        match session.accept(frame.seq) {
+            Arrival::New => {}
+            Arrival::Repeat => return Heard::Nothing,
+            Arrival::Gap => {
+                tracing::warn!(%worker, seq = frame.seq, "cut off a worker whose frames are out of order");
+                self.closed(now, worker, connection, out);
+                return Heard::Nothing;
+            }
         }
         let mut heard = Heard::Nothing;
         let judged = self.judge_weights(&worker, &frame);

@@ -6,8 +6,9 @@ use crate::core::{ConnectionId, GrantRef, HeldGrant, Kept, Message};
 use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, ResultShape};
+use compass_proto::session::{Arrival, ReceiveWindow, SendWindow, Seq};
 use compass_proto::{MOST_REJECTIONS, intervals_from_wire, intervals_to_wire, v1};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -84,22 +85,14 @@ pub struct Session {
     /// Whether the connection has had its welcome. Nothing goes before it: a new frame that overtook the replay of an
     /// older one would make the worker take the older one for handled.
     welcomed: bool,
-    last_seq: u64,
-    unacknowledged: VecDeque<v1::MasterFrame>,
-    /// Highest frame of the worker's that was applied.
-    handled: u64,
+    /// Bodies of our frames; none where it was given up.
+    ours: SendWindow<Option<Body>>,
+    /// The worker's frames.
+    theirs: ReceiveWindow,
     /// The worker's count of its connections, as of the latest.
     dial: u64,
-    /// With which frame the worker said that it would go on.
-    first_seq: u64,
-    /// Highest frame of the worker's whose consequences are durable: what it is told.
-    durable: u64,
-    /// Whether it has not been told so yet.
-    owed: bool,
-    /// The worker's frame that was rejected last, and how often in a row.
-    refused: (u64, u32),
-    /// Our frame that the worker rejected last, and how often in a row.
-    rejected: (u64, u32),
+    /// Rejections in a row of frames that have no number.
+    hopeless: u32,
 }
 
 /// What comes of the worker's rejection of one of our frames.
@@ -127,15 +120,10 @@ impl Session {
             pool: String::new(),
             connection: None,
             welcomed: false,
-            last_seq: 0,
-            unacknowledged: VecDeque::new(),
-            handled: 0,
+            ours: SendWindow::default(),
+            theirs: ReceiveWindow::default(),
             dial: 0,
-            first_seq: 1,
-            durable: 0,
-            owed: false,
-            refused: (0, 0),
-            rejected: (0, 0),
+            hopeless: 0,
         }
     }
 
@@ -156,7 +144,8 @@ impl Session {
         self.dial = dial;
         self.connection = Some((id, outbound));
         self.welcomed = false;
-        self.first_seq = first_seq;
+        self.theirs.goes_on_with(first_seq);
+        self.ours.rewind();
         self.acknowledged(last_ack);
     }
 
@@ -188,14 +177,13 @@ impl Session {
         terms.key.proof(self.claim(grant, unit, samples, terms)).to_vec()
     }
 
-    /// Forgets the grants that are no longer `live`, so that a replay does not start what others do by now.
+    /// Empties the frames of grants that are no longer `live`, so that a replay does not start what others do by now.
     pub fn keep_grants(&mut self, live: impl Fn(&GrantRef) -> bool) {
-        self.unacknowledged.retain(|frame| match &frame.body {
-            Some(Body::Grant(grant)) => {
-                live(&GrantRef { epoch: Epoch(grant.epoch), task: TaskId(grant.task), attempt: Attempt(grant.attempt) })
+        for body in self.ours.iter_mut() {
+            if matches!(body, Some(Body::Grant(grant)) if !live(&grant_of(grant))) {
+                *body = None;
             }
-            _ => true,
-        });
+        }
     }
 
     /// The connection is down, if it is still the current one.
@@ -221,59 +209,52 @@ impl Session {
         self.connection.as_ref().is_some_and(|(current, _)| *current == id)
     }
 
-    /// Whether a frame is new; duplicates after a replay are not. Unsequenced frames (0) always are.
-    pub fn is_new(&self, seq: u64) -> bool {
-        seq == 0 || seq > self.handled
-    }
-
-    /// Whether a new frame comes in its place: one that left others out would make them look handled. Where nothing was
-    /// handled yet, the worker may have spoken to another master before.
-    pub fn follows(&self, seq: u64) -> bool {
-        seq == 0 || self.handled.checked_add(1) == Some(seq) || (self.handled == 0 && seq == self.first_seq)
+    /// Judges a frame of the worker's by its number.
+    pub fn accept(&self, seq: Seq) -> Arrival {
+        self.theirs.accept(seq)
     }
 
     /// The frame was applied.
-    pub fn handled(&mut self, seq: u64) {
-        self.handled = self.handled.max(seq);
+    pub fn handled(&mut self, seq: Seq) {
+        self.theirs.handled(seq);
     }
 
     /// The worker has handled our frames up to `ack`.
-    pub fn acknowledged(&mut self, ack: u64) {
-        while self.unacknowledged.front().is_some_and(|frame| frame.seq <= ack) {
-            self.unacknowledged.pop_front();
-        }
+    pub fn acknowledged(&mut self, ack: Seq) {
+        self.ours.acknowledged(ack).for_each(drop);
     }
 
     /// Rejects the next of the worker's frames and closes the connection. A worker that still sends the same frame after
     /// [`MOST_REJECTIONS_ANSWERED`] rejections is told to end.
     pub fn reject(&mut self, reason: String) {
-        let seq = if self.handled == 0 { self.first_seq } else { self.handled + 1 };
-        let times = count(&mut self.refused, seq);
+        let (seq, times) = self.theirs.reject();
         let body = match times {
             0..=MOST_REJECTIONS_ANSWERED => Body::Rejected(v1::Rejected { seq, reason }),
             _ => Body::Refused(v1::Refused { reason: format!("its frame {seq} cannot be taken: {reason}") }),
         };
-        self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: Some(body) });
+        self.transmit(0, Some(body));
         self.connection = None;
     }
 
     /// Handles the worker's rejection of our frame `seq`.
     pub fn rejected(&mut self, seq: u64) -> Rejection {
-        let is_last = count(&mut self.rejected, seq) >= MOST_REJECTIONS;
         if seq == 0 {
-            return if is_last { Rejection::Hopeless } else { Rejection::Again };
+            self.hopeless += 1;
+            return if self.hopeless >= MOST_REJECTIONS { Rejection::Hopeless } else { Rejection::Again };
         }
+        self.hopeless = 0;
+        let is_last = self.ours.rejected(seq) >= MOST_REJECTIONS;
         // The worker does not know the number of a frame that it could not decode: it is the first that it has not handled.
-        let known = self.unacknowledged.iter().position(|frame| frame.seq == seq);
-        let Some(frame) = self.unacknowledged.get_mut(known.unwrap_or(0)) else { return Rejection::Again };
-        match &frame.body {
+        let known = if self.ours.get(seq).is_some() { seq } else { self.ours.first_seq() };
+        let Some(body) = self.ours.get_mut(known) else { return Rejection::Again };
+        match body {
             Some(Body::Grant(grant)) => {
-                let (epoch, task, attempt) = (Epoch(grant.epoch), TaskId(grant.task), Attempt(grant.attempt));
-                frame.body = None;
-                Rejection::Returned(GrantRef { epoch, task, attempt })
+                let grant = grant_of(grant);
+                *body = None;
+                Rejection::Returned(grant)
             }
             _ if is_last => {
-                frame.body = None;
+                *body = None;
                 Rejection::GivenUp
             }
             _ => Rejection::Again,
@@ -282,23 +263,20 @@ impl Session {
 
     /// The consequences of the worker's frames up to `seq` are durable: to be told with the next frame, or by
     /// [`Self::flush`].
-    pub fn acknowledge(&mut self, seq: u64) {
-        if seq > self.durable {
-            (self.durable, self.owed) = (seq, true);
-        }
+    pub fn acknowledge(&mut self, seq: Seq) {
+        self.theirs.durable(seq);
     }
 
     /// Tells what is durable and was not told yet.
     pub fn flush(&mut self) {
-        if self.owed {
-            self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: None });
+        if self.theirs.owes() {
+            self.transmit(0, None);
         }
     }
 
     /// Echoes a heartbeat.
     pub fn heartbeat(&mut self, sent_ms: u64) {
-        let body = Some(Body::HeartbeatAck(v1::HeartbeatAck { sent_ms }));
-        self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body });
+        self.transmit(0, Some(Body::HeartbeatAck(v1::HeartbeatAck { sent_ms })));
     }
 
     /// Sends a message; kept for replay until acknowledged, but for those that open or refuse a session.
@@ -312,7 +290,7 @@ impl Session {
                     plan: terms.plan.0.to_vec(),
                     lease_ttl_ms: terms.lease_ttl_ms,
                     heartbeat_ms: terms.heartbeat_ms,
-                    last_ack: self.durable,
+                    last_ack: self.theirs.last_durable(),
                     max_slots: *max_slots,
                     kept: kept.iter().map(|kept| self.kept_to_wire(kept, terms)).collect(),
                     offline_continue: pool.is_some_and(|pool| pool.offline_continue),
@@ -322,29 +300,25 @@ impl Session {
                     self.rights.begin(now.grant, now.unit, now.samples.clone(), Some(*held));
                 }
                 self.welcomed = true;
-                self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body: Some(Body::Welcome(welcome)) });
-                for frame in self.unacknowledged.clone() {
-                    self.transmit(frame);
-                }
+                self.transmit(0, Some(Body::Welcome(welcome)));
+                self.transmit_unsent();
             }
             Message::Refused { reason } => {
                 let body = Some(Body::Refused(v1::Refused { reason: reason.clone() }));
                 self.welcomed = true;
-                self.transmit(v1::MasterFrame { seq: 0, ack: self.durable, body });
+                self.transmit(0, body);
                 self.connection = None;
             }
             // The acknowledgement says it, or the welcome after a reconnect.
             Message::Commit { .. } => {}
             message => {
-                self.last_seq += 1;
                 let mut body = body_of(message, terms);
                 if let (Message::Grant { grant, unit, samples, .. }, Some(Body::Grant(wire))) = (message, &mut body) {
                     wire.proof = self.proof(*grant, *unit, samples, terms);
                     self.rights.begin(*grant, *unit, samples.clone(), None);
                 }
-                let frame = v1::MasterFrame { seq: self.last_seq, ack: self.durable, body };
-                self.unacknowledged.push_back(frame.clone());
-                self.transmit(frame);
+                self.ours.push(body);
+                self.transmit_unsent();
             }
         }
     }
@@ -364,27 +338,34 @@ impl Session {
         v1::KeptGrant { held_epoch: epoch.0, held_task: task.0, held_attempt: attempt.0, now: Some(now) }
     }
 
+    /// Hands the numbered frames to the connection that it has not carried.
+    fn transmit_unsent(&mut self) {
+        while self.welcomed
+            && self.connection.is_some()
+            && let Some((seq, body)) = self.ours.unsent()
+        {
+            let body = body.clone();
+            self.ours.sent(seq);
+            self.transmit(seq, body);
+        }
+    }
+
     /// Hands a frame to the connection. One that is too slow to take it is cut off: the worker reconnects and replays.
-    fn transmit(&mut self, frame: v1::MasterFrame) {
+    fn transmit(&mut self, seq: Seq, body: Option<Body>) {
         if self.welcomed
             && let Some((_, outbound)) = &self.connection
         {
             // Every frame says how far all is durable; after a reconnect the welcome does.
-            self.owed = false;
-            if outbound.try_send(Ok(frame)).is_err() {
+            let ack = self.theirs.acknowledge();
+            if outbound.try_send(Ok(v1::MasterFrame { seq, ack, body })).is_err() {
                 self.connection = None;
             }
         }
     }
 }
 
-/// Counts one more rejection of a frame, and returns how many there were in a row.
-fn count((latest, times): &mut (u64, u32), seq: u64) -> u32 {
-    if *latest != seq {
-        (*latest, *times) = (seq, 0);
-    }
-    *times += 1;
-    *times
+fn grant_of(grant: &v1::Grant) -> GrantRef {
+    GrantRef { epoch: Epoch(grant.epoch), task: TaskId(grant.task), attempt: Attempt(grant.attempt) }
 }
 
 fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
@@ -475,7 +456,7 @@ mod tests {
         session.keep_grants(|grant| grant.task == TaskId(6));
         session.connect(ConnectionId(1), outbound, 1, 0, 1);
         session.send(&welcome(), &TERMS);
-        assert_eq!(told(&mut receiver), ["welcome", "2: grant 6"]);
+        assert_eq!(told(&mut receiver), ["welcome", "1: None", "2: grant 6"]);
     }
 
     #[test]
@@ -492,6 +473,6 @@ mod tests {
         session.flush();
         session.flush();
         assert_eq!(told(&mut receiver).len(), 1);
-        assert_eq!(session.unacknowledged.len(), 1, "nothing but the grant would be said again");
+        assert_eq!(session.ours.len(), 1, "nothing but the grant would be said again");
     }
 }

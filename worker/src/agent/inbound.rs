@@ -4,6 +4,7 @@ use super::ending::Ending;
 use super::grants::{GrantKey, Held, Kept};
 use super::session::{Agent, Terms};
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId};
+use compass_proto::session::Arrival;
 use compass_proto::{digest_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use v1::master_frame::Body;
 use v1::worker_frame::Body as Say;
@@ -15,10 +16,14 @@ impl Agent {
         let Some(stream) = &mut self.stream else { return };
         if frame.seq != 0 {
             // Those before the welcome come again after it, together with what the last connection lost.
-            if frame.seq <= stream.handled || !stream.welcomed {
+            if !stream.welcomed {
                 return;
             }
-            stream.handled = frame.seq;
+            match stream.received.accept(frame.seq) {
+                Arrival::New => stream.received.handled(frame.seq),
+                Arrival::Repeat => return,
+                Arrival::Gap => return self.redial("the master left out a frame"),
+            }
         }
         match frame.body {
             Some(Body::Welcome(welcome)) => self.welcome(&welcome),

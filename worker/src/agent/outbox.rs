@@ -10,10 +10,10 @@ use super::grants::{Assignment, GrantKey, UnderWay};
 use super::rejection::{instead, named};
 use super::spool::{Place, Spool};
 use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId};
+use compass_proto::session::SendWindow;
 use compass_proto::v1::worker_frame::Body;
 use compass_proto::{MOST_REJECTIONS, Spill, spill, unspill, v1};
 use prost::Message;
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -44,7 +44,6 @@ pub(super) struct Outgoing {
 /// A frame in waiting.
 #[derive(Debug)]
 struct Entry {
-    seq: u64,
     kept: Kept,
     /// What the hello says of it.
     under_way: Option<UnderWay>,
@@ -60,6 +59,16 @@ enum Kept {
     Spooled(Place),
 }
 
+impl Entry {
+    /// Frees what it holds: bytes in memory, or a place in the spool.
+    fn let_go(&self, bytes: &mut usize, spool: &mut Spool) {
+        match &self.kept {
+            Kept::InMemory(_) => *bytes -= self.size,
+            Kept::Spooled(place) => spool.free(*place),
+        }
+    }
+}
+
 /// What comes of a rejection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Rejection {
@@ -72,17 +81,12 @@ pub(super) enum Rejection {
 /// Frames that are not acknowledged yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    entries: VecDeque<Entry>,
-    last_seq: u64,
-    /// Highest seq handed to the present connection.
-    sent: u64,
+    window: SendWindow<Entry>,
     /// Of entries in memory.
     bytes: usize,
     spool: Spool,
     /// The spooled frame that goes out next.
     loaded: Option<Outgoing>,
-    /// The frame that was rejected last, and how often in a row.
-    rejected: (u64, u32),
 }
 
 impl Outbox {
@@ -98,9 +102,7 @@ impl Outbox {
     }
 
     fn append(&mut self, body: Body, under_way: Option<UnderWay>) {
-        self.last_seq += 1;
-        let seq = self.last_seq;
-        let (outgoing, size) = outgoing(seq, Some(body));
+        let (outgoing, size) = outgoing(self.window.next_seq(), Some(body));
         let place = if self.bytes >= OUTBOX_BYTES { self.spool.put(&to_bytes(&outgoing)) } else { None };
         let kept = match place {
             Some(place) => Kept::Spooled(place),
@@ -109,20 +111,13 @@ impl Outbox {
                 Kept::InMemory(Box::new(outgoing))
             }
         };
-        self.entries.push_back(Entry { seq, kept, under_way, size, replaced: false });
+        self.window.push(Entry { kept, under_way, size, replaced: false });
     }
 
     /// The master has handled everything up to `seq`.
     pub(super) fn acknowledged(&mut self, seq: u64) {
-        while let Some(entry) = self.entries.pop_front_if(|entry| entry.seq <= seq) {
-            self.let_go(&entry);
-        }
-    }
-
-    fn let_go(&mut self, entry: &Entry) {
-        match &entry.kept {
-            Kept::InMemory(_) => self.bytes -= entry.size,
-            Kept::Spooled(place) => self.spool.free(*place),
+        for entry in self.window.acknowledged(seq) {
+            entry.let_go(&mut self.bytes, &mut self.spool);
         }
     }
 
@@ -132,35 +127,29 @@ impl Outbox {
     /// # Errors
     /// The spool lost it.
     pub(super) fn rejected(&mut self, seq: u64, reason: &str) -> io::Result<Rejection> {
-        if self.rejected.0 != seq {
-            self.rejected = (seq, 0);
-        }
-        self.rejected.1 += 1;
-        let Some(at) = self.entries.iter().position(|entry| entry.seq == seq) else { return Ok(Rejection::Again) };
-        if self.rejected.1 < MOST_REJECTIONS {
+        if self.window.get(seq).is_none() || self.window.rejected(seq) < MOST_REJECTIONS {
             return Ok(Rejection::Again);
         }
-        self.rejected = (seq, 0);
-        let Some(mut entry) = self.entries.remove(at) else { return Ok(Rejection::Again) };
+        self.window.replaced(seq);
+        let Some(entry) = self.window.get_mut(seq) else { return Ok(Rejection::Again) };
         let loaded = match &entry.kept {
             Kept::InMemory(outgoing) => (**outgoing).clone(),
             Kept::Spooled(place) => from_bytes(&self.spool.get(*place)?)?,
         };
-        self.let_go(&entry);
+        entry.let_go(&mut self.bytes, &mut self.spool);
         let body = loaded.whole()?;
         let what = body.as_ref().map(named).unwrap_or_default();
         let other = body.filter(|_| !entry.replaced).and_then(|body| instead(body, reason));
         let (outgoing, size) = outgoing(seq, other);
         self.bytes += size;
         (entry.kept, entry.size, entry.replaced) = (Kept::InMemory(Box::new(outgoing)), size, true);
-        self.entries.insert(at, entry);
         self.loaded = None;
         Ok(Rejection::Replaced { what })
     }
 
     /// A new connection: everything that is kept goes out again.
     pub(super) fn rewind(&mut self) {
-        self.sent = 0;
+        self.window.rewind();
     }
 
     /// The next frame for the present connection.
@@ -168,12 +157,11 @@ impl Outbox {
     /// # Errors
     /// The spool lost it: this process cannot hand in what it promised.
     pub(super) fn next_unsent(&mut self) -> io::Result<Option<&Outgoing>> {
-        let at = self.entries.partition_point(|entry| entry.seq <= self.sent);
-        let Some(entry) = self.entries.get(at) else { return Ok(None) };
+        let Some((seq, entry)) = self.window.unsent() else { return Ok(None) };
         match &entry.kept {
             Kept::InMemory(outgoing) => Ok(Some(outgoing)),
             Kept::Spooled(place) => {
-                if self.loaded.as_ref().is_none_or(|loaded| loaded.seq != entry.seq) {
+                if self.loaded.as_ref().is_none_or(|loaded| loaded.seq != seq) {
                     self.loaded = Some(from_bytes(&self.spool.get(*place)?)?);
                 }
                 Ok(self.loaded.as_ref())
@@ -183,18 +171,18 @@ impl Outbox {
 
     /// The frame `seq` went to the present connection.
     pub(super) fn sent(&mut self, seq: u64) {
-        self.sent = self.sent.max(seq);
+        self.window.sent(seq);
         self.loaded = None;
     }
 
     /// The number of the first frame that the next connection will carry.
     pub(super) fn first_seq(&self) -> u64 {
-        self.entries.front().map_or(self.last_seq + 1, |entry| entry.seq)
+        self.window.first_seq()
     }
 
     /// What of grants is not acknowledged, frame by frame.
     pub(super) fn unacknowledged(&self) -> Vec<UnderWay> {
-        self.entries.iter().filter_map(|entry| entry.under_way.clone()).collect()
+        self.window.iter().filter_map(|entry| entry.under_way.clone()).collect()
     }
 
     /// Whether enough waits that no more should be made. Cut off from the master, the spool takes what memory should not.
@@ -204,13 +192,13 @@ impl Outbox {
 
     /// Whether the master has everything.
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.window.is_empty()
     }
 
     /// Drops everything: it belongs to a plan that nobody asks for any more. Numbers go on.
     pub(super) fn clear(&mut self) {
-        for entry in std::mem::take(&mut self.entries) {
-            self.let_go(&entry);
+        for entry in self.window.clear() {
+            entry.let_go(&mut self.bytes, &mut self.spool);
         }
         self.loaded = None;
     }

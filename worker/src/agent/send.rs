@@ -81,7 +81,7 @@ impl Agent {
             return;
         };
         let Some(stream) = &self.stream else { return };
-        let ack = stream.handled;
+        let ack = stream.received.last_handled();
         if let Some(body) = self.control.pop_front() {
             permit.send(v1::WorkerFrame { seq: 0, ack, body: Some(body) });
         } else if let Ok(Some(outgoing)) = self.outbox.next_unsent() {

@@ -23,6 +23,7 @@ use crate::engine_link::{Gpus, ModelOrder, Slot, count_gpus};
 use compass_common::backoff::{self, FullJitter};
 use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_common::plan::Plan;
+use compass_proto::session::ReceiveWindow;
 use compass_proto::{PROTOCOL_VERSION, v1};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -75,8 +76,8 @@ pub(super) struct Stream {
     pub(super) welcomed: bool,
     /// When the master last said that there is nothing to do yet.
     pub(super) asked_to_wait_ms: u64,
-    /// Highest seq of the master's handled on this stream.
-    pub(super) handled: u64,
+    /// The master's frames on this stream: after the welcome it goes on with any number.
+    pub(super) received: ReceiveWindow,
     /// Attachments up to this seq of ours are at the master.
     pub(super) uploaded: u64,
     pub(super) uploading: bool,
@@ -247,7 +248,7 @@ impl Agent {
                     hello_sent_ms,
                     welcomed,
                     asked_to_wait_ms: 0,
-                    handled: 0,
+                    received: ReceiveWindow::default(),
                     uploaded: 0,
                     uploading,
                     upload_pauses: upload_pauses(),
