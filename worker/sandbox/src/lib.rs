@@ -25,6 +25,7 @@ mod bubblewrap;
 mod classify;
 mod confine;
 mod detect;
+mod groups;
 mod landlocked;
 mod launch;
 mod limits;
