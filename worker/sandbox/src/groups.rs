@@ -32,7 +32,6 @@ pub(crate) enum NoGroups {
 #[derive(Debug)]
 pub(crate) struct Groups {
     home: PathBuf,
-    made: AtomicU64,
 }
 
 /// A group that shares its controllers out holds no processes itself: here is where the worker goes.
@@ -63,7 +62,7 @@ impl Groups {
             share_out(home, worker).map_err(refused)?;
         }
         sweep(home);
-        let groups = Self { home: home.into(), made: AtomicU64::new(0) };
+        let groups = Self { home: home.into() };
         groups.make(&Limits::default()).map_err(refused)?;
         Ok(groups)
     }
@@ -77,7 +76,9 @@ impl Groups {
     /// # Errors
     /// When the kernel does not take it.
     pub(crate) fn make(&self, limits: &Limits) -> io::Result<Group> {
-        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        // Of the process: several may make groups in one place.
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = self.home.join(format!("{PROGRAM}{}-{number}", std::process::id()));
         fs::create_dir(&folder)?;
         let group = Group { folder };
@@ -163,5 +164,56 @@ impl Drop for Group {
             thread::sleep(Duration::from_millis(1));
         }
         tracing::debug!(folder = %self.folder.display(), "a control group could not be removed");
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, ExitStatus};
+
+    /// Runs a line of the shell in `group`.
+    fn within(group: &Group, line: &str) -> ExitStatus {
+        let line = format!("echo $$ > {}/cgroup.procs || exit 99; {line}", group.folder.display());
+        Command::new("sh").args(["-c", &line]).status().unwrap()
+    }
+
+    #[test]
+    fn a_group_ends_what_holds_more_than_it_may() {
+        let groups = match Groups::find() {
+            Ok(groups) => groups,
+            Err(why) => return eprintln!("skipped: no control group to divide: {why}"),
+        };
+        let small = Limits { memory: 64 << 20, scratch: 1 << 20, processes: 2, ..Limits::default() };
+        let group = groups.make(&small).unwrap();
+        assert!(within(&group, "true").success() && !group.ran_out());
+        assert!(!within(&group, "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1 & done; wait").success());
+        assert!(!group.ran_out(), "processes are not memory");
+        let status = within(&group, "exec head -c 200M /dev/zero | tail -n 1 > /dev/null");
+        assert!(group.ran_out(), "{status}");
+        let forever = within(&group, "(sleep 3600 & sleep 3600 &) > /dev/null 2>&1");
+        assert!(forever.success() || forever.signal().is_some());
+        let folder = group.folder.clone();
+        drop(group);
+        assert!(!folder.exists(), "with all that was in it");
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_divided_is_named_with_the_remedy() {
+        let place = tempfile::tempdir().unwrap();
+        let offered = |what: &str| fs::write(place.path().join("cgroup.controllers"), what).unwrap();
+        offered("cpu hugetlb");
+        let none = Groups::within(place.path(), 1).unwrap_err();
+        assert!(none.to_string().ends_with("does not offer memory and pids"), "{none}");
+        offered("cpu memory pids");
+        // As in a group that is not the worker's: nothing can be written.
+        fs::create_dir(place.path().join("cgroup.subtree_control")).unwrap();
+        let foreign = Groups::within(place.path(), 1).unwrap_err();
+        assert!(foreign.to_string().contains("Delegate=yes"), "{foreign}");
+        // A worker in the leaf of an earlier one divides what that one did.
+        let leaf = Groups::within(&place.path().join(LEAF), 1).unwrap_err();
+        assert_eq!(leaf.to_string(), foreign.to_string());
     }
 }

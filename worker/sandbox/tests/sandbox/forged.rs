@@ -205,7 +205,10 @@ raise AssertionError",
                 pass",
         // Functions of the harness do nothing, or say that all is well.
         "for one in harness():
-    if one.__name__ != 'main': one.__code__ = (lambda *arguments, **more: True).__code__",
+    try:
+        if one.__name__ != 'main': one.__code__ = (lambda *arguments, **more: True).__code__
+    except ValueError:
+        pass  # it has variables of its function's",
     ] {
         not_passed(&format!("{SEARCH}{attack}")).await;
     }
