@@ -18,7 +18,7 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 pub struct SandboxArgs {
-    /// Try every isolation with a program that attempts to get out, and say which ones hold it
+    /// Try every isolation with a program that attempts to get out, and say which ones hold it and what bounds its memory
     #[arg(long)]
     check: bool,
     #[command(subcommand)]
@@ -90,6 +90,7 @@ async fn check() -> io::Result<ExitCode> {
             Ok(sandbox) => {
                 let chosen = if works { "" } else { " [used]" };
                 writeln!(out, "works    {isolation}, {}{chosen}", sandbox.python().display())?;
+                writeln!(out, "         memory and processes: {}", sandbox.bound())?;
                 works = true;
             }
             Err(Refusal::NoIsolation { tried }) => tried.iter().try_for_each(|why| writeln!(out, "refused  {why}"))?,

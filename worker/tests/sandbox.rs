@@ -23,6 +23,13 @@ fn the_check_names_what_works_and_says_why_the_rest_does_not() {
         let told = line.is_some_and(|line| line.starts_with("works") || line.starts_with("refused"));
         assert!(told, "{report}{}", text(&output.stderr));
     }
+    // What bounds a program is said of each that works.
+    let working = report.lines().filter(|line| line.starts_with("works")).count();
+    let bounds = report.lines().filter(|line| {
+        let told = line.strip_prefix("         memory and processes: ").unwrap_or_default();
+        told.starts_with("by control groups in /") || told.starts_with("counted 50 times a second; no control group: ")
+    });
+    assert_eq!(bounds.count(), working, "{report}");
     let works = report.lines().any(|line| line.starts_with("works") && line.ends_with("[used]"));
     assert_eq!(output.status.code(), Some(if works { 0 } else { 3 }), "{report}");
 }

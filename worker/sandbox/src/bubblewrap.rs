@@ -22,7 +22,11 @@ pub(crate) fn arguments(limits: &Limits, readable: &[PathBuf], seccomp: i32, inf
     room.say(&["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]);
     // No `/proc`: through it a program could write the memory of the room's first process, which no filter holds. It also
     // is what containers most often do not allow to be mounted.
-    room.say(&["--dev", "/dev"]);
+    // Devices one by one: `zero` maps memory that nobody counts, and terminals are few on a machine.
+    room.say(&["--tmpfs", "/dev", "--dir", "/dev/shm"]);
+    for device in ["/dev/null", "/dev/full", "/dev/random", "/dev/urandom"] {
+        room.say(&["--dev-bind", device, device]);
+    }
     let scratch = limits.scratch.to_string();
     for place in ["/dev/shm", "/tmp"] {
         room.say(&["--size", &scratch, "--tmpfs", place]);

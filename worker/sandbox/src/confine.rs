@@ -12,6 +12,8 @@ use tokio::process::Command;
 pub(crate) struct Confinement {
     /// Soft and hard limits.
     pub limits: Vec<(Resource, u64, u64)>,
+    /// Where a control group is entered.
+    pub group: Option<OwnedFd>,
     /// Descriptors that the executed program keeps, under the same numbers. All others above 2 are closed.
     pub passed: Vec<OwnedFd>,
     pub ruleset: Option<RulesetCreated>,
@@ -27,6 +29,9 @@ impl Confinement {
     }
 
     fn enter(&mut self) -> io::Result<()> {
+        if let Some(entrance) = &self.group {
+            rustix::io::write(entrance, b"0")?;
+        }
         setsid()?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
         for (resource, soft, hard) in &self.limits {

@@ -1,10 +1,12 @@
 //! Finds the isolation and the interpreter that work on this machine, or says why none does.
 
+use crate::groups::{Groups, NoGroups};
 use crate::launch::Ground;
 use crate::policy::{Isolation, Policy};
 use crate::python::interpreters;
 use crate::selftest::prove;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Why programs are not run here.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +35,7 @@ pub(crate) async fn detect(policy: &Policy) -> Result<Ground, Refusal> {
         return Err(Refusal::NoPython { tried: unusable });
     }
     let mut tried = Vec::new();
+    let groups = Groups::find().map(Arc::new).map_err(Arc::new);
     for &isolation in &policy.isolations {
         let Some(bwrap) = launcher(isolation) else {
             tried.push(format!("{isolation}: bwrap is not on the PATH"));
@@ -40,8 +43,15 @@ pub(crate) async fn detect(policy: &Policy) -> Result<Ground, Refusal> {
         };
         for python in &pythons {
             let readable = policy.readable.clone();
-            let ground = Ground { isolation, python: python.clone(), readable, bwrap: bwrap.clone() };
-            match prove(&ground).await {
+            let groups = groups.clone();
+            let mut ground = Ground { isolation, python: python.clone(), readable, bwrap: bwrap.clone(), groups };
+            let mut proof = prove(&ground).await;
+            if let (Err(reason), Ok(_)) = (&proof, &ground.groups) {
+                // Before Linux 5.16 a worker of root's cannot put an unprivileged process into a group of its own.
+                ground.groups = Err(Arc::new(NoGroups::NotServing(reason.clone())));
+                proof = prove(&ground).await;
+            }
+            match proof {
                 Ok(()) => return Ok(ground),
                 Err(reason) => tried.push(format!("{isolation}: {}: {reason}", python.executable.display())),
             }
@@ -51,7 +61,7 @@ pub(crate) async fn detect(policy: &Policy) -> Result<Ground, Refusal> {
         Some(python) if policy.unsafe_local_exec => {
             tracing::warn!("programs that a model wrote run without isolation: --unsafe-local-exec");
             let readable = policy.readable.clone();
-            Ok(Ground { isolation: Isolation::Unsafe, python, readable, bwrap: PathBuf::new() })
+            Ok(Ground { isolation: Isolation::Unsafe, python, readable, bwrap: PathBuf::new(), groups })
         }
         _ => Err(Refusal::NoIsolation { tried }),
     }

@@ -15,7 +15,7 @@ const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", 
 /// # Errors
 /// Where the kernel is older than 6.12 or was started without Landlock.
 pub(crate) fn ruleset(readable: &[PathBuf]) -> Result<RulesetCreated, RulesetError> {
-    let devices = path_beneath_rules(["/dev/zero", "/dev/random", "/dev/urandom"], AccessFs::ReadFile);
+    let devices = path_beneath_rules(["/dev/random", "/dev/urandom"], AccessFs::ReadFile);
     let null = path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile);
     Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)

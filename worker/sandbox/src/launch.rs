@@ -2,6 +2,7 @@
 
 use crate::bubblewrap::{self, NOBODY};
 use crate::confine::Confinement;
+use crate::groups::{Group, Groups, NoGroups};
 use crate::limits::Limits;
 use crate::policy::Isolation;
 use crate::python::Python;
@@ -11,6 +12,7 @@ use std::io::{self, PipeReader, Write, pipe};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::process::{Child, Command};
 
 const HARNESS: &str = include_str!("harness.py");
@@ -23,6 +25,8 @@ pub(crate) struct Ground {
     pub readable: Vec<PathBuf>,
     /// The path of `bwrap`, where it isolates.
     pub bwrap: PathBuf,
+    /// Hard bounds, or why there are none.
+    pub groups: Result<Arc<Groups>, Arc<NoGroups>>,
 }
 
 pub(crate) struct Launched {
@@ -32,6 +36,7 @@ pub(crate) struct Launched {
     pub output: PipeReader,
     /// Where `bwrap` names the room's first process.
     pub info: Option<PipeReader>,
+    pub group: Option<Group>,
 }
 
 /// # Errors
@@ -40,7 +45,10 @@ pub(crate) fn launch(ground: &Ground, limits: &Limits) -> io::Result<Launched> {
     let (channel, theirs) = UnixStream::pair()?;
     let (output, writer) = pipe()?;
     let readable: Vec<PathBuf> = ground.python.directories.iter().chain(&ground.readable).cloned().collect();
-    let mut confinement = Confinement { limits: bounds(limits), passed: Vec::new(), ruleset: None, filter: None };
+    let group = ground.groups.as_ref().ok().map(|groups| groups.make(limits)).transpose()?;
+    let entrance = group.as_ref().map(Group::entrance).transpose()?;
+    let mut confinement =
+        Confinement { limits: bounds(limits), group: entrance, passed: Vec::new(), ruleset: None, filter: None };
     let mut info = None;
     let mut command = match ground.isolation {
         Isolation::Bubblewrap => {
@@ -67,7 +75,7 @@ pub(crate) fn launch(ground: &Ground, limits: &Limits) -> io::Result<Launched> {
     command.env_clear().envs(environment(ground.isolation)).current_dir("/");
     command.stdin(OwnedFd::from(theirs)).stdout(writer.try_clone()?).stderr(writer).kill_on_drop(true);
     confinement.apply(&mut command);
-    Ok(Launched { child: command.spawn()?, channel, output, info })
+    Ok(Launched { child: command.spawn()?, channel, output, info, group })
 }
 
 /// The same everywhere; a fixed hash seed, so that a program that depends on the order of a set always gets the same verdict.

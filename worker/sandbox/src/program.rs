@@ -32,10 +32,10 @@ impl Program {
         self
     }
 
-    /// The order that the harness reads. `processes` is the bound that it sets on itself, 0 for none.
-    pub(crate) fn order(&self, nonce: &str, processes: u64) -> String {
+    /// The order that the harness reads, one line. `processes` is the bound that it sets on itself, 0 for none.
+    pub(crate) fn order(&self, processes: u64) -> String {
         let stage = |stage: &Stage| json!({ "source": stage.source, "type_aware": stage.type_aware });
         let stages: Vec<Value> = self.stages.iter().map(stage).collect();
-        json!({ "nonce": nonce, "processes": processes, "stages": stages }).to_string()
+        json!({ "processes": processes, "stages": stages }).to_string()
     }
 }

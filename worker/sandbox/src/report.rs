@@ -1,5 +1,5 @@
-//! The private channel to the harness: the order goes out, lines that begin with the nonce come back. Anything else is the
-//! program's noise and says nothing.
+//! The private channel to the harness: the order and the token go out, lines come back. Who knows the token has run the
+//! program to its end; every other line is a failure, which needs no proof, or the program's noise.
 
 use crate::verdict::Verdict;
 use std::fs::File;
@@ -12,38 +12,48 @@ const LONGEST: usize = 64 * 1024;
 
 pub(crate) struct Channel {
     stream: UnixStream,
-    nonce: String,
+    token: String,
     heard: Vec<u8>,
 }
 
 impl Channel {
-    pub(crate) fn new(stream: std::os::unix::net::UnixStream, nonce: String) -> io::Result<Self> {
+    pub(crate) fn new(stream: std::os::unix::net::UnixStream, token: String) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        Ok(Self { stream: UnixStream::from_std(stream)?, nonce, heard: Vec::new() })
+        Ok(Self { stream: UnixStream::from_std(stream)?, token, heard: Vec::new() })
     }
 
-    /// Hands the order over and waits until the harness is about to run the program. False when the harness went away.
+    /// Hands the order over, waits until the harness is about to run the program, and lets it begin. False when the harness
+    /// went away.
     pub(crate) async fn begin(&mut self, order: &str) -> bool {
-        let delivered = async {
+        let begun = async {
             self.stream.write_all(order.as_bytes()).await?;
+            self.stream.write_all(b"\n").await?;
+            while self.line().await.ok_or(io::ErrorKind::UnexpectedEof)? != b"ready" {}
+            self.stream.write_all(self.token.as_bytes()).await?;
             self.stream.shutdown().await
         };
-        delivered.await.is_ok() && self.line().await.is_some_and(|line| line == "ready")
+        begun.await.is_ok()
     }
 
     /// What the harness says of the program; `None` when the channel closes without it. Loses nothing when dropped.
     pub(crate) async fn verdict(&mut self) -> Option<Verdict> {
-        parse(&self.line().await?)
+        loop {
+            let line = self.line().await?;
+            if line.starts_with(self.token.as_bytes()) {
+                return Some(Verdict::Passed);
+            }
+            if let Some(failure) = failure(&line) {
+                return Some(failure);
+            }
+        }
     }
 
-    async fn line(&mut self) -> Option<String> {
+    async fn line(&mut self) -> Option<Vec<u8>> {
         loop {
-            while let Some(end) = self.heard.iter().position(|&byte| byte == b'\n') {
-                let line: Vec<u8> = self.heard.drain(..=end).collect();
-                let text = String::from_utf8_lossy(&line);
-                if let Some(said) = text.strip_prefix(self.nonce.as_str()) {
-                    return Some(said.trim().to_owned());
-                }
+            if let Some(end) = self.heard.iter().position(|&byte| byte == b'\n') {
+                let mut line: Vec<u8> = self.heard.drain(..=end).collect();
+                line.pop();
+                return Some(line);
             }
             if self.heard.len() > LONGEST || self.stream.read_buf(&mut self.heard).await.ok()? == 0 {
                 return None;
@@ -52,18 +62,19 @@ impl Channel {
     }
 }
 
-fn parse(line: &str) -> Option<Verdict> {
-    let (kind, exception, message): (String, String, String) = serde_json::from_str(line).ok()?;
-    Some(match kind.as_str() {
-        "passed" => Verdict::Passed,
-        "memory" => Verdict::Memory,
-        "assertion" => Verdict::Failed { exception, message, assertion: true },
-        _ => Verdict::Failed { exception, message, assertion: false },
-    })
+/// How the program did not pass, as the harness puts it.
+fn failure(line: &[u8]) -> Option<Verdict> {
+    let (kind, exception, message): (String, String, String) = serde_json::from_slice(line).ok()?;
+    match kind.as_str() {
+        "memory" => Some(Verdict::Memory),
+        "assertion" => Some(Verdict::Failed { exception, message, assertion: true }),
+        "raised" => Some(Verdict::Failed { exception, message, assertion: false }),
+        _ => None,
+    }
 }
 
 /// 128 random bits in hexadecimal.
-pub(crate) fn nonce() -> io::Result<String> {
+pub(crate) fn token() -> io::Result<String> {
     let mut bytes = [0u8; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

@@ -1,9 +1,10 @@
 //! One program from its start to its verdict, and the end of everything that it started.
 
+use crate::groups::Group;
 use crate::launch::{Ground, Launched, launch};
 use crate::policy::Isolation;
 use crate::program::Program;
-use crate::report::{Channel, nonce};
+use crate::report::{Channel, token};
 use crate::room::Room;
 use crate::verdict::Verdict;
 use crate::{classify, memory, processes};
@@ -25,10 +26,9 @@ pub(crate) async fn run(ground: &Ground, program: &Program) -> Verdict {
 }
 
 async fn attempt(ground: &Ground, program: &Program) -> io::Result<Verdict> {
-    let nonce = nonce()?;
-    let order = program.order(&nonce, processes::limit(ground.isolation, program.limits.processes));
-    let Launched { mut child, channel, output, info } = launch(ground, &program.limits)?;
-    let mut channel = Channel::new(channel, nonce)?;
+    let order = program.order(processes::limit(ground.isolation, program.limits.processes));
+    let Launched { mut child, channel, output, info, group } = launch(ground, &program.limits)?;
+    let mut channel = Channel::new(channel, token()?)?;
     let mut output = Output { pipe: Receiver::from_owned_fd(output.into())?, seen: 0, tail: Vec::new() };
     // The room is found before the program runs: a short one could be gone by then.
     let begun = timeout(START, async {
@@ -47,13 +47,15 @@ async fn attempt(ground: &Ground, program: &Program) -> io::Result<Verdict> {
         Some(room) => room.first,
         None => child.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?,
     };
+    let held = Verdict::MemoryHeld { limit: program.limits.memory };
     let verdict = tokio::select! {
         biased;
         Some(verdict) = channel.verdict() => verdict,
         () = output.flood(program.limits.output) => Verdict::OutputFlood,
-        () = memory::exceeds(root, program.limits.memory) => Verdict::Memory,
+        () = memory::exceeds(root, room.is_some(), program.limits.memory) => held,
         status = child.wait() => match timeout(END, channel.verdict()).await {
             Ok(Some(verdict)) => verdict,
+            _ if group.as_ref().is_some_and(Group::ran_out) => held,
             _ => classify::ended(ground.isolation, status?),
         },
         () = sleep(program.limits.wall) => Verdict::Timeout,

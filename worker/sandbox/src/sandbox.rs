@@ -26,13 +26,23 @@ impl Sandbox {
     /// When none works and the policy does not allow to go without.
     pub async fn detect(policy: &Policy) -> Result<Self, Refusal> {
         let ground = detect::detect(policy).await?;
-        tracing::info!(isolation = %ground.isolation, python = %ground.python.executable.display(), "sandbox");
-        Ok(Self { ground: Arc::new(ground), slots: Arc::new(Semaphore::new(policy.concurrent.get())) })
+        let sandbox = Self { ground: Arc::new(ground), slots: Arc::new(Semaphore::new(policy.concurrent.get())) };
+        let python = sandbox.python().display();
+        tracing::info!(isolation = %sandbox.isolation(), bound = sandbox.bound(), %python, "sandbox");
+        Ok(sandbox)
     }
 
     /// What keeps programs in.
     pub fn isolation(&self) -> Isolation {
         self.ground.isolation
+    }
+
+    /// What bounds the memory and the processes that a program has in all, for people.
+    pub fn bound(&self) -> String {
+        match &self.ground.groups {
+            Ok(groups) => format!("by control groups in {}, and counted", groups.home().display()),
+            Err(why) => format!("counted 50 times a second; no control group: {why}"),
+        }
     }
 
     /// What runs them.

@@ -63,12 +63,20 @@ const NEVER: &[i64] = &[
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
-    // Memory that no limit counts.
+    // Memory that no limit counts. A pipe holds on to whole pages that it is given, even to huge ones; attributes of files in
+    // memory have no bound of their own.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
     libc::SYS_shmget,
+    libc::SYS_semget,
     libc::SYS_msgget,
     libc::SYS_mq_open,
+    libc::SYS_io_setup,
+    libc::SYS_vmsplice,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    463, // setxattrat
 ];
 
 /// Refused as well where nothing but Landlock hides the host: it knows no sockets other than TCP's, no attributes of files,
@@ -80,9 +88,6 @@ const WITHOUT_NAMESPACES: &[i64] = &[
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
@@ -91,9 +96,7 @@ const WITHOUT_NAMESPACES: &[i64] = &[
     libc::SYS_ioprio_set,
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
-    libc::SYS_semget,
     452, // fchmodat2
-    463, // setxattrat
     466, // removexattrat
     469, // file_setattr
 ];
@@ -120,11 +123,10 @@ const LEGACY_WITHOUT_NAMESPACES: &[i64] = &[];
 /// For a program within namespaces.
 pub(crate) fn within_namespaces() -> Result<BpfProgram, BackendError> {
     let mut rules = never()?;
-    // Virtual sockets, netlink and raw packets are no concern of a program's own network; vsock even leaves it.
-    let family =
-        |family: libc::c_int| argument(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family.unsigned_abs().into());
-    let others = vec![family(libc::AF_UNIX)?, family(libc::AF_INET)?, family(libc::AF_INET6)?];
-    rules.insert(libc::SYS_socket, vec![SeccompRule::new(others)?]);
+    // The memory of TCP and UDP is one for the whole machine, whatever the namespace, and no control group divides it.
+    let unix = libc::AF_UNIX.unsigned_abs().into();
+    let others = SeccompRule::new(vec![argument(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, unix)?])?;
+    rules.entry(libc::SYS_socket).or_default().push(others);
     compile(rules)
 }
 
@@ -163,6 +165,34 @@ fn never() -> Result<Rules, BackendError> {
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
         let same = argument(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request)?;
         rules.entry(libc::SYS_ioctl).or_default().push(SeccompRule::new(vec![same])?);
+    }
+    rules.extend(uncounted()?);
+    Ok(rules)
+}
+
+/// What holds memory that cannot be counted from outside, by its arguments.
+fn uncounted() -> Result<Rules, BackendError> {
+    let mut rules = Rules::new();
+    // Shared pages without a file stay when nobody has them mapped any longer but for one. Files in `/dev/shm` serve as well.
+    let kind = u64::from((libc::MAP_TYPE | libc::MAP_ANONYMOUS).unsigned_abs());
+    let shared = u64::from((libc::MAP_SHARED | libc::MAP_ANONYMOUS).unsigned_abs());
+    let shared = argument(3, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(kind), shared)?;
+    rules.entry(libc::SYS_mmap).or_default().push(SeccompRule::new(vec![shared])?);
+    // Streams alone: what others sent stays with the one that does not read it, when those others are closed and gone.
+    const KINDS: u64 = 0xf;
+    for other in (0..=KINDS).filter(|&kind| kind != u64::from(libc::SOCK_STREAM.unsigned_abs())) {
+        for call in [libc::SYS_socket, libc::SYS_socketpair] {
+            let same = argument(1, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(KINDS), other)?;
+            rules.entry(call).or_default().push(SeccompRule::new(vec![same])?);
+        }
+    }
+    // Their buffers keep their size, which is what a socket is counted with.
+    for option in [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_ATTACH_FILTER, libc::SO_ATTACH_REUSEPORT_CBPF] {
+        let equal = |at, value: libc::c_int| {
+            argument(at, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value.unsigned_abs().into())
+        };
+        let same = vec![equal(1, libc::SOL_SOCKET)?, equal(2, option)?];
+        rules.entry(libc::SYS_setsockopt).or_default().push(SeccompRule::new(same)?);
     }
     Ok(rules)
 }

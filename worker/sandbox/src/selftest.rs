@@ -80,7 +80,7 @@ impl Canary {
 
     fn plant() -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
-        let path = std::env::temp_dir().join(format!("compass-sandbox-canary-{}", crate::report::nonce()?));
+        let path = std::env::temp_dir().join(format!("compass-sandbox-canary-{}", crate::report::token()?));
         fs::write(&path, Self::CONTENT)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
         let listener = TcpListener::bind("127.0.0.1:0")?;

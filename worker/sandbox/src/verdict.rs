@@ -18,8 +18,10 @@ pub enum Verdict {
     },
     /// It ran longer than its wall time or used as much of the processor.
     Timeout,
-    /// It wanted more memory than it may have.
+    /// It raised `MemoryError`: one of its processes wanted more memory than it may have.
     Memory,
+    /// All that it held together, in its processes, sockets and files, was more than the bytes of `limit`.
+    MemoryHeld { limit: u64 },
     /// It wrote more than it may.
     OutputFlood,
     /// A signal ended it that the sandbox had not sent.
@@ -42,6 +44,10 @@ impl Verdict {
             Self::Timeout => "timed out".into(),
             Self::Failed { message, .. } => format!("failed: {message}"),
             Self::Memory => "failed: out of memory".into(),
+            // The same words whatever bound it: a control group or the count.
+            Self::MemoryHeld { limit } => {
+                format!("failed: out of memory: all that it held together was more than {} MiB", limit >> 20)
+            }
             Self::OutputFlood => "failed: too much output".into(),
             Self::Killed { signal } => format!("failed: killed by signal {signal}"),
             Self::SandboxError { detail } => format!("failed: sandbox error: {detail}"),
@@ -86,6 +92,8 @@ mod tests {
         assert_eq!((Verdict::Passed.human_eval().as_str(), Verdict::Passed.mbpp()), ("passed", "pass"));
         assert_eq!((Verdict::Timeout.human_eval().as_str(), Verdict::Timeout.mbpp()), ("timed out", "timeout"));
         assert_eq!(Verdict::Killed { signal: 11 }.to_string(), "failed: killed by signal 11");
-        assert_eq!(Verdict::Memory.mbpp(), "failed");
+        assert_eq!((Verdict::Memory.mbpp(), Verdict::MemoryHeld { limit: 1 << 30 }.mbpp()), ("failed", "failed"));
+        let held = Verdict::MemoryHeld { limit: 1 << 30 }.to_string();
+        assert_eq!(held, "failed: out of memory: all that it held together was more than 1024 MiB");
     }
 }

@@ -185,7 +185,7 @@ fn execution(verdict: &Verdict) -> Result<Execution, String> {
         Verdict::Failed { assertion: true, .. } => ExecutionClass::WrongAnswer,
         Verdict::Failed { .. } => ExecutionClass::Failed,
         Verdict::Timeout => ExecutionClass::Timeout,
-        Verdict::Memory => ExecutionClass::Memory,
+        Verdict::Memory | Verdict::MemoryHeld { .. } => ExecutionClass::Memory,
         Verdict::OutputFlood => ExecutionClass::Output,
         Verdict::Killed { .. } => ExecutionClass::Killed,
         Verdict::SandboxError { detail } => return Err(detail.clone()),

@@ -1,6 +1,7 @@
 //! Programs that want to pass without passing their tests.
 
-use super::support::{goes_on, patient, sandboxes};
+use super::support::{goes_on, patient, planned, sandboxes};
+use compass_common::plan;
 use compass_sandbox::{Program, Verdict};
 
 /// What stands after each program: tests that none of them passes.
@@ -85,4 +86,152 @@ async fn an_error_that_cannot_be_described_is_no_pass() {
     not_passed("class E(Exception):\n    def __str__(self):\n        raise E()\nraise E()").await;
     not_passed("class E(Exception):\n    def __str__(self):\n        import sys; sys.exit(0)\nraise E()").await;
     not_passed("raise type('passed' * 1000, (Exception,), {})('\\ud800' * 9000)").await;
+}
+
+/// What a program that knows the harness finds in its own interpreter: `frames` from its own to the first, and `everything`
+/// that frames and the collector of garbage lead to.
+const SEARCH: &str = "import gc, os, sys, types
+def frames():
+    found, frame = [], sys._getframe()
+    while frame:
+        found.append(frame)
+        frame = frame.f_back
+    return found
+def everything():
+    seen, pending = {}, list(gc.get_objects())
+    for frame in frames():
+        pending += [frame, frame.f_code, frame.f_locals, frame.f_globals, frame.f_builtins]
+    while pending:
+        thing = pending.pop()
+        if id(thing) not in seen:
+            seen[id(thing)] = thing
+            pending += gc.get_referents(thing)
+    return seen.values()
+def harness():
+    # Functions of the harness, which is no module of the library.
+    code = frames()[-1].f_code
+    functions = [thing for thing in everything() if isinstance(thing, types.FunctionType)]
+    return [one for one in functions if one.__code__.co_filename == code.co_filename and one.__globals__ is not globals()]
+";
+
+#[tokio::test]
+async fn calling_what_the_harness_reports_with_is_no_pass() {
+    for attack in [
+        "for frame in frames():
+    for scope in [frame.f_locals, frame.f_globals]:
+        if 'report' in scope: scope['report']('passed')",
+        "for one in harness():
+    if one.__name__ == 'report': one('passed')",
+        // Whatever its name.
+        "for one in harness():
+    for arguments in [('passed',), ('passed', '', ''), (b'passed',), ('[\"passed\", \"\", \"\"]',)]:
+        try:
+            if one.__name__ != 'main': one(*arguments)
+        except Exception:
+            pass",
+    ] {
+        not_passed(&format!("{SEARCH}{attack}")).await;
+    }
+}
+
+#[tokio::test]
+async fn no_secret_of_the_harness_is_found_in_the_interpreter() {
+    let attack = "secrets = set()
+for thing in everything():
+    if isinstance(thing, (bytes, bytearray)):
+        secrets.add(bytes(thing))
+    elif isinstance(thing, str):
+        secrets.add(thing.encode('utf-8', 'replace'))
+    elif isinstance(thing, (list, tuple)) and thing and all(isinstance(one, int) and 0 <= one < 256 for one in thing):
+        secrets.add(bytes(thing))
+secrets = [one for one in secrets if 16 <= len(one) < 128 and not one.strip(b'0123456789abcdef')]
+for descriptor in range(3, 256):
+    for secret in secrets:
+        for end in [b' [\"passed\", \"\", \"\"]', b'\\x01', b'', b' passed']:
+            try:
+                os.write(descriptor, b'\\n' + secret + end + b'\\n')
+            except OSError:
+                break
+";
+    not_passed(&format!("{SEARCH}{attack}")).await;
+    not_passed(&format!("{SEARCH}{attack}os._exit(0)")).await;
+    // Nor is it still to be read.
+    let reads = "for descriptor in range(3, 256):
+    try:
+        os.set_blocking(descriptor, False)
+        said = os.read(descriptor, 4096)
+        assert not said, said
+        os.write(descriptor, b'passed\\n')
+    except OSError:
+        pass
+";
+    not_passed(&format!("{SEARCH}{reads}")).await;
+}
+
+#[tokio::test]
+async fn steering_the_harness_is_no_pass() {
+    for attack in [
+        // Ends of an iteration, which loops in C take for their own.
+        "raise StopIteration('passed')",
+        "raise StopIteration",
+        "raise IndexError",
+        "raise GeneratorExit",
+        // Lines of the frames below are skipped, where tracing lets them be.
+        "def skip(frame, event, argument):
+    for line in range(frame.f_lineno + 1, frame.f_lineno + 64):
+        try:
+            frame.f_lineno = line
+        except ValueError:
+            pass
+    return skip
+for frame in frames()[2:]:
+    frame.f_trace = skip
+sys.settrace(skip)
+raise AssertionError",
+        // Names of the frames below, which Python 3.13 lets be written.
+        "for frame in frames()[1:]:
+    for name in list(frame.f_locals):
+        try:
+            frame.f_locals[name] = lambda *arguments, **more: None
+        except Exception:
+            pass",
+        // Iterators in use, wound on, wound back, and fed.
+        "for thing in list(everything()):
+    if type(thing).__name__ in ('map', 'filter', 'chain', 'tuple_iterator', 'list_iterator', 'bytes_iterator', 'generator'):
+        for attempt in [lambda: thing.__setstate__(0), lambda: thing.__setstate__((iter([iter([1] * 64)]),)), lambda: next(thing)]:
+            try:
+                attempt()
+            except BaseException:
+                pass",
+        // Functions of the harness do nothing, or say that all is well.
+        "for one in harness():
+    try:
+        if one.__name__ != 'main': one.__code__ = (lambda *arguments, **more: True).__code__
+    except ValueError:
+        pass  # it has variables of its function's",
+    ] {
+        not_passed(&format!("{SEARCH}{attack}")).await;
+    }
+}
+
+#[tokio::test]
+async fn tests_that_are_still_to_come_cannot_be_exchanged() {
+    let attack = "for thing in list(everything()):
+    if isinstance(thing, list):
+        for at, one in enumerate(thing):
+            if isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], bool):
+                thing[at] = ('pass', False)
+            elif isinstance(one, (str, types.CodeType)) and 'never' in str(getattr(one, 'co_consts', one)):
+                thing[at] = 'pass'
+    elif type(thing).__name__ in ('map', 'chain', 'tuple_iterator', 'list_iterator'):
+        try:
+            next(thing)
+        except BaseException:
+            pass
+";
+    for sandbox in sandboxes().await {
+        let program = planned(plan::Program::mbpp(&format!("{SEARCH}{attack}"), "assert 'passed' == 'never'"));
+        let verdict = sandbox.run(&program).await;
+        assert_eq!(verdict.to_string(), "failed: AssertionError", "{}", sandbox.isolation());
+    }
 }

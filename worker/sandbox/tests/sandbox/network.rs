@@ -56,9 +56,25 @@ assert b.recv(1) == b'x'",
 async fn a_program_may_talk_to_itself() {
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
     let source = "import socket
-server = socket.create_server(('127.0.0.1', 0))
-client = socket.create_connection(server.getsockname())
+server = socket.socket(socket.AF_UNIX)
+server.bind('/tmp/server')
+server.listen()
+client = socket.socket(socket.AF_UNIX)
+client.connect('/tmp/server')
 client.sendall(b'hello')
 assert server.accept()[0].recv(5) == b'hello'";
     assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed);
+}
+
+/// The memory of TCP and UDP is the whole machine's: what a program kept there, the host would lack.
+#[tokio::test]
+async fn no_program_has_a_part_of_the_hosts_tcp_memory() {
+    contained(
+        "import socket
+for family in [socket.AF_INET, socket.AF_INET6]:
+    for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM]:
+        refused(lambda: socket.socket(family, kind))
+refused(lambda: socket.create_server(('127.0.0.1', 0)))",
+    )
+    .await;
 }

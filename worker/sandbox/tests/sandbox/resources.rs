@@ -32,8 +32,189 @@ async fn many_processes_together_have_no_more_memory_than_one() {
         os._exit(0)
 time.sleep(60)";
     let limits = Limits { memory: 256 << 20, ..patient() };
-    assert_eq!(sandbox.run(&program(source).within(limits)).await, Verdict::Memory);
+    assert_eq!(sandbox.run(&program(source).within(limits)).await, Verdict::MemoryHeld { limit: 256 << 20 });
     goes_on(&sandbox).await;
+}
+
+/// Memory that no process shows as its own: shared pages stay when their mapping is left empty, or all but gone.
+#[tokio::test]
+async fn shared_memory_is_not_to_be_had_beside_the_count() {
+    let source = "import ctypes, mmap
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+size = 64 << 20
+def hold(flags, descriptor, leave):
+    for _ in range(6):  # 384 MB, where 128 are allowed
+        at = libc.mmap(None, size, 3, flags, descriptor, 0)
+        if at == ctypes.c_void_p(-1).value:
+            raise OSError(ctypes.get_errno(), 'mmap')
+        for page in range(at, at + size, 4096):
+            ctypes.c_char.from_address(page).value = b'x'
+            if page % (1 << 20) == 0 and page > at:  # so that the watch never sees much
+                libc.madvise(at, page - at, 4)
+        leave(at)
+    time.sleep(0.5)
+emptied = lambda at: libc.madvise(at, size, 4)
+# The pages stay as long as one of them is mapped.
+nearly_gone = lambda at: libc.munmap(at + 4096, size - 4096)
+";
+    let limits = Limits { memory: 128 << 20, ..patient() };
+    for sandbox in sandboxes().await {
+        for attempt in [
+            "hold(0x21, -1, nearly_gone)",
+            "hold(0x21, -1, emptied)",
+            "hold(0x1, os.open('/dev/zero', os.O_RDWR), nearly_gone)",
+        ] {
+            let verdict = sandbox.run(&program(&format!("{source}{attempt}")).within(limits)).await;
+            let told = verdict.to_string();
+            assert!(
+                told.contains("OSError") || told.contains("Error: [Errno"),
+                "{}: {attempt}: {told}",
+                sandbox.isolation()
+            );
+        }
+        let plain = sandbox.run(&program("import mmap\nmmap.mmap(-1, 4096)")).await;
+        assert_eq!(
+            plain.to_string(),
+            "failed: OSError: [Errno 38] Function not implemented",
+            "{}",
+            sandbox.isolation()
+        );
+        goes_on(&sandbox).await;
+    }
+}
+
+const FILL: &str = "import socket
+def fill(sender):
+    sender.setblocking(False)
+    try:
+        while True:
+            sender.send(bytes(65536))
+    except BlockingIOError:
+        pass
+";
+
+#[tokio::test]
+async fn what_lies_in_sockets_is_counted() {
+    let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
+    // 8 children with 200 sockets each of about 200 KB: 300 MB, where 128 are allowed.
+    let held = "for _ in range(8):
+    if os.fork() == 0:
+        kept = [socket.socketpair() for _ in range(100)]
+        for one, other in kept: fill(one); fill(other)
+        time.sleep(60)
+        os._exit(0)
+time.sleep(60)";
+    // What nobody has accepted lies there too, and no descriptor is left that shows it.
+    let waiting = "for child in range(4):
+    if os.fork() == 0:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind('/tmp/%d' % child)
+        listener.listen(4096)
+        for _ in range(400):
+            one = socket.socket(socket.AF_UNIX)
+            one.connect('/tmp/%d' % child)
+            fill(one)
+            one.close()
+        time.sleep(60)
+        os._exit(0)
+time.sleep(60)";
+    let limits = Limits { memory: 128 << 20, ..patient() };
+    for source in [held, waiting] {
+        let verdict = sandbox.run(&program(&format!("{FILL}{source}")).within(limits)).await;
+        assert_eq!(verdict, Verdict::MemoryHeld { limit: 128 << 20 }, "{source}");
+        assert_eq!(verdict.human_eval(), "failed: out of memory: all that it held together was more than 128 MiB");
+    }
+    goes_on(&sandbox).await;
+}
+
+#[tokio::test]
+async fn no_socket_holds_more_than_the_count_assumes() {
+    for sandbox in sandboxes().await {
+        let larger = "import socket
+a, b = socket.socketpair()
+refused(lambda: a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
+refused(lambda: a.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22))
+# Letters in a box stay when those who sent them are gone.
+for kind in [socket.SOCK_DGRAM, socket.SOCK_SEQPACKET]:
+    refused(lambda: socket.socketpair(socket.AF_UNIX, kind))
+    refused(lambda: socket.socket(socket.AF_UNIX, kind))
+refused(lambda: os.openpty())";
+        assert_eq!(sandbox.run(&program(larger)).await, Verdict::Passed, "{}", sandbox.isolation());
+    }
+}
+
+#[tokio::test]
+async fn files_without_content_are_counted() {
+    let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
+    let source = "for folder in range(1000):
+    os.mkdir('/tmp/%d' % folder)
+    for file in range(1000): os.close(os.open('/tmp/%d/%d' % (folder, file), os.O_CREAT))
+time.sleep(60)";
+    let limits = Limits { memory: 128 << 20, ..patient() };
+    let verdict = sandbox.run(&program(source).within(limits)).await;
+    assert_eq!(verdict, Verdict::MemoryHeld { limit: 128 << 20 });
+    let attributes = "refused(lambda: os.setxattr('/tmp', 'user.x', b'x' * 60000))";
+    assert_eq!(sandbox.run(&program(attributes)).await, Verdict::Passed);
+}
+
+#[tokio::test]
+async fn what_programs_are_made_of_works() {
+    for sandbox in sandboxes().await {
+        for source in [
+            "import asyncio
+async def add(a, b):
+    await asyncio.sleep(0.01)
+    return a + b
+async def main():
+    return await asyncio.gather(*[add(n, n) for n in range(10)])
+loop = asyncio.new_event_loop()
+assert loop.run_until_complete(main()) == [2 * n for n in range(10)]",
+            "import concurrent.futures, threading, queue
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    assert list(pool.map(abs, [-1, 2, -3])) == [1, 2, 3]",
+        ] {
+            assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed, "{}: {source}", sandbox.isolation());
+        }
+    }
+    let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
+    for source in [
+        "import multiprocessing
+context = multiprocessing.get_context('fork')
+with context.Pool(3) as pool:
+    assert pool.map(abs, [-1, 2, -3]) == [1, 2, 3]
+one, other = context.Pipe()
+one.send('hello')
+assert other.recv() == 'hello'
+shared = context.Array('i', 1000)
+shared[999] = 7
+queue = context.Queue()
+def work():
+    shared[0] = shared[999]
+    queue.put('done')
+child = context.Process(target=work)
+child.start()
+assert queue.get() == 'done'
+child.join()
+assert shared[0] == 7
+with context.Manager() as manager:
+    assert manager.dict(a=1)['a'] == 1",
+        "from multiprocessing import shared_memory
+block = shared_memory.SharedMemory(create=True, size=1 << 20)
+block.buf[0] = 1
+block.close()
+block.unlink()",
+        "import asyncio
+async def main():
+    process = await asyncio.create_subprocess_exec('/bin/echo', 'hello', stdout=asyncio.subprocess.PIPE)
+    return (await process.communicate())[0]
+assert asyncio.run(main()) == b'hello\\n'",
+    ] {
+        assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed, "{source}");
+    }
 }
 
 #[tokio::test]
