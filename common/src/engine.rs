@@ -5,6 +5,24 @@ use crate::prompt::{MetaTemplate, Prompt, RenderedPrompt, Shot, ShotFormat};
 use crate::result::SampleResult;
 use crate::weights::Pin;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How long an engine may compute nothing before it is ended, unless the configuration says otherwise.
+pub const ENGINE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// Steps of computation of this process. See [`note_progress`].
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Notes that the model went on by a step (a layer of a pass, say): what tells a slow engine from one that hangs.
+pub fn note_progress() {
+    STEPS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How many steps were noted in this process.
+pub fn progress() -> u64 {
+    STEPS.load(Ordering::Relaxed)
+}
 
 /// What a worker tells the master once per model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

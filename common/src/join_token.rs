@@ -69,6 +69,18 @@ pub fn file_name(host: &str, port: u16) -> String {
     format!("{host}_{port}")
 }
 
+/// What stands in the place of a loopback address in such a name: a home that several hosts share has one `127.0.0.1`, and
+/// each of them a master there.
+pub fn loopback_name(node: &str) -> String {
+    format!("loopback-{node}")
+}
+
+/// Whether a host, as people write it, is this very one.
+pub fn is_loopback(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
 /// The folder of these files below a state folder.
 pub fn folder(state: &Path) -> std::path::PathBuf {
     state.join("join")

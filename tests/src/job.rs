@@ -105,6 +105,8 @@ impl Job {
         let mut command = Command::new(program("compass-master"));
         command.current_dir(self.folder.path()).args(words);
         command.env("COMPASS_WORKER", program("compass-worker")).env_remove("COMPASS_DATA_CACHE");
+        // Where it leaves its join token: workers by hand find it there.
+        command.env("HOME", self.path("home"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

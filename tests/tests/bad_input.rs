@@ -314,6 +314,7 @@ fn a_second_worker_of_the_same_name_is_sent_away_and_nothing_is_lost() {
     });
     let worker = || {
         let mut worker = Command::new(program("compass-worker"));
+        worker.env("HOME", job.path("home"));
         worker.args(["--master", &address, "--name", "twin"]).env("COMPASS_ECHO_DELAY_MS", "10");
         worker.stdin(Stdio::null()).stdout(Stdio::null());
         worker

@@ -13,7 +13,7 @@ use played::{Peer, ends_well, hello, master, with_peers};
 fn a_worker_of_another_version_is_told_what_to_do() {
     let (job, running, address) = master();
     let reason = with_peers(async {
-        let mut peer = Peer::call(&address, v1::Hello { protocol: PROTOCOL_VERSION + 1, ..hello("newer") }).await;
+        let mut peer = Peer::call(&job, &address, v1::Hello { protocol: PROTOCOL_VERSION + 1, ..hello("newer") }).await;
         match peer.told().await {
             Some(Told::Refused(refused)) => refused.reason,
             other => unreachable!("a refusal, not {other:?}"),
@@ -31,7 +31,7 @@ fn a_worker_of_another_version_is_told_what_to_do() {
 fn a_frame_that_is_too_large_ends_its_session_alone() {
     let (job, running, address) = master();
     with_peers(async {
-        let mut peer = Peer::call(&address, hello("loud")).await;
+        let mut peer = Peer::call(&job, &address, hello("loud")).await;
         peer.welcome().await;
         let failed = v1::Failed { message: "x".repeat(300_000), epoch: 1, ..Default::default() };
         peer.say(1, Say::Failed(failed)).await;
@@ -60,7 +60,7 @@ fn what_was_never_granted_or_comes_twice_or_out_of_order_is_not_believed() {
             samples: vec![v1::Interval { first: 0, end: 3 }],
             ..Default::default()
         };
-        let mut liar = Peer::call(&address, v1::Hello { held: vec![claimed], ..hello("liar") }).await;
+        let mut liar = Peer::call(&job, &address, v1::Hello { held: vec![claimed], ..hello("liar") }).await;
         let welcome = liar.welcome().await;
         assert!(welcome.kept.is_empty(), "a claim without a proof is void: {welcome:?}");
         let scores = v1::PplScores { nll_sum: vec![1.0], tokens: vec![17], ..Default::default() };

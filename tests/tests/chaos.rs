@@ -8,7 +8,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, SAMPLES, children_of, echo_job, program, wait_until};
+use compass_tests::{Job, SAMPLES, children_of, echo_job, join_token_file, program, wait_until};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -355,6 +355,7 @@ fn through_a_wire(delay_ms: u32, mut meddle: impl FnMut(&Wire, &Job)) {
     let port = wire.start(address);
     let mut worker = Command::new(program("compass-worker"));
     worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]);
+    worker.env("COMPASS_TOKEN_FILE", join_token_file(&job));
     worker.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string()).stderr(File::create(job.path("worker")).unwrap());
     let mut worker = worker.spawn().unwrap();
     let status = wait_until("the run ends", || {

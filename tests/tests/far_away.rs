@@ -2,7 +2,9 @@
 //! a rule with a test of its own (the agent's `pace`), and a figure of `bench-far`: what the system schedules is asserted
 //! nowhere.
 
-use compass_tests::{Mood, Proxy, Worker, assert_same, echo_job, told_address, undisturbed, worker_command};
+use compass_tests::{
+    Mood, Proxy, Worker, assert_same, echo_job, join_token_file, told_address, undisturbed, worker_command,
+};
 use std::time::Duration;
 
 const ONE_WAY: Duration = Duration::from_millis(100);
@@ -18,6 +20,7 @@ fn a_run_with_a_far_master_gives_the_same_bytes() {
     let proxy = Proxy::start(&told_address(&job, "master.log"));
     proxy.set(Mood::Delay(ONE_WAY));
     let mut command = worker_command(&proxy.address(), &job.path("home"));
+    command.env("COMPASS_TOKEN_FILE", join_token_file(&job));
     command.env("COMPASS_ECHO_DELAY_MS", DELAY_MS.to_string());
     let worker = Worker::start(command, job.path("worker.log"));
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));

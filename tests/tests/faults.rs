@@ -203,7 +203,11 @@ fn workers_started_by_hand_join_a_master_that_launches_none() {
         let text = std::fs::read_to_string(job.path("err")).unwrap_or_default();
         Some(text.lines().find_map(|line| line.split_once("compass-worker --master "))?.1.trim().to_owned())
     });
-    let worker = Command::new(program("compass-worker")).args(["--master", &address, "--slots", "3"]).output().unwrap();
+    let worker = Command::new(program("compass-worker"))
+        .args(["--master", &address, "--slots", "3"])
+        .env("HOME", job.path("home"))
+        .output()
+        .unwrap();
     assert_eq!(worker.status.code(), Some(0), "{}", String::from_utf8_lossy(&worker.stderr));
     assert_eq!(master.wait_with_output().unwrap().status.code(), Some(0));
     assert_same(&job, &expected);
@@ -219,6 +223,7 @@ fn a_worker_by_hand_survives_its_master_and_goes_on_with_the_next() {
     job.configure(&configuration(&format!("listen = \"127.0.0.1:{port}\""), runner));
     let master = job.start(&[]);
     let mut worker = Command::new(program("compass-worker"));
+    worker.env("HOME", job.path("home"));
     worker.args(["--master", &format!("127.0.0.1:{port}"), "--slots", "2"]).env("COMPASS_ECHO_DELAY_MS", "15");
     let mut worker = worker.stderr(Stdio::null()).spawn().unwrap();
     job.wait_until_durable();

@@ -2,7 +2,8 @@
 //! link is back; and when its worker dies meanwhile, another does it again, with the same bytes.
 
 use compass_tests::{
-    Job, Mood, Proxy, Running, SAMPLES, Worker, assert_same, echo_job, kill, told_address, wait_until, worker_command,
+    Job, Mood, Proxy, Running, SAMPLES, Worker, assert_same, echo_job, join_token_file, kill, told_address, wait_until,
+    worker_command,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -37,6 +38,7 @@ struct CutOff {
 
 fn start(job: &Job, proxy: &Proxy, log: &str, delay_ms: u32) -> Worker {
     let mut command = worker_command(&proxy.address(), &job.path("home"));
+    command.env("COMPASS_TOKEN_FILE", join_token_file(job));
     command.args(["--name", "far", "--pool", "far", "--slots", "2", "--no-sandbox"]);
     command.env("COMPASS_ECHO_DELAY_MS", delay_ms.to_string()).env("COMPASS_ECHO_TRACE", job.path("trace"));
     Worker::start(command, job.path(log))

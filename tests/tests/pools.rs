@@ -75,6 +75,7 @@ fn a_worker_that_comes_by_itself_says_its_pool() {
     });
     let start = |name: &str, pool: Option<&str>| {
         let mut command = std::process::Command::new(compass_tests::program("compass-worker"));
+        command.env("HOME", job.path("home"));
         command.args(["--master", &address, "--name", name]).stdin(std::process::Stdio::null());
         if let Some(pool) = pool {
             command.env("COMPASS_POOL", pool);

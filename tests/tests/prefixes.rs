@@ -164,6 +164,7 @@ fn on_two_workers(job: &Job) -> serde_json::Value {
     });
     let worker = |slots: &str| {
         let mut worker = Command::new(program("compass-worker"));
+        worker.env("HOME", job.path("home"));
         worker.args(["--master", &address, "--device", "cpu", "--slots", slots]).stderr(Stdio::null());
         worker.spawn().unwrap()
     };

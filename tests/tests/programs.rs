@@ -5,7 +5,6 @@
 
 use compass_tests::{Finished, Job, children_of, free_port, kill, program, shared, wait_until};
 use serde_json::{Map, Value, json};
-use std::path::Path;
 use std::process::Command;
 
 const CONFIG: &str = r#"
@@ -277,7 +276,7 @@ fn workers_that_came_by_themselves_serve_both_stages() {
     let none = "[infer.runner]\ntype = \"none\"\n[eval.runner]\ntype = \"none\"\n";
     let job = adopted(&format!("\n[master]\nlisten = \"{address}\"\n{}{none}", &CONFIG[1..]), &["", "", ""]);
     let running = job.start(&[]);
-    let mut worker = start_worker(&address, job.path("worker.log").as_path());
+    let mut worker = start_worker(&job, &address);
     running.finish().expect(0);
     assert!(worker.wait().unwrap().success(), "the worker is sent home");
     assert_eq!(job.result("m", "code")["scored"], json!(3));
@@ -287,10 +286,11 @@ fn free_address() -> String {
     format!("127.0.0.1:{}", free_port())
 }
 
-fn start_worker(address: &str, log: &Path) -> std::process::Child {
-    let log = std::fs::File::create(log).unwrap();
+fn start_worker(job: &Job, address: &str) -> std::process::Child {
+    let log = std::fs::File::create(job.path("worker.log")).unwrap();
     let mut command = Command::new(program("compass-worker"));
     command.args(["--master", address, "--device", "cpu", "--slots", "2", "--name", "by-hand"]);
+    command.env("HOME", job.path("home"));
     command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
 }
 

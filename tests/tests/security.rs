@@ -6,8 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::{
-    Job, Running, Tunnel, TunnelKind, Worker, assert_same, echo_job, program, told_address, undisturbed, wait_until,
-    worker_command,
+    Job, Running, Tunnel, TunnelKind, Worker, assert_same, echo_job, join_token_file, program, told_address,
+    undisturbed, wait_until, worker_command,
 };
 use std::io::Write;
 use std::net::TcpStream;
@@ -85,7 +85,8 @@ fn the_command_works_as_typed_where_the_home_is_shared() {
     let (job, running, port) = master(5, "");
     let left = job.path("home/.local/state/compass/join");
     let names: Vec<_> = std::fs::read_dir(&left).unwrap().flatten().map(|entry| entry.path()).collect();
-    assert!(names.iter().any(|path| path.ends_with(format!("127.0.0.1_{port}"))), "{names:?}");
+    let loopback = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("loopback-");
+    assert!(names.iter().any(loopback) && !names.iter().all(loopback), "{port}: {names:?}");
     let secret = secrets_of(&names[0]);
     let joined = Worker::start(worker(&job, port, "home", 5), job.path("worker.log"));
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
@@ -272,15 +273,72 @@ fn silent_connections_hold_nobody_up() {
     drop((silent, halting));
 }
 
-#[test]
-fn a_token_for_a_master_in_the_plain_is_an_error_and_not_sent() {
+/// A master on loopback, where its workers are to come by hand.
+fn on_loopback() -> (Job, Running, String) {
     let job = echo_job(0, "listen = \"127.0.0.1:0\"", NONE);
     let running = job.start_logged(&[], "master.log");
     let address = told_address(&job, "master.log");
-    let (_, path) = invited(&job, "any", &[]);
-    let mut command = worker_command(&address, &job.path("home"));
-    command.arg("--token-file").arg(&path);
-    refused(Worker::start(command, job.path("worker.log")), "speaks without encryption");
+    (job, running, address)
+}
+
+#[test]
+fn loopback_admits_invited_workers_alone() {
+    let (job, running, address) = on_loopback();
+    let start = |name: &str, home: &str, more: &[&str]| {
+        let mut command = worker_command(&address, &job.path(home));
+        command.args(["--name", name, "--no-sandbox"]).args(more);
+        Worker::start(command, job.path(name))
+    };
+    refused(start("stranger", "elsewhere", &[]), "admits invited workers only");
+    refused(start("plain", "elsewhere", &["--plain-loopback"]), "speaks with encryption only, and to invited workers");
+    let foreign = echo_job(0, "", "");
+    let (_, token) = invited(&foreign, "foreign", &[]);
+    let token = token.display().to_string();
+    refused(start("foreign", "elsewhere", &["--token-file", &token]), "of another authority");
+    assert_eq!(job.ledger_bytes(), 0, "none of them was given anything to do");
+    // By hand, as typed: the master's state folder is another than the default one, where this worker looks.
+    let joined = start("joined", "home", &[]);
+    assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
+    let (code, said) = joined.finish();
+    assert_eq!(code, Some(0), "{said}");
+    assert_same(&job, &undisturbed());
+}
+
+#[test]
+fn another_user_of_the_host_gets_nothing_on_loopback() {
+    use std::os::unix::fs::PermissionsExt as _;
+    // Whether this process may become another user, and that user start the worker.
+    let as_nobody = |program: &Path| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+        command
+    };
+    let able = as_nobody(&program("compass-worker")).arg("--version").output();
+    if !able.is_ok_and(|output| output.status.success()) {
+        eprintln!(
+            "skipped: another_user_of_the_host_gets_nothing_on_loopback needs root, setpriv and a readable worker"
+        );
+        return;
+    }
+    let (job, running, address) = on_loopback();
+    let own = join_token_file(&job);
+    let left = job.path("home/.local/state/compass/join");
+    let open = std::fs::Permissions::from_mode(0o755);
+    // All that leads there is open, as a home may be: what the master made is not.
+    for folder in ["", "state", "home", "home/.local", "home/.local/state", "home/.local/state/compass"] {
+        std::fs::set_permissions(job.path(folder), open.clone()).unwrap();
+    }
+    let start = |name: &str, more: &[&Path]| {
+        let mut command = as_nobody(&program("compass-worker"));
+        command.args(["--master", &address, "--device", "cpu", "--no-sandbox", "--name", name]).args(more);
+        command.env("HOME", job.path("home")).env_remove("COMPASS_TOKEN_FILE").stdin(std::process::Stdio::null());
+        Worker::start(command, job.path(name))
+    };
+    refused(start("finds-none", &[]), "admits invited workers only");
+    refused(start("names-it", &[Path::new("--token-file"), &own]), "cannot read the join token");
+    for folder in [left.as_path(), own.parent().unwrap()] {
+        assert_eq!(std::fs::metadata(folder).unwrap().permissions().mode() & 0o077, 0, "{}", folder.display());
+    }
     let helper = Worker::start(worker_command(&address, &job.path("home")), job.path("helper.log"));
     assert_eq!(running.finish().code, Some(0));
     assert_eq!(helper.finish().0, Some(0));

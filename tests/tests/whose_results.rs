@@ -46,8 +46,8 @@ fn first(grant: &v1::Grant) -> u32 {
 }
 
 /// A peer that is welcome, and holds its first grant of the data set whose samples have two options.
-async fn holding(address: &str, name: &str) -> (Peer, v1::Grant) {
-    let mut peer = Peer::call(address, hello(name)).await;
+async fn holding(job: &Job, address: &str, name: &str) -> (Peer, v1::Grant) {
+    let mut peer = Peer::call(job, address, hello(name)).await;
     peer.welcome().await;
     peer.say(0, Say::Credit(v1::Credit { grants: 64 })).await;
     loop {
@@ -76,7 +76,7 @@ fn rest(job: &Job, running: Running, address: &str) -> Option<i32> {
 fn a_forged_hundred_percent_is_refused_counted_and_named() {
     let (job, running, address) = master();
     with_peers(async {
-        let mut liar = Peer::call(&address, hello("liar")).await;
+        let mut liar = Peer::call(&job, &address, hello("liar")).await;
         let welcome = liar.welcome().await;
         let forged = v1::Grant { epoch: welcome.epoch, task: 0, attempt: 1, plan: welcome.plan, ..Default::default() };
         let right = |index| (index, ppl(if index % 2 == 0 { [0.0, 9.0] } else { [9.0, 0.0] }));
@@ -97,7 +97,7 @@ fn a_differing_second_result_of_one_device_type_ends_with_exit_code_1() {
     for (device, code, diverged) in [("cpu", 1, 1), ("cuda", 0, 0)] {
         let (job, running, address) = master();
         with_peers(async {
-            let (mut peer, grant) = holding(&address, "twice").await;
+            let (mut peer, grant) = holding(&job, &address, "twice").await;
             let sample = first(&grant);
             peer.say(1, results(&grant, [(sample, ppl([1.0, 2.0]))])).await;
             peer.until_acknowledged(1).await;
@@ -105,7 +105,7 @@ fn a_differing_second_result_of_one_device_type_ends_with_exit_code_1() {
             let claims = vec![held(&grant)];
             let again = v1::Hello { device: device.into(), dial: 2, first_seq: 2, held: claims, ..hello("twice") };
             drop(peer);
-            let mut peer = Peer::call(&address, again).await;
+            let mut peer = Peer::call(&job, &address, again).await;
             peer.welcome().await;
             peer.say(2, results(&grant, [(sample, ppl([1.0, 2.5]))])).await;
             peer.until_acknowledged(2).await;
@@ -127,14 +127,14 @@ fn a_differing_second_result_of_one_device_type_ends_with_exit_code_1() {
 fn a_worker_whose_results_do_not_fit_is_barred_and_the_run_is_as_if_it_had_never_come() {
     let (job, running, address) = master();
     let reason = with_peers(async {
-        let (peer, grant) = holding(&address, "broken").await;
+        let (peer, grant) = holding(&job, &address, "broken").await;
         let wrong_kind = Outcome::Rolling(v1::RollingScore { sum: -1.0, tokens: 9 });
         let one_option = Outcome::Ppl(v1::PplScores { nll_sum: vec![1.0], tokens: vec![9], ..Default::default() });
         let uneven = Outcome::Ppl(v1::PplScores { nll_sum: vec![1.0, 2.0], tokens: vec![9], ..Default::default() });
         let at = first(&grant);
         peer.say(1, results(&grant, [(at, wrong_kind), (at + 1, one_option), (at + 2, uneven)])).await;
         peer.until_cut_off().await;
-        let mut again = Peer::call(&address, v1::Hello { dial: 2, first_seq: 2, ..hello("broken") }).await;
+        let mut again = Peer::call(&job, &address, v1::Hello { dial: 2, first_seq: 2, ..hello("broken") }).await;
         match again.told().await {
             Some(Told::Refused(refused)) => refused.reason,
             other => unreachable!("a refusal, not {other:?}"),
@@ -156,9 +156,9 @@ fn a_worker_whose_results_do_not_fit_is_barred_and_the_run_is_as_if_it_had_never
 fn what_is_not_a_number_on_two_workers_is_the_models_own() {
     let (job, running, address) = master();
     let sample = with_peers(async {
-        let (one, grant) = holding(&address, "one").await;
+        let (one, grant) = holding(&job, &address, "one").await;
         let sample = first(&grant);
-        let mut two = Peer::call(&address, hello("two")).await;
+        let mut two = Peer::call(&job, &address, hello("two")).await;
         two.welcome().await;
         two.say(0, Say::Credit(v1::Credit { grants: 64 })).await;
         // Its frames are handled in order: from here on the master knows that it takes grants.
@@ -188,7 +188,7 @@ fn what_is_not_a_number_on_two_workers_is_the_models_own() {
 fn a_proof_outlives_its_master_but_not_the_store() {
     for lost in [false, true] {
         let (job, running, address) = master();
-        let (_, grant) = with_peers(async { holding(&address, "patient").await });
+        let (_, grant) = with_peers(async { holding(&job, &address, "patient").await });
         running.signal("KILL");
         running.finish();
         if lost {
@@ -198,7 +198,7 @@ fn a_proof_outlives_its_master_but_not_the_store() {
         let address = told_address(&job, "master.log");
         with_peers(async {
             let again = v1::Hello { dial: 2, held: vec![held(&grant)], plan: grant.plan.clone(), ..hello("patient") };
-            let mut peer = Peer::call(&address, again).await;
+            let mut peer = Peer::call(&job, &address, again).await;
             let welcome = peer.welcome().await;
             assert_eq!(welcome.epoch, 2);
             assert_eq!(welcome.kept.len(), usize::from(!lost), "{welcome:?}");

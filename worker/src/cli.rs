@@ -78,8 +78,8 @@ struct AgentArgs {
     /// Where the master listens; of several masters, all of them: whoever leads is found
     #[arg(long, value_name = "HOST:PORT,...", required_unless_present = "once", value_delimiter = ',')]
     master: Vec<MasterAddress>,
-    /// The file with the join token that a master on another host asks for [default: what a master of this home has left
-    /// under ~/.local/state/compass/join]
+    /// The file with the join token that a master asks for [default: what a master of this home has left under
+    /// ~/.local/state/compass/join]
     #[arg(long, value_name = "FILE", env = "COMPASS_TOKEN_FILE", value_parser = parse_file)]
     token_file: Option<PathBuf>,
     /// Reach the masters through this proxy: http://HOST:PORT or socks5://HOST:PORT [default: HTTPS_PROXY, ALL_PROXY and
@@ -113,6 +113,9 @@ struct AgentArgs {
     /// End when standard input ends: the launcher holds its other end
     #[arg(long, hide = true)]
     exit_with_parent: bool,
+    /// Speak without encryption and token to a master on loopback, which a test plays: no other master is so
+    #[arg(long, hide = true)]
+    plain_loopback: bool,
 }
 
 /// What this process is to be.
@@ -173,6 +176,7 @@ impl AgentArgs {
             threads: self.threads.get(),
             master_lost_timeout: self.master_lost_timeout,
             exit_with_parent: self.exit_with_parent,
+            plain_loopback: self.plain_loopback,
             programs,
         }
     }

@@ -1,8 +1,9 @@
 //! The echo engine: answers that are a hash of the prompt. No model, no libtorch; for tests of everything else.
 //!
-//! Two environment variables make it misbehave on purpose: `COMPASS_ECHO_DELAY_MS` sleeps before every sample, and
+//! Environment variables make it misbehave on purpose: `COMPASS_ECHO_DELAY_MS` sleeps before every sample, and
 //! `COMPASS_ECHO_DIE_ON` aborts the process at a prompt that holds the given text. `COMPASS_ECHO_TRACE` names a file that
 //! gets a line for every sample that is run, the digest of its prompts: who runs a sample twice is found out.
+//! `COMPASS_ECHO_HANG_ON` computes nothing any more from a prompt that holds the given text on.
 //! `COMPASS_ECHO_MISSING` names a path that this host is said to lack: the model cannot be loaded here.
 
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
@@ -27,6 +28,7 @@ pub struct EchoEngine {
     facts: ModelFacts,
     delay: Duration,
     die_on: Option<String>,
+    hang_on: Option<String>,
     trace: Option<File>,
 }
 
@@ -48,10 +50,11 @@ impl EchoEngine {
             notes: Vec::new(),
             pin: None,
         };
-        let die_on = std::env::var("COMPASS_ECHO_DIE_ON").ok().filter(|text| !text.is_empty());
+        let given = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+        let (die_on, hang_on) = (given("COMPASS_ECHO_DIE_ON"), given("COMPASS_ECHO_HANG_ON"));
         let trace = std::env::var_os("COMPASS_ECHO_TRACE");
         let trace = trace.and_then(|path| File::options().create(true).append(true).open(path).ok());
-        Self { facts, delay: Duration::from_millis(delay), die_on, trace }
+        Self { facts, delay: Duration::from_millis(delay), die_on, hang_on, trace }
     }
 
     fn answer(&self, pack: &PackSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
@@ -61,6 +64,9 @@ impl EchoEngine {
             if self.die_on.as_ref().is_some_and(|poison| text.contains(poison)) {
                 eprintln!("echo engine: told to die at this prompt");
                 std::process::abort();
+            }
+            while self.hang_on.as_ref().is_some_and(|poison| text.contains(poison)) {
+                std::thread::park();
             }
             longest = longest.max(token_count(&text));
             prompts.update(text.as_bytes());
@@ -196,7 +202,7 @@ mod tests {
             notes: Vec::new(),
             pin: None,
         };
-        let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None, trace: None };
+        let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None, hang_on: None, trace: None };
         let infer = InferSpec::Gen(GenSpec::default());
         let pack = PackSpec {
             infer,

@@ -182,4 +182,6 @@ pub struct RunnerConfig {
     pub retry: u32,
     /// How long tasks wait for a worker that can load their model when no connected one can.
     pub unschedulable_timeout: Duration,
+    /// An engine that computes nothing for so long is ended.
+    pub engine_timeout: Duration,
 }

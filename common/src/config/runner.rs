@@ -9,6 +9,8 @@ use super::resolved::RunnerConfig;
 use super::tree::{Node, Value};
 use super::{runner_command, runner_dlc, runner_slurm};
 use crate::duration::{DURATION_HELP, parse_duration};
+use crate::engine::ENGINE_TIMEOUT;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,6 +40,8 @@ const RUNNERS: Choices<'_, Tag> = Choices {
 const RETRY: u32 = 2;
 const UNSCHEDULABLE_TIMEOUT: Duration = Duration::from_secs(600);
 const MAX_WORKERS_PER_GPU: u32 = 1;
+/// Engines report their progress every second; the wire counts milliseconds in 32 bits.
+const ENGINE_TIMEOUTS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30 * 86_400));
 
 /// Reads the runner in `node`, flags over keys over defaults.
 pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) -> RunnerConfig {
@@ -48,6 +52,7 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         max_gpus: 0,
         retry: RETRY,
         unschedulable_timeout: UNSCHEDULABLE_TIMEOUT,
+        engine_timeout: ENGINE_TIMEOUT,
     };
     let known = node.and_then(|node| tagged(check, node));
     // Of a kind that is not known only the numbers that every kind has can be checked.
@@ -58,6 +63,7 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
             fields.u32(check, key, least);
         }
         unschedulable_timeout(check, &mut fields);
+        engine_timeout(check, &mut fields);
     }
     if let Some((tag, mut fields)) = known {
         config.kind = kind(check, tag.unwrap_or(Tag::Local), &mut fields, flags.dlc.aliyun_cfg.as_deref());
@@ -67,6 +73,7 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
         config.retry = fields.u32(check, "retry", 0).unwrap_or(config.retry);
         config.unschedulable_timeout =
             unschedulable_timeout(check, &mut fields).unwrap_or(config.unschedulable_timeout);
+        config.engine_timeout = engine_timeout(check, &mut fields).unwrap_or(config.engine_timeout);
         if let Some(node) = fields.get("task") {
             task(check, node);
         }
@@ -78,13 +85,29 @@ pub(super) fn read(check: &mut Check, node: Option<&Node>, flags: &Overrides) ->
 
 /// Reads how long tasks wait for a worker that can load their model.
 fn unschedulable_timeout(check: &mut Check, fields: &mut Fields<'_>) -> Option<Duration> {
-    let key = "unschedulable_timeout";
+    timeout(check, fields, "unschedulable_timeout", Duration::ZERO..=Duration::MAX, DURATION_HELP)
+}
+
+/// Reads how long an engine may compute nothing.
+fn engine_timeout(check: &mut Check, fields: &mut Fields<'_>) -> Option<Duration> {
+    let (least, most) = ENGINE_TIMEOUTS;
+    let help = format!("{DURATION_HELP}; from {}s to {}d", least.as_secs(), most.as_secs() / 86_400);
+    timeout(check, fields, "engine_timeout", least..=most, &help)
+}
+
+fn timeout(
+    check: &mut Check,
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    allowed: RangeInclusive<Duration>,
+    help: &str,
+) -> Option<Duration> {
     let node = fields.get(key)?;
     let written = text(check, key, node)?;
-    let time = parse_duration(written);
+    let time = parse_duration(written).filter(|time| allowed.contains(time));
     if time.is_none() {
         let message = format!("`{key}` cannot be `{written}`");
-        check.error(node.span, message, Some(DURATION_HELP.into()));
+        check.error(node.span, message, Some(help.into()));
     }
     time
 }

@@ -7,6 +7,7 @@
 use super::format::Row;
 use super::jinja_methods;
 use super::python_text::{python_repr, python_str};
+use super::template_limits;
 use crate::python_literal;
 use minijinja::value::{ValueKind, from_args};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value};
@@ -22,17 +23,19 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.set_formatter(write);
     environment.add_filter("string", |value: Value| printed(&value));
     environment.add_filter("regex_replace", regex_replace);
+    template_limits::limit(&mut environment);
     environment
 });
 
 /// The text of a template for a row.
 ///
 /// # Errors
-/// In words: a template that is not Jinja, a column that the row lacks, an operation that cannot be done.
+/// In words: a template that is not Jinja, a column that the row lacks, an operation that cannot be done, or one that goes
+/// beyond [`template_limits`].
 pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
     // Jinja reads every line break as "\n".
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
-    ENVIRONMENT.render_str(&source, row).map_err(|error| said(&error))
+    template_limits::within(&source, || ENVIRONMENT.render_str(&source, row).map_err(|error| said(&error)))
 }
 
 /// The list that a template stands for. Of one expression, `{{ ... }}`, that is its value; what another template prints is
@@ -45,13 +48,16 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
     let Some(expression) = expression.filter(|one| !["{{", "{%", "}}"].iter().any(|mark| one.contains(mark))) else {
         return printed_list(&text(source, row)?);
     };
-    let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
-    let value = compiled.eval(row).map_err(|error| said(&error))?;
-    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
-        return Err(format!("`options` gives {value}, which is no list"));
-    }
-    let items = value.try_iter().map_err(|error| said(&error))?;
-    items.map(|item| printed(&item).map_err(|error| said(&error))).collect()
+    template_limits::within(expression, || {
+        let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
+        let value = compiled.eval(row).map_err(|error| said(&error))?;
+        template_limits::value_fits(&value).map_err(|error| said(&error))?;
+        if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
+            return Err(format!("`options` gives {value}, which is not a list"));
+        }
+        let items = value.try_iter().map_err(|error| said(&error))?;
+        items.map(|item| printed(&item).map_err(|error| said(&error))).collect()
+    })
 }
 
 fn printed_list(text: &str) -> Result<Vec<String>, String> {
@@ -67,19 +73,25 @@ fn printed_list(text: &str) -> Result<Vec<String>, String> {
 
 /// Why the source is no template; `None` when it is one.
 pub fn fault(source: &str) -> Option<String> {
-    ENVIRONMENT.template_from_str(source).err().map(|error| said(&error))
+    let compiled = || ENVIRONMENT.template_from_str(source).map(|_| ()).map_err(|error| said(&error));
+    template_limits::within(source, compiled).err()
 }
 
 fn said(error: &Error) -> String {
+    if let Some(exhausted) = template_limits::exhausted(error) {
+        return exhausted;
+    }
     let text = error.to_string();
     text.lines().next().unwrap_or("no reason was given").to_owned()
 }
 
-fn write(out: &mut Output<'_>, _: &State<'_, '_>, value: &Value) -> Result<(), Error> {
+fn write(out: &mut Output<'_>, state: &State<'_, '_>, value: &Value) -> Result<(), Error> {
     if value.is_undefined() {
         return Err(Error::from(ErrorKind::UndefinedError));
     }
-    out.write_str(&printed(value)?).map_err(|_| Error::new(ErrorKind::WriteFailure, "the text could not be written"))
+    let text = printed(value)?;
+    template_limits::printed(state, text.len())?;
+    out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the text could not be written"))
 }
 
 /// `str(value)` of Python.
@@ -87,7 +99,10 @@ fn printed(value: &Value) -> Result<String, Error> {
     match value.kind() {
         ValueKind::String => Ok(value.as_str().unwrap_or_default().to_owned()),
         ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
-        _ => Ok(python_str(&json(value)?)),
+        _ => {
+            template_limits::value_fits(value)?;
+            Ok(python_str(&json(value)?))
+        }
     }
 }
 
@@ -105,6 +120,9 @@ fn method(state: &State<'_, '_>, value: &Value, name: &str, arguments: &[Value])
             Error::new(ErrorKind::InvalidOperation, format!("{wanted} is not in the list"))
         };
         return at.map(Value::from).ok_or_else(missing);
+    }
+    if let Some(text) = value.as_str() {
+        template_limits::method_fits(text, name, arguments)?;
     }
     if let Some(text) = value.as_str()
         && let Some(result) = jinja_methods::of_text(text, name, arguments)
@@ -141,6 +159,10 @@ fn regex_replace(text: &str, pattern: &str, with: &str, count: Option<usize>) ->
             (c, _) => replacement.push(c),
         }
     }
+    // Matches do not overlap: each group repeats the text once at most, over all of them.
+    let repeated = text.len().saturating_mul(1 + replacement.matches("${").count());
+    let added = pattern.find_iter(text).count().saturating_mul(replacement.len());
+    template_limits::text_fits(repeated.saturating_add(added))?;
     Ok(pattern.replacen(text, count.unwrap_or(0), replacement.as_str()).into_owned())
 }
 
@@ -183,6 +205,58 @@ mod tests {
         let each = "[{% for c in choices %}'{{loop.index0}}', {% endfor %}]";
         assert_eq!(list(each, &row()), Ok(vec!["0".into(), "1".into()]));
         assert_eq!(list("{{ choices if yes else [] }}", &row()), Ok(vec!["it's".into(), "b".into()]));
+    }
+
+    #[test]
+    fn a_template_keeps_to_its_limits() {
+        let loops =
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% if a < 0 %}x{% endif %}{% endfor %}{% endfor %}";
+        let nested = |levels: usize| {
+            format!(
+                "{{% set n = namespace(x=1) %}}{{% for i in range({levels}) %}}{{% set n.x = [n.x] %}}{{% endfor %}}{{{{ n.x }}}}"
+            )
+        };
+        let (parentheses, sum) = ("(".repeat(100_000), "+1".repeat(100_000));
+        for (source, expected) in [
+            (loops, "it takes more than 10000000 steps"),
+            ("{{ '%999999999d' % 1 }}", "operator"),
+            ("{{ '%999999999d'|format(1) }}", "a width of 999999999, and at most 100000 is allowed"),
+            ("{{ '%%%(a).999999999f'|format(a=1) }}", "a width of 999999999"),
+            ("{{ '%*d'|format(999999999, 1) }}", "a width of 999999999"),
+            ("{{ '{:>999999999}'.format(q) }}", "a width of 999999999"),
+            ("{{ q.ljust(999999999) }}", "a width of 999999999"),
+            ("{{ 'x' * 10**10 }}", "too large"),
+            ("{{ [1] * 10**10 }}", "a value of more than 1000000 elements"),
+            ("{{ ([1] * 10**10)|list }}", "a list of 10000000000 elements"),
+            ("{{ ([1] * 10**18 * 10**18)|list }}", "cannot do"),
+            ("{{ ([q] * 10**10)|join(',') }}", "a text of 671"),
+            ("{{ ''.join([q] * 10**10) }}", "a text of 671"),
+            ("{% for a in range(99999) %}{{ 'x' * 10**6 }}{% endfor %}", "a text of 68000000 bytes"),
+            ("{{ q|indent(10**10) }}", "a text of"),
+            ("{{ choices|batch(10**12) }}", "a width of 1000000000000"),
+            ("{{ choices|slice(10**12) }}", "a width of 1000000000000"),
+            ("{{ ('x' * 10**7)|replace('x', 'y' * 10**7) }}", "a text of"),
+            ("{{ q.count('') }}", "`count` of an empty text"),
+            (&nested(100_000), "nests deeper than 200 lists or tables"),
+            (&format!("{{{{ {parentheses} }}}}"), "recursion"),
+            (&format!("{{{{ 1{sum} }}}}"), ""),
+            (&"x".repeat(600_000), "the template has 600000 bytes"),
+        ] {
+            let found = text(source, &row());
+            match expected {
+                "" => assert_eq!(found.as_deref(), Ok("100001")),
+                _ => assert!(found.as_ref().is_err_and(|said| said.contains(expected)), "{source:.80}: {found:?}"),
+            }
+        }
+        assert_eq!(text(&nested(150), &row()).map(|text| text.len()), Ok(301));
+        let said = list("{{ [1] * 10**10 }}", &row()).unwrap_err();
+        assert!(said.contains("more than 1000000 elements"), "{said}");
+        // Five hundred shots, each of which looks through all of them.
+        let shots: Vec<_> = (0..500).map(|at| json!({"role": "user", "at": at})).collect();
+        let row = json!({"shots": shots}).as_object().unwrap().clone();
+        let source =
+            "{% for a in shots %}{% for b in shots %}{{ b.at if b.at == a.at else '' }}{% endfor %},{% endfor %}";
+        assert!(text(source, &row).unwrap().ends_with("498,499,"));
     }
 
     #[test]

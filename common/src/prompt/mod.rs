@@ -28,6 +28,7 @@ mod shot;
 mod shots;
 mod structured;
 mod template;
+pub mod template_limits;
 mod wording;
 
 pub use answers::column_name;

@@ -23,7 +23,7 @@ fn hello(dial: u64) -> v1::Hello {
 
 fn terms(plan: Digest) -> Terms {
     let (key, pools, units) = (JobKey::new([9; 32]), BTreeMap::new(), BTreeMap::new());
-    Terms { plan, epoch: Epoch(1), lease_ttl_ms: 30_000, heartbeat_ms: 2_000, pools, key, units }
+    Terms { plan, epoch: Epoch(1), lease_ttl_ms: 30_000, heartbeat_ms: 2_000, engine_timeout_ms: 0, pools, key, units }
 }
 
 /// A leader of one task of four samples.

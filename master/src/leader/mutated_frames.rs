@@ -80,7 +80,16 @@ impl Attacked {
         let plan = plan_digest();
         let core = Core::new(Epoch(1), Limits::default(), tasks, Recorded::default());
         let (key, pools, units) = (JobKey::new([9; 32]), BTreeMap::new(), Terms::units_of(&self::plan()));
-        let terms = Terms { plan, epoch: Epoch(1), lease_ttl_ms: 30_000, heartbeat_ms: 2_000, pools, key, units };
+        let terms = Terms {
+            plan,
+            epoch: Epoch(1),
+            lease_ttl_ms: 30_000,
+            heartbeat_ms: 2_000,
+            engine_timeout_ms: 0,
+            pools,
+            key,
+            units,
+        };
         Self {
             leader: Leader::new(core, terms, Keys::new(&plan), Watch::default()),
             facts: RunFacts::default(),

@@ -127,8 +127,16 @@ impl Bench {
         let digest = Digest::of(b"plan");
         let core = Core::new(Epoch(1), Limits::default(), vec![task], Recorded::default());
         let (key, pools, units) = (JobKey::new([9; 32]), BTreeMap::new(), BTreeMap::new());
-        let terms =
-            Terms { plan: digest, epoch: Epoch(1), lease_ttl_ms: 30_000, heartbeat_ms: 2_000, pools, key, units };
+        let terms = Terms {
+            plan: digest,
+            epoch: Epoch(1),
+            lease_ttl_ms: 30_000,
+            heartbeat_ms: 2_000,
+            engine_timeout_ms: 0,
+            pools,
+            key,
+            units,
+        };
         let leader = Leader::new(core, terms, Keys::new(&digest), Watch::default());
         let (outbound, frames) = mpsc::channel(64);
         let mut bench = Self { leader: leader.with_pins(Pins::new(&plan(), BTreeMap::new())), frames, seq: 0 };

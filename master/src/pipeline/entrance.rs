@@ -1,17 +1,18 @@
-//! Where workers find a master and what they need to be let in: nothing on loopback, elsewhere the authority and a token.
+//! Where workers find a master and what they need to be let in: the authority and a token, on loopback as elsewhere, since
+//! a loopback address is open to every user of the host.
 
 use super::lead::host;
 use crate::authority::{Authority, AuthorityError, JoinFile, JoinFileError};
 use crate::rpc::Access;
 use compass_common::config::{Advertised, Config};
-use compass_common::join_token::DEFAULT_STATE;
+use compass_common::join_token::{DEFAULT_STATE, is_loopback, loopback_name};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// Why no worker of another host could be let in.
+/// Why no worker could be let in.
 #[derive(Debug, thiserror::Error)]
 pub enum EntranceError {
     #[error(transparent)]
@@ -26,7 +27,7 @@ pub(crate) struct Entrance {
     access: Access,
     advertised: String,
     near: String,
-    invitation: Option<Invitation>,
+    invitation: Invitation,
 }
 
 #[derive(Debug)]
@@ -66,9 +67,6 @@ impl Entrance {
     pub(crate) async fn open(config: &Config, address: SocketAddr) -> Result<Self, EntranceError> {
         let (advertised, port) = advertised(config.advertise.as_ref(), address, &host());
         let (near, shown) = told(config, address);
-        if address.ip().is_loopback() {
-            return Ok(Self { access: Access::Open, advertised: shown, near, invitation: None });
-        }
         let authority = Arc::new(Authority::open(&config.authority).await?);
         let token = authority.own_token(format!("the master at {shown}")).await?;
         let home = std::env::home_dir().map(|home| home.join(DEFAULT_STATE));
@@ -77,7 +75,7 @@ impl Entrance {
         let file = JoinFile::write(&states, &hosts, port, &token)?;
         let attending = tokio::spawn(authority.clone().attend(token.id.clone()));
         let access = Access::Guarded(authority.clone());
-        let invitation = Some(Invitation { authority, token: token.id, file, attending });
+        let invitation = Invitation { authority, token: token.id, file, attending };
         Ok(Self { access, advertised: shown, near, invitation })
     }
 
@@ -96,16 +94,14 @@ impl Entrance {
         &self.near
     }
 
-    /// The file with a join token for workers that are launched; `None` where none is asked for.
+    /// The file with a join token for workers that are launched.
     pub(crate) fn token_file(&self) -> Option<&Path> {
-        self.invitation.as_ref().and_then(|invitation| invitation.file.path())
+        self.invitation.file.path()
     }
 
     /// Nobody joins any more. Whoever has may go on: another stage of the run may follow.
     pub(crate) async fn close(self) {
-        if let Some(invitation) = &self.invitation
-            && let Err(error) = invitation.authority.retire(&invitation.token).await
-        {
+        if let Err(error) = self.invitation.authority.retire(&self.invitation.token).await {
             // It runs out by itself.
             tracing::debug!(%error, "cannot retire the join token");
         }
@@ -144,12 +140,21 @@ fn near(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Every name by which somebody may call this master.
+/// Every name by which somebody may call this master, for the files with its token. A listener on loopback and one on an
+/// address of the network may have the same port: each has names of its own.
 fn names(advertised: &str, address: SocketAddr, host: &str) -> Vec<String> {
     let short = host.split('.').next().unwrap_or(host);
-    let own = [advertised, host, short].map(str::to_owned);
+    let network = [advertised, host, short].map(str::to_owned).into_iter().filter(|name| !is_loopback(name));
+    let (network, loopback) = (network.collect::<Vec<_>>(), loopback_name(host));
+    let all = match address.ip() {
+        ip if ip.is_loopback() && is_loopback(advertised) => vec![loopback],
+        // Reached under a name of its own, through a tunnel or a proxy.
+        ip if ip.is_loopback() => vec![loopback, advertised.to_owned()],
+        ip if ip.is_unspecified() => [network, vec![loopback]].concat(),
+        _ => [network, vec![bracketed(address)]].concat(),
+    };
     let mut names: Vec<String> = Vec::new();
-    for name in own.into_iter().chain([bracketed(near(address)), "localhost".into()]) {
+    for name in all {
         if !name.is_empty() && !names.contains(&name) {
             names.push(name);
         }
@@ -186,7 +191,11 @@ mod tests {
         assert_eq!(told(Some(("gate.example.org", Some(443))), "0.0.0.0:7"), "gate.example.org:443");
         assert_eq!(near("0.0.0.0:7".parse().unwrap()).to_string(), "127.0.0.1:7");
         assert_eq!(near("[::]:7".parse().unwrap()).to_string(), "[::1]:7");
-        let names = names("gate", "0.0.0.0:7".parse().unwrap(), "node1.cluster");
-        assert_eq!(names, ["gate", "node1.cluster", "node1", "127.0.0.1", "localhost"]);
+        let names = |advertised: &str, address: &str| names(advertised, address.parse().unwrap(), "node1.cluster");
+        assert_eq!(names("gate", "0.0.0.0:7"), ["gate", "node1.cluster", "node1", "loopback-node1.cluster"]);
+        assert_eq!(names("10.1.2.3", "10.1.2.3:7"), ["10.1.2.3", "node1.cluster", "node1"]);
+        assert_eq!(names("127.0.0.1", "127.0.0.1:7"), ["loopback-node1.cluster"]);
+        assert_eq!(names("[::1]", "[::1]:7"), ["loopback-node1.cluster"]);
+        assert_eq!(names("gate", "127.0.0.1:7"), ["loopback-node1.cluster", "gate"]);
     }
 }

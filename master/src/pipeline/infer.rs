@@ -427,6 +427,7 @@ async fn open(
         epoch: leadership.epoch,
         lease_ttl_ms: limits.lease_ttl as u32,
         heartbeat_ms: HEARTBEAT_MS,
+        engine_timeout_ms: u32::try_from(config.infer.runner.engine_timeout.as_millis()).unwrap_or(u32::MAX),
         pools: pool_terms(config),
         key: job_key,
         units: Terms::units_of(plan),

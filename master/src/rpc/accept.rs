@@ -1,4 +1,4 @@
-//! From a listener to connections whose peers are known: plain on loopback, TLS 1.3 elsewhere.
+//! From a listener to connections whose peers are known, over TLS 1.3.
 //!
 //! Handshakes run side by side, each with a deadline, so many at most in all and for each address: whoever says nothing
 //! blocks nobody. A peer that is no worker keeps its connection for a short time only.
@@ -32,7 +32,7 @@ use tonic::transport::server::Connected;
 /// Whom a listener lets in.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everybody, in the plain: it listens on loopback.
+    /// Everybody, in the plain: for benchmarks and tests of what lies behind the listener. No master of a run is so.
     Open,
     /// Whom the authority knows.
     Guarded(Arc<Authority>),

@@ -20,7 +20,7 @@ pub struct Peer {
 /// What is known of a peer.
 #[derive(Clone, Debug)]
 pub enum Standing {
-    /// The master listens on loopback, and asks nobody.
+    /// Of a listener that asks for nothing.
     Trusted,
     /// No encryption, where it is asked for.
     Plain,

@@ -21,6 +21,8 @@ pub struct Terms {
     pub epoch: Epoch,
     pub lease_ttl_ms: u32,
     pub heartbeat_ms: u32,
+    /// How long an engine may compute nothing before its worker ends it; 0 leaves it to the worker.
+    pub engine_timeout_ms: u32,
     /// What holds in the pools, by their names.
     pub pools: BTreeMap<String, PoolTerms>,
     /// Key of the proofs that go out with grants.
@@ -294,6 +296,7 @@ impl Session {
                     max_slots: *max_slots,
                     kept: kept.iter().map(|kept| self.kept_to_wire(kept, terms)).collect(),
                     offline_continue: pool.is_some_and(|pool| pool.offline_continue),
+                    engine_timeout_ms: terms.engine_timeout_ms,
                     paths: pool.into_iter().flat_map(|pool| &pool.paths).map(rule).collect(),
                 };
                 for Kept { held, now } in kept {
@@ -403,6 +406,7 @@ mod tests {
         epoch: Epoch(3),
         lease_ttl_ms: 30_000,
         heartbeat_ms: 2_000,
+        engine_timeout_ms: 0,
         pools: BTreeMap::new(),
         key: JobKey::new([5; 32]),
         units: BTreeMap::new(),

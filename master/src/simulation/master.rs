@@ -313,6 +313,7 @@ impl World {
             epoch,
             lease_ttl_ms: WORKER_LEASE_MS as u32,
             heartbeat_ms: HEARTBEAT_MS as u32,
+            engine_timeout_ms: 0,
             pools: Default::default(),
             key,
             units: plan::units(&self.scenario),

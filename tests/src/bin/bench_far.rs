@@ -6,7 +6,7 @@
 //! this machine's processors, so on a busy machine the share says more about that than about the rule, which has tests of its
 //! own (the agent's `pace`).
 
-use compass_tests::{Mood, Proxy, Worker, echo_job, told_address, worker_command};
+use compass_tests::{Mood, Proxy, Worker, echo_job, join_token_file, told_address, worker_command};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     let proxy = Proxy::start(&told_address(&job, "master.log"));
     proxy.set(Mood::Delay(Duration::from_millis(one_way)));
     let mut command = worker_command(&proxy.address(), &job.path("home"));
+    command.env("COMPASS_TOKEN_FILE", join_token_file(&job));
     command.env("COMPASS_ECHO_DELAY_MS", delay.to_string()).env("NO_COLOR", "1");
     let worker = Worker::start(command, job.path("worker.log"));
     let code = running.finish().code;

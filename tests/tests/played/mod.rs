@@ -7,12 +7,14 @@ use compass_proto::v1::master_frame::Body as Told;
 use compass_proto::v1::worker_frame::Body as Say;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{PROTOCOL_VERSION, v1};
-use compass_tests::{Job, Running, Worker, assert_same, echo_job, told_address, undisturbed, worker_command};
+use compass_tests::{
+    Job, Running, Worker, assert_same, echo_job, join_token_file, joined_channel, told_address, undisturbed,
+    worker_command,
+};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
-use tonic::transport::Endpoint;
 
 /// Longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -37,9 +39,9 @@ pub(crate) fn hello(name: &str) -> v1::Hello {
 }
 
 impl Peer {
-    pub(crate) async fn call(address: &str, hello: v1::Hello) -> Self {
+    pub(crate) async fn call(job: &Job, address: &str, hello: v1::Hello) -> Self {
         let (up, frames) = mpsc::channel(16);
-        let channel = Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+        let channel = joined_channel(address, &join_token_file(job), &hello.worker).await.unwrap();
         let mut client = WorkersClient::new(channel);
         up.send(v1::WorkerFrame { seq: 0, ack: 0, body: Some(Say::Hello(hello)) }).await.unwrap();
         let down = client.session(ReceiverStream::new(frames)).await.unwrap().into_inner();

@@ -6,7 +6,7 @@ use super::shard::Shard;
 use super::slots::{Busy, SlotState};
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
-use compass_common::engine::PackSpec;
+use compass_common::engine::{ENGINE_TIMEOUT, PackSpec};
 use compass_common::ids::{Digest, UnitId};
 use compass_common::path_rules::map_path;
 use compass_common::plan::{ModelKind, Plan, Unit};
@@ -163,6 +163,7 @@ impl Agent {
                 spec: order.spec,
                 part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
                 samples: pack.samples.clone(),
+                timeout: self.terms.as_ref().map_or(ENGINE_TIMEOUT, |terms| terms.engine_timeout),
             });
             if !submitted {
                 return Err(format!("slot {slot} takes no packs"));

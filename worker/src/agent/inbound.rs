@@ -3,9 +3,11 @@
 use super::ending::Ending;
 use super::grants::{GrantKey, Held, Kept};
 use super::session::{Agent, Terms};
+use compass_common::engine::ENGINE_TIMEOUT;
 use compass_common::ids::{Attempt, Epoch, TaskId, UnitId};
 use compass_proto::session::Arrival;
 use compass_proto::{digest_from_wire, intervals_from_wire, intervals_to_wire, v1};
+use std::time::Duration;
 use v1::master_frame::Body;
 use v1::worker_frame::Body as Say;
 
@@ -68,7 +70,20 @@ impl Agent {
         let (lease_ttl_ms, heartbeat_ms) = (u64::from(welcome.lease_ttl_ms), u64::from(welcome.heartbeat_ms.max(10)));
         let paths = welcome.paths.iter().map(|rule| (rule.from.clone(), rule.to.clone())).collect();
         let offline_continue = welcome.offline_continue;
-        self.terms = Some(Terms { epoch, plan, lease_ttl_ms, heartbeat_ms, active_slots, offline_continue, paths });
+        let engine_timeout = match welcome.engine_timeout_ms {
+            0 => ENGINE_TIMEOUT,
+            given => Duration::from_millis(given.into()),
+        };
+        self.terms = Some(Terms {
+            epoch,
+            plan,
+            lease_ttl_ms,
+            heartbeat_ms,
+            active_slots,
+            offline_continue,
+            engine_timeout,
+            paths,
+        });
         self.reset_backoff();
         self.keep(welcome);
         tracing::info!(%epoch, plan = plan.short(), slots = active_slots, "welcomed by the master");

@@ -12,6 +12,8 @@ pub struct AgentOptions {
     pub masters: Vec<String>,
     /// The file with the join token; `None` looks where masters of this home leave theirs.
     pub token_file: Option<PathBuf>,
+    /// Whether masters on loopback are spoken to without encryption and token: tests play such.
+    pub plain_loopback: bool,
     /// Through what masters are reached.
     pub proxies: Proxies,
     /// `auto`, `cpu` or `cuda:N`; every slot uses the same.

@@ -47,7 +47,7 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     let invitations = Invitations::of(options.token_file.clone(), std::env::home_dir().as_deref());
     let doorways = Doorway::all(
         &options.masters,
-        Applicant { worker: options.name.clone(), pool: options.pool.clone() },
+        Applicant { worker: options.name.clone(), pool: options.pool.clone(), plain: options.plain_loopback },
         invitations,
         options.proxies.clone(),
     );

@@ -63,6 +63,8 @@ pub(super) struct Terms {
     pub(super) active_slots: usize,
     /// Whether samples that were granted are begun although no master renews the lease.
     pub(super) offline_continue: bool,
+    /// How long an engine may compute nothing.
+    pub(super) engine_timeout: Duration,
     /// Beginnings of model paths and what stands in their place here.
     pub(super) paths: Vec<(String, String)>,
 }

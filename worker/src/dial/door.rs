@@ -1,13 +1,15 @@
 //! A way to a master, opened: its channels, and the identity behind them.
 //!
 //! Which kind of way it is: with a certificate that is still good, encrypted; else with a token, encrypted, after enrolling;
-//! else, to this very host, in the plain; else the worker asks, without telling anything, to be told that it is uninvited.
+//! else the worker asks, without telling anything, to be told that it is uninvited. Unencrypted only where the command line
+//! says so, for tests with a master that is played.
 
 use super::identity::{Identity, OwnKey};
 use super::invitation::Invitations;
-use super::proxies::{Proxies, is_loopback};
+use super::proxies::Proxies;
 use super::refused::Shut;
 use super::trust::SERVER_NAME;
+use compass_common::join_token::is_loopback;
 use compass_proto::v1;
 use hyper_util::rt::TokioIo;
 use std::io;
@@ -40,6 +42,8 @@ pub struct Applicant {
     pub worker: String,
     /// The pool that it works for; empty for that of its token, or none.
     pub pool: String,
+    /// Whether it speaks without encryption and token, to a master that a test plays.
+    pub plain: bool,
 }
 
 /// What all masters of a worker have in common: they are one authority.
@@ -113,32 +117,30 @@ impl Doorway {
     /// # Errors
     /// See [`Shut`].
     pub async fn open(&self) -> Result<Door, Shut> {
+        let host = self.master.rsplit_once(':').map_or("", |(host, _)| host);
+        if self.shared.applicant.plain && is_loopback(host) {
+            let stream = self.dial(&Cover::Plain).await.map_err(|no_way| self.shut(no_way))?;
+            let (session, bulk) = (self.channel(stream).await?, self.bulk(true));
+            return Ok(Door { session, bulk, identity: None, fresh: false, doorway: self.clone(), _renewing: None });
+        }
         let token = self.shared.invitations.find(&self.master).map_err(Shut::Refused)?;
         let known = self.shared.current().filter(|identity| {
             identity.is_good() && token.as_ref().is_none_or(|token| token.authority == identity.authority)
         });
-        let host = self.master.rsplit_once(':').map_or("", |(host, _)| host);
         let (identity, fresh) = match (known, token) {
-            (Some(identity), _) => (Some(identity), false),
-            (None, Some(token)) => match self.enrol(&token).await {
-                Ok(identity) => (Some(identity), true),
-                // The token was left here by another master, which was killed.
-                Err(NoWay::Plain) if is_loopback(host) && self.shared.invitations.named.is_none() => (None, false),
-                Err(no_way) => return Err(self.shut(no_way)),
-            },
-            (None, None) if is_loopback(host) => (None, false),
+            (Some(identity), _) => (identity, false),
+            (None, Some(token)) => (self.enrol(&token).await.map_err(|no_way| self.shut(no_way))?, true),
             (None, None) => return Err(self.knock().await),
         };
-        let cover = Cover::of(identity.as_deref());
-        let dialled = self.dial(&cover).await;
-        let stream = dialled.map_err(|no_way| self.unless_another_token(self.shut(no_way), identity.as_deref()))?;
+        let dialled = self.dial(&Cover::of(Some(&identity))).await;
+        let stream = dialled.map_err(|no_way| self.unless_another_token(self.shut(no_way), &identity))?;
         let session = self.channel(stream).await?;
-        let bulk = self.bulk(identity.is_none());
-        let renewing = identity.clone().map(|identity| {
-            let (doorway, bulk) = (self.clone(), bulk.clone());
-            Renewing(tokio::spawn(async move { doorway.renew(identity, bulk).await }))
-        });
-        Ok(Door { session, bulk, identity, fresh, doorway: self.clone(), _renewing: renewing })
+        let bulk = self.bulk(false);
+        let renewing = {
+            let (doorway, bulk, identity) = (self.clone(), bulk.clone(), identity.clone());
+            Some(Renewing(tokio::spawn(async move { doorway.renew(identity, bulk).await })))
+        };
+        Ok(Door { session, bulk, identity: Some(identity), fresh, doorway: self.clone(), _renewing: renewing })
     }
 
     /// A connection, covered.
@@ -179,16 +181,15 @@ impl Doorway {
         match no_way {
             NoWay::Shut(shut) => shut,
             NoWay::Plain => Shut::Refused(format!(
-                "the master at {} speaks without encryption, and a join token is for those that do not; have it listen \
-                 where other hosts reach it, or start the worker beside it without a token",
+                "what listens at {} speaks without encryption, as no master does; check the address and the port",
                 self.master
             )),
         }
     }
 
     /// A master that began anew has left another token by now: then trying again helps.
-    fn unless_another_token(&self, shut: Shut, identity: Option<&Identity>) -> Shut {
-        let (Some(identity), Shut::Refused(reason)) = (identity, &shut) else { return shut };
+    fn unless_another_token(&self, shut: Shut, identity: &Identity) -> Shut {
+        let Shut::Refused(reason) = &shut else { return shut };
         self.shared.forget(identity);
         match self.shared.invitations.find(&self.master) {
             Ok(Some(token)) if token.authority != identity.authority => Shut::Again(reason.clone()),

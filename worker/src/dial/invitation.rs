@@ -1,6 +1,6 @@
 //! Where a worker's join token is: in the file that it was told of, else where a master of this home left one.
 
-use compass_common::join_token::{DEFAULT_STATE, JoinToken, file_name, folder};
+use compass_common::join_token::{DEFAULT_STATE, JoinToken, file_name, folder, is_loopback, loopback_name};
 use compass_common::private_file::{self, PrivateFileError};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,11 @@ impl Invitations {
         }
         let Some((left, (host, port))) = self.left.as_deref().zip(master.rsplit_once(':')) else { return Ok(None) };
         let Ok(port) = port.parse::<u16>() else { return Ok(None) };
-        match read(&left.join(file_name(host, port)))? {
+        let name = match is_loopback(host) {
+            true => file_name(&loopback_name(&rustix::system::uname().nodename().to_string_lossy()), port),
+            false => file_name(host, port),
+        };
+        match read(&left.join(name))? {
             Some(token) => Ok(Some(token)),
             None => only_one_of(left, port).as_deref().map_or(Ok(None), read),
         }
@@ -113,7 +117,7 @@ mod tests {
         assert_eq!(invitations.find("head:50051"), Ok(None));
         let left = invitations.left.clone().unwrap();
         put(&left, "head_50051", "a");
-        put(&left, "localhost_50051", "a");
+        put(&left, "loopback-elsewhere_50051", "a");
         put(&left, "head_7", "b");
         put(&left, "other_7", "c");
         assert_eq!(invitations.find("head:50051"), Ok(Some(token("a"))));
@@ -121,5 +125,11 @@ mod tests {
         assert_eq!(invitations.find("head:7"), Ok(Some(token("b"))));
         assert_eq!(invitations.find("10.0.0.1:7"), Ok(None), "two masters: which is meant is not clear");
         assert_eq!(invitations.find("[::1]:8"), Ok(None));
+        let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        put(&left, &file_name(&loopback_name(&here), 7), "d");
+        for loopback in ["127.0.0.1:7", "localhost:7", "[::1]:7", "127.8.8.8:7"] {
+            assert_eq!(invitations.find(loopback), Ok(Some(token("d"))), "{loopback}");
+        }
+        assert_eq!(invitations.find("127.0.0.1:50051"), Ok(Some(token("a"))), "a forwarded port");
     }
 }

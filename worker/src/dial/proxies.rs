@@ -3,6 +3,7 @@
 //! Loopback is never reached through a proxy. Credentials of a proxy belong into the environment, which other users do not
 //! see; they show themselves nowhere.
 
+use compass_common::join_token::is_loopback;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::TokioIo;
@@ -96,12 +97,6 @@ impl Proxies {
         };
         Ok(stream.into_inner())
     }
-}
-
-/// Whether a host is this very one.
-pub(super) fn is_loopback(host: &str) -> bool {
-    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn destination(master: &str) -> Result<Uri, tonic::codegen::http::Error> {

@@ -4,7 +4,7 @@ use super::inbox::read_on_a_thread;
 use super::load::load;
 use super::parts::Parts;
 use crate::parent::{end_before_parent, end_with_parent, leave_signals_to_agent};
-use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
+use compass_common::engine::{Engine, EngineFault, PackSpec, Request, progress};
 use compass_common::plan::ModelPlan;
 use compass_proto::v1::from_engine::Body as Say;
 use compass_proto::v1::to_engine::Body as Hear;
@@ -13,10 +13,15 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Stretches told of one pack at most; more would be those of samples that have little in common.
 const MOST_STRETCHES: usize = 1024;
+
+/// How often it is looked whether the computation has gone on.
+const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
 /// What the agent tells an engine child on its command line.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +41,22 @@ pub fn run(options: EngineOptions) -> ExitCode {
     }
 }
 
+/// The way to the agent, for the thread that computes and the one that reports progress.
+#[derive(Clone)]
+struct Agent(Arc<Mutex<UnixStream>>);
+
+impl Agent {
+    fn say(&self, body: Say) -> io::Result<()> {
+        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        delimited::write(&mut *stream, &v1::FromEngine { body: Some(body) })
+    }
+}
+
 struct Child {
     options: EngineOptions,
-    agent: UnixStream,
+    agent: Agent,
+    /// Whether a pack is under way.
+    busy: Arc<AtomicBool>,
     engine: Option<Box<dyn Engine>>,
     parts: Parts,
 }
@@ -50,7 +68,9 @@ fn serve(options: EngineOptions) -> io::Result<()> {
     leave_signals_to_agent()?;
     let agent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let inbox = read_on_a_thread(agent.try_clone()?)?;
-    let mut child = Child { options, agent, engine: None, parts: Parts::default() };
+    let (agent, busy) = (Agent(Arc::new(Mutex::new(agent))), Arc::new(AtomicBool::new(false)));
+    report_progress(agent.clone(), busy.clone())?;
+    let mut child = Child { options, agent, busy, engine: None, parts: Parts::default() };
     while let Ok(message) = inbox.recv() {
         match message.body {
             Some(Hear::Load(load)) => child.load(&load)?,
@@ -62,9 +82,26 @@ fn serve(options: EngineOptions) -> io::Result<()> {
     Ok(())
 }
 
+/// Tells the agent every second whether the pack under way has gone on, from a thread of its own.
+fn report_progress(agent: Agent, busy: Arc<AtomicBool>) -> io::Result<()> {
+    let mut before = progress();
+    std::thread::Builder::new().name("progress".into()).spawn(move || {
+        loop {
+            std::thread::sleep(PROGRESS_PERIOD);
+            let now = progress();
+            if now != before && busy.load(Ordering::Relaxed) && agent.say(Say::Progress(v1::Progress {})).is_err() {
+                // The thread that computes finds out by itself.
+                return;
+            }
+            before = now;
+        }
+    })?;
+    Ok(())
+}
+
 impl Child {
-    fn say(&mut self, body: Say) -> io::Result<()> {
-        delimited::write(&mut self.agent, &v1::FromEngine { body: Some(body) })
+    fn say(&self, body: Say) -> io::Result<()> {
+        self.agent.say(body)
     }
 
     fn load(&mut self, request: &v1::LoadModel) -> io::Result<()> {
@@ -94,7 +131,10 @@ impl Child {
 
     fn run_pack(&mut self, pack: &v1::Pack) -> io::Result<()> {
         self.say(Say::PackStarted(v1::PackStarted { id: pack.id }))?;
-        match self.compute(pack)? {
+        self.busy.store(true, Ordering::Relaxed);
+        let computed = self.compute(pack);
+        self.busy.store(false, Ordering::Relaxed);
+        match computed? {
             Ok(done) => self.say(Say::PackDone(v1::PackDone { id: pack.id, ..done })),
             Err(message) => self.say(Say::PackFailed(v1::PackFailed { id: pack.id, message })),
         }
@@ -118,12 +158,11 @@ impl Child {
             };
             requests.push(Request { sample, shots: part.shots_of(sample) });
         }
-        let agent = &mut self.agent;
+        let agent = &self.agent;
         let mut broken = None;
         let run = engine.run(&spec, &requests, &mut |result| {
-            let body = Some(Say::Result(v1::SampleResult::from(&result)));
             if broken.is_none() {
-                broken = delimited::write(agent, &v1::FromEngine { body }).err();
+                broken = agent.say(Say::Result(v1::SampleResult::from(&result))).err();
             }
         });
         match (broken, run) {

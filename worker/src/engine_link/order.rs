@@ -4,6 +4,7 @@ use compass_common::engine::{Stretch, TokenCounters, UnableKind};
 use compass_common::ids::Digest;
 use compass_proto::v1;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The model that must be resident; a slot that holds another replaces its child.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct PackOrder {
     pub spec: Arc<Vec<u8>>,
     pub part: PartOrder,
     pub samples: Vec<u32>,
+    /// How long its engine may compute nothing before it is ended.
+    pub timeout: Duration,
 }
 
 /// What a slot says about its child and its pack.

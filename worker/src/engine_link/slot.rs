@@ -146,8 +146,16 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
         let mut started = false;
         loop {
-            match child.hear().await {
+            // Whatever it says shows that it goes on; while it computes, it says so every second.
+            let Ok(heard) = tokio::time::timeout(order.timeout, child.hear()).await else {
+                let message = format!("it computed nothing for {} s and was ended", order.timeout.as_secs());
+                tracing::warn!(slot = self.slot, message, started, "engine hangs; restarting it");
+                child.kill().await;
+                return started.then_some(PackEnd::Broken { message });
+            };
+            match heard {
                 Some(Heard::PackStarted(_)) => started = true,
+                Some(Heard::Progress(_)) => {}
                 Some(Heard::Result(result)) => {
                     let _ = self.report(SlotEvent::Result(result)).await;
                 }

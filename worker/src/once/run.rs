@@ -6,7 +6,7 @@ use super::reading::{PlanFolder, ReadError, ReadPart};
 use crate::agent::{PACK_SAMPLES, Programs};
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{Gpus, ModelOrder, PackEnd, PackOrder, PartOrder, Slot, SlotEvent, SlotReport};
-use compass_common::engine::{PackSpec, TokenCounters};
+use compass_common::engine::{ENGINE_TIMEOUT, PackSpec, TokenCounters};
 use compass_common::ids::UnitId;
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{ModelKind, Unit};
@@ -158,6 +158,7 @@ impl Task<'_> {
                 spec: spec.clone(),
                 part: PartOrder { digest: part.digest, bytes },
                 samples: pack.samples.clone(),
+                timeout: ENGINE_TIMEOUT,
             };
             if !slot.submit(order) {
                 return Err(broken("it takes no packs".into()));

@@ -209,6 +209,22 @@ async fn a_poison_sample_is_found_and_failed_and_the_rest_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_that_hangs_is_ended_and_its_sample_found() {
+    let plan = TestPlan::questions(12);
+    let mut master = FakeMaster::start(&plan).await;
+    let _agent = Agent::start(&master.address, &[], &[("COMPASS_ECHO_HANG_ON", "question 7")]);
+    let mut session = master.session().await;
+    session.welcome(&plan, Terms { engine_timeout_ms: 2_000, ..Terms::default() }).await;
+    session.grant(&plan, 0, 1, 0, 12).await;
+    let mut heard = Collected::default();
+    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
+    heard.assert_answers(&plan, 12, &[7]);
+    let v1::sample_result::Outcome::Failed(reason) = &heard.outcomes[&7][0] else { panic!("7 did not fail") };
+    let expected = "the engine died on this sample twice: it computed nothing for 2 s and was ended";
+    assert!(reason.starts_with(expected), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revoked_grant_hands_in_what_runs_and_ends_without_a_report() {
     let plan = TestPlan::questions(60);
     let mut master = FakeMaster::start(&plan).await;

@@ -477,3 +477,16 @@ fn a_store_in_etcd_and_how_to_get_in() {
     wrong(&master("[master.etcd]\nca = \"eval.toml\""), "[master.etcd] without a store in etcd");
     wrong(&access("password = \"p\""), "unknown key `password`");
 }
+
+#[test]
+fn how_long_an_engine_may_compute_nothing() {
+    let runner = |line: &str| format!("{MODEL}{DATASET}[infer.runner]\n{line}\n");
+    let read = |line: &str| Fixture::new().good(&runner(line)).infer.runner.engine_timeout.as_secs();
+    for (line, seconds) in [("retry = 2", 1800), ("engine_timeout = \"90s\"", 90), ("engine_timeout = \"2h\"", 7200)] {
+        assert_eq!(read(line), seconds, "{line}");
+    }
+    for written in ["4s", "31d", "soon"] {
+        let message = format!("`engine_timeout` cannot be `{written}`");
+        wrong(&runner(&format!("engine_timeout = \"{written}\"")), &message);
+    }
+}

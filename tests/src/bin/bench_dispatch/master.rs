@@ -177,7 +177,8 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let core = Core::new(epoch, limits, tasks(options), Recorded::default());
     let (pools, units) = (BTreeMap::new(), BTreeMap::new());
     let key = JobKey::random()?;
-    let terms = Terms { plan: digest, epoch, lease_ttl_ms, heartbeat_ms: 2_000, pools, key, units };
+    let terms =
+        Terms { plan: digest, epoch, lease_ttl_ms, heartbeat_ms: 2_000, engine_timeout_ms: 0, pools, key, units };
     let leader = Leader::new(core, terms, keys.clone(), Watch::default());
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
     let journal = Journal::new(keys.clone(), epoch, Vec::new());

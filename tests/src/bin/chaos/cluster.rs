@@ -114,6 +114,9 @@ pub(crate) struct Cluster {
     lives: usize,
 }
 
+/// The file with the join token, in the job's folder.
+const TOKEN: &str = "token";
+
 impl Cluster {
     /// A run that is under way: one master leads, the other stands by, the workers are on their way.
     pub(crate) fn start(model: Model, etcd: &Etcd, prefix: &str) -> Result<Self, Box<dyn Error>> {
@@ -144,6 +147,12 @@ impl Cluster {
             cluster.masters.push(process);
             wait_until(words, || cluster.job.log(&format!("master{master}.log")).contains(words).then_some(()));
         }
+        // One for all workers, whichever master they join: both are of one authority.
+        let words = ["token", "create", "--config", "master0.toml", "--ttl", "24h", "--uses", "10000", "--out", TOKEN];
+        let made = cluster.job.command_line(&words).run();
+        if made.code != Some(0) {
+            return Err(format!("no join token: {}", made.stderr).into());
+        }
         for worker in 0..WORKERS {
             let process = cluster.worker(worker)?;
             cluster.workers.push(process);
@@ -163,8 +172,13 @@ impl Cluster {
         let name = format!("w{worker}-{}", self.lives);
         let mut command = Command::new(program("compass-worker"));
         command.args(["--master", &masters, "--slots", "1", "--no-sandbox", "--device", "cpu", "--name", &name]);
-        command.env("COMPASS_ECHO_DELAY_MS", DELAY_MS).env("NO_COLOR", "1");
+        command.env("COMPASS_TOKEN_FILE", self.token()).env("COMPASS_ECHO_DELAY_MS", DELAY_MS).env("NO_COLOR", "1");
         Process::start(command, &self.job, &format!("worker{worker}.log"))
+    }
+
+    /// The file with the token of all workers.
+    pub(crate) fn token(&self) -> PathBuf {
+        self.job.path(TOKEN)
     }
 
     /// Starts a master anew, on the run that there is.
@@ -187,7 +201,10 @@ impl Cluster {
         let masters = self.ports.iter().map(|port| format!("127.0.0.1:{port}")).collect::<Vec<_>>().join(",");
         let mut command = Command::new(program("compass-worker"));
         command.args(["--master", &masters, "--slots", "1", "--no-sandbox", "--device", "cpu", "--name", "bad"]);
-        command.env("COMPASS_ECHO_MISSING", "/models/echo").env("NO_COLOR", "1");
+        command
+            .env("COMPASS_TOKEN_FILE", self.token())
+            .env("COMPASS_ECHO_MISSING", "/models/echo")
+            .env("NO_COLOR", "1");
         self.bad_node = Some(Process::start(command, &self.job, "bad.log")?);
         Ok(true)
     }

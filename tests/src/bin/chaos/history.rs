@@ -245,7 +245,7 @@ impl History {
             Fault::BadNode if cluster.add_bad_node().is_ok_and(|added| added) => self.note("bad node joined"),
             Fault::Liar => {
                 self.note("false results reported");
-                cluster.ports.iter().for_each(|port| liar::lie(*port));
+                cluster.ports.iter().for_each(|port| liar::lie(*port, cluster.token()));
             }
             Fault::Segment if !self.folder_away => {
                 if cluster.unlink_segment() {

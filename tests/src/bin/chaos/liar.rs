@@ -6,12 +6,12 @@ use compass_proto::v1::sample_result::Outcome;
 use compass_proto::v1::worker_frame::Body as Say;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{PROTOCOL_VERSION, v1};
-use compass_tests::SAMPLES;
+use compass_tests::{JoinError, SAMPLES, joined_channel};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Endpoint;
 
 /// Units of the plan that it makes claims about.
 const UNITS: u32 = 3;
@@ -23,18 +23,19 @@ const STAY: Duration = Duration::from_millis(500);
 static LIARS: AtomicU32 = AtomicU32::new(0);
 
 /// Sends one to the master at `port`, on a thread of its own. That nothing it claims is believed, the bytes at the end show.
-pub(crate) fn lie(port: u16) {
+pub(crate) fn lie(port: u16, token: PathBuf) {
     let number = LIARS.fetch_add(1, Ordering::Relaxed);
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         // Whether it is heard, refused or cut off, is not its own to judge.
-        let _ = runtime.block_on(async { tokio::time::timeout(3 * PATIENCE, claim(port, number)).await });
+        let _ = runtime.block_on(async { tokio::time::timeout(3 * PATIENCE, claim(port, &token, number)).await });
     });
 }
 
-async fn claim(port: u16, number: u32) -> Result<(), Box<dyn std::error::Error>> {
-    let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{port}"))?.connect_timeout(PATIENCE);
-    let mut client = WorkersClient::new(endpoint.connect().await?);
+async fn claim(port: u16, token: &Path, number: u32) -> Result<(), JoinError> {
+    let (address, name) = (format!("127.0.0.1:{port}"), format!("liar-{number}"));
+    let joined = joined_channel(&address, token, &name);
+    let mut client = WorkersClient::new(tokio::time::timeout(PATIENCE, joined).await??);
     let (up, frames) = mpsc::channel(16);
     let hello = v1::Hello {
         protocol: PROTOCOL_VERSION,

@@ -97,7 +97,10 @@ pub(crate) fn start_workers(job: &Job, masters: &str) -> Result<Vec<Child>, std:
     let worker = |at: usize| {
         let mut command = Command::new(program("compass-worker"));
         command.args(["--master", masters, "--slots", "2", "--no-sandbox", "--name", &format!("w{at}")]);
-        command.env("COMPASS_ECHO_DELAY_MS", DELAY_MS).env("COMPASS_ECHO_TRACE", job.path("trace"));
+        command
+            .env("HOME", job.path("home"))
+            .env("COMPASS_ECHO_DELAY_MS", DELAY_MS)
+            .env("COMPASS_ECHO_TRACE", job.path("trace"));
         command.env("COMPASS_LOG", "compass_worker=debug").env("NO_COLOR", "1");
         start(command, job, &format!("w{at}"))
     };

@@ -9,7 +9,7 @@ use crate::device::free_on;
 use crate::fault::device_fault;
 use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
-use compass_common::engine::EngineFault;
+use compass_common::engine::{EngineFault, note_progress};
 use std::borrow::Cow;
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -188,6 +188,7 @@ impl CausalLm for Decoder {
                 pass.go_to(device)?;
             }
             x = layer.forward(&x, &mut pass)?;
+            note_progress();
             pass.next_layer();
         }
         if here != self.placement.device {

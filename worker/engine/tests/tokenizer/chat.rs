@@ -56,3 +56,36 @@ fn templates_that_are_none() {
     let none = render_chat(&template, &[], false, true, &Map::new());
     assert!(matches!(none, Err(ChatError::Continuation(_))), "{none:?}");
 }
+
+/// A template that a model brings can end neither the engine nor make it wait.
+#[test]
+fn a_template_without_end_fails_with_the_reason() {
+    let now = "2025-03-07T09:05".parse().unwrap();
+    let messages: Vec<_> =
+        (0..1000).map(|at| serde_json::json!({"role": "user", "content": format!("turn {at}")})).collect();
+    let render = |source: &str| {
+        let template = ChatTemplate::new(source, now).map_err(|error| error.to_string())?;
+        render_chat(&template, &messages, false, false, &Map::new()).map_err(|error| error.to_string())
+    };
+    for (source, expected) in [
+        (
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% if a < 0 %}{% endif %}{% endfor %}{% endfor %}",
+            "more than 10000000 steps",
+        ),
+        ("{{ '%999999999d'|format(1) }}", "a width of 999999999"),
+        ("{{ messages|tojson(indent=999999999) }}", "tojson indents by at most 256"),
+        (
+            "{% set n = namespace(x=1) %}{% for i in range(99999) %}{% set n.x = [n.x] %}{% endfor %}{{ n.x|tojson }}",
+            "nests deeper than 200",
+        ),
+        ("{{ 'x'.join([messages[0].content] * 10**10) }}", "a text of"),
+    ] {
+        let said = render(source).unwrap_err();
+        assert!(said.starts_with("the chat template fails: ") && said.contains(expected), "{source}: {said}");
+    }
+    // A thousand turns, each of which looks for the last one of the user.
+    let source = "{% for m in messages %}{% set n = namespace(last=0) %}{% for o in messages %}{% if o.role == 'user' %}\
+                  {% set n.last = loop.index0 %}{% endif %}{% if loop.index0 > 300 %}{% break %}{% endif %}{% endfor %}\
+                  {{ m.content }} {{ n.last }};{% endfor %}";
+    assert!(render(source).unwrap().ends_with("turn 999 301;"));
+}

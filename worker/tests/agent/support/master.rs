@@ -60,11 +60,12 @@ pub(crate) struct Terms {
     pub(crate) last_ack: u64,
     pub(crate) lease_ttl_ms: u32,
     pub(crate) offline_continue: bool,
+    pub(crate) engine_timeout_ms: u32,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self { epoch: 1, last_ack: 0, lease_ttl_ms: 30_000, offline_continue: false }
+        Self { epoch: 1, last_ack: 0, lease_ttl_ms: 30_000, offline_continue: false, engine_timeout_ms: 0 }
     }
 }
 
@@ -128,6 +129,7 @@ impl Session {
             max_slots: 0,
             kept,
             offline_continue: terms.offline_continue,
+            engine_timeout_ms: terms.engine_timeout_ms,
             ..v1::Welcome::default()
         };
         self.send_unsequenced(terms.last_ack, Some(Body::Welcome(welcome))).await;

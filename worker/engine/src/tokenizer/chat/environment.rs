@@ -2,6 +2,7 @@
 
 use super::json::tojson;
 use super::python_output;
+use compass_common::prompt::template_limits;
 use jiff::civil::DateTime;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
@@ -13,7 +14,12 @@ pub(super) fn environment(now: DateTime) -> Environment<'static> {
     environment.set_lstrip_blocks(true);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
-    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    environment.set_unknown_method_callback(|state, value, name, arguments| {
+        if let Some(text) = value.as_str() {
+            template_limits::method_fits(text, name, arguments)?;
+        }
+        minijinja_contrib::pycompat::unknown_method_callback(state, value, name, arguments)
+    });
     environment.set_formatter(python_output::write);
     environment.add_filter("tojson", |value: Value, arguments| tojson(&value, arguments));
     environment.add_filter("string", |value: Value| python_output::python_str(&value));
@@ -21,6 +27,7 @@ pub(super) fn environment(now: DateTime) -> Environment<'static> {
     environment.add_filter("trim", trim);
     environment.add_filter("upper", |value: Value| python_output::python_str(&value).map(|text| text.to_uppercase()));
     environment.add_filter("lower", |value: Value| python_output::python_str(&value).map(|text| text.to_lowercase()));
+    template_limits::limit(&mut environment);
     environment.add_function("raise_exception", raise_exception);
     environment.add_function("strftime_now", move |format: String| strftime(now, &format));
     // Python's strings and mappings can be indexed and have a length: Jinja calls them sequences.

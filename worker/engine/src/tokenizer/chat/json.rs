@@ -1,9 +1,12 @@
 //! `tojson` as transformers overrides it: Python's `json.dumps`, without Jinja's HTML escapes.
 
-use compass_common::prompt::python_repr;
+use compass_common::prompt::{python_repr, template_limits};
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 use std::fmt::Write as _;
+
+/// Blanks of one level of indentation at most.
+const WIDEST_INDENT: usize = 256;
 
 /// How a document is laid out.
 struct Layout {
@@ -16,13 +19,20 @@ struct Layout {
 
 /// The filter: `x | tojson(ensure_ascii=false, indent=none, separators=none, sort_keys=false)`.
 pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
+    template_limits::value_fits(value)?;
     let indent: Option<Value> = arguments.get("indent")?;
     let indent = match indent {
         None => None,
         Some(value) if value.is_none() => None,
         Some(value) => Some(match value.as_str() {
             Some(text) => text.to_owned(),
-            None => " ".repeat(usize::try_from(value).unwrap_or(0)),
+            None => match usize::try_from(value).unwrap_or(0) {
+                width if width > WIDEST_INDENT => {
+                    let what = format!("tojson indents by at most {WIDEST_INDENT}, not by {width}");
+                    return Err(Error::new(ErrorKind::InvalidOperation, what));
+                }
+                width => " ".repeat(width),
+            },
         }),
     };
     let separators: Option<Value> = arguments.get("separators")?;

@@ -1,12 +1,14 @@
 //! What `{{ value }}` prints: Python's `str`, where minijinja would print its own `none`, `true` and JSON.
 
 use super::json::number;
+use compass_common::prompt::template_limits;
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Output, State, Value};
 
 /// The formatter of the environment.
-pub(super) fn write(out: &mut Output<'_>, _: &State<'_, '_>, value: &Value) -> Result<(), Error> {
+pub(super) fn write(out: &mut Output<'_>, state: &State<'_, '_>, value: &Value) -> Result<(), Error> {
     let text = python_str(value)?;
+    template_limits::printed(state, text.len())?;
     out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the text could not be written"))
 }
 
@@ -15,7 +17,10 @@ pub(super) fn python_str(value: &Value) -> Result<String, Error> {
     match value.kind() {
         ValueKind::Undefined => Ok(String::new()),
         ValueKind::String => Ok(value.as_str().unwrap_or_default().to_owned()),
-        _ => repr(value),
+        _ => {
+            template_limits::value_fits(value)?;
+            repr(value)
+        }
     }
 }
 

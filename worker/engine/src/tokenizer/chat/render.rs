@@ -2,6 +2,7 @@
 
 use super::environment::{REFUSAL, REFUSED, environment, is_python_space};
 use super::generation_tag;
+use compass_common::prompt::template_limits;
 use jiff::civil::DateTime;
 use minijinja::Environment;
 use serde_json::{Map, Value};
@@ -43,8 +44,10 @@ impl ChatTemplate {
         // Jinja reads every line break as "\n".
         let source = generation_tag::strip(&source.replace("\r\n", "\n").replace('\r', "\n"));
         let mut environment = environment(now);
-        let added = environment.add_template_owned(NAME, source);
-        added.map_err(|error| ChatError::Syntax(said(&error)))?;
+        let added = template_limits::within(&source.clone(), || {
+            environment.add_template_owned(NAME, source).map_err(|error| said(&error))
+        });
+        added.map_err(ChatError::Syntax)?;
         Ok(Self { environment })
     }
 }
@@ -117,17 +120,23 @@ fn render(
     variables.insert("messages".into(), Value::from(messages));
     variables.insert("add_generation_prompt".into(), add_generation_prompt.into());
     let compiled = template.environment.get_template(NAME).map_err(|error| ChatError::Syntax(said(&error)))?;
-    compiled.render(&variables).map_err(|error| {
+    let failed = |error: minijinja::Error| {
         let detail = error.detail().unwrap_or_default();
         match detail.strip_prefix(REFUSAL) {
             Some(message) if error.kind() == REFUSED => ChatError::Refused(message.to_owned()),
             _ => ChatError::Failed(said(&error)),
         }
-    })
+    };
+    // The outer error is that of the limits, the inner one the template's own.
+    let rendered = template_limits::within(compiled.source(), || Ok(compiled.render(&variables).map_err(failed)));
+    rendered.unwrap_or_else(|said| Err(ChatError::Failed(said)))
 }
 
 /// An error in one line.
 fn said(error: &minijinja::Error) -> String {
+    if let Some(exhausted) = template_limits::exhausted(error) {
+        return exhausted;
+    }
     let text = error.to_string();
     text.lines().next().unwrap_or("no reason was given").to_owned()
 }
