@@ -30,6 +30,9 @@ pub struct RunFacts {
     /// Samples recorded by now.
     pub recorded_samples: u64,
     pub expected_samples: u64,
+    /// Samples that ask what another one asks: recorded with its result, not computed.
+    #[serde(default)]
+    pub duplicate_samples: u64,
     pub partitioner: Value,
     pub summarizer: String,
     pub runner: String,
@@ -215,6 +218,18 @@ impl RunFacts {
         let per = |tokens: u64| self.tokens.computed as f64 / tokens.max(1) as f64;
         (self.computed_per_submitted, self.computed_per_distinct) =
             (per(self.tokens.submitted), per(self.tokens.distinct));
+    }
+
+    /// What a person is told at the end of samples that were not computed; nothing where there were none.
+    pub fn duplicates_line(&self) -> Option<String> {
+        let (duplicates, all) = (self.duplicate_samples, self.expected_samples);
+        let verb = if duplicates == 1 { "asks" } else { "ask" };
+        let text = || {
+            format!(
+                "equal requests: {duplicates} of {all} samples {verb} what another asks; each request was computed once"
+            )
+        };
+        (duplicates > 0).then(text)
     }
 
     /// What a person is told of the tokens at the end; nothing when no engine reported any.
