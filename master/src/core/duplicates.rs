@@ -117,7 +117,51 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{Bench, view, worker};
+    use super::super::{Event, FailureClass, Handed, Limits};
     use super::*;
+
+    /// Two tasks of two samples each; 5 and 6 of the first unit and 0 of another ask what 0, 2 and 0 do.
+    fn bench() -> Bench {
+        let mut bench = Bench::new(Limits::default(), vec![view(0, 0, 2), view(0, 2, 4)]);
+        let key = |unit, index| (UnitId(unit), index);
+        let groups = [vec![key(0, 0), key(0, 5), key(1, 0)], vec![key(0, 2), key(0, 6)]];
+        bench.core = bench.core.with_duplicates(Duplicates::beside(groups, &Recorded::default()));
+        bench.attach(0, 0, 1);
+        bench
+    }
+
+    #[test]
+    fn duplicates_are_recorded_before_their_original_and_once() {
+        let mut bench = bench();
+        let (_, grant, unit, _) = bench.grants[0].clone();
+        let result = || vec![Handed { index: 0, result: vec![7], device: DeviceType::Cpu }];
+        let results = |samples| Event::Results { worker: worker(0), grant, unit, samples };
+        let effects = bench.apply(results(result()));
+        let recorded = effects.iter().filter_map(|effect| match effect {
+            Effect::Persist { record: Record::Sample { unit, index, .. }, .. } => Some((unit.0, *index, false)),
+            Effect::Persist { record: Record::Duplicate { unit, index, .. }, .. } => Some((unit.0, *index, true)),
+            _ => None,
+        });
+        assert_eq!(recorded.collect::<Vec<_>>(), [(0, 5, true), (1, 0, true), (0, 0, false)]);
+        assert!(bench.recorded.values().all(|result| *result == [7]));
+        assert_eq!(bench.core.progress().recorded, 3);
+        bench.apply(results(result()));
+        assert_eq!((bench.core.progress().recorded, bench.core.progress().repeats), (3, 1));
+    }
+
+    #[test]
+    fn duplicates_fail_with_their_original() {
+        let mut bench = bench();
+        bench.work(0);
+        let (_, grant, ..) = bench.grants[1].clone();
+        let message = "no weights".to_owned();
+        bench.apply(Event::Failed { worker: worker(0), grant, class: FailureClass::User, message });
+        let failures = bench.core.failures();
+        let samples = failures.iter().flat_map(|(unit, samples, _)| samples.iter().map(|index| (unit.0, index)));
+        assert_eq!(samples.collect::<Vec<_>>(), [(0, 2), (0, 3), (0, 6)]);
+        assert!(failures.iter().all(|(_, _, why)| why == "no weights"));
+    }
 
     #[test]
     fn the_first_without_a_record_stands_for_its_group() {

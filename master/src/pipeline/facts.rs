@@ -83,6 +83,10 @@ pub struct RunFacts {
     #[serde(default)]
     pub stretches_left_out: u64,
     pub tokens: TokenCounters,
+    /// Of the tokens computed, those at the beginnings of texts that more than one engine computed: each engine beyond the
+    /// first computes a beginning once more at most.
+    #[serde(default)]
+    pub computed_by_several: u64,
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
     /// `computed / distinct` tokens of the whole job: 1 where nothing was computed twice, by whomever.
@@ -207,6 +211,7 @@ impl RunFacts {
             let is_full = self.known.len() >= MOST_STRETCHES && !self.known.contains(&(model, stretch.path));
             if !is_full && !self.known.insert((model, stretch.path)) {
                 self.tokens.distinct = self.tokens.distinct.saturating_sub(u64::from(stretch.tokens));
+                self.computed_by_several = self.computed_by_several.saturating_add(u64::from(stretch.tokens));
             }
         }
         for note in report.notes {
@@ -223,10 +228,9 @@ impl RunFacts {
     /// What a person is told at the end of samples that were not computed; nothing where there were none.
     pub fn duplicates_line(&self) -> Option<String> {
         let (duplicates, all) = (self.duplicate_samples, self.expected_samples);
-        let verb = if duplicates == 1 { "asks" } else { "ask" };
         let text = || {
             format!(
-                "equal requests: {duplicates} of {all} samples {verb} what another asks; each request was computed once"
+                "equal requests: {duplicates} of {all} samples ask what another asks, and are recorded with its result"
             )
         };
         (duplicates > 0).then(text)
@@ -249,6 +253,13 @@ impl RunFacts {
         }
         if generated > 0 {
             line += &format!(", generated {generated}");
+        }
+        if self.computed_by_several > 0 {
+            line += &format!(
+                "; {} tokens of shared beginnings were computed again, since several slots worked on one data set: each \
+                 further slot computes its beginning once at most",
+                self.computed_by_several
+            );
         }
         Some(line)
     }
@@ -354,6 +365,8 @@ mod tests {
         facts.report(&two, &report(1, 200, &[(7, 100), (9, 5)]));
         facts.report(&two, &report(2, 200, &[(7, 100)]));
         assert_eq!((facts.tokens.computed, facts.tokens.distinct), (700, 600));
+        let line = facts.tokens_line().unwrap();
+        assert!(line.contains("; 100 tokens of shared beginnings were computed again"), "{line}");
         assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
     }
 }
