@@ -192,14 +192,14 @@ tokenizer_path = "{}"
 abbr = "scored"
 reader_cfg = {{ input_columns = ["q"], output_column = "label" }}
 test = {{ path = "rows.jsonl" }}
-infer_cfg = {{ inferencer = "ppl", prompt_template = {{ A = "Choose what fits best: {{q}} A", B = "Choose what fits best: {{q}} B" }} }}
+infer_cfg = {{ inferencer = "ppl", prompt_template = {{ A = "{{q}} A", B = "{{q}} B" }} }}
 eval_cfg = {{ evaluator = "acc" }}
 
 [[dataset]]
 abbr = "continued"
 reader_cfg = {{ input_columns = ["q"], output_column = "label" }}
 test = {{ path = "rows.jsonl" }}
-infer_cfg = {{ inferencer = {{ type = "gen", max_out_len = 6 }}, prompt_template = "Answer briefly: {{q}}" }}
+infer_cfg = {{ inferencer = {{ type = "gen", max_out_len = 6 }}, prompt_template = "{{q}}" }}
 eval_cfg = {{ evaluator = "em" }}
 "#,
         demo.display()
@@ -221,7 +221,7 @@ eval_cfg = {{ evaluator = "em" }}
 #[test]
 fn rows_that_repeat_a_few_prompts_cost_no_more_than_these() {
     const ROWS: usize = 2000;
-    const PROMPTS: usize = 24;
+    const PROMPTS: usize = 60;
     let (repeating, distinct) = (job_that_repeats(ROWS, PROMPTS), job_that_repeats(PROMPTS, PROMPTS));
     let (facts, of_distinct) = (on_two_workers(&repeating), on_two_workers(&distinct));
     let ratio = facts["computed_per_distinct"].as_f64().unwrap();
@@ -235,7 +235,9 @@ fn rows_that_repeat_a_few_prompts_cost_no_more_than_these() {
         for row in 0..ROWS {
             let answered = |record: &serde_json::Value| {
                 let mut record = record.as_object().unwrap().clone();
-                ["gold", "correct"].map(|own| record.shift_remove(own));
+                for own in ["gold", "correct"] {
+                    record.shift_remove(own);
+                }
                 record
             };
             let (found, expected) = (&found[row.to_string()], &expected[(row % PROMPTS).to_string()]);
