@@ -5,7 +5,6 @@ use compass_common::config::{self, Base, Config, Overrides};
 use compass_common::ids::Digest;
 use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, TokenArguments, exit, not_yet};
 use compass_master::control::{self, About, Submission};
-use compass_master::core::Recorded;
 use compass_master::job::{self, Failure, JobRequest};
 use compass_master::pipeline::{self, RunFolder};
 use compass_master::screen::{OutputError, print, say};
@@ -148,7 +147,7 @@ async fn dry_run(job: &JobArguments, config: &Config) -> Result<(), Failure> {
         }
     }
     let planned = pipeline::plan(config).map_err(|error| Failure::of_plan(&error))?;
-    let listing = pipeline::dry_run(config, &planned.plan, &Recorded::default(), job.unsafe_local_exec);
+    let listing = pipeline::dry_run(config, &planned, job.unsafe_local_exec);
     let listing = listing.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     print(listing).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))
 }

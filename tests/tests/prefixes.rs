@@ -176,6 +176,77 @@ fn on_two_workers(job: &Job) -> serde_json::Value {
     job.facts()
 }
 
+/// Two data sets, one scored and one continued, whose rows ask one of `prompts` questions, in an order that no task keeps
+/// together; gold answers are the rows' own.
+fn job_that_repeats(count: usize, prompts: usize) -> Job {
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/demo/model").canonicalize().unwrap();
+    let job = Job::new(&format!(
+        r#"
+[infer.runner]
+type = "none"
+[[model]]
+abbr = "random"
+path = "model"
+tokenizer_path = "{}"
+
+[[dataset]]
+abbr = "scored"
+reader_cfg = {{ input_columns = ["q"], output_column = "label" }}
+test = {{ path = "rows.jsonl" }}
+infer_cfg = {{ inferencer = "ppl", prompt_template = {{ A = "{{q}} A", B = "{{q}} B" }} }}
+eval_cfg = {{ evaluator = "acc" }}
+
+[[dataset]]
+abbr = "continued"
+reader_cfg = {{ input_columns = ["q"], output_column = "label" }}
+test = {{ path = "rows.jsonl" }}
+infer_cfg = {{ inferencer = {{ type = "gen", max_out_len = 6 }}, prompt_template = "{{q}}" }}
+eval_cfg = {{ evaluator = "em" }}
+"#,
+        demo.display()
+    ));
+    let distinct: Vec<serde_json::Value> =
+        rows(0, prompts, 0).lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let rows = (0..count).fold(String::new(), |mut rows, row| {
+        let (q, label) = (&distinct[row * 7 % prompts]["q"], ["A", "B"][row / 3 % 2]);
+        // Writing to a string cannot fail.
+        let _ = writeln!(rows, r#"{{"q": {q}, "label": "{label}"}}"#);
+        rows
+    });
+    job.write("rows.jsonl", &rows);
+    std::fs::create_dir_all(job.path("model")).unwrap();
+    RandomLlama::SMALL.write(&job.path("model"), 3).unwrap();
+    job
+}
+
+#[test]
+fn rows_that_repeat_a_few_prompts_cost_no_more_than_these() {
+    const ROWS: usize = 2000;
+    const PROMPTS: usize = 60;
+    let (repeating, distinct) = (job_that_repeats(ROWS, PROMPTS), job_that_repeats(PROMPTS, PROMPTS));
+    let (facts, of_distinct) = (on_two_workers(&repeating), on_two_workers(&distinct));
+    let ratio = facts["computed_per_distinct"].as_f64().unwrap();
+    assert!((1.0..=1.02).contains(&ratio), "{facts}");
+    assert_eq!(facts["duplicate_samples"], 2 * (ROWS - PROMPTS), "{facts}");
+    assert_eq!(facts["tokens"]["submitted"], of_distinct["tokens"]["submitted"], "{facts}");
+    let said = format!("equal requests: {} of {} samples ask what another asks", 2 * (ROWS - PROMPTS), 2 * ROWS);
+    assert!(repeating.log("err").contains(&said), "{}", repeating.log("err"));
+    for dataset in ["scored", "continued"] {
+        let (found, expected) = (repeating.predictions("random", dataset), distinct.predictions("random", dataset));
+        for row in 0..ROWS {
+            let answered = |record: &serde_json::Value| {
+                let mut record = record.as_object().unwrap().clone();
+                for own in ["gold", "correct"] {
+                    record.shift_remove(own);
+                }
+                record
+            };
+            let (found, expected) = (&found[row.to_string()], &expected[(row % PROMPTS).to_string()]);
+            assert_eq!(answered(found), answered(expected), "{dataset} {row}");
+        }
+    }
+}
+
 #[test]
 fn what_prompts_begin_with_is_computed_once_for_the_whole_job() {
     let facts = on_two_workers(&job());

@@ -22,6 +22,9 @@ pub struct Plan {
     pub models: Vec<ModelPlan>,
     /// Data sets in the order of the configuration.
     pub datasets: Vec<DatasetPlan>,
+    /// Digest of the file that says which samples ask the same, a [`super::DuplicateGroups`]; `None` where none do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<Digest>,
 }
 
 /// One data set, rendered: its samples live in the parts.

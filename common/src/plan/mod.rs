@@ -1,5 +1,6 @@
 //! The plan: everything that a job's numbers depend on, written once and named by its content.
 
+mod duplicates;
 mod generation;
 mod generation_defaults;
 mod head;
@@ -9,6 +10,7 @@ mod sample;
 mod shape;
 mod spec;
 
+pub use duplicates::DuplicateGroups;
 pub use generation::{ChatMode, Decoding, GenSpec};
 pub use generation_defaults::GenerationDefaults;
 pub use head::{DatasetPlan, PLAN_FORMAT, PartRef, Plan, Unit};

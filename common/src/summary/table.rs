@@ -129,6 +129,7 @@ pub(super) mod tests {
                 dataset("arc_easy", InferSpec::Loglikelihood, 40),
                 dataset("gsm8k", gen_infer, 6),
             ],
+            duplicates: None,
         }
     }
 

@@ -82,7 +82,23 @@ impl Core {
         // tasks before large ones.
         let cost = |task: TaskId| self.task(task).map_or(0, Task::cost);
         let near = |&near: &TaskId| self.shares(near) || cost(near).saturating_mul(2) >= cost(first);
-        neighbour.filter(near).or_else(|| Some(self.untouched(first, suits)))
+        let Some(neighbour) = neighbour.filter(near) else { return Some(self.untouched(first, suits)) };
+        // Its other slots compute what this begins with: a further slot had to compute that once more.
+        let is_for_another_slot = self.shares(neighbour) && self.would_begin_twice(worker, neighbour);
+        let elsewhere = || Some(self.untouched(first, suits)).filter(|other| !self.is_begun(*other));
+        is_for_another_slot.then(elsewhere).flatten().or(Some(neighbour))
+    }
+
+    /// Whether a slot of the worker has nothing to do, while another is at a task of the unit.
+    fn would_begin_twice(&self, worker: &Worker, id: TaskId) -> bool {
+        let unit = self.task(id).map(|task| task.unit);
+        let is_at_it = |held: &TaskId| self.task(*held).map(|task| task.unit) == unit;
+        (worker.held.len() as u32) < worker.slots && worker.held.iter().any(is_at_it)
+    }
+
+    /// Whether some worker computes, or has computed, what the samples of a task begin with.
+    fn is_begun(&self, id: TaskId) -> bool {
+        self.task(id).is_some_and(|task| task.shared_cost > 0 && self.at_units.contains_key(&task.unit))
     }
 
     /// Whether samples of a task begin like others of its unit.
@@ -92,10 +108,9 @@ impl Core {
 
     /// The first task, or while others wait one that begins as nothing does that another worker has computed.
     fn untouched(&self, first: TaskId, suits: &impl Fn(&TaskId) -> bool) -> TaskId {
-        let is_taken = |task: &Task| task.shared_cost > 0 && self.at_units.contains_key(&task.unit);
-        let Some(task) = self.task(first).filter(|task| is_taken(task)) else { return first };
+        let Some(task) = self.task(first).filter(|_| self.is_begun(first)) else { return first };
         let others = self.queue.of_model(task.model).take(LOOKED_AT);
-        let free = |id: &TaskId| self.task(*id).is_some_and(|task| !is_taken(task)) && suits(id);
+        let free = |id: &TaskId| !self.is_begun(*id) && suits(id);
         others.into_iter().find(free).unwrap_or(first)
     }
 

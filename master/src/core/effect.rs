@@ -18,6 +18,8 @@ pub enum Record {
     Out { holders: Vec<Holder> },
     /// Into the ledger: the first result of a sample.
     Sample { unit: UnitId, index: u32, grant: GrantRef, worker: WorkerId, device: DeviceType, result: Vec<u8> },
+    /// Into the ledger: the first result of another sample, whose request is equal, as that of this one.
+    Duplicate { unit: UnitId, index: u32, grant: GrantRef, worker: WorkerId, device: DeviceType, result: Vec<u8> },
     /// Into the ledger: a later result that differs from the recorded one.
     Divergence {
         unit: UnitId,

@@ -76,6 +76,17 @@ pub fn check(core: &Core) -> Vec<Violation> {
             }
         }
     }
+    for &(original, (unit, index)) in core.duplicates.pairs() {
+        if core.homes.of(unit, index).is_some() {
+            fail(G1, format!("sample {index} of unit {unit} is in a task and gets the result of another"));
+        }
+        if core.recorded.contains(unit, index) != core.recorded.contains(original.0, original.1) {
+            fail(
+                C2,
+                format!("sample {index} of unit {unit} and {original:?}, which it equals, are not recorded alike"),
+            );
+        }
+    }
     for (id, worker) in core.workers.iter() {
         held += worker.held.len() as u32;
         let seat = core.workers.seat(id);

@@ -11,6 +11,7 @@ mod bars;
 mod bars_tests;
 mod demand;
 mod dispatch;
+mod duplicates;
 mod effect;
 mod event;
 mod explain;
@@ -48,6 +49,7 @@ mod watch;
 
 pub use bars::{Barred, Supply};
 pub use demand::Attendance;
+pub use duplicates::Duplicates;
 pub use effect::{Effect, Holder, Kept, Message, Record, Seq};
 pub use event::{Capabilities, ConnectionId, Event, FailureClass, GrantRef, Handed, HeldGrant, SandboxState, Unfit};
 pub use labels::Labels;

@@ -27,6 +27,7 @@ impl Core {
                 effects.push(Effect::Note { text: format!("worker {id} sent a result for an unknown sample {index}") });
                 continue;
             };
+            self.record_duplicates(id, grant, (unit, index), (&result, device), effects);
             match self.recorded.arrive(unit, index, &result, device) {
                 Arrival::First => {
                     self.persist(Record::Sample { unit, index, grant, worker: id.clone(), device, result }, effects);

@@ -1,6 +1,7 @@
 //! The scheduler's state: tasks, workers, what is recorded.
 
 use super::bars::{ModelBars, Supply};
+use super::duplicates::Duplicates;
 use super::effect::{Effect, Message, Record, Seq};
 use super::event::{ConnectionId, GrantRef, SandboxState};
 use super::homes::Homes;
@@ -116,6 +117,7 @@ pub struct Core {
     /// Workers that can take a grant, the least loaded first.
     pub(super) ready: BTreeSet<(u32, Seat)>,
     pub(super) recorded: Recorded,
+    pub(super) duplicates: Duplicates,
     pub(super) speeds: Speeds,
     /// Open tasks by what they require.
     pub(super) open_by: [u32; Requires::KINDS],
@@ -168,6 +170,7 @@ impl Core {
             at_units: BTreeMap::new(),
             ready: BTreeSet::new(),
             recorded,
+            duplicates: Duplicates::default(),
             speeds: Speeds::default(),
             open_by: [0; Requires::KINDS],
             residents: BTreeMap::new(),
@@ -417,17 +420,20 @@ impl Core {
         self.open == 0
     }
 
-    /// Tasks that will not be done: unit, the samples that stay without a result, and why.
+    /// Samples that stay without a result, those included that were to get the result of one of them: unit, samples, why.
     pub fn failures(&self) -> Vec<(UnitId, IntervalSet, String)> {
         let failed = self.tasks.iter().filter_map(|task| match &task.state {
-            TaskState::Failed { message, .. } => Some((task.unit, task.remaining.clone(), message.clone())),
+            TaskState::Failed { message, .. } => Some((task, message.clone())),
             TaskState::Quarantined { message, workers } => {
-                let text = format!("{message} (the same on {} workers)", workers.len());
-                Some((task.unit, task.remaining.clone(), text))
+                Some((task, format!("{message} (the same on {} workers)", workers.len())))
             }
             _ => None,
         });
-        failed.collect()
+        let by_unit = failed.flat_map(|(task, why)| {
+            let all = self.with_their_duplicates(task.unit, &task.remaining);
+            all.into_iter().map(move |(unit, samples)| (unit, samples, why.clone()))
+        });
+        by_unit.collect()
     }
 
     /// The highest number that was given to a record.

@@ -43,7 +43,7 @@ pub(super) struct Bench {
     up: BTreeMap<u8, u64>,
     /// Grants as the workers know them, with what they still have to do.
     pub(super) grants: Vec<(u8, GrantRef, UnitId, IntervalSet)>,
-    recorded: BTreeMap<(UnitId, u32), Vec<u8>>,
+    pub(super) recorded: BTreeMap<(UnitId, u32), Vec<u8>>,
     last_seq: u64,
     attempts: BTreeMap<TaskId, Attempt>,
     /// Samples that holders were asked to return.
@@ -77,6 +77,10 @@ impl Bench {
                     self.last_seq = seq.0;
                     match record {
                         Record::Sample { unit, index, result, .. } => {
+                            let before = self.recorded.insert((*unit, *index), result.clone());
+                            assert_eq!(before, None, "C2: a sample was recorded twice");
+                        }
+                        Record::Duplicate { unit, index, result, .. } => {
                             let before = self.recorded.insert((*unit, *index), result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
@@ -204,11 +208,11 @@ proptest! {
 }
 
 /// Units of the grants that each of two workers holds, of tasks of one model whose samples begin alike within a unit.
-fn units_held(tasks: &[(u32, u32)]) -> [Vec<u32>; 2] {
+fn units_held(slots: u32, tasks: &[(u32, u32)]) -> [Vec<u32>; 2] {
     let task = |&(unit, first): &(u32, u32)| TaskView { model: 0, shared_cost: 7, ..view(unit, first, first + 5) };
     let mut bench = Bench::new(Limits::default(), tasks.iter().map(task).collect());
-    bench.attach(0, 0, 1);
-    bench.attach(1, 0, 1);
+    bench.attach(0, 0, slots);
+    bench.attach(1, 0, slots);
     let held = |who| bench.grants.iter().filter(|grant| grant.0 == who).map(|grant| grant.2.0).collect();
     [held(0), held(1)]
 }
@@ -216,9 +220,21 @@ fn units_held(tasks: &[(u32, u32)]) -> [Vec<u32>; 2] {
 #[test]
 fn a_worker_gets_what_begins_as_it_has_computed_and_leaves_others_theirs() {
     let mixed = [(0, 0), (1, 0), (0, 5), (1, 5), (2, 0), (0, 10)];
-    assert_eq!(units_held(&mixed), [vec![0, 0], vec![1, 1]]);
+    assert_eq!(units_held(1, &mixed), [vec![0, 0], vec![1, 1]]);
     let last = [(0, 0), (0, 5), (0, 10), (1, 0)];
-    assert_eq!(units_held(&last), [vec![0, 0], vec![1, 0]], "but nobody idles for it");
+    assert_eq!(units_held(1, &last), [vec![0, 0], vec![1, 0]], "but no worker idles for it");
+}
+
+#[test]
+fn slots_of_one_worker_begin_with_what_begins_differently() {
+    let sorted = [(0, 0), (0, 5), (0, 10), (1, 0), (1, 5), (2, 0), (3, 0), (3, 5)];
+    assert_eq!(
+        units_held(2, &sorted),
+        [vec![0, 1, 1], vec![2, 3, 3]],
+        "one task more for each worker is granted ahead"
+    );
+    let alike = [(0, 0), (0, 5), (0, 10)];
+    assert_eq!(units_held(2, &alike)[0], vec![0, 0, 0], "but no slot idles for it");
 }
 
 #[test]

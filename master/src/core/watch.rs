@@ -70,7 +70,7 @@ impl Watch {
                 let falls = before.is_some_and(|(before, _)| before >= *attempt);
                 falls.then(|| Violation { id: G2, detail: format!("attempt {attempt} of task {task} does not grow") })
             }
-            Record::Sample { unit, index, .. } => {
+            Record::Sample { unit, index, .. } | Record::Duplicate { unit, index, .. } => {
                 let fresh = self.recorded.entry(*unit).or_default().insert(*index);
                 let detail = || format!("sample {index} of unit {unit} is recorded twice");
                 (!fresh).then(|| Violation { id: C2, detail: detail() })

@@ -104,7 +104,8 @@ impl Failure {
             // Another try would find the same: somebody must put the file right first. Nothing was started.
             InferError::Ledger(
                 LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. } | LedgerError::ImpossibleEpoch { .. },
-            ) => exit::BAD_INPUT,
+            )
+            | InferError::Plan(PlanError::Damaged { .. }) => exit::BAD_INPUT,
             _ => exit::INFRASTRUCTURE,
         };
         let mut failure = Self::of(code, error);

@@ -62,7 +62,8 @@ fn plan() -> Plan {
         parts: Vec::new(),
     };
     let models = vec![ModelPlan::new("m", ModelKind::Echo, "")];
-    Plan { format: PLAN_FORMAT, config: Digest::of(b"config"), models, datasets: vec![dataset("a"), dataset("b")] }
+    let datasets = vec![dataset("a"), dataset("b")];
+    Plan { format: PLAN_FORMAT, config: Digest::of(b"config"), models, datasets, duplicates: None }
 }
 
 impl Attacked {

@@ -4,6 +4,8 @@ use crate::core::{DeviceType, GrantRef, Holder, Record, Seq};
 use crate::ledger::{Content, Entry, Kind, Submission};
 use crate::store::Lease;
 use compass_common::ids::{UnitId, WorkerId};
+use compass_proto::v1;
+use prost::Message as _;
 
 /// The entry or the write that makes a record durable.
 pub(super) fn submission(seq: Seq, record: Record) -> Submission {
@@ -24,6 +26,9 @@ pub(super) fn submission(seq: Seq, record: Record) -> Submission {
         Record::Sample { unit, grant, worker, device, result, .. } => {
             Content::Entry(entry(Kind::Sample, unit, grant, worker, device, result))
         }
+        Record::Duplicate { unit, index, grant, worker, device, result } => {
+            Content::Entry(entry(Kind::Sample, unit, grant, worker, device, under(index, result)))
+        }
         Record::Divergence { unit, grant, worker, device, result, .. } => {
             Content::Entry(entry(Kind::Divergence, unit, grant, worker, device, result))
         }
@@ -39,4 +44,13 @@ pub(super) fn submission(seq: Seq, record: Record) -> Submission {
         }
     };
     Submission { seq, content }
+}
+
+/// An encoded result as that of the sample at `index`.
+fn under(index: u32, result: Vec<u8>) -> Vec<u8> {
+    // What is no result was told from one when it arrived.
+    match v1::SampleResult::decode(result.as_slice()) {
+        Ok(known) => v1::SampleResult { index, ..known }.encode_to_vec(),
+        Err(_) => result,
+    }
 }

@@ -5,31 +5,28 @@ use super::execution::{has_programs, stage_config};
 use super::execution_plan::outline;
 use super::infer::{InferError, tasks};
 use super::launching::{LaunchOptions, comes_by_itself, fleet, slots};
+use super::planner::Planned;
 use super::task_list::listing;
-use crate::core::Recorded;
+use crate::core::{Duplicates, Recorded};
 use crate::launch::Programs;
 use compass_common::config::Config;
 use compass_common::ids::Digest;
 use compass_common::partition::TaskList;
-use compass_common::plan::Plan;
+use compass_common::plan::{DuplicateGroups, Plan};
 use std::fmt::Write as _;
 
 /// The tasks that a run would grant and the commands that it would launch, as text.
 ///
 /// # Errors
 /// The partitioner's settings make no sense, or there is no worker to launch.
-pub fn dry_run(
-    config: &Config,
-    plan: &Plan,
-    recorded: &Recorded,
-    unsafe_local_exec: bool,
-) -> Result<String, InferError> {
-    let mut text = stage(config, plan, recorded, Programs::None, "")?;
+pub fn dry_run(config: &Config, planned: &Planned, unsafe_local_exec: bool) -> Result<String, InferError> {
+    let plan = &planned.plan;
+    let mut text = stage(config, plan, &planned.duplicates, Programs::None, "")?;
     if has_programs(plan) {
         let config = stage_config(config);
         let programs = if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained };
         text.push_str("then the programs that the answers are:\n");
-        text.push_str(&stage(&config, &outline(plan), &Recorded::default(), programs, "execute ")?);
+        text.push_str(&stage(&config, &outline(plan), &DuplicateGroups::default(), programs, "execute ")?);
     }
     Ok(text)
 }
@@ -37,15 +34,22 @@ pub fn dry_run(
 fn stage(
     config: &Config,
     plan: &Plan,
-    recorded: &Recorded,
+    groups: &DuplicateGroups,
     programs: Programs,
     kind: &str,
 ) -> Result<String, InferError> {
-    let tasks = tasks(config, plan, recorded, slots(config, false))?;
+    let recorded = Recorded::default();
+    let duplicates = Duplicates::beside(groups.of_units(plan), &recorded);
+    let tasks = tasks(config, plan, (&recorded, &duplicates), slots(config, false))?;
     // What it is the list of does not show.
     let mut text = listing(&TaskList::new(plan, &Digest([0; 32]), &tasks), kind, |_| String::new());
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{} tasks, {} samples", tasks.len(), plan.expected() - recorded.len());
+    let _ = write!(text, "{} tasks, {} samples", tasks.len(), plan.expected());
+    let equal = match duplicates.len() {
+        0 => String::new(),
+        count => format!(", {count} of which ask what another asks and are recorded with its result"),
+    };
+    let _ = writeln!(text, "{equal}");
     let (near, far) = told(config, config.listen);
     for pool in fleet(config, &near, &far, launching(programs))?.pools {
         for line in pool.launcher.command_lines(pool.shape.most) {

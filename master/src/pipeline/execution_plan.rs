@@ -10,7 +10,8 @@ use crate::encode;
 use compass_common::evaluator::programs;
 use compass_common::ids::UnitId;
 use compass_common::plan::{
-    Body, DatasetPlan, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan, Program, Sample, Unit, entries_of_all,
+    Body, DatasetPlan, DuplicateGroups, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan, Program, Sample, Unit,
+    entries_of_all,
 };
 use compass_common::prompt::{RenderedDataset, ShotFormat};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
@@ -57,9 +58,9 @@ pub(super) fn plan_execution(
     }
     // Of no weight and no name of its own: what a program gives depends on the program.
     let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];
-    let plan = Plan { format: PLAN_FORMAT, config: plan.config, models, datasets };
+    let plan = Plan { format: PLAN_FORMAT, config: plan.config, models, datasets, duplicates: None };
     let head = encode::pretty_json("the plan", &plan)?;
-    Ok((Planned { plan, head, parts }, known))
+    Ok((Planned { plan, head, parts, duplicates: DuplicateGroups::default() }, known))
 }
 
 /// A gold answer as far as a worker's fold needs it: the task that answers are grouped by.
@@ -94,5 +95,5 @@ pub(super) fn outline(plan: &Plan) -> Plan {
     let dataset = |unit: Unit<'_>| DatasetPlan { characters: 0, ..dataset(&unit, &[]) };
     let datasets = executing(plan).map(|unit| DatasetPlan { samples: unit.dataset.samples, ..dataset(unit) }).collect();
     let models = vec![ModelPlan::new("sandbox", ModelKind::Sandbox, "")];
-    Plan { format: PLAN_FORMAT, config: plan.config, models, datasets }
+    Plan { format: PLAN_FORMAT, config: plan.config, models, datasets, duplicates: None }
 }

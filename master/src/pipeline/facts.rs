@@ -30,6 +30,9 @@ pub struct RunFacts {
     /// Samples recorded by now.
     pub recorded_samples: u64,
     pub expected_samples: u64,
+    /// Samples that ask what another one asks: recorded with its result, not computed.
+    #[serde(default)]
+    pub duplicate_samples: u64,
     pub partitioner: Value,
     pub summarizer: String,
     pub runner: String,
@@ -80,6 +83,10 @@ pub struct RunFacts {
     #[serde(default)]
     pub stretches_left_out: u64,
     pub tokens: TokenCounters,
+    /// Of the tokens computed, those at the beginnings of texts that more than one engine computed: each engine beyond the
+    /// first computes a beginning once more at most.
+    #[serde(default)]
+    pub computed_by_several: u64,
     /// `computed / submitted` tokens of the whole job.
     pub computed_per_submitted: f64,
     /// `computed / distinct` tokens of the whole job: 1 where nothing was computed twice, by whomever.
@@ -204,6 +211,7 @@ impl RunFacts {
             let is_full = self.known.len() >= MOST_STRETCHES && !self.known.contains(&(model, stretch.path));
             if !is_full && !self.known.insert((model, stretch.path)) {
                 self.tokens.distinct = self.tokens.distinct.saturating_sub(u64::from(stretch.tokens));
+                self.computed_by_several = self.computed_by_several.saturating_add(u64::from(stretch.tokens));
             }
         }
         for note in report.notes {
@@ -215,6 +223,17 @@ impl RunFacts {
         let per = |tokens: u64| self.tokens.computed as f64 / tokens.max(1) as f64;
         (self.computed_per_submitted, self.computed_per_distinct) =
             (per(self.tokens.submitted), per(self.tokens.distinct));
+    }
+
+    /// What a person is told at the end of samples that were not computed; nothing where there were none.
+    pub fn duplicates_line(&self) -> Option<String> {
+        let (duplicates, all) = (self.duplicate_samples, self.expected_samples);
+        let text = || {
+            format!(
+                "equal requests: {duplicates} of {all} samples ask what another asks, and are recorded with its result"
+            )
+        };
+        (duplicates > 0).then(text)
     }
 
     /// What a person is told of the tokens at the end; nothing when no engine reported any.
@@ -234,6 +253,13 @@ impl RunFacts {
         }
         if generated > 0 {
             line += &format!(", generated {generated}");
+        }
+        if self.computed_by_several > 0 {
+            line += &format!(
+                "; {} tokens of shared beginnings were computed again, since several slots worked on one data set: each \
+                 further slot computes its beginning once at most",
+                self.computed_by_several
+            );
         }
         Some(line)
     }
@@ -339,6 +365,8 @@ mod tests {
         facts.report(&two, &report(1, 200, &[(7, 100), (9, 5)]));
         facts.report(&two, &report(2, 200, &[(7, 100)]));
         assert_eq!((facts.tokens.computed, facts.tokens.distinct), (700, 600));
+        let line = facts.tokens_line().unwrap();
+        assert!(line.contains("; 100 tokens of shared beginnings were computed again"), "{line}");
         assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
     }
 }

@@ -15,11 +15,12 @@ use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::origins;
 use super::pins::recorded_pins;
+use super::planner::{PlanError, read_duplicates};
 use super::progress::ProgressBoard;
 use super::residence::where_they_load;
 use super::score::Answers;
 use super::task_list::keep_tasks;
-use crate::core::{Core, DeviceType, Labels, Limits, Recorded, Requires, TaskView, Watch};
+use crate::core::{Core, DeviceType, Duplicates, Labels, Limits, Recorded, Requires, TaskView, Watch};
 use crate::encode::{self, EncodeError};
 use crate::launch::{Programs, Situation, is_local};
 use crate::leader::{Leader, Pins};
@@ -32,7 +33,7 @@ use compass_common::config::Config;
 use compass_common::ids::{Digest, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
-use compass_common::plan::{ModelKind, Plan};
+use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1;
 use prost::Message as _;
 use std::collections::BTreeMap;
@@ -70,6 +71,8 @@ pub enum InferError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Folder(#[from] FolderError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     #[error(transparent)]
     Drive(#[from] DriveError),
     #[error(transparent)]
@@ -154,26 +157,31 @@ impl InferError {
     }
 }
 
-/// The tasks of a job, given what is recorded.
+/// The tasks of a job, given what is recorded; `duplicates` are in none.
 ///
 /// # Errors
 /// The partitioner's settings make no sense.
 pub(super) fn tasks(
     config: &Config,
     plan: &Plan,
-    recorded: &Recorded,
+    (recorded, duplicates): (&Recorded, &Duplicates),
     slots: u32,
 ) -> Result<Vec<TaskSpec>, PartitionError> {
-    partition(&config.infer.partitioner, &sizes(plan, recorded), slots)
+    partition(&config.infer.partitioner, &sizes(plan, recorded, duplicates), slots)
 }
 
 /// How large the units of a plan are, and what is left of them.
-fn sizes(plan: &Plan, recorded: &Recorded) -> Vec<UnitSize> {
+fn sizes(plan: &Plan, recorded: &Recorded, duplicates: &Duplicates) -> Vec<UnitSize> {
+    let mut duplicates = duplicates.by_unit();
+    let mut remaining = |unit: &Unit<'_>| {
+        let open = IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id));
+        duplicates.remove(&unit.id).map_or_else(|| open.clone(), |left_out| open.minus(&left_out))
+    };
     let size = plan.units().map(|unit| UnitSize {
         id: unit.id,
         model: unit.id.0 as usize / plan.datasets.len().max(1),
         abbr: unit.dataset.abbr.clone(),
-        remaining: IntervalSet::range(0, unit.dataset.samples).minus(&recorded.done(unit.id)),
+        remaining: remaining(&unit),
         samples: unit.dataset.samples,
         factor_labels: unit.dataset.labels,
         generates: unit.dataset.labels.is_none(),
@@ -315,7 +323,7 @@ pub(super) async fn left_behind(
         diverged = origins::note_divergences(&mut facts, plan, &loaded);
         answers = Some(Answers::of(loaded.entries));
     }
-    if let Some(line) = facts.tokens_line() {
+    for line in [facts.duplicates_line(), facts.tokens_line()].into_iter().flatten() {
         say(line);
     }
     if let Some(line) = facts.loads_line() {
@@ -353,6 +361,8 @@ async fn open(
             recorded.arrive(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
         }
     }
+    let groups = block_in_place(|| read_duplicates(folder, plan))?;
+    let duplicates = Duplicates::beside(groups.of_units(plan), &recorded);
     let pins = recorded_pins(&loaded);
     let leadership = lead.leadership.clone();
     let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
@@ -369,9 +379,9 @@ async fn open(
     store.commit(&leadership, begun).await?;
 
     let slots = slots(config, options.debug);
-    let sizes: BTreeMap<_, _> = sizes(plan, &recorded).into_iter().map(|size| (size.id, size)).collect();
+    let sizes: BTreeMap<_, _> = sizes(plan, &recorded, &duplicates).into_iter().map(|size| (size.id, size)).collect();
     let mut views = Vec::new();
-    let specs = tasks(config, plan, &recorded, slots)?;
+    let specs = tasks(config, plan, (&recorded, &duplicates), slots)?;
     keep_tasks(folder, plan, &digest, &specs)?;
     for spec in specs {
         for (unit, samples) in spec.pieces {
@@ -413,6 +423,7 @@ async fn open(
         started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         resumed_samples: recorded.len(),
         expected_samples: plan.expected(),
+        duplicate_samples: groups.of_units(plan).map(|group| group.len() as u64 - 1).sum(),
         partitioner: encode::value("the partitioner", &config.infer.partitioner)?,
         summarizer: "default".into(),
         runner: runner_name(config),
@@ -438,7 +449,7 @@ async fn open(
         models: plan.models.iter().map(|model| model.abbr.clone()).collect(),
         datasets: plan.datasets.iter().map(|dataset| dataset.abbr.clone()).collect(),
     };
-    let mut core = Core::new(leadership.epoch, limits, views, recorded).labelled(labels);
+    let mut core = Core::new(leadership.epoch, limits, views, recorded).with_duplicates(duplicates).labelled(labels);
     // Read in any case, so that damage is said before anything is granted.
     let released = released(&store, &keys).await?;
     // Agents of this host end with their master; all others may still hold what they were granted.

@@ -58,4 +58,4 @@ pub use planner::{PlanError, Planned, ReadPlan, plan, plan_digest, read_plan, wr
 pub use progress::{ProgressBoard, Snapshot, StageBar};
 pub use residence::Residence;
 pub use score::{Answers, Evidence, Executions, ScoreError, Scored, score, summarize};
-pub use task_list::recorded_tasks;
+pub use task_list::{TaskListError, recorded_tasks};

@@ -11,12 +11,13 @@ use crate::encode::{self, EncodeError};
 use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
 use compass_common::ids::Digest;
 use compass_common::plan::{
-    Body, DatasetPlan, DeviceRequest, Dtype, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, entries_of_all,
-    head_path, part_path,
+    Body, DatasetPlan, DeviceRequest, Dtype, DuplicateGroups, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan,
+    Sample, entries_of_all, head_path, part_path,
 };
 use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_common::report::{prediction_record, pretty};
 use compass_common::result::{Outcome, PromptFit, SampleResult};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,8 @@ pub struct Planned {
     /// The bytes of `plan/job.json`; their digest is the job.
     pub head: Vec<u8>,
     pub parts: BTreeMap<Digest, Vec<u8>>,
+    /// What the file says that [`Plan::duplicates`] names.
+    pub duplicates: DuplicateGroups,
 }
 
 impl Planned {
@@ -121,19 +124,44 @@ impl Planned {
 pub fn plan(config: &Config) -> Result<Planned, PlanError> {
     let mut parts = BTreeMap::new();
     let mut errors = Faults::default();
-    let mut datasets = Vec::new();
+    let (mut datasets, mut requests) = (Vec::new(), Vec::new());
     for dataset in &config.datasets {
         match plan_dataset(dataset, &mut parts) {
-            Ok(planned) => datasets.push(planned),
+            Ok((planned, asked)) => {
+                datasets.push(planned);
+                requests.push(asked);
+            }
             Err(faults) => errors.add(faults),
         }
     }
     errors.lines.extend(misfits(config));
     errors.none()?;
     let models = config.models.iter().map(pin_model).collect();
-    let plan = Plan { format: PLAN_FORMAT, config: config::digest(config), models, datasets };
+    let duplicates = DuplicateGroups::find(requests.iter().map(Vec::as_slice));
+    let mut named = None;
+    if !duplicates.is_empty() {
+        let bytes = encode::json("the samples that ask the same", &duplicates)?;
+        let digest = Digest::of(&bytes);
+        parts.insert(digest, bytes);
+        named = Some(digest);
+    }
+    let plan = Plan { format: PLAN_FORMAT, config: config::digest(config), models, datasets, duplicates: named };
     let head = head(&plan)?;
-    Ok(Planned { plan, head, parts })
+    Ok(Planned { plan, head, parts, duplicates })
+}
+
+/// Digests of what the samples of a data set ask a model, in order: equal where every model answers alike.
+fn requests(dataset: &DatasetConfig, rendered: &RenderedDataset) -> Result<Vec<Digest>, EncodeError> {
+    let kind = Digest::of(&encode::json("what it asks", &(&dataset.infer, &rendered.format))?);
+    let shots = rendered.shots.iter().map(|shot| Ok(Digest::of(&encode::json("a shot", shot)?)));
+    let shots = shots.collect::<Result<Vec<_>, EncodeError>>()?;
+    let request = |sample: &Sample| {
+        let mut bytes = kind.0.to_vec();
+        sample.shots.iter().filter_map(|&at| shots.get(at as usize)).for_each(|shot| bytes.extend(shot.0));
+        bytes.extend(encode::json("a sample", &sample.body)?);
+        Ok(Digest::of(&bytes))
+    };
+    rendered.samples.iter().map(request).collect()
 }
 
 /// Roles that a data set's templates name and a model's meta template does not know.
@@ -194,7 +222,10 @@ fn pin_model(model: &ModelConfig) -> ModelPlan {
     ModelPlan { pin: pin(&plan), ..plan }
 }
 
-fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Faults> {
+/// A data set, and the digests of its requests.
+type PlannedDataset = (DatasetPlan, Vec<Digest>);
+
+fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<PlannedDataset, Faults> {
     let planned = render_dataset(dataset, parts);
     planned.map_err(|mut faults| {
         if let Some(last) = faults.lines.last_mut() {
@@ -207,7 +238,7 @@ fn plan_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) 
     })
 }
 
-fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<DatasetPlan, Faults> {
+fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>) -> Result<PlannedDataset, Faults> {
     let named = |fault: String| format!("error: data set `{}`: {fault}", dataset.abbr);
     let test = Rows::read(&dataset.test, "test_range", &dataset.test_range);
     let train = dataset.train.as_ref();
@@ -247,7 +278,8 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         _ => None,
     };
     let work = workload(&rendered.samples, &rendered.shots, &rendered.format);
-    Ok(DatasetPlan {
+    let asked = requests(dataset, &rendered).map_err(|error| vec![named(rows::with_cause(&error))])?;
+    let planned = DatasetPlan {
         abbr: dataset.abbr.clone(),
         version,
         infer: dataset.infer.clone(),
@@ -259,7 +291,8 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         labels,
         entries: entries_of_all(&dataset.infer, rendered.samples.iter().map(|sample| &sample.body)),
         parts: cut(&rendered, parts).map_err(|error| vec![named(rows::with_cause(&error))])?,
-    })
+    };
+    Ok((planned, asked))
 }
 
 /// Puts what programs are made of into the gold answers, where the evaluator runs programs and needs more than the gold
@@ -291,7 +324,7 @@ fn add_program_columns(
 pub(super) fn rendered_sample(mut dataset: DatasetConfig) -> Result<String, Vec<String>> {
     dataset.limit = Some(1);
     let mut parts = BTreeMap::new();
-    let planned = plan_dataset(&dataset, &mut parts).map_err(|faults| faults.lines)?;
+    let (planned, _) = plan_dataset(&dataset, &mut parts).map_err(|faults| faults.lines)?;
     let part = parts.into_values().next().and_then(|bytes| serde_json::from_slice::<Part>(&bytes).ok());
     let Some((part, sample)) = part.as_ref().and_then(|part| Some((part, part.samples.first()?))) else {
         return Err(vec!["there is no sample".into()]);
@@ -383,14 +416,11 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     let plan: Plan = serde_json::from_value(value).map_err(|error| damaged(&path, error.to_string()))?;
     let digest = Digest::of(&bytes);
     let mut files = BTreeMap::from([(digest, path)]);
-    for part in plan.datasets.iter().flat_map(|dataset| &dataset.parts) {
-        let path = part_path(folder.root(), &part.digest);
+    let parts = plan.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| &part.digest);
+    for part in parts.chain(&plan.duplicates) {
         // Read whole: workers would refuse a part that is not what its name says, and nobody could finish its samples.
-        let bytes = std::fs::read(&path).map_err(|error| PlanError::unreadable(&path, error))?;
-        if Digest::of(&bytes) != part.digest {
-            return Err(damaged(&path, "its content does not match its name".into()));
-        }
-        files.insert(part.digest, path);
+        read_file(folder, part)?;
+        files.insert(*part, part_path(folder.root(), part));
     }
     Ok((plan, digest, files))
 }
@@ -412,11 +442,29 @@ pub fn plan_digest(folder: &RunFolder) -> Result<Digest, PlanError> {
 /// # Errors
 /// The file is missing or damaged.
 pub(super) fn read_part(folder: &RunFolder, part: &PartRef) -> Result<Part, PlanError> {
-    let path = part_path(folder.root(), &part.digest);
-    let damaged = |reason: String| PlanError::Damaged { path: path.clone(), reason };
+    parse(folder, &part.digest)
+}
+
+/// Reads which samples of a plan ask the same.
+///
+/// # Errors
+/// The file is missing or damaged.
+pub(super) fn read_duplicates(folder: &RunFolder, plan: &Plan) -> Result<DuplicateGroups, PlanError> {
+    plan.duplicates.map_or(Ok(DuplicateGroups::default()), |digest| parse(folder, &digest))
+}
+
+fn parse<T: DeserializeOwned>(folder: &RunFolder, digest: &Digest) -> Result<T, PlanError> {
+    let bytes = read_file(folder, digest)?;
+    let path = part_path(folder.root(), digest);
+    serde_json::from_slice(&bytes).map_err(|error| PlanError::Damaged { path, reason: error.to_string() })
+}
+
+/// The bytes of a file that is named by its content.
+fn read_file(folder: &RunFolder, digest: &Digest) -> Result<Vec<u8>, PlanError> {
+    let path = part_path(folder.root(), digest);
     let bytes = std::fs::read(&path).map_err(|error| PlanError::unreadable(&path, error))?;
-    if Digest::of(&bytes) != part.digest {
-        return Err(damaged("its content does not match its name".into()));
+    match Digest::of(&bytes) == *digest {
+        true => Ok(bytes),
+        false => Err(PlanError::Damaged { path, reason: "its content does not match its name".into() }),
     }
-    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))
 }

@@ -51,9 +51,9 @@ fn planned_of(part: Part) -> Planned {
     };
     let model = ModelPlan { max_out_len: 8, ..ModelPlan::new("m", ModelKind::Echo, "") };
     let config = Digest::of(b"config");
-    let plan = Plan { format: PLAN_FORMAT, config, models: vec![model], datasets: vec![dataset] };
+    let plan = Plan { format: PLAN_FORMAT, config, models: vec![model], datasets: vec![dataset], duplicates: None };
     let head = serde_json::to_vec(&plan).unwrap();
-    Planned { plan, head, parts: BTreeMap::from([(digest, bytes)]) }
+    Planned { plan, head, parts: BTreeMap::from([(digest, bytes)]), duplicates: DuplicateGroups::default() }
 }
 
 /// Scores a run whose worker, with evaluators of `eval_version`, recorded option 0 for both samples and claims `claimed` for

@@ -2,6 +2,8 @@
 //! `compass-worker --once`.
 
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::planner::{PlanError, read_duplicates};
+use crate::core::Duplicates;
 use crate::encode;
 use crate::ledger::{Kind, Ledger, LedgerError};
 use compass_common::ids::Digest;
@@ -12,6 +14,15 @@ use compass_proto::v1;
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+
+/// Why the tasks of a run that has begun cannot be listed.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskListError {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
 
 /// A line for each task, with what `more` says of it.
 pub(super) fn listing(list: &TaskList, kind: &str, more: impl Fn(&[(u32, u32)]) -> String) -> String {
@@ -44,13 +55,13 @@ pub(super) fn keep_tasks(
 /// the run has no list of them.
 ///
 /// # Errors
-/// The ledger is damaged.
+/// The ledger or the plan is damaged.
 pub fn recorded_tasks(
     folder: &RunFolder,
     plan: &Plan,
     digest: Digest,
     lengths: &BTreeMap<String, u64>,
-) -> Result<Option<String>, LedgerError> {
+) -> Result<Option<String>, TaskListError> {
     let list = std::fs::read(tasks_path(folder.root())).ok();
     let list = list.and_then(|bytes| serde_json::from_slice::<TaskList>(&bytes).ok());
     let Some(list) = list.filter(|list| list.plan == digest.to_string()) else { return Ok(None) };
@@ -76,7 +87,10 @@ pub fn recorded_tasks(
             (open, failed) => format!(" ({open} without a result, {failed} failed)"),
         }
     });
-    let (tasks, missing) = (list.tasks.len(), plan.expected().saturating_sub(done.len() as u64));
+    let groups = read_duplicates(folder, plan)?;
+    let duplicates = Duplicates::new(groups.of_units(plan), |(unit, index)| done.contains(&(unit.0, index)));
+    let missing = plan.expected().saturating_sub(done.len() as u64 + duplicates.len());
+    let tasks = list.tasks.len();
     let _ = writeln!(text, "{tasks} tasks of this run; to resume it would run {missing} samples, cut anew");
     let run = folder.shown();
     let _ = writeln!(text, "look at one of them with: compass-worker --once --plan {run} --task N");

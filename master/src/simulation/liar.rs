@@ -26,7 +26,8 @@ impl World {
         for (epoch, task, attempt) in [Some(of_another), own].into_iter().flatten() {
             // What it was granted once it may falsify.
             let never = |index: &&u32| !self.oracle.ever_had(&self.workers[at].name, unit, **index);
-            let forged = samples.iter().rev().filter(never).take(8).map(|&index| plan::result(unit, index, FORGER));
+            let forged = samples.iter().rev().filter(never).take(8);
+            let forged = forged.map(|&index| plan::result(&self.scenario, (unit, index), FORGER));
             let results = v1::Results {
                 epoch,
                 task,

@@ -298,10 +298,11 @@ impl World {
             fewest_attempts: 8,
             ..Limits::default()
         };
-        let tasks = plan::tasks(&self.scenario, &recorded, &leases.attempts());
+        let duplicates = plan::duplicates(&self.scenario, &recorded);
+        let tasks = plan::tasks(&self.scenario, (&recorded, &duplicates), &leases.attempts());
         let units = 0..self.scenario.units.len() as u32;
         let done: Vec<_> = units.map(UnitId).map(|unit| (unit, recorded.done(unit))).collect();
-        let mut core = Core::new(epoch, limits, tasks, recorded);
+        let mut core = Core::new(epoch, limits, tasks, recorded).with_duplicates(duplicates);
         if self.mutant == Some(super::Mutant::SplitWithoutAck) {
             core.split_without_ack();
         }

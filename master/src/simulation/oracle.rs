@@ -3,7 +3,8 @@
 use super::disk::Disk;
 use super::plan;
 use super::scenario::Scenario;
-use crate::core::invariants::{C1, C2, C3, C4, G2, H1, H2, L1, Violation, W1};
+use crate::core::Recorded;
+use crate::core::invariants::{C1, C2, C3, C4, G1, G2, H1, H2, L1, Violation, W1};
 use crate::rpc::UnitTerms;
 use crate::store::{Lease, LeasePage, Op};
 use compass_common::ids::{Attempt, Epoch, UnitId};
@@ -15,7 +16,7 @@ use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Oracle {
     /// Samples within recorded lengths: unit and index, with the result's bytes.
     pub(super) believed: BTreeMap<(u32, u32), Vec<u8>>,
@@ -28,8 +29,13 @@ pub(super) struct Oracle {
     epoch: Epoch,
     /// Who was ever granted a sample, durably.
     ever: BTreeMap<(u32, u32), BTreeSet<String>>,
+    /// Who was ever granted a sample that asks this.
+    askers: BTreeMap<(u32, u32), BTreeSet<String>>,
     /// Grants that were told: worker, epoch, task, attempt.
     grants: BTreeSet<(String, u64, u32, u32)>,
+    scenario: Scenario,
+    /// Samples that get the result of another.
+    duplicates: BTreeSet<(u32, u32)>,
     /// What results look like.
     units: BTreeMap<UnitId, UnitTerms>,
     pub(super) violations: Vec<Violation>,
@@ -42,7 +48,24 @@ pub(super) struct Oracle {
 impl Oracle {
     /// An oracle that keeps the history in words if `traces`.
     pub(super) fn new(scenario: &Scenario, traces: bool) -> Self {
-        Self { trace: traces.then(Vec::new), units: plan::units(scenario), ..Self::default() }
+        let duplicates = plan::duplicates(scenario, &Recorded::default()).by_unit();
+        let duplicates = duplicates.iter().flat_map(|(unit, samples)| samples.iter().map(|index| (unit.0, index)));
+        Self {
+            believed: BTreeMap::new(),
+            lengths: BTreeMap::new(),
+            holders: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            epoch: Epoch(0),
+            ever: BTreeMap::new(),
+            askers: BTreeMap::new(),
+            grants: BTreeSet::new(),
+            scenario: scenario.clone(),
+            duplicates: duplicates.collect(),
+            units: plan::units(scenario),
+            violations: Vec::new(),
+            seen: BTreeMap::new(),
+            trace: traces.then(Vec::new),
+        }
     }
 
     pub(super) fn violation(&mut self, id: &'static str, detail: String) {
@@ -87,6 +110,8 @@ impl Oracle {
                         self.attempts.insert((lease.unit.0, index), (epoch, lease.attempt));
                         self.holders.insert((lease.unit.0, index), lease.worker.0.clone());
                         self.ever.entry((lease.unit.0, index)).or_default().insert(lease.worker.0.clone());
+                        let asked = self.scenario.asked(lease.unit.0, index);
+                        self.askers.entry(asked).or_default().insert(lease.worker.0.clone());
                     }
                 }
             }
@@ -127,7 +152,13 @@ impl Oracle {
     /// A result is recorded: its worker was granted the sample, and it looks like a result of it.
     fn was_entitled(&mut self, unit: u32, index: u32, result: &[u8], worker: &str) {
         if !self.ever_had(worker, unit, index) {
-            self.violation(H1, format!("sample {index} of unit {unit} is recorded from {worker}, which never had it"));
+            match self.askers.get(&self.scenario.asked(unit, index)).is_some_and(|workers| workers.contains(worker)) {
+                true => self.saw("a sample got the result of another that asks the same"),
+                false => {
+                    let detail = format!("sample {index} of unit {unit} is recorded from {worker}, which never had it");
+                    self.violation(H1, detail);
+                }
+            }
         }
         let result = v1::SampleResult::decode(result).ok().and_then(|wire| SampleResult::try_from(wire).ok());
         let shape = self.units.get(&UnitId(unit)).map(|unit| &unit.shape);
@@ -208,6 +239,9 @@ impl Oracle {
         if let Some(holder) = self.holders.get(&(unit, index)).filter(|holder| *holder != worker) {
             let detail = format!("{worker} begins sample {index} of unit {unit}, which {holder} has by now");
             self.violation(W1, detail);
+        }
+        if self.duplicates.contains(&(unit, index)) {
+            self.violation(G1, format!("{worker} begins sample {index} of unit {unit}, which another one stands for"));
         }
         if self.believed.contains_key(&(unit, index)) {
             self.saw("a committed sample was run again");

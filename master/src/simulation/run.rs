@@ -72,7 +72,7 @@ fn judge_the_end(world: &mut World, until: u64) {
             let key = (unit as u32, index);
             match found.get(&key) {
                 Some(result) if !scenario.unsteady => {
-                    if *result != plan::result(key.0, index, 0).encode_to_vec() {
+                    if *result != plan::result(&scenario, key, 0).encode_to_vec() {
                         world.oracle.violation(C4, format!("sample {key:?} has another's result"));
                     }
                 }

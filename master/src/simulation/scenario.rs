@@ -61,6 +61,8 @@ pub struct Scenario {
     pub workers: Vec<u32>,
     /// Samples of each unit.
     pub units: Vec<u32>,
+    /// Where some samples ask the same: of the first two units those whose indices have one remainder by this number.
+    pub distinct: Option<u32>,
     /// Samples of a task at most.
     pub task_samples: u32,
     /// How long a sample takes.
@@ -109,7 +111,18 @@ impl Scenario {
         let unsteady = rng.chance(100);
         faults.extend(untrue(&mut rng, workers.len()));
         faults.sort_by_key(|fault| fault.at);
-        Self { seed, masters, workers, units, task_samples, sample_ms, poison, unsteady, faults }
+        // Of a generator of its own: without it the history of a seed is what it was.
+        let mut equal = Rng::new(seed ^ 0x6c62_272e_07bb_0142);
+        let distinct = equal.chance(150).then(|| equal.between(1, 15) as u32);
+        Self { seed, masters, workers, units, distinct, task_samples, sample_ms, poison, unsteady, faults }
+    }
+
+    /// What a sample asks: equal for samples with equal requests.
+    pub(super) fn asked(&self, unit: u32, index: u32) -> (u32, u32) {
+        match self.distinct {
+            Some(distinct) if unit < 2 => (0, index % distinct.max(1)),
+            _ => (unit, index),
+        }
     }
 }
 
@@ -156,6 +169,7 @@ impl Scenario {
             masters: 1,
             workers,
             units: vec![each; 3],
+            distinct: None,
             task_samples: rng.between(16, 40) as u32,
             sample_ms,
             poison: None,
@@ -175,6 +189,7 @@ impl Scenario {
             masters: 2,
             workers: vec![1; rng.between(2, 4) as usize],
             units: (0..2).map(|_| rng.between(25, 45) as u32).collect(),
+            distinct: None,
             task_samples: rng.between(3, 12) as u32,
             sample_ms: rng.between(300, 900),
             poison: None,

@@ -42,6 +42,7 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     }
     push(&|smaller| smaller.poison = None);
     push(&|smaller| smaller.unsteady = false);
+    push(&|smaller| smaller.distinct = None);
     for at in 0..scenario.units.len() {
         push(&|smaller| smaller.units[at] = (smaller.units[at] / 2).max(1));
         push(&|smaller| smaller.units[at] = smaller.units[at].saturating_sub(1).max(1));

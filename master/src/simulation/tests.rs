@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 41] = [
+const SOMETIMES: [&str; 42] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -48,6 +48,7 @@ const SOMETIMES: [&str; 41] = [
     "a claim without a proof was void",
     "a result did not fit the plan",
     "a worker was barred",
+    "a sample got the result of another that asks the same",
 ];
 
 fn told(scenario: &Scenario, mutant: Option<Mutant>) -> String {

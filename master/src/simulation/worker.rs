@@ -386,10 +386,10 @@ impl World {
             let (assigned, way) = (held.assigned.clone(), worker.garbles.1);
             let samples = pack.samples.iter().map(|&index| {
                 if worker.garbles.0 == 0 {
-                    return plan::result(pack.unit, index, unsteady);
+                    return plan::result(&self.scenario, (pack.unit, index), unsteady);
                 }
                 worker.garbles.0 -= 1;
-                plan::garbled(pack.unit, index, way)
+                plan::garbled(&self.scenario, (pack.unit, index), way)
             });
             let samples = samples.collect();
             let results = v1::Results {

@@ -192,7 +192,8 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let (_interrupt, interrupted) = watch::channel(false);
     let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), Uploads::default());
     let server = tokio::spawn(serve(listener, Access::Open, service, stopping));
-    let empty = Plan { format: PLAN_FORMAT, config: digest, models: Vec::new(), datasets: Vec::new() };
+    let (models, datasets) = (Vec::new(), Vec::new());
+    let empty = Plan { format: PLAN_FORMAT, config: digest, models, datasets, duplicates: None };
     let (views, _view) = watch::channel(RunView::default());
     let (situations, _) = watch::channel(Situation::default());
     let (_fleet, reported) = watch::channel(Vec::new());

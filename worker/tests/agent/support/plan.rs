@@ -58,6 +58,7 @@ impl TestPlan {
                 entries: Vec::new(),
                 parts,
             }],
+            duplicates: None,
         };
         let head = serde_json::to_vec(&plan).unwrap();
         let digest = Digest::of(&head);

@@ -1,0 +1,163 @@
+//! Data sets whose rows ask the same: each request is computed once and recorded for every sample that asks it, whatever
+//! dies; where tokens are drawn, each sample is computed.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use compass_tests::{Job, assert_same, children_of, is_alive, kill, wait_until};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+const ROWS: usize = 400;
+const PROMPTS: usize = 20;
+/// Requests of the two models: one scores and continues each prompt, the other scores each prompt and draws for every row.
+const REQUESTS: usize = 3 * PROMPTS + 2 * ROWS;
+
+/// Two models, one of which draws tokens; prompts that are scored, continued, and continued once more for another metric.
+const CONFIG: &str = r#"
+[[model]]
+abbr = "echo"
+type = "echo"
+
+[[model]]
+abbr = "drawing"
+type = "echo"
+generation_kwargs = { do_sample = true }
+
+[[dataset]]
+abbr = "choice"
+reader_cfg = { input_columns = ["q"], output_column = "label" }
+test = { path = "rows.jsonl" }
+infer_cfg = { inferencer = "ppl", prompt_template = { A = "{q} A", B = "{q} B" } }
+eval_cfg = { evaluator = "acc" }
+
+[[dataset]]
+abbr = "answer"
+reader_cfg = { input_columns = ["q"], output_column = "a" }
+test = { path = "rows.jsonl" }
+infer_cfg = { inferencer = { type = "gen", max_out_len = 8 }, prompt_template = "{q}" }
+eval_cfg = { evaluator = "em" }
+
+[[dataset]]
+abbr = "again"
+reader_cfg = { input_columns = ["q"], output_column = "a" }
+test = { path = "rows.jsonl" }
+infer_cfg = { inferencer = { type = "gen", max_out_len = 8 }, prompt_template = "{q}" }
+eval_cfg = { evaluator = "rouge" }
+"#;
+
+/// Rows of which every so many ask the same, in an order that no task keeps together; gold answers are each row's own.
+fn rows(count: usize) -> String {
+    (0..count).fold(String::new(), |mut rows, row| {
+        let (prompt, label) = (row * 7 % PROMPTS, ["A", "B"][row / 3 % 2]);
+        // Writing to a string cannot fail.
+        let _ = writeln!(rows, r#"{{"q": "What is {prompt}?", "a": "it is {row}", "label": "{label}"}}"#);
+        rows
+    })
+}
+
+fn job(rows_of: usize, delay_ms: u32) -> Job {
+    let mut job = Job::new(CONFIG);
+    job.write("rows.jsonl", &rows(rows_of));
+    job.set_env("COMPASS_ECHO_DELAY_MS", &delay_ms.to_string());
+    job.set_env("COMPASS_ECHO_TRACE", job.path("trace").to_str().unwrap());
+    job
+}
+
+fn traced(job: &Job) -> usize {
+    job.log("trace").lines().count()
+}
+
+/// A run that nothing disturbs.
+fn undisturbed() -> Job {
+    let job = job(ROWS, 0);
+    job.run(&["--max-num-workers", "2"]).expect(0);
+    job
+}
+
+#[test]
+fn equal_requests_of_a_job_are_computed_once_and_recorded_for_every_sample() {
+    let (whole, distinct) = (undisturbed(), job(PROMPTS, 0));
+    distinct.run(&[]).expect(0);
+    assert_eq!(traced(&whole), REQUESTS);
+    let facts = whole.facts();
+    assert_eq!(facts["recorded_samples"], 6 * ROWS, "{facts}");
+    assert_eq!(facts["duplicate_samples"], 6 * ROWS - REQUESTS, "{facts}");
+    // The distinct rows alone, where every sample is computed, give each of them the same.
+    for (model, dataset) in [("echo", "choice"), ("echo", "answer"), ("echo", "again"), ("drawing", "choice")] {
+        let (found, expected) = (whole.predictions(model, dataset), distinct.predictions(model, dataset));
+        assert_eq!(found.as_object().unwrap().len(), ROWS);
+        for row in 0..ROWS {
+            let without_gold = |record: &Value| {
+                let mut record = record.as_object().unwrap().clone();
+                assert!(record.shift_remove("gold").is_some(), "{record:?}");
+                record.shift_remove("correct");
+                record
+            };
+            let (found, expected) = (&found[row.to_string()], &expected[(row % PROMPTS).to_string()]);
+            assert_eq!(without_gold(found), without_gold(expected), "{model}/{dataset} {row}");
+        }
+        let result = whole.result(model, dataset);
+        assert_eq!((&result["scored"], &result["failed"]), (&ROWS.into(), &0.into()), "{result}");
+    }
+    let golds: Vec<Value> =
+        (0..ROWS).map(|row| whole.predictions("echo", "answer")[row.to_string()]["gold"].clone()).collect();
+    assert_eq!(golds, (0..ROWS).map(|row| Value::from(format!("it is {row}"))).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_list_of_tasks_says_what_is_not_computed() {
+    let job = job(ROWS, 0);
+    let listing = job.run(&["--dry-run"]).expect(0).stdout;
+    let (all, left_out) = (6 * ROWS, 6 * ROWS - REQUESTS);
+    let said = format!("{all} samples, {left_out} of which ask what another asks and are recorded with its result");
+    assert!(listing.contains(&said), "{listing}");
+    let in_tasks = listing.lines().filter_map(|line| line.strip_prefix("task ")?.split_once(": ")?.1.split(' ').next());
+    assert_eq!(in_tasks.map(|count| count.parse::<usize>().unwrap()).sum::<usize>(), REQUESTS, "{listing}");
+}
+
+#[test]
+fn a_killed_worker_costs_no_more_than_what_it_had_begun() {
+    let expected = undisturbed();
+    let expected = (expected.tree("results"), expected.tree("predictions"));
+    let job = job(ROWS, 5);
+    let master = job.start(&["--max-num-workers", "2"]);
+    job.wait_until_durable();
+    kill(wait_until("the agent runs", || children_of(master.pid()).first().copied()), "KILL");
+    master.finish().expect(0);
+    assert_same(&job, &expected);
+    assert_eq!(job.facts()["violations"], 0);
+    assert!(traced(&job) < REQUESTS + 300, "{}", traced(&job));
+}
+
+#[test]
+fn a_killed_master_goes_on_where_it_was() {
+    let expected = undisturbed();
+    let expected = (expected.tree("results"), expected.tree("predictions"));
+    let job = job(ROWS, 5);
+    let master = job.start(&["--max-num-workers", "2"]);
+    job.wait_until_durable();
+    let agent = wait_until("the agent runs", || children_of(master.pid()).first().copied());
+    let engines = children_of(agent);
+    master.signal("KILL");
+    assert_eq!(master.finish().code, None);
+    wait_until("old workers are gone", || {
+        (!is_alive(agent) && engines.iter().all(|&engine| !is_alive(engine))).then_some(())
+    });
+    job.run(&["--max-num-workers", "2", "-r"]).expect(0);
+    assert_same(&job, &expected);
+    assert!(traced(&job) < REQUESTS + 300, "{}", traced(&job));
+}
+
+#[test]
+fn what_fails_for_one_fails_for_all_that_ask_it() {
+    let mut job = job(ROWS, 0);
+    job.set_env("COMPASS_ECHO_DIE_ON", "What is 7?");
+    job.run(&["--max-num-workers", "2", "--models", "echo"]).expect(1);
+    for dataset in ["choice", "answer"] {
+        let failed = &job.result("echo", dataset)["failed_samples"];
+        let failed = failed.as_object().unwrap_or_else(|| panic!("{failed}"));
+        let rows = (0..ROWS).filter(|row| row * 7 % PROMPTS == 7).map(|row| row.to_string());
+        assert_eq!(failed.keys().cloned().collect::<Vec<_>>(), rows.collect::<Vec<_>>());
+        assert!(failed.values().all(|reason| *reason == failed["1"]), "{failed:?}");
+    }
+}
