@@ -190,6 +190,8 @@ mod tests {
         assert!(within(&group, "true").success() && !group.ran_out());
         assert!(!within(&group, "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1 & done; wait").success());
         assert!(!group.ran_out(), "processes are not memory");
+        // Another one: in this there are processes that sleep.
+        let group = groups.make(&small).unwrap();
         let status = within(&group, "exec head -c 200M /dev/zero | tail -n 1 > /dev/null");
         assert!(group.ran_out(), "{status}");
         let forever = within(&group, "(sleep 3600 & sleep 3600 &) > /dev/null 2>&1");
