@@ -48,7 +48,7 @@ pub(crate) async fn detect(policy: &Policy) -> Result<Ground, Refusal> {
             let mut proof = prove(&ground).await;
             if let (Err(reason), Ok(_)) = (&proof, &ground.groups) {
                 // Before Linux 5.16 a worker of root's cannot put an unprivileged process into a group of its own.
-                ground.groups = Err(Arc::new(NoGroups::NotServing(reason.clone())));
+                ground.groups = Err(Arc::new(NoGroups::Useless(reason.clone())));
                 proof = prove(&ground).await;
             }
             match proof {

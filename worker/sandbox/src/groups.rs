@@ -14,18 +14,18 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoGroups {
     #[error("control groups of version 2 are not mounted")]
-    NotMounted,
+    Unmounted,
     #[error("the worker's control group {} does not offer memory and pids", .0.display())]
-    NotOffered(PathBuf),
+    WithoutControllers(PathBuf),
     #[error(
         "the worker's control group {} is not its own to divide ({source}): start the worker alone in a delegated one, as \
          `systemd-run --user --scope -p Delegate=yes` does",
         folder.display()
     )]
-    NotDelegated { folder: PathBuf, source: io::Error },
+    Foreign { folder: PathBuf, source: io::Error },
     /// It is there and does not hold a program.
     #[error("a control group was made and did not serve: {0}")]
-    NotServing(String),
+    Useless(String),
 }
 
 /// Where groups of programs are made.
@@ -47,7 +47,7 @@ impl Groups {
         let mount = mount.into_iter().find(|mount| mount.join("cgroup.controllers").is_file());
         let listed = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let own = listed.lines().find_map(|line| line.strip_prefix("0::/"));
-        let own = mount.zip(own).map(|(mount, own)| mount.join(own)).ok_or(NoGroups::NotMounted)?;
+        let own = mount.zip(own).map(|(mount, own)| mount.join(own)).ok_or(NoGroups::Unmounted)?;
         Self::within(&own, std::process::id())
     }
 
@@ -55,9 +55,9 @@ impl Groups {
     fn within(own: &Path, worker: u32) -> Result<Self, NoGroups> {
         let home = own.parent().filter(|_| own.ends_with(LEAF)).unwrap_or(own);
         if !offers(&home.join("cgroup.controllers")) {
-            return Err(NoGroups::NotOffered(home.into()));
+            return Err(NoGroups::WithoutControllers(home.into()));
         }
-        let refused = |source| NoGroups::NotDelegated { folder: home.into(), source };
+        let refused = |source| NoGroups::Foreign { folder: home.into(), source };
         if !offers(&home.join("cgroup.subtree_control")) {
             share_out(home, worker).map_err(refused)?;
         }
@@ -168,7 +168,6 @@ impl Drop for Group {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
@@ -191,6 +190,8 @@ mod tests {
         assert!(within(&group, "true").success() && !group.ran_out());
         assert!(!within(&group, "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1 & done; wait").success());
         assert!(!group.ran_out(), "processes are not memory");
+        // Another one: in this there are processes that sleep.
+        let group = groups.make(&small).unwrap();
         let status = within(&group, "exec head -c 200M /dev/zero | tail -n 1 > /dev/null");
         assert!(group.ran_out(), "{status}");
         let forever = within(&group, "(sleep 3600 & sleep 3600 &) > /dev/null 2>&1");
