@@ -154,6 +154,7 @@ fn srun_by_hand_on_several_nodes_and_tasks_at_once() {
         .arg(&worker)
         .args(["--master", &address])
         .env("SLURM_CONF", slurm.conf())
+        .env("HOME", job.path("home"))
         .stdin(Stdio::null())
         .output()
         .unwrap();

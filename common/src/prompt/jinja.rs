@@ -53,7 +53,7 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
         let value = compiled.eval(row).map_err(|error| said(&error))?;
         template_limits::value_fits(&value).map_err(|error| said(&error))?;
         if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
-            return Err(format!("`options` gives {value}, which is not a list"));
+            return Err(format!("`options` gives {value}, which is no list"));
         }
         let items = value.try_iter().map_err(|error| said(&error))?;
         items.map(|item| printed(&item).map_err(|error| said(&error))).collect()
