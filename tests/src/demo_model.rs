@@ -1,7 +1,7 @@
 //! The demo's model, which every checkout has, and copies of it to damage.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Its folder.
 pub fn demo_model() -> PathBuf {
@@ -10,10 +10,14 @@ pub fn demo_model() -> PathBuf {
 }
 
 /// Copies its files into the folder `to`, which is made.
-pub fn copy_demo_model(to: &Path) {
-    fs::create_dir_all(to).unwrap_or_else(|error| panic!("cannot make {}: {error}", to.display()));
-    for entry in fs::read_dir(demo_model()).into_iter().flatten().flatten() {
-        let (from, copy) = (entry.path(), to.join(entry.file_name()));
-        fs::copy(&from, &copy).unwrap_or_else(|error| panic!("cannot copy {}: {error}", from.display()));
+///
+/// # Errors
+/// Those of the disk.
+pub fn copy_demo_model(to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(demo_model())? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
     }
+    Ok(())
 }

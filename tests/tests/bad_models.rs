@@ -96,9 +96,9 @@ fn every_damage_is_said_once_and_beside_the_number_and_the_good_model_is_evaluat
         "rows.jsonl",
         "{\"q\": \"once\", \"a\": \"upon\", \"label\": 0}\n{\"q\": \"a\", \"a\": \"b\", \"label\": 1}\n",
     );
-    copy_demo_model(&job.path("good"));
+    copy_demo_model(&job.path("good")).unwrap();
     for (name, _, damage) in DAMAGES {
-        copy_demo_model(&job.path(name));
+        copy_demo_model(&job.path(name)).unwrap();
         damage(&job.path(name));
     }
     let finished = job.run(&["--max-num-workers", "2"]).expect(1);
@@ -126,7 +126,7 @@ fn files_that_are_not_there_are_found_before_anything_starts() {
     for file in ["config.json", "tokenizer.json", "model.safetensors"] {
         let job = Job::new(&configuration());
         job.write("rows.jsonl", "{\"q\": \"once\", \"a\": \"upon\", \"label\": 0}\n");
-        copy_demo_model(&job.path("good"));
+        copy_demo_model(&job.path("good")).unwrap();
         fs::remove_file(job.path("good").join(file)).unwrap();
         let finished = job.run(&["--models", "good"]).expect(2);
         assert!(finished.stderr.contains(file) && finished.stderr.contains("--> eval.toml:"), "{}", finished.stderr);

@@ -82,7 +82,7 @@ fn outcome(job: &Job) -> (Tree, Tree) {
 /// What a run from nothing gives with a model that `change` made of the demo's.
 fn expected(change: impl FnOnce(&Path)) -> (Tree, Tree) {
     let job = job("model", LOCAL);
-    copy_demo_model(&job.path("model"));
+    copy_demo_model(&job.path("model")).unwrap();
     change(&job.path("model"));
     job.run(&[]).expect(0);
     outcome(&job)
@@ -96,7 +96,7 @@ fn name(run: &Path) -> String {
 fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
     let job = job("model", LOCAL);
     let model = job.path("model");
-    copy_demo_model(&model);
+    copy_demo_model(&model).unwrap();
     let master = job.start(&[]);
     job.wait_until_durable();
     master.signal("INT");
@@ -112,7 +112,7 @@ fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
     let other = expected(overwrite);
     assert!(outcome(&job) == other, "the results are those of the new weights alone");
     // With its own weights the first run goes on where it was.
-    copy_demo_model(&model);
+    copy_demo_model(&model).unwrap();
     job.run(&["-r", &first]).expect(0);
     assert_eq!(job.runs().len(), 2);
     let whole = expected(|_| {});
@@ -123,7 +123,7 @@ fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
     overwrite(&model);
     job.run(&["-r", &first, "-m", "eval"]).expect(0);
     assert_eq!(job.runs().len(), 2);
-    copy_demo_model(&job.path("copy"));
+    copy_demo_model(&job.path("copy")).unwrap();
     let text = fs::read_to_string(job.path("eval.toml")).unwrap().replace("path = \"model\"", "path = \"copy\"");
     job.write("eval.toml", &text);
     let finished = job.run(&["-r", &first]).expect(0);
@@ -151,7 +151,7 @@ impl Elsewhere {
         let text = fs::read_to_string(job.path("eval.toml")).unwrap();
         job.write("eval.toml", &text.replace("HERE", job.path("").display().to_string().trim_end_matches('/')));
         for name in ["one", "two"] {
-            copy_demo_model(&job.path(name));
+            copy_demo_model(&job.path(name)).unwrap();
         }
         change(&job.path("two"));
         let master = job.start_logged(&[], "master.log");
