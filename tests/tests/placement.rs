@@ -80,7 +80,7 @@ fn a_model_waits_as_long_as_it_is_told_for_a_worker_that_can_load_it() {
     let pool = pool("bad", Some(&model)).replace("\"local\"", "\"none\"").replace("max_num_workers = 1\n", "");
     let job = job(&model, 1, 6, &format!("[infer.runner]\nunschedulable_timeout = \"2s\"\n{pool}"));
     let master = job.start_logged(&[], "master.log");
-    let mut command = worker_command(&told_address(&job, "master.log"), &job.path(""));
+    let mut command = worker_command(&told_address(&job, "master.log"), &job.path("home"));
     command.args(["--name", "lost", "--pool", "bad"]);
     let worker = Worker::start(command, job.path("worker.log"));
     assert_eq!(master.finish().code, Some(1), "{}", job.log("master.log"));
@@ -105,8 +105,10 @@ fn workers_that_come_one_by_one_all_get_work_under_every_partitioner() {
         let address = told_address(&job, "master.log");
         let workers: Vec<Worker> = (0..4)
             .map(|at| {
-                let mut command = worker_command(&address, &job.path(""));
-                command.args(["--name", &format!("w{at}"), "--slots", "1"]).env("COMPASS_ECHO_DELAY_MS", "50");
+                let mut command = worker_command(&address, &job.path("home"));
+                command
+                    .args(["--name", &format!("w{at}"), "--slots", "1", "--no-sandbox"])
+                    .env("COMPASS_ECHO_DELAY_MS", "50");
                 let worker = Worker::start(command, job.path(&format!("w{at}.log")));
                 wait_until("the worker is welcomed", || worker.said().contains("welcomed").then_some(()));
                 worker
