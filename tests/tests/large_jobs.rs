@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// Rows of the data set: with fewer, the state of no metric outgrows a frame.
 const ROWS: u32 = 12_000;
 
-/// A generation data set, scored by an evaluator against the column `gold`.
+/// A generation data set, scored by an evaluator against the column `gold`. No other one asks what it asks.
 fn generated(abbr: &str, gold: &str, evaluator: &str) -> String {
     format!(
         r#"
@@ -19,7 +19,7 @@ path = "rows.jsonl"
 [dataset.infer_cfg]
 retriever = "zero"
 inferencer = {{ type = "gen", max_out_len = 8 }}
-prompt_template = "{{q}}"
+prompt_template = "{abbr}: {{q}}"
 [dataset.eval_cfg]
 evaluator = {evaluator}
 "#
@@ -110,7 +110,7 @@ fn a_resumed_run_that_lacks_every_second_sample_grants_and_reports_them() {
     }
     let configuration = |prompt: &str| {
         let dataset = generated("one", "a", r#""em""#).replace(r#"["q"]"#, r#"["q", "p"]"#);
-        let dataset = dataset.replace(r#""{q}""#, &format!("\"{{{prompt}}}\""));
+        let dataset = dataset.replace("{q}", &format!("{{{prompt}}}"));
         format!("\n[[model]]\nabbr = \"echo\"\ntype = \"echo\"\n{dataset}\n[infer.partitioner]\ntype = \"naive\"\n")
     };
     let job = Job::new(&configuration("q"));

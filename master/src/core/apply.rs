@@ -6,7 +6,8 @@ use super::state::{Core, Going};
 use super::task::TaskState;
 use compass_common::ids::{TaskId, WorkerId};
 
-pub(super) const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
+/// What a worker hears when nothing is left to do.
+pub const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
 
 impl Core {
     /// Takes one event at `now` (milliseconds of a clock that never goes back) and appends what is to be done.

@@ -47,6 +47,7 @@ mod tests;
 mod wanted;
 mod watch;
 
+pub use apply::SHUTDOWN;
 pub use bars::{Barred, Supply};
 pub use demand::Attendance;
 pub use duplicates::Duplicates;

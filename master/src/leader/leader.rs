@@ -4,7 +4,9 @@ use super::arrivals::Refusals;
 use super::gate::{Gate, Gated, bound_to};
 use super::pins::{Loaded, Pins};
 use super::submission::submission;
-use crate::core::{Capabilities, ConnectionId, Core, Effect, Event, FailureClass, Message, SandboxState, Seq, Watch};
+use crate::core::{
+    Capabilities, ConnectionId, Core, Effect, Event, FailureClass, Message, SHUTDOWN, SandboxState, Seq, Watch,
+};
 use crate::ledger::{Content, Submission};
 use crate::rpc::{Parsed, Rejection, Session, Terms, misfit, parse_frame, refuse};
 use crate::store::{Keys, Op};
@@ -456,6 +458,19 @@ impl Leader {
     /// How many workers are connected.
     pub fn connected(&self) -> usize {
         self.sessions.values().filter(|session| session.is_connected()).count()
+    }
+
+    /// Whether every connected worker has said its last of what it was granted: its report of the last samples comes after
+    /// their results, and may have to be uploaded.
+    pub fn has_heard_all(&self) -> bool {
+        self.sessions.values().filter(|session| session.is_connected()).all(|session| session.rights.is_empty())
+    }
+
+    /// Tells every worker that nothing is left to do.
+    pub fn dismiss(&mut self) {
+        for session in self.sessions.values_mut() {
+            session.send(&SHUTDOWN, &self.terms);
+        }
     }
 
     /// Tells every worker to end; the next leader need not wait for them.

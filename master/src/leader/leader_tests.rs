@@ -47,7 +47,8 @@ type Heard = mpsc::Receiver<Result<v1::MasterFrame, tonic::Status>>;
 
 /// The worker's `dial`th connection.
 fn connected(leader: &mut Leader, dial: u64) -> Heard {
-    let (sender, heard) = mpsc::channel(8);
+    // This worker acknowledges nothing: on its later connections all that it rejected comes again, empty.
+    let (sender, heard) = mpsc::channel(64);
     assert!(leader.hello(dial, ConnectionId(dial), hello(dial), sender, &mut Vec::new()));
     heard
 }

@@ -29,6 +29,8 @@ const PUBLISH: Duration = Duration::from_millis(100);
 const REST: u32 = 20;
 /// Records that wait for a place in the committer's queue before the driver stops listening.
 const MOST_WAITING: usize = 100_000;
+/// How long the reports of the last samples may take after their results: what they say is no part of any score.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How long workers may take to hear that the run is over.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -85,6 +87,8 @@ pub struct Setup {
     pub open_at: Option<String>,
     /// Whether workers may come that nobody here launches.
     pub others_may_come: bool,
+    /// Whether workers are told to end when all is done; else another job or stage takes them over.
+    pub dismisses: bool,
     pub interrupted: watch::Receiver<bool>,
     pub board: ProgressBoard,
     pub facts: RunFacts,
@@ -148,9 +152,13 @@ impl Driver {
         let mut launcher_open = true;
         // Tasks may all be done already: a resumed run then ends at once.
         self.apply(Event::Tick).await?;
+        let mut settled = None;
         let ending = loop {
             if self.setup.leader.is_settled() {
-                break Ending::Finished;
+                let since = *settled.get_or_insert_with(Instant::now);
+                if self.setup.leader.has_heard_all() || since.elapsed() >= LAST_WORDS {
+                    break Ending::Finished;
+                }
             }
             tokio::select! {
                 // Workers that nobody reads from hold their results back: the bound on what waits here.
@@ -374,6 +382,9 @@ impl Driver {
 
     /// Tells every worker that the run is over and gives the frames a moment to leave.
     async fn farewell(&mut self, ending: Ending) {
+        if ending == Ending::Finished && self.setup.dismisses {
+            self.setup.leader.dismiss();
+        }
         if ending == Ending::Interrupted {
             let mut out = Vec::new();
             self.setup.leader.shut_down("the master was asked to stop", &mut out);

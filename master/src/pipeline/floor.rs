@@ -89,6 +89,7 @@ pub(super) async fn run_on(
         pools,
         open_at: None,
         others_may_come: true,
+        dismisses: false,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,

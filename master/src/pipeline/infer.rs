@@ -278,6 +278,7 @@ pub async fn infer(
         pools: agents.reports.clone(),
         open_at,
         others_may_come,
+        dismisses: !options.workers_stay,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
@@ -412,7 +413,8 @@ async fn open(
         unschedulable: config.infer.runner.unschedulable_timeout.as_millis() as u64,
         settles: if is_open(config) { SETTLES_MS } else { 0 },
         load_ms: load_times(plan),
-        workers_stay: options.workers_stay,
+        // The driver dismisses them, once it has heard all that they have to say.
+        workers_stay: true,
         places,
         ..Limits::default()
     };

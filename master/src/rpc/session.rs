@@ -460,7 +460,7 @@ mod tests {
         session.keep_grants(|grant| grant.task == TaskId(6));
         session.connect(ConnectionId(1), outbound, 1, 0, 1);
         session.send(&welcome(), &TERMS);
-        assert_eq!(told(&mut receiver), ["welcome", "1: None", "2: grant 6"]);
+        assert_eq!(told(&mut receiver), ["welcome", "None", "2: grant 6"]);
     }
 
     #[test]
