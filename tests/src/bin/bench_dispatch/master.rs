@@ -208,6 +208,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         pools: reported,
         open_at: None,
         others_may_come: true,
+        dismisses: false,
         interrupted,
         board: ProgressBoard::new(Arc::new(empty)),
         facts: RunFacts::default(),
