@@ -38,8 +38,16 @@ impl Rights {
     }
 
     /// Whether a result of a sample counts under this grant.
+    ///
+    /// What ran when the grant got its name may be of its predecessor alone, as another worker had it by then.
     pub fn cover(&self, grant: &GrantRef, unit: UnitId, index: u32) -> bool {
-        self.by_grant.get(grant).is_some_and(|right| right.unit == unit && right.samples.contains(index))
+        self.with_predecessors(grant).any(|(_, right)| right.unit == unit && right.samples.contains(index))
+    }
+
+    /// The grant, and those under whose names the worker held its samples before.
+    fn with_predecessors(&self, grant: &GrantRef) -> impl Iterator<Item = (GrantRef, &Right)> {
+        let find = |grant: GrantRef| self.by_grant.get(&grant).map(|right| (grant, right));
+        std::iter::successors(find(*grant), move |(_, right)| right.predecessor.and_then(find))
     }
 
     /// Whether this grant of samples of `unit` was made to the session, and has not ended.
@@ -49,13 +57,20 @@ impl Rights {
 
     /// The worker returned samples of a grant unbegun.
     pub fn shrink(&mut self, grant: &GrantRef, returned: &IntervalSet) {
-        if let Some(right) = self.by_grant.get_mut(grant) {
-            right.samples = right.samples.minus(returned);
+        for grant in self.with_predecessors(grant).map(|(grant, _)| grant).collect::<Vec<_>>() {
+            if let Some(right) = self.by_grant.get_mut(&grant) {
+                right.samples = right.samples.minus(returned);
+            }
         }
     }
 
     /// The worker said its last of a grant, and so of those under whose names it held it before.
+    ///
+    /// One that has a successor ends with it: that the worker holds nothing under the old name is no end of what it computes.
     pub fn end(&mut self, grant: &GrantRef) {
+        if self.by_grant.values().any(|right| right.predecessor == Some(*grant)) {
+            return;
+        }
         let mut next = Some(*grant);
         while let Some(ended) = next.and_then(|grant| self.by_grant.remove(&grant)) {
             next = ended.predecessor;
@@ -108,6 +123,23 @@ mod tests {
         rights.begin(grant(2, 8), UnitId(0), IntervalSet::range(0, 2), Some(grant(2, 8)));
         assert!(rights.cover(&grant(2, 8), UnitId(0), 3), "what the hello presented stands");
         rights.reset();
+        assert!(rights.is_empty());
+    }
+
+    #[test]
+    fn what_ran_under_the_name_before_counts_under_the_new_one() {
+        let (mut rights, unit) = (Rights::default(), UnitId(1));
+        rights.begin(grant(2, 1), unit, IntervalSet::range(0, 8), None);
+        // Another worker has sample 0 by now, which this one is just computing.
+        rights.begin(grant(2, 10), unit, IntervalSet::range(1, 8), Some(grant(2, 1)));
+        assert!(rights.cover(&grant(2, 10), unit, 0));
+        assert!(!rights.cover(&grant(2, 10), unit, 8) && !rights.cover(&grant(2, 10), UnitId(0), 0));
+        rights.shrink(&grant(2, 10), &IntervalSet::range(2, 8));
+        assert!(!rights.cover(&grant(2, 10), unit, 2) && !rights.cover(&grant(2, 1), unit, 2));
+        // A revocation under the old name arrives late: the worker answers that it does not hold that.
+        rights.end(&grant(2, 1));
+        assert!(rights.cover(&grant(2, 10), unit, 0));
+        rights.end(&grant(2, 10));
         assert!(rights.is_empty());
     }
 }
