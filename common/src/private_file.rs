@@ -24,7 +24,7 @@ pub enum PrivateFileError {
 }
 
 impl PrivateFileError {
-    /// As an error of the system, for those who know no other.
+    /// As an error of the system, for callers that return no other.
     pub fn into_io(self) -> io::Error {
         match self {
             Self::Read { source, .. } => source,

@@ -45,7 +45,7 @@ impl Journal {
     }
 
     /// Closes the file at the end of the job: a server keeps the journals of a hundred jobs, and one descriptor each would
-    /// exhaust it. The lines in memory stay for whoever follows; a later line goes there alone.
+    /// exhaust it. The lines in memory stay for readers that follow; a later line goes there alone.
     pub fn close(&self) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).file = None;
     }

@@ -4,7 +4,7 @@
 //! A function of what was observed alone: not of the order of observations and merges, nor of how the program was built.
 //! Integers are little-endian and of fixed width, floats are their bits with one zero, texts and lists have their length
 //! before them, lines stand in the order in which they are shown, items in that of their samples. What the plan says
-//! (evaluator, rules) is left out: who compares shares the plan.
+//! (evaluator, rules) is left out: both sides of a comparison have the plan.
 
 use super::Accumulator;
 use super::line::{Column, Line};

@@ -1,4 +1,4 @@
-//! generation_config.json: what the model's makers want of a generation when nobody says otherwise.
+//! generation_config.json: what the model's makers want of a generation where the configuration is silent.
 //!
 //! transformers' `generate` obeys this file also where a person asked for nothing but a length; so does the engine. It is
 //! read once for a job and pinned, so that no worker decides it again.

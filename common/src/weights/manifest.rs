@@ -65,7 +65,7 @@ impl WeightsDigest {
     }
 }
 
-/// What holds of a model for a whole job, whoever computes its samples.
+/// What holds of a model for a whole job, on every worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pin {
     /// Which weights.

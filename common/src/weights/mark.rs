@@ -72,7 +72,7 @@ pub fn mark<C: Content + ?Sized>(content: &C, reading: Reading) -> io::Result<Fi
                 hasher.update(&tensors.header);
                 tensors.middles
             }
-            // Damaged, or something else under this name: whoever loads it says so.
+            // Damaged, or something else under this name: loading it says so.
             None => ends(bytes),
         },
     };

@@ -16,7 +16,7 @@ pub struct OpenedRun {
     pub folder: RunFolder,
     /// Another run, of which this one took over what is the same.
     pub earlier: Option<RunFolder>,
-    /// The plan in the folder, where whoever opened it has read or written it.
+    /// The plan in the folder, where opening it has read or written it.
     pub plan: Option<ReadPlan>,
 }
 
@@ -192,7 +192,7 @@ async fn begin(
         None => RunFolder::create(&config.work_dir, &stamp),
     };
     let folder = made.map_err(|error| infrastructure(&error))?;
-    // Whoever resumes it meanwhile would take it for one that nobody plans any more.
+    // A master that resumes it meanwhile would take it for an abandoned one.
     let owner = pipeline::claim_for_planning(&folder).await.map_err(|error| infrastructure(&error))?;
     // Unless another master has planned it since it was found.
     let ours = RunFolder::at(folder.root()).is_none();

@@ -1,4 +1,4 @@
-//! Judges results as they arrive: which count, which do not fit the plan, which nobody asked this worker for.
+//! Judges results as they arrive: which count, which do not fit the plan, which this worker was not granted.
 //!
 //! Every result is acknowledged, whatever becomes of it: one that does not count would else be replayed indefinitely.
 
