@@ -68,11 +68,13 @@ impl Core {
     }
 
     /// How fast the worker gets on: what the samples cost that it hands in at once, one for each entry of `homes`, in the time
-    /// since it last handed something in.
+    /// since it last handed something in. The first of a unit also took the time for what all of them begin with: without
+    /// that, a few samples after a long header would make a worker look many times slower than it is.
     fn learn(&mut self, id: &WorkerId, homes: &[TaskId], elapsed: u64) {
         let Some(task) = homes.first().and_then(|home| self.task(*home)) else { return };
         let (unit, model) = (task.unit, task.model);
-        let cost = task.sample_cost.saturating_mul(homes.len() as u64);
+        let first = if self.speeds.has_seen(id, model, unit) { 0 } else { task.shared_cost };
+        let cost = task.sample_cost.saturating_mul(homes.len() as u64).saturating_add(first);
         self.speeds.observe(id, unit, model, cost, elapsed);
         self.got_on.insert(model, self.now);
         if let Some(worker) = self.workers.get_mut(id) {

@@ -187,6 +187,11 @@ impl Speeds {
         self.models.get(&model)?.all.rate()
     }
 
+    /// From how many milliseconds of all workers the model's speeds were learnt.
+    pub(super) fn seen_ms(&self, model: u32) -> f64 {
+        self.models.get(&model).map_or(0.0, |of_model| of_model.all.ms)
+    }
+
     /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.
     pub(super) fn rate(&self, worker: &WorkerId, model: u32) -> Option<f64> {
         let of_model = self.models.get(&model)?;

@@ -13,8 +13,11 @@ use compass_common::intervals::IntervalSet;
 
 /// Work of less time than this, in milliseconds, is not worth a round trip.
 const WORTH_MS: f64 = 100.0;
-/// What is moved must be so many times the beginning that is computed once more for it, or save so many milliseconds.
+/// What is moved must be so many times the beginning that is computed once more for it.
 const SHARED_WORTH: f64 = 50.0;
+/// Or only so many times, if it saves so many milliseconds as far as a speed tells that was learnt from so many: the first
+/// samples of an engine take many times as long as the next.
+const SHARED_WORTH_OF_LONG: f64 = 10.0;
 const SHARED_WORTH_MS: f64 = 20_000.0;
 /// Where nothing was to be had, nobody looks again for so long.
 const PAUSE_MS: u64 = 100;
@@ -205,7 +208,8 @@ impl Core {
     /// that saves so many milliseconds.
     pub(super) fn is_worth(&self, task: &Task, cost: f64, ms: f64) -> bool {
         let again = task.shared_cost as f64 * self.speeds.correction(task.model, task.unit);
-        cost >= again * SHARED_WORTH || (ms >= SHARED_WORTH_MS && self.speeds.average(task.model).is_some())
+        let is_long = ms.min(self.speeds.seen_ms(task.model)) >= SHARED_WORTH_MS;
+        cost >= again * if is_long { SHARED_WORTH_OF_LONG } else { SHARED_WORTH }
     }
 
     fn yields(&self, id: TaskId, thief: &WorkerId) -> bool {

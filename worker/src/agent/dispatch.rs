@@ -13,9 +13,11 @@ use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
 use std::sync::Arc;
 
-/// What waits of a grant must be so many times what its samples begin with, for another slot to join in, or the pack under way
-/// must have taken so many milliseconds.
+/// What waits of a grant must be so many times what its samples begin with, for another slot to join in.
 const HELP_WORTH: u64 = 50;
+/// Or only so many times, once the pack under way has taken so many milliseconds. Answers that are still to be written take
+/// time that nobody knows: there the milliseconds suffice.
+const HELP_WORTH_OF_LONG: u64 = 10;
 const HELP_AFTER_MS: u64 = 20_000;
 
 /// How long a slot leaves to the master to send it something better than a model that another slot holds, in milliseconds.
@@ -41,8 +43,13 @@ impl Agent {
         let each = unit.dataset.characters / u64::from(unit.dataset.samples.max(1));
         let shared = unit.dataset.beginnings.iter().map(|beginning| beginning.characters).max().unwrap_or(0);
         let busy = self.slots.iter().filter_map(|slot| slot.busy.as_ref()).filter(|busy| busy.grant == held.key);
-        each.saturating_mul(u64::from(held.waiting().len())) >= shared.saturating_mul(HELP_WORTH)
-            || busy.into_iter().any(|busy| now_ms.saturating_sub(busy.since_ms) >= HELP_AFTER_MS)
+        let is_long = busy.into_iter().any(|busy| now_ms.saturating_sub(busy.since_ms) >= HELP_AFTER_MS);
+        let times = match unit.dataset.labels {
+            None if is_long => 0,
+            Some(_) if is_long => HELP_WORTH_OF_LONG,
+            _ => HELP_WORTH,
+        };
+        each.saturating_mul(u64::from(held.waiting().len())) >= shared.saturating_mul(times)
     }
 
     /// Gives every idle slot a pack, as far as lease, outbox and drain allow.
