@@ -199,6 +199,16 @@ fn templates_ranges_and_shots_that_do_not_fit() {
 const TWO_ICE: &str = "[dataset.infer_cfg.ice_template]\n0 = \"{q} {a}\"\n1 = \"{q} no {a}\"\n[dataset.eval_cfg]";
 
 #[test]
+fn a_template_that_doubles_a_text_ends_the_master_before_the_memory_does() {
+    let doubles = "{ jinja = \"{% set n = namespace(t=q) %}{% for i in range(45) %}{% set n.t = n.t ~ n.t %}{% endfor %}{{ n.t|length }}\" }";
+    refused_toml(
+        "\"{q} {a}\"",
+        doubles,
+        &["takes more than 1024 MiB of memory for one row", "{% set n = namespace(t=q)"],
+    );
+}
+
+#[test]
 fn any_text_goes_through() {
     let job = good();
     let mut rows = String::new();

@@ -35,7 +35,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
 pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
     // Jinja reads every line break as "\n".
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
-    template_limits::within(&source, || ENVIRONMENT.render_str(&source, row).map_err(|error| said(&error)))
+    template_limits::within_memory(&source, || ENVIRONMENT.render_str(&source, row).map_err(|error| said(&error)))
 }
 
 /// The list that a template stands for. Of one expression, `{{ ... }}`, that is its value; what another template prints is
@@ -48,7 +48,7 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
     let Some(expression) = expression.filter(|one| !["{{", "{%", "}}"].iter().any(|mark| one.contains(mark))) else {
         return printed_list(&text(source, row)?);
     };
-    template_limits::within(expression, || {
+    template_limits::within_memory(expression, || {
         let compiled = ENVIRONMENT.compile_expression(expression).map_err(|error| said(&error))?;
         let value = compiled.eval(row).map_err(|error| said(&error))?;
         template_limits::value_fits(&value).map_err(|error| said(&error))?;

@@ -2,10 +2,13 @@
 //!
 //! A template comes with a downloaded model or from a configuration, and nothing stops it from looping or asking for a
 //! gigabyte of blanks. Each limit is a count, never a time, so that a prompt does not depend on the machine that renders
-//! it. What is not bounded here: a text that a template doubles step by step with `~` or `+`.
+//! it. A text that a template doubles step by step with `~` or `+` is seen by the memory that it takes, and by nothing
+//! else: see [`within_memory`].
 
 use minijinja::value::{Kwargs, Rest, StringInput, Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State, filters};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// Steps of one rendering. A chat template takes 20 to 200 for each message: this is enough for thousands of turns, and for
 /// a template that looks through all messages at each of some hundreds.
@@ -22,6 +25,12 @@ const MOST_SOURCE: usize = 512 << 10;
 const MOST_NESTING: usize = 200;
 /// Stack for parsing and rendering. Address space: only what is used becomes memory.
 const STACK: usize = 256 << 20;
+
+/// Memory in bytes by which a process may grow while one template is rendered for one row; many times what the other limits
+/// let a template hold.
+const MOST_MEMORY: u64 = 1 << 30;
+/// How often that is looked at. A rendering that is over before costs nothing.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Bytes printed so far, a temporary of the rendering.
 const PRINTED: &str = "compass_printed_bytes";
@@ -130,15 +139,66 @@ pub fn value_fits(value: &Value) -> Result<(), Error> {
 /// # Errors
 /// In words: `work`'s own; a source that is too long; what made the template library give up.
 pub fn within<T: Send>(source: &str, work: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    on_a_deep_stack(source, work, || {})
+}
+
+/// As [`within`]; ends the process with exit code 2 and an error in words if its memory grows by more than 1 GiB meanwhile.
+/// A thread cannot be stopped, and a template that doubles a text takes all memory of the machine within seconds. For the
+/// master, which renders before anything has been started; an engine may grow for reasons of its own.
+///
+/// # Errors
+/// As [`within`].
+pub fn within_memory<T: Send>(source: &str, work: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    let mut before = None;
+    on_a_deep_stack(source, work, || {
+        let Some(now) = resident_memory() else { return };
+        if now.saturating_sub(*before.get_or_insert(now)) > MOST_MEMORY {
+            give_up(source);
+        }
+    })
+}
+
+/// Calls `look` now and then while the work lasts.
+fn on_a_deep_stack<T: Send>(
+    source: &str,
+    work: impl FnOnce() -> Result<T, String> + Send,
+    mut look: impl FnMut(),
+) -> Result<T, String> {
     if source.len() > MOST_SOURCE {
         return Err(format!("the template has {} bytes, and at most {MOST_SOURCE} are read", source.len()));
     }
+    // Nothing is ever sent: that the sender is gone says that the work is over.
+    let (working, is_over) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("template".into()).stack_size(STACK);
-        let thread = builder.spawn_scoped(scope, work);
+        let thread = builder.spawn_scoped(scope, move || {
+            let _working = working;
+            work()
+        });
         let thread = thread.map_err(|error| format!("cannot start a thread to render the template: {error}"))?;
+        while is_over.recv_timeout(LOOK) == Err(mpsc::RecvTimeoutError::Timeout) {
+            look();
+        }
         thread.join().unwrap_or_else(|_| Err("the template asks for what the template library cannot do".into()))
     })
+}
+
+fn give_up(source: &str) {
+    let start: String = source.chars().take(200).collect();
+    let start = start.replace('\n', "\\n");
+    eprintln!(
+        "error: a template of a data set takes more than {} MiB of memory for one row: a text in it grows without bound. \
+         Nothing was started. It begins with: {start}",
+        MOST_MEMORY >> 20
+    );
+    std::process::exit(2);
+}
+
+/// Memory of this process in bytes, swapped pages not counted; `None` where the system does not tell.
+fn resident_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix("kB")?;
+    Some(kibibytes.trim().parse::<u64>().ok()? << 10)
 }
 
 /// Says what ran out, where an error means that.
