@@ -35,6 +35,27 @@ number_id!(
     UnitId(u32)
 );
 
+/// One attempt at a task, as the leader that granted it counts: tasks and attempts are numbered from the start under every one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GrantId {
+    pub epoch: Epoch,
+    pub task: TaskId,
+    pub attempt: Attempt,
+}
+
+impl GrantId {
+    /// The grant with these numbers.
+    pub const fn new(epoch: u64, task: u32, attempt: u32) -> Self {
+        Self { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) }
+    }
+}
+
+impl fmt::Display for GrantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.epoch, self.task, self.attempt)
+    }
+}
+
 /// The name under which a worker is known, unique among live sessions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -2,7 +2,7 @@
 
 use crate::v1;
 use compass_common::engine::{Stretch, TokenCounters, UnableKind};
-use compass_common::ids::Digest;
+use compass_common::ids::{Digest, GrantId};
 use compass_common::intervals::IntervalSet;
 use compass_common::result::{
     Execution, ExecutionClass, Finish, Generation, LoglikelihoodScore, NormalizerScore, Outcome, PplScore, PromptFit,
@@ -37,6 +37,26 @@ pub fn intervals_to_wire(set: &IntervalSet) -> Vec<v1::Interval> {
 /// Normalises what the wire carried; empty intervals vanish.
 pub fn intervals_from_wire(intervals: &[v1::Interval]) -> IntervalSet {
     IntervalSet::from_pairs(intervals.iter().map(|interval| (interval.first, interval.end)))
+}
+
+impl From<GrantId> for v1::GrantId {
+    fn from(grant: GrantId) -> Self {
+        Self { epoch: grant.epoch.0, task: grant.task.0, attempt: grant.attempt.0 }
+    }
+}
+
+impl From<v1::GrantId> for GrantId {
+    fn from(grant: v1::GrantId) -> Self {
+        Self::new(grant.epoch, grant.task, grant.attempt)
+    }
+}
+
+/// The grant that a message is about.
+///
+/// # Errors
+/// It names none.
+pub fn grant_from_wire(grant: Option<v1::GrantId>) -> Result<GrantId, ParseError> {
+    grant.map(GrantId::from).ok_or(ParseError::Missing("grant"))
 }
 
 impl From<Stretch> for v1::Stretch {

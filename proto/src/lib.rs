@@ -21,15 +21,14 @@ mod convert;
 pub mod delimited;
 pub mod session;
 mod spill;
+mod version;
 
-pub use convert::{ParseError, digest_from_wire, intervals_from_wire, intervals_to_wire};
+pub use convert::{ParseError, digest_from_wire, grant_from_wire, intervals_from_wire, intervals_to_wire};
 pub use spill::{Envelope, MAX_SPILLED_BYTES, SPILL_BYTES, Spill, spill, unspill};
+pub use version::{OLDEST_PROTOCOL, PROTOCOL_VERSION, Protocols};
 
 /// The encoded `FileDescriptorSet` of `compass/v1/*.proto`, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/compass.v1.bin"));
-
-/// Bumped with every change that an older peer would misunderstand; a peer of another version is refused by name.
-pub const PROTOCOL_VERSION: u32 = 4;
 
 /// Largest encoded frame of a session, in bytes.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;

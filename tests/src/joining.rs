@@ -4,7 +4,7 @@ use crate::job::Job;
 use crate::processes::wait_until;
 use compass_common::join_token::JoinToken;
 use compass_proto::v1::enrolment_client::EnrolmentClient;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use hyper_util::rt::TokioIo;
 use rcgen::{CertificateParams, KeyPair};
 use std::error::Error;
@@ -44,6 +44,7 @@ pub async fn joined_channel(address: &str, token: &Path, worker: &str) -> Result
     let own = CertificateParams::default().self_signed(&key)?.der().clone();
     let request = v1::EnrolRequest {
         protocol: PROTOCOL_VERSION,
+        oldest_protocol: OLDEST_PROTOCOL,
         worker: worker.to_owned(),
         token_id: token.id.clone(),
         token_secret: token.secret.expose().to_owned(),

@@ -13,7 +13,12 @@ use played::{Peer, ends_well, hello, master, with_peers};
 fn a_worker_of_another_version_is_told_what_to_do() {
     let (job, running, address) = master();
     let reason = with_peers(async {
-        let mut peer = Peer::call(&job, &address, v1::Hello { protocol: PROTOCOL_VERSION + 1, ..hello("newer") }).await;
+        let mut peer = Peer::call(
+            &job,
+            &address,
+            v1::Hello { protocol: PROTOCOL_VERSION + 1, oldest_protocol: PROTOCOL_VERSION + 1, ..hello("newer") },
+        )
+        .await;
         match peer.told().await {
             Some(Told::Refused(refused)) => refused.reason,
             other => unreachable!("a refusal, not {other:?}"),
@@ -33,7 +38,7 @@ fn a_frame_that_is_too_large_ends_its_session_alone() {
     with_peers(async {
         let mut peer = Peer::call(&job, &address, hello("loud")).await;
         peer.welcome().await;
-        let failed = v1::Failed { message: "x".repeat(300_000), epoch: 1, ..Default::default() };
+        let failed = v1::Failed { message: "x".repeat(300_000), ..Default::default() };
         peer.say(1, Say::Failed(failed)).await;
         let said = loop {
             match peer.told().await {
@@ -54,9 +59,7 @@ fn what_was_never_granted_or_comes_twice_or_out_of_order_is_not_believed() {
     let (job, running, address) = master();
     with_peers(async {
         let claimed = v1::HeldGrant {
-            task: 3,
-            attempt: 70,
-            epoch: 1,
+            id: Some(v1::GrantId { epoch: 1, task: 3, attempt: 70 }),
             samples: vec![v1::Interval { first: 0, end: 3 }],
             ..Default::default()
         };
@@ -67,9 +70,7 @@ fn what_was_never_granted_or_comes_twice_or_out_of_order_is_not_believed() {
         let outcome = Some(v1::sample_result::Outcome::Ppl(scores));
         let unknown = v1::SampleResult { index: 100_000, tokens: 17, outcome, ..Default::default() };
         let results = v1::Results {
-            epoch: 1,
-            task: 3,
-            attempt: 70,
+            grant: Some(v1::GrantId { epoch: 1, task: 3, attempt: 70 }),
             unit: 0,
             plan: welcome.plan,
             samples: vec![unknown],

@@ -19,9 +19,7 @@ fn results(grant: &v1::Grant, samples: impl IntoIterator<Item = (u32, Outcome)>)
     let samples = samples.into_iter();
     let result = |(index, outcome)| v1::SampleResult { index, tokens: 9, outcome: Some(outcome), ..Default::default() };
     Say::Results(v1::Results {
-        epoch: grant.epoch,
-        task: grant.task,
-        attempt: grant.attempt,
+        grant: grant.id,
         unit: grant.unit,
         plan: grant.plan.clone(),
         samples: samples.map(result).collect(),
@@ -31,9 +29,7 @@ fn results(grant: &v1::Grant, samples: impl IntoIterator<Item = (u32, Outcome)>)
 
 fn held(grant: &v1::Grant) -> v1::HeldGrant {
     v1::HeldGrant {
-        epoch: grant.epoch,
-        task: grant.task,
-        attempt: grant.attempt,
+        id: grant.id,
         unit: grant.unit,
         samples: grant.samples.clone(),
         proof: grant.proof.clone(),
@@ -78,7 +74,11 @@ fn a_forged_hundred_percent_is_refused_counted_and_named() {
     with_peers(async {
         let mut liar = Peer::call(&job, &address, hello("liar")).await;
         let welcome = liar.welcome().await;
-        let forged = v1::Grant { epoch: welcome.epoch, task: 0, attempt: 1, plan: welcome.plan, ..Default::default() };
+        let forged = v1::Grant {
+            id: Some(v1::GrantId { epoch: welcome.epoch, task: 0, attempt: 1 }),
+            plan: welcome.plan,
+            ..Default::default()
+        };
         let right = |index| (index, ppl(if index % 2 == 0 { [0.0, 9.0] } else { [9.0, 0.0] }));
         liar.say(1, results(&forged, (0..60).map(right))).await;
         liar.say(2, results(&forged, (60..120).map(right))).await;

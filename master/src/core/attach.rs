@@ -2,11 +2,11 @@
 
 use super::apply::SHUTDOWN;
 use super::effect::{Effect, Holder, Kept, Message, Record};
-use super::event::{Capabilities, ConnectionId, FailureClass, GrantRef, HeldGrant};
+use super::event::{Capabilities, ConnectionId, FailureClass, HeldGrant};
 use super::slot_models::SlotModels;
 use super::state::{Core, Going, Worker};
 use super::task::{Failures, Former, Requires, Task, TaskState};
-use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
+use compass_common::ids::{Attempt, GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -206,7 +206,7 @@ impl Core {
         id: TaskId,
         loads: bool,
         effects: &mut Vec<Effect>,
-    ) -> Option<(GrantRef, UnitId, IntervalSet)> {
+    ) -> Option<(GrantId, UnitId, IntervalSet)> {
         let (epoch, now) = (self.epoch, self.now);
         let task = self.task_mut(id)?;
         task.attempt = Attempt(task.attempt.0.saturating_add(1));
@@ -225,15 +225,15 @@ impl Core {
         let holder = Holder { worker: worker.clone(), unit, attempt, samples: samples.clone() };
         self.persist(Record::Attempt { task: id, holder }, effects);
         self.attempts_since += 1;
-        Some((GrantRef { epoch, task: id, attempt }, unit, samples))
+        Some((GrantId { epoch, task: id, attempt }, unit, samples))
     }
 
     /// Who holds a task, and under which grant.
-    pub(super) fn holder(&self, id: TaskId) -> Option<(WorkerId, GrantRef)> {
+    pub(super) fn holder(&self, id: TaskId) -> Option<(WorkerId, GrantId)> {
         let task = self.task(id)?;
         match &task.state {
             TaskState::Granted { worker } => {
-                Some((worker.clone(), GrantRef { epoch: self.epoch, task: id, attempt: task.attempt }))
+                Some((worker.clone(), GrantId { epoch: self.epoch, task: id, attempt: task.attempt }))
             }
             _ => None,
         }

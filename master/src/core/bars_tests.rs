@@ -3,7 +3,7 @@
 use super::tests::{Bench, view, worker};
 use super::*;
 use compass_common::engine::UnableKind;
-use compass_common::ids::{TaskId, UnitId};
+use compass_common::ids::{GrantId, TaskId, UnitId};
 
 fn attach_on(bench: &mut Bench, at: u8, host: &str) {
     let capabilities = Capabilities {
@@ -21,7 +21,7 @@ fn attach_on(bench: &mut Bench, at: u8, host: &str) {
 /// Every live grant of the worker for this model comes back: it cannot load it.
 fn cannot_load(bench: &mut Bench, at: u8, model: u32, kind: UnableKind, text: &str) {
     loop {
-        let is_of = |grant: &&(u8, GrantRef, UnitId, _)| {
+        let is_of = |grant: &&(u8, GrantId, UnitId, _)| {
             grant.0 == at && grant.2 == UnitId(model) && bench.core.is_live(&worker(at), &grant.1)
         };
         let Some((_, grant, ..)) = bench.grants.iter().find(is_of).cloned() else { return };

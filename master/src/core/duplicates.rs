@@ -4,10 +4,9 @@
 //! duplicates first and for itself last, so that wherever a ledger ends, an original with a record has no duplicate without.
 
 use super::effect::{Effect, Record};
-use super::event::GrantRef;
 use super::recorded::{Arrival, DeviceType, Recorded};
 use super::state::Core;
-use compass_common::ids::{UnitId, WorkerId};
+use compass_common::ids::{GrantId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
@@ -87,7 +86,7 @@ impl Core {
     pub(super) fn record_duplicates(
         &mut self,
         worker: &WorkerId,
-        grant: GrantRef,
+        grant: GrantId,
         original: SampleKey,
         (result, device): (&[u8], DeviceType),
         effects: &mut Vec<Effect>,

@@ -1,8 +1,8 @@
 //! What the scheduler wants done.
 
-use super::event::{ConnectionId, GrantRef, HeldGrant};
+use super::event::{ConnectionId, HeldGrant};
 use super::recorded::DeviceType;
-use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
+use compass_common::ids::{Attempt, GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
 /// The number of a durable record. Everything up to the number that the committer confirmed is durable.
@@ -17,14 +17,14 @@ pub enum Record {
     /// Into the store: all that is out, in place of every attempt before.
     Out { holders: Vec<Holder> },
     /// Into the ledger: the first result of a sample.
-    Sample { unit: UnitId, index: u32, grant: GrantRef, worker: WorkerId, device: DeviceType, result: Vec<u8> },
+    Sample { unit: UnitId, index: u32, grant: GrantId, worker: WorkerId, device: DeviceType, result: Vec<u8> },
     /// Into the ledger: the first result of another sample, whose request is equal, as that of this one.
-    Duplicate { unit: UnitId, index: u32, grant: GrantRef, worker: WorkerId, device: DeviceType, result: Vec<u8> },
+    Duplicate { unit: UnitId, index: u32, grant: GrantId, worker: WorkerId, device: DeviceType, result: Vec<u8> },
     /// Into the ledger: a later result that differs from the recorded one.
     Divergence {
         unit: UnitId,
         index: u32,
-        grant: GrantRef,
+        grant: GrantId,
         worker: WorkerId,
         device: DeviceType,
         /// Whether the recorded one comes from a device of the same type.
@@ -32,7 +32,7 @@ pub enum Record {
         result: Vec<u8>,
     },
     /// Into the ledger, as evidence: a result that does not fit the plan. The worker's report on it says nothing.
-    Misfit { unit: UnitId, grant: GrantRef, worker: WorkerId, result: Vec<u8> },
+    Misfit { unit: UnitId, grant: GrantId, worker: WorkerId, result: Vec<u8> },
     /// Into the ledger: what a worker made of its own results.
     Report { worker: WorkerId, report: Vec<u8> },
     /// Into the ledger: which weights of a model count, as the first worker found them that loaded it.
@@ -52,7 +52,7 @@ pub struct Holder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The name under which it held them.
-    pub held: GrantRef,
+    pub held: GrantId,
     /// The name and the samples from now on.
     pub now: HeldGrant,
 }
@@ -64,12 +64,10 @@ pub enum Message {
     /// Of what it holds it keeps `kept`; what is not in it, it must not begin.
     Welcome { connection: ConnectionId, max_slots: u32, kept: Vec<Kept> },
     /// Run these samples; up to `slots` slots of the worker may hold their model.
-    Grant { grant: GrantRef, unit: UnitId, samples: IntervalSet, slots: u32 },
-    /// These samples are durable.
-    Commit { unit: UnitId, samples: IntervalSet },
+    Grant { grant: GrantId, unit: UnitId, samples: IntervalSet, slots: u32 },
     /// Begin no further sample of this grant, or of `samples` of it where they are named: those that have not begun are to
     /// be returned; with `only_unbegun` only if none of the grant has.
-    Revoke { grant: GrantRef, samples: Option<IntervalSet>, reason: &'static str, only_unbegun: bool },
+    Revoke { grant: GrantId, samples: Option<IntervalSet>, reason: &'static str, only_unbegun: bool },
     /// Hand back what has not begun, finish the rest, and dial again when all of it is acknowledged: another job waits.
     Release,
     /// The session cannot be.

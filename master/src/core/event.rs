@@ -3,7 +3,7 @@
 use super::bars::Supply;
 use super::recorded::DeviceType;
 use compass_common::engine::UnableKind;
-use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
+use compass_common::ids::{GrantId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
 
@@ -40,19 +40,11 @@ pub enum SandboxState {
     Refused { reason: String },
 }
 
-/// A grant as its holder names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct GrantRef {
-    pub epoch: Epoch,
-    pub task: TaskId,
-    pub attempt: Attempt,
-}
-
 /// A grant that a worker brings along when it attaches: `samples` are those of it whose results nobody made durable yet,
 /// whether they wait, run or are on their way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldGrant {
-    pub grant: GrantRef,
+    pub grant: GrantId,
     pub unit: UnitId,
     pub samples: IntervalSet,
 }
@@ -110,19 +102,19 @@ pub enum Event {
     /// How many grants the worker is willing to hold at once.
     Credit { worker: WorkerId, grants: u32 },
     /// Results of samples that were granted to the worker, and that fit the plan.
-    Results { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: Vec<Handed> },
+    Results { worker: WorkerId, grant: GrantId, unit: UnitId, samples: Vec<Handed> },
     /// Results of samples that were granted to the worker and do not fit the plan: they are none.
-    Misfits { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: Vec<Unfit> },
+    Misfits { worker: WorkerId, grant: GrantId, unit: UnitId, samples: Vec<Unfit> },
     /// A shard report, encoded, of a grant that the worker has finished. It covers `samples` samples, on which engines
     /// spent `busy_ms`.
-    Report { worker: WorkerId, grant: GrantRef, unit: UnitId, samples: u32, busy_ms: u64, report: Vec<u8> },
+    Report { worker: WorkerId, grant: GrantId, unit: UnitId, samples: u32, busy_ms: u64, report: Vec<u8> },
     /// The first worker that loaded a model says what it is, encoded for the ledger.
     Pinned { worker: WorkerId, model: u32, pin: Vec<u8> },
     /// Samples of a grant that the worker was asked for and has not begun; it will not begin them. `held` says whether it
     /// holds any others of that grant.
-    Returned { worker: WorkerId, grant: GrantRef, samples: IntervalSet, held: bool },
+    Returned { worker: WorkerId, grant: GrantId, samples: IntervalSet, held: bool },
     /// A grant is handed back.
-    Failed { worker: WorkerId, grant: GrantRef, class: FailureClass, message: String },
+    Failed { worker: WorkerId, grant: GrantId, class: FailureClass, message: String },
     /// The worker cannot load a model, by its position in the plan.
     Unable { worker: WorkerId, model: u32, kind: UnableKind, text: String },
     /// A slot of the worker has loaded a model, in so many milliseconds.

@@ -1,17 +1,17 @@
 //! Failures and their budgets: what is tried again, where, and how often.
 
 use super::effect::Effect;
-use super::event::{FailureClass, GrantRef};
+use super::event::FailureClass;
 use super::state::Core;
 use super::task::{Task, TaskState};
-use compass_common::ids::{TaskId, WorkerId};
+use compass_common::ids::{GrantId, TaskId, WorkerId};
 
 impl Core {
     /// A grant comes back undone.
     pub(super) fn hand_back(
         &mut self,
         id: &WorkerId,
-        grant: GrantRef,
+        grant: GrantId,
         class: FailureClass,
         message: String,
         effects: &mut Vec<Effect>,

@@ -2,7 +2,7 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_common::ids::{Attempt, Epoch, TaskId, UnitId};
+use compass_common::ids::{Epoch, GrantId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
 
 /// Attaches with what a hello lists; the credit is that of one slot. What the welcome leaves to the worker.
@@ -25,7 +25,7 @@ fn attach_holding(bench: &mut Bench, at: u8, connection: u64, held: Vec<HeldGran
 }
 
 fn held(epoch: u64, task: u32, first: u32, end: u32) -> HeldGrant {
-    let grant = GrantRef { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(1) };
+    let grant = GrantId::new(epoch, task, 1);
     HeldGrant { grant, unit: UnitId(0), samples: IntervalSet::range(first, end) }
 }
 

@@ -4,10 +4,10 @@
 //! fails with that as its reason; if it has, the first worker was wrong. Any other misfit is the worker's own at once.
 
 use super::effect::{Effect, Record};
-use super::event::{FailureClass, GrantRef, Unfit};
+use super::event::{FailureClass, Unfit};
 use super::state::{Core, Going};
 use super::task::{Task, TaskState};
-use compass_common::ids::{TaskId, UnitId, WorkerId};
+use compass_common::ids::{GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ impl Core {
     pub(super) fn misfits(
         &mut self,
         id: &WorkerId,
-        grant: GrantRef,
+        grant: GrantId,
         unit: UnitId,
         samples: Vec<Unfit>,
         effects: &mut Vec<Effect>,

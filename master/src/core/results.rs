@@ -1,11 +1,11 @@
 //! What workers hand in: results, reports, samples that they have not begun.
 
-use super::effect::{Effect, Message, Record};
-use super::event::{FailureClass, GrantRef, Handed};
+use super::effect::{Effect, Record};
+use super::event::{FailureClass, Handed};
 use super::recorded::Arrival;
 use super::state::Core;
 use super::task::TaskState;
-use compass_common::ids::{TaskId, UnitId, WorkerId};
+use compass_common::ids::{GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
 impl Core {
@@ -14,12 +14,11 @@ impl Core {
     pub(super) fn results(
         &mut self,
         id: &WorkerId,
-        grant: GrantRef,
+        grant: GrantId,
         unit: UnitId,
         samples: Vec<Handed>,
         effects: &mut Vec<Effect>,
     ) {
-        let mut durable = IntervalSet::new();
         let elapsed = self.workers.get(id).map_or(0, |worker| self.now.saturating_sub(worker.last_progress));
         let mut got_through = Vec::new();
         for Handed { index, result, device } in samples {
@@ -51,12 +50,8 @@ impl Core {
                     self.persist(record, effects);
                 }
             }
-            durable.insert(index);
         }
         self.learn(id, &got_through, elapsed);
-        if !durable.is_empty() {
-            self.send(id, Message::Commit { unit, samples: durable }, self.last_seq, effects);
-        }
     }
 
     /// `None` for a sample that the plan does not have; `Some(None)` for one that was recorded before this run.
@@ -98,7 +93,7 @@ impl Core {
     pub(super) fn report(
         &mut self,
         id: &WorkerId,
-        grant: GrantRef,
+        grant: GrantId,
         unit: UnitId,
         report: Vec<u8>,
         effects: &mut Vec<Effect>,
@@ -115,7 +110,7 @@ impl Core {
     pub(super) fn returned(
         &mut self,
         id: &WorkerId,
-        grant: GrantRef,
+        grant: GrantId,
         samples: &IntervalSet,
         held: bool,
         effects: &mut Vec<Effect>,

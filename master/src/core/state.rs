@@ -3,7 +3,7 @@
 use super::bars::{ModelBars, Supply};
 use super::duplicates::Duplicates;
 use super::effect::{Effect, Message, Record, Seq};
-use super::event::{ConnectionId, GrantRef, SandboxState};
+use super::event::{ConnectionId, SandboxState};
 use super::homes::Homes;
 use super::labels::Labels;
 use super::limits::Limits;
@@ -15,7 +15,7 @@ use super::roster::{Roster, Seat};
 use super::slot_models::SlotModels;
 use super::speeds::Speeds;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
-use compass_common::ids::{Epoch, TaskId, UnitId, WorkerId};
+use compass_common::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -460,7 +460,7 @@ impl Core {
     }
 
     /// Whether this is the grant that the task is out on now.
-    pub fn is_live(&self, worker: &WorkerId, grant: &GrantRef) -> bool {
+    pub fn is_live(&self, worker: &WorkerId, grant: &GrantId) -> bool {
         grant.epoch == self.epoch
             && self.task(grant.task).is_some_and(|task| {
                 task.attempt == grant.attempt

@@ -4,10 +4,9 @@
 //! Costs a look-up per effect, a few bytes per task and a bit per sample.
 
 use super::effect::{Effect, Message, Record, Seq};
-use super::event::GrantRef;
 use super::invariants::{C1, C2, G2, Violation, X1};
 use super::sample_set::SampleSet;
-use compass_common::ids::{Attempt, UnitId};
+use compass_common::ids::{Attempt, GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
@@ -46,11 +45,14 @@ impl Watch {
             Effect::Send { message: Message::Welcome { kept, .. }, after, .. } => {
                 kept.iter().find_map(|kept| self.granted(kept.now.grant, *after))
             }
-            Effect::Send { message: Message::Commit { .. }, after, .. } if *after < self.last_seq => {
-                Some(Violation { id: C1, detail: "a commit does not wait for the records before it".into() })
-            }
             _ => None,
         }
+    }
+
+    /// A frame of a worker will be acknowledged once everything up to `after` is durable: that must be all that it led to.
+    pub fn acknowledges(&self, after: Seq) -> Option<Violation> {
+        let detail = || "an acknowledgement does not wait for the records before it".to_owned();
+        (after < self.last_seq).then(|| Violation { id: C1, detail: detail() })
     }
 
     fn persist(&mut self, seq: Seq, record: &Record) -> Option<Violation> {
@@ -79,7 +81,7 @@ impl Watch {
         }
     }
 
-    fn granted(&self, grant: GrantRef, after: Seq) -> Option<Violation> {
+    fn granted(&self, grant: GrantId, after: Seq) -> Option<Violation> {
         let known = self.attempts.get(grant.task.0 as usize).copied().flatten();
         let sound = known.is_some_and(|(attempt, seq)| attempt == grant.attempt && seq <= after);
         (!sound).then(|| Violation { id: G2, detail: format!("{grant:?} is sent without waiting for its attempt") })

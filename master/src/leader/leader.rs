@@ -5,19 +5,18 @@ use super::gate::{Gate, Gated, bound_to};
 use super::pins::{Loaded, Pins};
 use super::submission::submission;
 use crate::core::{
-    Capabilities, ConnectionId, Core, Effect, Event, FailureClass, Message, SHUTDOWN, SandboxState, Seq, Watch,
+    Capabilities, ConnectionId, Core, Effect, Event, FailureClass, Message, SHUTDOWN, SandboxState, Seq, Violation,
+    Watch,
 };
 use crate::ledger::{Content, Submission};
-use crate::rpc::{Parsed, Rejection, Session, Terms, misfit, parse_frame, refuse};
+use crate::rpc::{Output, Parsed, Rejection, Session, Terms, misfit, parse_frame, refusal};
 use crate::store::{Keys, Op};
 use compass_common::engine::UnableKind;
 use compass_common::ids::{UnitId, WorkerId};
 use compass_proto::session::Arrival;
-use compass_proto::v1;
+use compass_proto::{PROTOCOL_VERSION, Protocols, v1};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
-use tokio::sync::mpsc;
-use tonic::Status;
 
 /// A load that is said to have taken longer is taken for one of so long.
 const MOST_LOAD_SECONDS: f64 = 86_400.0;
@@ -54,6 +53,8 @@ pub struct Leader {
     watch: Watch,
     violations: u64,
     effects: Vec<Effect>,
+    /// What is to be done with connections, and was not yet asked for.
+    outputs: Vec<Output>,
     pub(super) refusals: BTreeMap<WorkerId, Refusals>,
     #[cfg(any(test, feature = "simulation"))]
     faults: Faults,
@@ -85,6 +86,7 @@ impl Leader {
             watch,
             violations: 0,
             effects,
+            outputs: Vec::new(),
             refusals: BTreeMap::new(),
             #[cfg(any(test, feature = "simulation"))]
             faults: Faults::default(),
@@ -95,6 +97,12 @@ impl Leader {
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Self {
         Self { pins, ..self }
+    }
+
+    /// What is to be done with connections since the last call, in this order. One that cannot take a frame is to be
+    /// [closed](Self::closed): the worker dials again, and hears all that it has not acknowledged.
+    pub fn outputs(&mut self) -> std::vec::Drain<'_, Output> {
+        self.outputs.drain(..)
     }
 
     /// The scheduler, to be asked.
@@ -134,25 +142,19 @@ impl Leader {
     }
 
     /// A stream is up and said who it is. Whether the worker was let in.
-    pub fn hello(
-        &mut self,
-        now: u64,
-        connection: ConnectionId,
-        hello: v1::Hello,
-        outbound: mpsc::Sender<Result<v1::MasterFrame, Status>>,
-        out: &mut Vec<Submission>,
-    ) -> bool {
+    pub fn hello(&mut self, now: u64, connection: ConnectionId, hello: v1::Hello, out: &mut Vec<Submission>) -> bool {
         if let Some(reason) = misfit(&hello) {
             tracing::warn!(worker = hello.worker, reason, "refused a worker");
-            refuse(&outbound, reason);
+            self.refuse(connection, reason);
             return false;
         }
+        let protocol = Protocols::OURS.common(Protocols::from(&hello));
         let worker = WorkerId(hello.worker);
         // Were the newcomer let in, the two would throw each other out for ever and finish nothing.
         if self.sessions.get(&worker).is_some_and(|session| session.belongs_to_another(&hello.session)) {
             let text = format!("a worker named {worker} is connected already; give this one another --name");
             tracing::warn!(%worker, "refused a worker whose name another one has");
-            refuse(&outbound, text);
+            self.refuse(connection, text);
             return false;
         }
         let session =
@@ -163,11 +165,14 @@ impl Leader {
         }
         if session.is_overtaken(hello.dial) {
             tracing::info!(%worker, dial = hello.dial, "a hello came after that of a later connection; it is void");
+            self.outputs.push(Output::Close { connection });
             return false;
         }
         session.pool.clone_from(&hello.pool);
+        // Whoever speaks none of ours was turned away before.
+        session.protocol = protocol.unwrap_or(PROTOCOL_VERSION);
         session.device.clone_from(&hello.device);
-        session.connect(connection, outbound, hello.dial, hello.last_ack, hello.first_seq);
+        session.connect(connection, hello.dial, hello.last_ack, hello.first_seq, &mut self.outputs);
         #[cfg(any(test, feature = "simulation"))]
         let unproved = self.faults.claims_without_proof.then(|| unproved(&hello.held));
         let presented = session.claims(hello.held, &self.terms);
@@ -191,6 +196,12 @@ impl Leader {
         }
         self.let_out();
         true
+    }
+
+    /// Turns a worker away that has no session.
+    fn refuse(&mut self, connection: ConnectionId, reason: String) {
+        self.outputs.push(Output::Frame { connection, frame: refusal(reason) });
+        self.outputs.push(Output::Close { connection });
     }
 
     /// A stream is down.
@@ -219,7 +230,7 @@ impl Leader {
             Arrival::Repeat => return Heard::Nothing,
             Arrival::Gap => {
                 tracing::warn!(%worker, seq = frame.seq, "cut off a worker whose frames are out of order");
-                self.closed(now, worker, connection, out);
+                self.cut_off(now, worker, connection, out);
                 return Heard::Nothing;
             }
         }
@@ -250,7 +261,7 @@ impl Leader {
                 heard = Heard::Facts { model, facts };
             }
             Ok(Parsed::Heartbeat { sent_ms }) => {
-                session.heartbeat(sent_ms);
+                session.heartbeat(sent_ms, &mut self.outputs);
                 self.apply(now, Event::Heartbeat { worker: worker.clone() }, out);
             }
             Ok(Parsed::Results(handed)) => heard = self.results(now, &worker, handed, out),
@@ -268,8 +279,10 @@ impl Leader {
             && let Some(session) = self.sessions.get_mut(&worker)
         {
             session.handled(frame.seq);
-            let nonce = session.nonce.clone();
-            self.gate.push(self.core.last_seq(), Gated::Acknowledge { worker, nonce, seq: frame.seq });
+            let (nonce, after) = (session.nonce.clone(), self.core.last_seq());
+            let violation = self.watch.acknowledges(after);
+            self.broken(violation);
+            self.gate.push(after, Gated::Acknowledge { worker, nonce, seq: frame.seq });
             self.let_out();
         }
         heard
@@ -301,9 +314,9 @@ impl Leader {
     ) {
         tracing::warn!(%worker, reason, "cut off a worker that sent a malformed frame");
         if let Some(session) = self.sessions.get_mut(&worker).filter(|_| numbered) {
-            session.reject(reason);
+            session.reject(reason, &mut self.outputs);
         }
-        self.closed(now, worker, connection, out);
+        self.cut_off(now, worker, connection, out);
     }
 
     /// Handles a worker's rejection of one of our frames, after which it closes the connection.
@@ -323,13 +336,21 @@ impl Leader {
             Rejection::Again | Rejection::GivenUp => {}
             Rejection::Hopeless => {
                 let reason = format!("it cannot read what this master sends: {reason}");
-                session.send(&Message::Refused { reason }, &self.terms);
+                session.send(&Message::Refused { reason }, &self.terms, &mut self.outputs);
             }
             Rejection::Returned(grant) => {
                 let message = format!("worker {worker} cannot take the grant: {reason}");
                 let class = FailureClass::Infrastructure;
                 self.apply(now, Event::Failed { worker: worker.clone(), grant, class, message }, out);
             }
+        }
+        self.cut_off(now, worker, connection, out);
+    }
+
+    /// Ends a connection for the worker's own fault.
+    fn cut_off(&mut self, now: u64, worker: WorkerId, connection: ConnectionId, out: &mut Vec<Submission>) {
+        if let Some(session) = self.sessions.get_mut(&worker) {
+            session.hang_up(connection, &mut self.outputs);
         }
         self.closed(now, worker, connection, out);
     }
@@ -379,14 +400,8 @@ impl Leader {
         let mut effects = std::mem::take(&mut self.effects);
         self.core.apply(now, event, &mut effects);
         for effect in effects.drain(..) {
-            if let Some(violation) = self.watch.observe(&effect) {
-                self.violations += 1;
-                tracing::error!(
-                    id = violation.id,
-                    detail = violation.detail,
-                    "an invariant of the scheduler is broken"
-                );
-            }
+            let violation = self.watch.observe(&effect);
+            self.broken(violation);
             match effect {
                 Effect::Persist { seq, record } => {
                     self.name_divergence(&record);
@@ -399,13 +414,19 @@ impl Leader {
                 }
                 Effect::Disconnect { worker, connection } => {
                     if let Some(session) = self.sessions.get_mut(&worker) {
-                        session.disconnect(connection);
+                        session.hang_up(connection, &mut self.outputs);
                     }
                 }
                 Effect::Note { text } => tracing::warn!("{text}"),
             }
         }
         self.effects = effects;
+    }
+
+    fn broken(&mut self, violation: Option<Violation>) {
+        let Some(Violation { id, detail }) = violation else { return };
+        self.violations += 1;
+        tracing::error!(id, detail, "an invariant of the scheduler is broken");
     }
 
     /// Everything up to `up_to` is durable: what waited for it leaves.
@@ -435,12 +456,12 @@ impl Leader {
             let session = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce && !stale);
             let session = session.filter(|session| bound_to(&message).is_none_or(|at| session.is_current(at)));
             if let Some(session) = session {
-                session.send(&message, &self.terms);
+                session.send(&message, &self.terms, &mut self.outputs);
             }
         }
         for worker in owed {
             if let Some(session) = self.sessions.get_mut(&worker) {
-                session.flush();
+                session.flush(&mut self.outputs);
             }
         }
     }
@@ -469,7 +490,7 @@ impl Leader {
     /// Tells every worker that nothing is left to do.
     pub fn dismiss(&mut self) {
         for session in self.sessions.values_mut() {
-            session.send(&SHUTDOWN, &self.terms);
+            session.send(&SHUTDOWN, &self.terms, &mut self.outputs);
         }
     }
 
@@ -478,7 +499,7 @@ impl Leader {
         let (key, value) = (self.keys.released(), self.terms.epoch.0.to_le_bytes().to_vec());
         out.push(Submission { seq: self.core.last_seq(), content: Content::Op(Op::Put { key, value }) });
         for session in self.sessions.values_mut() {
-            session.send(&Message::Shutdown { reason }, &self.terms);
+            session.send(&Message::Shutdown { reason }, &self.terms, &mut self.outputs);
         }
     }
 
@@ -490,13 +511,8 @@ impl Leader {
 
 #[cfg(any(test, feature = "simulation"))]
 fn unproved(held: &[v1::HeldGrant]) -> Vec<crate::core::HeldGrant> {
-    use compass_common::ids::{Attempt, Epoch, TaskId};
     let claim = |held: &v1::HeldGrant| crate::core::HeldGrant {
-        grant: crate::core::GrantRef {
-            epoch: Epoch(held.epoch),
-            task: TaskId(held.task),
-            attempt: Attempt(held.attempt),
-        },
+        grant: held.id.unwrap_or_default().into(),
         unit: UnitId(held.unit),
         samples: compass_proto::intervals_from_wire(&held.samples),
     };

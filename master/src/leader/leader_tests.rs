@@ -4,7 +4,7 @@
 use super::{Leader, Refusals};
 use crate::core::{ConnectionId, Core, Event, Limits, Recorded, Requires, TaskView, Watch};
 use crate::ledger::{Content, Kind, Submission};
-use crate::rpc::{JobKey, Terms, UnitTerms};
+use crate::rpc::{JobKey, Output, Terms, UnitTerms};
 use crate::store::Keys;
 use compass_common::ids::{Attempt, Digest, Epoch, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
@@ -12,8 +12,6 @@ use compass_common::plan::ResultShape;
 use compass_proto::v1;
 use prost::Message as _;
 use std::collections::BTreeMap;
-use tokio::sync::mpsc;
-use tonic::Status;
 use v1::master_frame::Body as Told;
 use v1::worker_frame::Body as Say;
 
@@ -43,14 +41,10 @@ fn leader() -> Leader {
     Leader::new(core, terms(plan), Keys::new(&plan), Watch::default())
 }
 
-type Heard = mpsc::Receiver<Result<v1::MasterFrame, tonic::Status>>;
-
 /// The worker's `dial`th connection.
-fn connected(leader: &mut Leader, dial: u64) -> Heard {
+fn connect(leader: &mut Leader, dial: u64) {
     // This worker acknowledges nothing: on its later connections all that it rejected comes again, empty.
-    let (sender, heard) = mpsc::channel(64);
-    assert!(leader.hello(dial, ConnectionId(dial), hello(dial), sender, &mut Vec::new()));
-    heard
+    assert!(leader.hello(dial, ConnectionId(dial), hello(dial), &mut Vec::new()));
 }
 
 /// The worker says something on its `dial`th connection; everything is durable at once.
@@ -60,22 +54,23 @@ fn said(leader: &mut Leader, dial: u64, seq: u64, body: Say) {
     leader.durable(leader.core().last_seq());
 }
 
-/// All that a connection heard, with its numbers.
-fn told(heard: &mut Heard) -> Vec<(u64, Option<Told>)> {
-    std::iter::from_fn(|| heard.try_recv().ok())
-        .map(|frame| frame.unwrap())
-        .map(|frame| (frame.seq, frame.body))
-        .collect()
+/// All that a connection heard since anybody asked, with its numbers.
+fn told(leader: &mut Leader, dial: u64) -> Vec<(u64, Option<Told>)> {
+    let frames = leader.outputs().filter_map(|output| match output {
+        Output::Frame { connection, frame } if connection == ConnectionId(dial) => Some((frame.seq, frame.body)),
+        _ => None,
+    });
+    frames.collect()
 }
 
 #[test]
 fn a_worker_is_told_which_frame_cannot_be_taken_and_to_end_if_that_does_not_help() {
     let mut leader = leader();
     for dial in 1..=7 {
-        let mut heard = connected(&mut leader, dial);
+        connect(&mut leader, dial);
         // The fourth frame of this process; it is a failure of no class.
         if dial == 1 {
-            (1..=3).for_each(|seq| said(&mut leader, dial, seq, Say::Accepted(v1::Accepted::default())));
+            (1..=3).for_each(|seq| said(&mut leader, dial, seq, Say::Draining(v1::Draining::default())));
         }
         match dial {
             // Read or not, it is the same frame.
@@ -86,7 +81,7 @@ fn a_worker_is_told_which_frame_cannot_be_taken_and_to_end_if_that_does_not_help
             _ => said(&mut leader, dial, 4, Say::Failed(v1::Failed::default())),
         }
         assert!(!leader.is_connected(&WorkerId("w".into())));
-        let last = told(&mut heard).pop();
+        let last = told(&mut leader, dial).pop();
         match (dial, &last) {
             (1..=6, Some((0, Some(Told::Rejected(rejected))))) => assert_eq!(rejected.seq, 4),
             (7, Some((0, Some(Told::Refused(refused))))) => {
@@ -100,24 +95,24 @@ fn a_worker_is_told_which_frame_cannot_be_taken_and_to_end_if_that_does_not_help
 #[test]
 fn a_grant_that_the_worker_rejects_is_granted_under_another_attempt_and_not_sent_again() {
     let mut leader = leader();
-    let mut heard = connected(&mut leader, 1);
+    connect(&mut leader, 1);
     said(&mut leader, 1, 0, Say::Credit(v1::Credit { grants: 1 }));
     let granted = |told: &[(u64, Option<Told>)]| {
         let grants = told.iter().filter_map(|(seq, body)| match body {
-            Some(Told::Grant(grant)) => Some((*seq, grant.attempt)),
+            Some(Told::Grant(grant)) => Some((*seq, grant.id.unwrap().attempt)),
             _ => None,
         });
         grants.collect::<Vec<_>>()
     };
-    let first = granted(&told(&mut heard));
+    let first = granted(&told(&mut leader, 1));
     assert_eq!(first.len(), 1);
     let (seq, attempt) = first[0];
     said(&mut leader, 1, 0, Say::Rejected(v1::Rejected { seq, reason: "no".into() }));
     assert!(!leader.is_connected(&WorkerId("w".into())));
-    let mut heard = connected(&mut leader, 2);
+    connect(&mut leader, 2);
     leader.durable(leader.core().last_seq());
     said(&mut leader, 2, 0, Say::Credit(v1::Credit { grants: 1 }));
-    let told = told(&mut heard);
+    let told = told(&mut leader, 2);
     assert!(told.contains(&(seq, None)), "an empty frame keeps its number: {told:?}");
     let anew = granted(&told);
     assert_eq!(anew.len(), 1, "{told:?}");
@@ -128,9 +123,9 @@ fn a_grant_that_the_worker_rejects_is_granted_under_another_attempt_and_not_sent
 fn a_worker_that_rejects_whatever_it_is_granted_ends_the_task_with_the_reason() {
     let mut leader = leader();
     for dial in 1..100 {
-        let mut heard = connected(&mut leader, dial);
+        connect(&mut leader, dial);
         said(&mut leader, dial, 0, Say::Credit(v1::Credit { grants: 1 }));
-        let grant = told(&mut heard).into_iter().find(|(_, body)| matches!(body, Some(Told::Grant(_))));
+        let grant = told(&mut leader, dial).into_iter().find(|(_, body)| matches!(body, Some(Told::Grant(_))));
         let Some((seq, _)) = grant else { break };
         said(&mut leader, dial, 0, Say::Rejected(v1::Rejected { seq, reason: "too many runs".into() }));
     }
@@ -143,22 +138,27 @@ fn a_worker_that_rejects_whatever_it_is_granted_ends_the_task_with_the_reason() 
 fn a_hello_that_a_later_connection_has_overtaken_is_void() {
     let mut leader = leader();
     let mut out = Vec::new();
-    let ((late, mut heard_late), (present, mut heard)) = (mpsc::channel(8), mpsc::channel(8));
-    assert!(leader.hello(0, ConnectionId(1), hello(2), present, &mut out));
-    assert!(!leader.hello(1, ConnectionId(2), hello(1), late, &mut out), "what it lists is no longer so");
-    assert!(heard.try_recv().is_ok(), "welcome");
-    assert_eq!(heard_late.try_recv().unwrap_err(), mpsc::error::TryRecvError::Disconnected);
+    assert!(leader.hello(0, ConnectionId(1), hello(2), &mut out));
+    assert!(!leader.hello(1, ConnectionId(2), hello(1), &mut out), "what it lists is no longer so");
+    let outputs: Vec<_> = leader.outputs().collect();
+    let [Output::Frame { connection: ConnectionId(1), frame }, closed] = outputs.as_slice() else {
+        panic!("{outputs:?}")
+    };
+    assert!(matches!(frame.body, Some(Told::Welcome(_))), "{frame:?}");
+    assert_eq!(*closed, Output::Close { connection: ConnectionId(2) });
     leader.closed(2, WorkerId("w".into()), ConnectionId(2), &mut out);
     assert!(leader.is_connected(&WorkerId("w".into())));
-    let (again, _heard) = mpsc::channel(8);
-    assert!(leader.hello(3, ConnectionId(3), hello(3), again, &mut out));
+    assert!(leader.hello(3, ConnectionId(3), hello(3), &mut out));
 }
 
 /// A leader of epoch `epoch` over four samples of one option each, and what it submits.
 struct Led {
     leader: Leader,
     out: Vec<Submission>,
-    heard: BTreeMap<&'static str, mpsc::Receiver<Result<v1::MasterFrame, Status>>>,
+    /// The latest connection of each.
+    dialled: BTreeMap<&'static str, ConnectionId>,
+    /// What was sent and nobody has asked for.
+    frames: Vec<(ConnectionId, v1::MasterFrame)>,
     connections: u64,
 }
 
@@ -180,8 +180,7 @@ impl Led {
         let unit = UnitTerms { name: "m/d".into(), shape: ResultShape::ppl(4, 1) };
         let terms = Terms { epoch: Epoch(epoch), key, units: [(UnitId(0), unit)].into(), ..terms(plan) };
         let leader = Leader::new(core, terms, Keys::new(&plan), Watch::default());
-        let (out, heard) = (Vec::new(), BTreeMap::new());
-        Self { leader, out, heard, connections: 0 }
+        Self { leader, out: Vec::new(), dialled: BTreeMap::new(), frames: Vec::new(), connections: 0 }
     }
 
     fn hello(&mut self, worker: &'static str, held: Vec<v1::HeldGrant>) {
@@ -196,9 +195,8 @@ impl Led {
             held,
             ..Default::default()
         };
-        let (sender, receiver) = mpsc::channel(64);
-        self.heard.insert(worker, receiver);
-        assert!(self.leader.hello(0, ConnectionId(self.connections), hello, sender, &mut self.out));
+        self.dialled.insert(worker, ConnectionId(self.connections));
+        assert!(self.leader.hello(0, ConnectionId(self.connections), hello, &mut self.out));
         self.durable();
     }
 
@@ -216,15 +214,19 @@ impl Led {
     }
 
     fn told(&mut self, worker: &'static str) -> Vec<v1::MasterFrame> {
-        let Some(receiver) = self.heard.get_mut(worker) else { return Vec::new() };
-        std::iter::from_fn(|| receiver.try_recv().ok()?.ok()).collect()
+        self.frames.extend(self.leader.outputs().filter_map(|output| match output {
+            Output::Frame { connection, frame } => Some((connection, frame)),
+            Output::Close { .. } => None,
+        }));
+        let Some(dialled) = self.dialled.get(worker) else { return Vec::new() };
+        self.frames.extract_if(.., |(connection, _)| connection == dialled).map(|(_, frame)| frame).collect()
     }
 
     /// The grants and what was kept, as the worker holds them from now on.
     fn granted(&mut self, worker: &'static str) -> Vec<v1::HeldGrant> {
         let held = |frame: v1::MasterFrame| match frame.body {
-            Some(Told::Grant(v1::Grant { epoch, task, attempt, unit, samples, proof, .. })) => {
-                vec![v1::HeldGrant { epoch, task, attempt, unit, samples, proof, granted: Vec::new() }]
+            Some(Told::Grant(v1::Grant { id, unit, samples, proof, .. })) => {
+                vec![v1::HeldGrant { id, unit, samples, proof, granted: Vec::new() }]
             }
             Some(Told::Welcome(welcome)) => welcome.kept.into_iter().filter_map(|kept| kept.now).collect(),
             _ => Vec::new(),
@@ -262,9 +264,7 @@ fn results(grant: &v1::HeldGrant, samples: &[(u32, v1::sample_result::Outcome)])
         ..Default::default()
     };
     Say::Results(v1::Results {
-        epoch: grant.epoch,
-        task: grant.task,
-        attempt: grant.attempt,
+        grant: grant.id,
         unit: grant.unit,
         plan: Digest::of(b"plan").0.to_vec(),
         samples: samples.iter().map(result).collect(),
@@ -293,8 +293,7 @@ fn only_the_worker_to_which_a_sample_was_granted_makes_a_record_of_it() {
     assert_eq!(led.recorded(), [(2, "liar".into())]);
     assert_eq!(led.refusals("liar"), Refusals { not_granted: 4, ..Refusals::default() });
     // A report of what it was never granted.
-    let (epoch, task, attempt) = (honest.epoch, honest.task, honest.attempt);
-    let report = v1::ShardReport { epoch, task, attempt, samples: honest.samples.clone(), ..Default::default() };
+    let report = v1::ShardReport { grant: honest.id, samples: honest.samples.clone(), ..Default::default() };
     led.say("liar", 2, 4, Say::Report(report));
     assert_eq!(led.refusals("liar").void_reports, 1);
     led.say("honest", 1, 1, results(&honest, &[(0, ppl(vec![2.0])), (1, ppl(vec![2.0]))]));
@@ -330,9 +329,9 @@ fn a_claim_counts_by_its_proof_under_every_later_leader() {
     let mut second = Led::new(2, KEY);
     second.hello("w", vec![held.clone()]);
     let renamed = second.granted("w").remove(0);
-    assert_eq!((renamed.epoch, &renamed.samples), (2, &original.samples));
+    assert_eq!((renamed.id.unwrap().epoch, &renamed.samples), (2, &original.samples));
     assert_ne!(renamed.proof, original.proof);
-    second.say("w", 1, 5, Say::Accepted(v1::Accepted::default()));
+    second.say("w", 1, 5, Say::Draining(v1::Draining::default()));
     // A third one, far later: what is left is presented under both of its names.
     let mut third = Led::new(3, KEY);
     let of_first = v1::HeldGrant { samples: vec![v1::Interval { first: 0, end: 1 }], ..held };

@@ -18,7 +18,6 @@ use compass_proto::v1;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use v1::worker_frame::Body;
 
 /// Frames of the suite; a history is of so many.
@@ -28,9 +27,6 @@ const HISTORY: u64 = 40;
 /// Samples of each of two units.
 const SAMPLES: u32 = 12;
 
-/// Where a worker hears its master.
-type Ear = mpsc::Receiver<Result<v1::MasterFrame, tonic::Status>>;
-
 struct Attacked {
     leader: Leader,
     facts: RunFacts,
@@ -38,8 +34,8 @@ struct Attacked {
     rng: Rng,
     now: u64,
     out: Vec<Submission>,
-    /// Of each worker: its connection, the number of its next frame, and where it hears.
-    workers: BTreeMap<u64, (ConnectionId, u64, Ear)>,
+    /// Of each worker: its connection and the number of its next frame.
+    workers: BTreeMap<u64, (ConnectionId, u64)>,
     connections: u64,
 }
 
@@ -114,7 +110,8 @@ impl Attacked {
     fn dial(&mut self, at: u64) {
         self.connections += 1;
         let (epoch, samples) = (self.rng.below(2), self.intervals());
-        let held = v1::HeldGrant { task: 1, attempt: 1, epoch, samples, ..Default::default() };
+        let held =
+            v1::HeldGrant { id: Some(v1::GrantId { epoch, task: 1, attempt: 1 }), samples, ..Default::default() };
         let hello = v1::Hello {
             worker: format!("w{at}"),
             session: format!("s{at}"),
@@ -126,10 +123,9 @@ impl Attacked {
         };
         let hello = self.perhaps_mutated(hello);
         let (first, worker) = (hello.first_seq, hello.worker.clone());
-        let (outbound, heard) = mpsc::channel(64);
         let connection = ConnectionId(self.connections);
-        if self.leader.hello(self.now, connection, hello, outbound, &mut self.out) && worker == format!("w{at}") {
-            self.workers.insert(at, (connection, first, heard));
+        if self.leader.hello(self.now, connection, hello, &mut self.out) && worker == format!("w{at}") {
+            self.workers.insert(at, (connection, first));
         }
     }
 
@@ -141,24 +137,26 @@ impl Attacked {
     fn body(&mut self) -> Body {
         let (epoch, task) = (self.rng.below(2), self.rng.below(5) as u32);
         let (attempt, unit) = (self.rng.below(3) as u32, self.rng.below(2) as u32);
+        let grant = Some(v1::GrantId { epoch: 1, task, attempt });
         match self.rng.below(9) {
             0 => Body::Credit(v1::Credit { grants: self.rng.between(1, 4) as u32 }),
             1 => Body::Heartbeat(v1::Heartbeat { sent_ms: self.now }),
             2 => Body::Failed(v1::Failed {
-                task,
-                attempt,
+                grant,
                 class: self.rng.between(1, 4) as i32,
                 message: "no".into(),
-                epoch: 1,
                 kind: self.rng.between(0, 3) as i32,
             }),
-            3 => Body::RevokeAck(v1::RevokeAck { task, attempt, epoch, returned: self.intervals(), held: true }),
+            3 => {
+                let grant = Some(v1::GrantId { epoch, task, attempt });
+                Body::RevokeAck(v1::RevokeAck { grant, returned: self.intervals(), held: true })
+            }
             4 => Body::Facts(v1::Facts { model: 0, facts: b"{\"notes\": [\"one\"], \"max\": 3}".to_vec(), load: None }),
-            5 | 6 => Body::Report(self.report(unit, task, attempt)),
+            5 | 6 => Body::Report(self.report(unit, grant)),
             _ => {
                 let samples = (0..self.rng.between(1, 4)).map(|_| self.result()).collect();
                 let plan = plan_digest().0.to_vec();
-                Body::Results(v1::Results { epoch: 1, task, attempt, unit, plan, samples, ..Default::default() })
+                Body::Results(v1::Results { grant, unit, plan, samples, ..Default::default() })
             }
         }
     }
@@ -173,13 +171,11 @@ impl Attacked {
         v1::SampleResult { index, tokens: 7, outcome: Some(outcome), ..Default::default() }
     }
 
-    fn report(&mut self, unit: u32, task: u32, attempt: u32) -> v1::ShardReport {
+    fn report(&mut self, unit: u32, grant: Option<v1::GrantId>) -> v1::ShardReport {
         let claim = Accumulator::new(&EvalSpec::new(EvaluatorSpec::Acc));
         v1::ShardReport {
             unit,
-            epoch: 1,
-            task,
-            attempt,
+            grant,
             samples: self.intervals(),
             eval_version: EVAL_VERSION,
             state: claim.digest().0.to_vec(),
@@ -193,8 +189,8 @@ impl Attacked {
     /// One frame of one worker, or a turn of fate.
     fn step(&mut self) {
         let at = self.rng.below(3);
-        let Some((connection, next, heard)) = self.workers.get_mut(&at) else { return self.dial(at) };
-        while heard.try_recv().is_ok() {}
+        self.leader.outputs().for_each(drop);
+        let Some((connection, next)) = self.workers.get_mut(&at) else { return self.dial(at) };
         let (connection, seq) = (*connection, *next);
         *next = next.wrapping_add(1);
         let worker = WorkerId(format!("w{at}"));

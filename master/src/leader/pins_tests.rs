@@ -4,7 +4,7 @@ use super::*;
 use crate::core::{ConnectionId, Core, Limits, Recorded, Requires, Seq, TaskView, Watch};
 use crate::leader::Leader;
 use crate::ledger::{Content, Kind, Submission};
-use crate::rpc::{JobKey, Terms};
+use crate::rpc::{JobKey, Output, Terms};
 use crate::store::Keys;
 use compass_common::evaluator::EvaluatorSpec;
 use compass_common::ids::{Attempt, Epoch};
@@ -13,7 +13,6 @@ use compass_common::plan::{DatasetPlan, EvalSpec, GenerationDefaults, InferSpec,
 use compass_common::prompt::ShotFormat;
 use compass_common::weights::{FileMark, WeightsDigest};
 use compass_proto::v1;
-use tokio::sync::mpsc;
 use v1::worker_frame::Body;
 
 fn pin(content: &str) -> Pin {
@@ -109,7 +108,6 @@ fn models_without_weights_are_not_asked_for_any() {
 /// A leader of the plan with one task of the model that the plan does not pin, and a worker that was granted it.
 struct Bench {
     leader: Leader,
-    frames: mpsc::Receiver<Result<v1::MasterFrame, tonic::Status>>,
     seq: u64,
 }
 
@@ -139,8 +137,7 @@ impl Bench {
             units,
         };
         let leader = Leader::new(core, terms, Keys::new(&digest), Watch::default());
-        let (outbound, frames) = mpsc::channel(64);
-        let mut bench = Self { leader: leader.with_pins(Pins::new(&plan(), BTreeMap::new())), frames, seq: 0 };
+        let mut bench = Self { leader: leader.with_pins(Pins::new(&plan(), BTreeMap::new())), seq: 0 };
         let hello = v1::Hello {
             worker: "w".into(),
             session: "s".into(),
@@ -151,7 +148,7 @@ impl Bench {
             ..Default::default()
         };
         let mut out = Vec::new();
-        assert!(bench.leader.hello(0, ConnectionId(1), hello, outbound, &mut out));
+        assert!(bench.leader.hello(0, ConnectionId(1), hello, &mut out));
         bench.say(0, Body::Credit(v1::Credit { grants: 1 }));
         // Results count from here on: the grant is durable, and was sent.
         let attempt = bench.leader.core().last_seq();
@@ -173,11 +170,11 @@ impl Bench {
 
     /// The highest acknowledgement that has left.
     fn acknowledged(&mut self) -> u64 {
-        let mut highest = 0;
-        while let Ok(Ok(frame)) = self.frames.try_recv() {
-            highest = highest.max(frame.ack);
-        }
-        highest
+        let acknowledged = self.leader.outputs().map(|output| match output {
+            Output::Frame { frame, .. } => frame.ack,
+            Output::Close { .. } => 0,
+        });
+        acknowledged.max().unwrap_or(0)
     }
 }
 
@@ -192,8 +189,7 @@ fn kinds(out: &[Submission]) -> Vec<Kind> {
 fn results(weights: &Pin, index: u32) -> Body {
     let outcome = Some(v1::sample_result::Outcome::Failed("poison".into()));
     Body::Results(v1::Results {
-        epoch: 1,
-        attempt: 1,
+        grant: Some(v1::GrantId { epoch: 1, task: 0, attempt: 1 }),
         unit: 2,
         plan: Digest::of(b"plan").0.to_vec(),
         samples: vec![v1::SampleResult { index, outcome, ..Default::default() }],
@@ -232,6 +228,7 @@ fn what_was_computed_with_other_weights_leaves_no_record() {
     bench.next(told(&pin("x")));
     assert_eq!(kinds(&bench.next(told(&pin("y")))), []);
     assert_eq!(kinds(&bench.next(results(&pin("y"), 1))), []);
-    let report = v1::ShardReport { epoch: 1, unit: 2, ..Default::default() };
+    let report =
+        v1::ShardReport { grant: Some(v1::GrantId { epoch: 1, ..Default::default() }), unit: 2, ..Default::default() };
     assert_eq!(kinds(&bench.next(Body::Report(report))), [], "a report would tell of results that do not count");
 }

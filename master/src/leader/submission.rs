@@ -1,15 +1,15 @@
 //! From the scheduler's records to what the committer makes durable.
 
-use crate::core::{DeviceType, GrantRef, Holder, Record, Seq};
+use crate::core::{DeviceType, Holder, Record, Seq};
 use crate::ledger::{Content, Entry, Kind, Submission};
 use crate::store::Lease;
-use compass_common::ids::{UnitId, WorkerId};
+use compass_common::ids::{GrantId, UnitId, WorkerId};
 use compass_proto::v1;
 use prost::Message as _;
 
 /// The entry or the write that makes a record durable.
 pub(super) fn submission(seq: Seq, record: Record) -> Submission {
-    let entry = |kind: Kind, unit: UnitId, grant: GrantRef, worker: WorkerId, device: DeviceType, payload| Entry {
+    let entry = |kind: Kind, unit: UnitId, grant: GrantId, worker: WorkerId, device: DeviceType, payload| Entry {
         kind: kind.into(),
         unit: unit.0,
         task: grant.task.0,

@@ -3,6 +3,7 @@
 //! Decides nothing: what may leave, and when, is the [`Leader`]'s.
 
 use super::clock::AttentiveClock;
+use super::connections::Connections;
 use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
@@ -105,6 +106,7 @@ pub struct Driver {
     setup: Setup,
     started: Instant,
     clock: AttentiveClock,
+    connections: Connections,
     /// Why no local agent will be started any more.
     gave_up: Option<String>,
     submissions: Vec<Submission>,
@@ -130,6 +132,7 @@ impl Driver {
             setup,
             started: Instant::now(),
             clock: AttentiveClock::start(Instant::now()),
+            connections: Connections::default(),
             gave_up: None,
             submissions: Vec::new(),
             inbox: Vec::new(),
@@ -177,6 +180,7 @@ impl Driver {
                         return Err(DriveError::ServiceEnded);
                     }
                     self.setup.leader.durable(committed.up_to);
+                    self.carry_out()?;
                 }
                 Some(ask) = self.setup.asks.recv() => self.answer(ask).await?,
                 () = self.setup.committer.ready(), if !self.waiting.is_empty() => self.submit_waiting()?,
@@ -224,8 +228,33 @@ impl Driver {
     /// Handles what is in the inbox.
     fn take(&mut self) -> Result<(), DriveError> {
         let (mut inbox, mut out) = (std::mem::take(&mut self.inbox), std::mem::take(&mut self.submissions));
-        inbox.drain(..).for_each(|inbound| self.hear(inbound, &mut out));
+        for inbound in inbox.drain(..) {
+            self.hear(inbound, &mut out);
+            self.carry(&mut out);
+        }
         self.inbox = inbox;
+        self.submit(out)
+    }
+
+    /// What the leader has to say leaves. What it then learns of connections that took no more may make it say more.
+    fn carry(&mut self, out: &mut Vec<Submission>) {
+        loop {
+            let overflowed = self.connections.carry(self.setup.leader.outputs());
+            if overflowed.is_empty() {
+                return;
+            }
+            let now = self.clock.now_ms(Instant::now());
+            for (worker, connection) in overflowed {
+                tracing::warn!(%worker, "cut off a worker that does not read what it is told");
+                self.setup.leader.closed(now, worker, connection, out);
+            }
+        }
+    }
+
+    /// As [`Self::carry`], where nothing else is to be submitted.
+    fn carry_out(&mut self) -> Result<(), DriveError> {
+        let mut out = std::mem::take(&mut self.submissions);
+        self.carry(&mut out);
         self.submit(out)
     }
 
@@ -236,11 +265,20 @@ impl Driver {
             Inbound::Hello { connection, hello, outbound } => {
                 let (worker, slots) = (WorkerId(hello.worker.clone()), hello.slots);
                 let (device, pool) = (hello.device.clone(), hello.pool.clone());
-                if leader.hello(now, connection, hello, outbound, out) {
+                // Were the worker dead and another come in its place, that one would be taken for a second of the name.
+                if let Some(lost) = self.connections.lost(&worker) {
+                    leader.closed(now, worker.clone(), lost, out);
+                }
+                self.connections.open(connection, worker.clone(), outbound);
+                if leader.hello(now, connection, hello, out) {
+                    self.connections.taken(connection, worker.clone());
                     self.setup.facts.attached(&worker, slots, &device, &pool);
                 }
             }
-            Inbound::Closed { worker, connection } => leader.closed(now, worker, connection, out),
+            Inbound::Closed { worker, connection } => {
+                self.connections.close(connection);
+                leader.closed(now, worker, connection, out);
+            }
             Inbound::Unreadable { worker, connection, reason } => {
                 leader.unreadable(now, worker, connection, reason, out);
             }
@@ -329,6 +367,7 @@ impl Driver {
         let now = self.clock.now_ms(Instant::now());
         let mut out = std::mem::take(&mut self.submissions);
         self.setup.leader.apply(now, event, &mut out);
+        self.carry(&mut out);
         self.submit(out)
     }
 
@@ -384,10 +423,13 @@ impl Driver {
     async fn farewell(&mut self, ending: Ending) {
         if ending == Ending::Finished && self.setup.dismisses {
             self.setup.leader.dismiss();
+            // Whoever cannot take it finds the port closed.
+            let _ = self.carry_out();
         }
         if ending == Ending::Interrupted {
             let mut out = Vec::new();
             self.setup.leader.shut_down("the master was asked to stop", &mut out);
+            self.carry(&mut out);
             // If it cannot be made durable, the next leader waits for workers that do not come.
             let _ = self.submit(out);
         }

@@ -3,6 +3,7 @@
 mod adopt;
 mod carry_over;
 mod clock;
+mod connections;
 mod desk;
 mod divergence;
 mod drive;

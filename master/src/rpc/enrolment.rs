@@ -4,8 +4,8 @@ use super::peer::{Gate, PLAIN, Peer, Standing};
 use super::rate::Rate;
 use crate::authority::{Applicant, Authority, AuthorityError};
 use compass_common::secret::Secret;
-use compass_proto::v1;
 use compass_proto::v1::enrolment_server::{Enrolment, EnrolmentServer};
+use compass_proto::{Protocols, v1};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio_rustls::rustls::pki_types::CertificateDer;
@@ -66,12 +66,14 @@ impl Enrolment for EnrolmentDesk {
             Standing::Worker { certificate, .. } => Some(certificate.clone()),
         };
         self.may_ask(&peer)?;
-        let v1::EnrolRequest { protocol, worker, token_id, token_secret, pool } = request.into_inner();
+        let request = request.into_inner();
+        let protocols = Protocols::from(&request);
+        let v1::EnrolRequest { worker, token_id, token_secret, pool, .. } = request;
         let secret = Secret::new(token_secret);
-        if protocol != compass_proto::PROTOCOL_VERSION {
-            let ours = compass_proto::PROTOCOL_VERSION;
+        if Protocols::OURS.common(protocols).is_none() {
+            let ours = Protocols::OURS;
             let why = format!(
-                "it speaks protocol {protocol}, this master speaks {ours}; install the same version on both sides"
+                "it speaks protocol {protocols}, this master speaks {ours}; install the same version on both sides"
             );
             self.gate.refusals.tell(peer.address, &why);
             return Err(Status::permission_denied(why));

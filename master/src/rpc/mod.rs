@@ -27,5 +27,5 @@ pub use proof::{Claim, JobKey, KeyError};
 pub use reception::{Answer, OneJob, Reception};
 pub use refusals::Refusals;
 pub use server::{Inbound, WorkerService, bounded_server, serve};
-pub use session::{PoolTerms, Rejection, Session, Terms, UnitTerms, refuse};
+pub use session::{Output, PoolTerms, Rejection, Session, Terms, UnitTerms, refusal};
 pub use uploads::Uploads;

@@ -1,9 +1,9 @@
 //! From a worker's frame to the scheduler's event: parsed here, trusted afterwards.
 
-use crate::core::{Event, FailureClass, GrantRef};
-use compass_common::ids::{Attempt, Epoch, TaskId, UnitId, WorkerId};
+use crate::core::{Event, FailureClass};
+use compass_common::ids::{GrantId, UnitId, WorkerId};
 use compass_common::result::{Outcome, SampleResult};
-use compass_proto::{ParseError, intervals_from_wire, v1};
+use compass_proto::{ParseError, grant_from_wire, intervals_from_wire, v1};
 use prost::Message as _;
 use v1::worker_frame::Body;
 
@@ -44,10 +44,6 @@ fn malformed(field: &'static str, reason: &'static str) -> ParseError {
     ParseError::Malformed { field, reason }
 }
 
-fn grant(epoch: u64, task: u32, attempt: u32) -> GrantRef {
-    GrantRef { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) }
-}
-
 /// Reads one frame of `worker`.
 ///
 /// # Errors
@@ -55,9 +51,9 @@ fn grant(epoch: u64, task: u32, attempt: u32) -> GrantRef {
 pub fn parse_frame(worker: &WorkerId, body: Option<Body>) -> Result<Parsed, ParseError> {
     let worker = worker.clone();
     Ok(match body {
-        None | Some(Body::Accepted(_)) => Parsed::Nothing,
+        None => Parsed::Nothing,
         Some(Body::RevokeAck(ack)) => {
-            let grant = grant(ack.epoch, ack.task, ack.attempt);
+            let grant = grant_from_wire(ack.grant)?;
             let samples = intervals_from_wire(&ack.returned);
             Parsed::Event(Event::Returned { worker, grant, samples, held: ack.held })
         }
@@ -71,10 +67,10 @@ pub fn parse_frame(worker: &WorkerId, body: Option<Body>) -> Result<Parsed, Pars
             Parsed::Event(Event::Draining { worker })
         }
         Some(Body::Facts(facts)) => Parsed::Facts { model: facts.model, facts: facts.facts, load: facts.load },
-        Some(Body::Results(results)) => Parsed::Results(parse_results(results)),
+        Some(Body::Results(results)) => Parsed::Results(parse_results(results)?),
         Some(Body::Report(report)) => {
             let unit = UnitId(report.unit);
-            let grant = grant(report.epoch, report.task, report.attempt);
+            let grant = grant_from_wire(report.grant)?;
             if !(0.0..=MOST_SECONDS).contains(&report.seconds) {
                 return Err(malformed("report.seconds", "no duration"));
             }
@@ -90,7 +86,7 @@ pub fn parse_frame(worker: &WorkerId, body: Option<Body>) -> Result<Parsed, Pars
                 v1::FailureClass::Unable => FailureClass::Unable(failed.kind().try_into()?),
                 v1::FailureClass::Unspecified => return Err(ParseError::Missing("failed.class")),
             };
-            let grant = grant(failed.epoch, failed.task, failed.attempt);
+            let grant = grant_from_wire(failed.grant)?;
             Parsed::Event(Event::Failed { worker, grant, class, message: failed.message })
         }
     })
@@ -99,7 +95,7 @@ pub fn parse_frame(worker: &WorkerId, body: Option<Body>) -> Result<Parsed, Pars
 /// Results of one grant as a worker hands them in: nothing is judged yet.
 #[derive(Debug)]
 pub struct HandedIn {
-    pub grant: GrantRef,
+    pub grant: GrantId,
     pub unit: UnitId,
     /// Digest of the plan that they belong to, as the worker names it.
     pub plan: Vec<u8>,
@@ -116,10 +112,10 @@ pub struct Arrived {
     pub outcome: Result<Outcome, ParseError>,
 }
 
-fn parse_results(results: v1::Results) -> HandedIn {
+fn parse_results(results: v1::Results) -> Result<HandedIn, ParseError> {
     let samples = results.samples.into_iter().map(arrived).collect();
-    let grant = grant(results.epoch, results.task, results.attempt);
-    HandedIn { grant, unit: UnitId(results.unit), plan: results.plan, samples }
+    let grant = grant_from_wire(results.grant)?;
+    Ok(HandedIn { grant, unit: UnitId(results.unit), plan: results.plan, samples })
 }
 
 fn arrived(result: v1::SampleResult) -> Arrived {

@@ -3,8 +3,7 @@
 //! A keyed digest over everything that makes the grant: job, worker, process, attempt, samples. The key belongs to the job;
 //! its first leader writes it to the store, every later one reads it there, and no worker ever sees it.
 
-use crate::core::GrantRef;
-use compass_common::ids::{Digest, UnitId};
+use compass_common::ids::{Digest, GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -34,7 +33,7 @@ pub struct Claim<'a> {
     pub worker: &'a str,
     /// The process of the worker: its session's nonce.
     pub nonce: &'a str,
-    pub grant: GrantRef,
+    pub grant: GrantId,
     pub unit: UnitId,
     /// As granted.
     pub samples: &'a IntervalSet,
@@ -106,14 +105,14 @@ mod tests {
     fn a_proof_holds_for_its_claim_alone() {
         let (key, plan, other) = (JobKey([7; 32]), Digest::of(b"plan"), Digest::of(b"other"));
         let samples = IntervalSet::from_pairs([(0, 4), (9, 12)]);
-        let grant = GrantRef { epoch: Epoch(3), task: TaskId(4), attempt: Attempt(5) };
+        let grant = GrantId::new(3, 4, 5);
         let claim = Claim { plan: &plan, worker: "w", nonce: "1", grant, unit: UnitId(6), samples: &samples };
         let proof = key.proof(claim);
         assert!(key.verifies(claim, &proof));
         assert!(!JobKey([8; 32]).verifies(claim, &proof), "the key was lost, and made anew");
-        let (more, of_epoch) = (IntervalSet::range(0, 12), GrantRef { epoch: Epoch(4), ..grant });
-        let of_task = GrantRef { task: TaskId(5), ..grant };
-        let of_attempt = GrantRef { attempt: Attempt(6), ..grant };
+        let (more, of_epoch) = (IntervalSet::range(0, 12), GrantId { epoch: Epoch(4), ..grant });
+        let of_task = GrantId { task: TaskId(5), ..grant };
+        let of_attempt = GrantId { attempt: Attempt(6), ..grant };
         for wrong in [
             Claim { plan: &other, ..claim },
             Claim { worker: "v", ..claim },

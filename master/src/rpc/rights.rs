@@ -4,8 +4,7 @@
 //! verifies. It shrinks by what the worker returns and ends with the worker's end of that grant or of its successor. It
 //! outlives revocation and lease: what was granted once may still come in.
 
-use crate::core::GrantRef;
-use compass_common::ids::UnitId;
+use compass_common::ids::{GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
@@ -15,13 +14,13 @@ struct Right {
     unit: UnitId,
     samples: IntervalSet,
     /// The grant under whose name the worker held these samples before.
-    predecessor: Option<GrantRef>,
+    predecessor: Option<GrantId>,
 }
 
 /// All rights of one session.
 #[derive(Clone, Debug, Default)]
 pub struct Rights {
-    by_grant: BTreeMap<GrantRef, Right>,
+    by_grant: BTreeMap<GrantId, Right>,
 }
 
 impl Rights {
@@ -31,7 +30,7 @@ impl Rights {
     }
 
     /// A right to these samples begins, as the successor of another where the worker held them before.
-    pub fn begin(&mut self, grant: GrantRef, unit: UnitId, samples: IntervalSet, predecessor: Option<GrantRef>) {
+    pub fn begin(&mut self, grant: GrantId, unit: UnitId, samples: IntervalSet, predecessor: Option<GrantId>) {
         let predecessor = predecessor.filter(|before| *before != grant);
         // A grant that is kept under its name keeps what the hello presented, which may be more.
         self.by_grant.entry(grant).or_insert(Right { unit, samples, predecessor });
@@ -40,23 +39,23 @@ impl Rights {
     /// Whether a result of a sample counts under this grant.
     ///
     /// What ran when the grant got its name may be of its predecessor alone, as another worker had it by then.
-    pub fn cover(&self, grant: &GrantRef, unit: UnitId, index: u32) -> bool {
+    pub fn cover(&self, grant: &GrantId, unit: UnitId, index: u32) -> bool {
         self.with_predecessors(grant).any(|(_, right)| right.unit == unit && right.samples.contains(index))
     }
 
     /// The grant, and those under whose names the worker held its samples before.
-    fn with_predecessors(&self, grant: &GrantRef) -> impl Iterator<Item = (GrantRef, &Right)> {
-        let find = |grant: GrantRef| self.by_grant.get(&grant).map(|right| (grant, right));
+    fn with_predecessors(&self, grant: &GrantId) -> impl Iterator<Item = (GrantId, &Right)> {
+        let find = |grant: GrantId| self.by_grant.get(&grant).map(|right| (grant, right));
         std::iter::successors(find(*grant), move |(_, right)| right.predecessor.and_then(find))
     }
 
     /// Whether this grant of samples of `unit` was made to the session, and has not ended.
-    pub fn include(&self, grant: &GrantRef, unit: UnitId) -> bool {
+    pub fn include(&self, grant: &GrantId, unit: UnitId) -> bool {
         self.by_grant.get(grant).is_some_and(|right| right.unit == unit)
     }
 
     /// The worker returned samples of a grant unbegun.
-    pub fn shrink(&mut self, grant: &GrantRef, returned: &IntervalSet) {
+    pub fn shrink(&mut self, grant: &GrantId, returned: &IntervalSet) {
         for grant in self.with_predecessors(grant).map(|(grant, _)| grant).collect::<Vec<_>>() {
             if let Some(right) = self.by_grant.get_mut(&grant) {
                 right.samples = right.samples.minus(returned);
@@ -67,7 +66,7 @@ impl Rights {
     /// The worker said its last of a grant, and so of those under whose names it held it before.
     ///
     /// One that has a successor ends with it: that the worker holds nothing under the old name is no end of what it computes.
-    pub fn end(&mut self, grant: &GrantRef) {
+    pub fn end(&mut self, grant: &GrantId) {
         if self.by_grant.values().any(|right| right.predecessor == Some(*grant)) {
             return;
         }
@@ -91,10 +90,9 @@ impl Rights {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::{Attempt, Epoch, TaskId};
 
-    fn grant(epoch: u64, task: u32) -> GrantRef {
-        GrantRef { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(1) }
+    fn grant(epoch: u64, task: u32) -> GrantId {
+        GrantId::new(epoch, task, 1)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::peer::{Gate, Peer, Standing};
 use super::places::Bounds;
 use super::reception::{Answer, OneJob, Reception};
 use super::refusals::Refusals;
-use super::session::refuse;
+use super::session::refusal;
 use super::spills::Spills;
 use super::uploads::{KEPT, UploadError, Uploader, Uploads};
 use crate::authority::{AuthorityError, now};
@@ -17,7 +17,7 @@ use crate::core::ConnectionId;
 use crate::stop::raised;
 use compass_common::ids::WorkerId;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
-use compass_proto::{MAX_FRAME_BYTES, digest_from_wire, v1};
+use compass_proto::{MAX_FRAME_BYTES, Protocols, digest_from_wire, v1};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -227,12 +227,12 @@ impl Workers for WorkerService {
         let leaving = ReceiverStream::new(receiver)
             .map(move |frame: Result<_, Status>| frame.map(|frame| spills.outgoing(frame)));
         let leaving: Self::SessionStream = Box::pin(leaving);
-        if hello.worker.is_empty() || hello.protocol != compass_proto::PROTOCOL_VERSION {
+        let protocols = Protocols::from(&hello);
+        if hello.worker.is_empty() || Protocols::OURS.common(protocols).is_none() {
             let reason = format!(
-                "worker {:?} speaks protocol {}, this master speaks {}; install the same version on both sides",
+                "worker {:?} speaks protocol {protocols}, this master speaks {}; install the same version on both sides",
                 hello.worker,
-                hello.protocol,
-                compass_proto::PROTOCOL_VERSION
+                Protocols::OURS
             );
             tracing::warn!(reason, "refused a worker");
             let body = Some(v1::master_frame::Body::Refused(v1::Refused { reason }));
@@ -241,7 +241,8 @@ impl Workers for WorkerService {
         }
         if let Some(reason) = misfit(&hello) {
             tracing::warn!(worker = hello.worker, reason, "refused a worker");
-            refuse(&outbound, reason);
+            // One that cannot even take this frame is cut off all the same, since nobody keeps its connection.
+            let _ = outbound.try_send(Ok(refusal(reason)));
             return Ok(Response::new(leaving));
         }
         if let Some(peer) = &peer {

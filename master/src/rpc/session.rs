@@ -2,16 +2,14 @@
 
 use super::proof::{Claim, JobKey};
 use super::rights::Rights;
-use crate::core::{ConnectionId, GrantRef, HeldGrant, Kept, Message};
-use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId, WorkerId};
+use crate::core::{ConnectionId, HeldGrant, Kept, Message};
+use compass_common::ids::{Digest, Epoch, GrantId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, ResultShape};
 use compass_proto::session::{Arrival, ReceiveWindow, SendWindow, Seq};
-use compass_proto::{MOST_REJECTIONS, intervals_from_wire, intervals_to_wire, v1};
+use compass_proto::{MOST_REJECTIONS, PROTOCOL_VERSION, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::mpsc;
-use tonic::Status;
 use v1::master_frame::Body;
 
 /// What every message needs to know of the run.
@@ -64,14 +62,24 @@ pub struct PoolTerms {
 /// by an empty one.
 const MOST_REJECTIONS_ANSWERED: u32 = 2 * MOST_REJECTIONS;
 
-/// Turns a worker away that has no session; it hears why and ends.
-pub fn refuse(outbound: &mpsc::Sender<Result<v1::MasterFrame, Status>>, reason: String) {
-    // One that cannot even take this frame is cut off all the same, since nobody keeps its connection.
-    let _ =
-        outbound.try_send(Ok(v1::MasterFrame { seq: 0, ack: 0, body: Some(Body::Refused(v1::Refused { reason })) }));
+/// What is to be done with a connection.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Send this frame, after all that were output for the connection before.
+    Frame { connection: ConnectionId, frame: v1::MasterFrame },
+    /// End the connection once it has carried these. Nothing follows.
+    Close { connection: ConnectionId },
 }
 
-/// See the module.
+/// The frame that turns a worker away; it hears why and ends.
+pub fn refusal(reason: String) -> v1::MasterFrame {
+    v1::MasterFrame { seq: 0, ack: 0, body: Some(Body::Refused(v1::Refused { reason })) }
+}
+
+/// A worker's session, over all of its connections.
+///
+/// What is to be sent goes into the `out` of each call: whoever owns the connections carries it out, and says with
+/// [`Self::disconnect`] when one cannot take a frame.
 #[derive(Debug)]
 pub struct Session {
     worker: WorkerId,
@@ -83,7 +91,9 @@ pub struct Session {
     pub rights: Rights,
     /// The pool that it says it works for.
     pub pool: String,
-    connection: Option<(ConnectionId, mpsc::Sender<Result<v1::MasterFrame, Status>>)>,
+    /// The version of the protocol that both ends speak.
+    pub protocol: u32,
+    connection: Option<ConnectionId>,
     /// Whether the connection has had its welcome. Nothing goes before it: a new frame that overtook the replay of an
     /// older one would make the worker take the older one for handled.
     welcomed: bool,
@@ -106,7 +116,7 @@ pub enum Rejection {
     GivenUp,
     /// It was a grant, which the worker will not run; an empty frame replaces it. Not sent again: after a reconnect another
     /// frame would carry the samples, and rejections of one frame would never add up.
-    Returned(GrantRef),
+    Returned(GrantId),
     /// It was a frame without a number, such as a welcome: the worker can never work here.
     Hopeless,
 }
@@ -120,6 +130,7 @@ impl Session {
             device: String::new(),
             rights: Rights::default(),
             pool: String::new(),
+            protocol: PROTOCOL_VERSION,
             connection: None,
             welcomed: false,
             ours: SendWindow::default(),
@@ -135,16 +146,10 @@ impl Session {
     }
 
     /// A connection takes over, the `dial`th of the worker; frames up to `last_ack` need no replay, and the worker goes on with `first_seq`.
-    pub fn connect(
-        &mut self,
-        id: ConnectionId,
-        outbound: mpsc::Sender<Result<v1::MasterFrame, Status>>,
-        dial: u64,
-        last_ack: u64,
-        first_seq: u64,
-    ) {
+    pub fn connect(&mut self, id: ConnectionId, dial: u64, last_ack: u64, first_seq: u64, out: &mut Vec<Output>) {
         self.dial = dial;
-        self.connection = Some((id, outbound));
+        self.close(out);
+        self.connection = Some(id);
         self.welcomed = false;
         self.theirs.goes_on_with(first_seq);
         self.ours.rewind();
@@ -158,7 +163,7 @@ impl Session {
         let presented = held.len();
         let mut claims = Vec::with_capacity(presented);
         for held in held {
-            let grant = GrantRef { epoch: Epoch(held.epoch), task: TaskId(held.task), attempt: Attempt(held.attempt) };
+            let Ok(grant) = grant_from_wire(held.id) else { continue };
             let (unit, samples) = (UnitId(held.unit), intervals_from_wire(&held.samples));
             let granted = if held.granted.is_empty() { samples.clone() } else { intervals_from_wire(&held.granted) };
             let claim = self.claim(grant, unit, &granted, terms);
@@ -171,16 +176,16 @@ impl Session {
         (claims, void)
     }
 
-    fn claim<'a>(&'a self, grant: GrantRef, unit: UnitId, samples: &'a IntervalSet, terms: &'a Terms) -> Claim<'a> {
+    fn claim<'a>(&'a self, grant: GrantId, unit: UnitId, samples: &'a IntervalSet, terms: &'a Terms) -> Claim<'a> {
         Claim { plan: &terms.plan, worker: &self.worker.0, nonce: &self.nonce, grant, unit, samples }
     }
 
-    fn proof(&self, grant: GrantRef, unit: UnitId, samples: &IntervalSet, terms: &Terms) -> Vec<u8> {
+    fn proof(&self, grant: GrantId, unit: UnitId, samples: &IntervalSet, terms: &Terms) -> Vec<u8> {
         terms.key.proof(self.claim(grant, unit, samples, terms)).to_vec()
     }
 
     /// Empties the frames of grants that are no longer `live`, so that a replay does not start what others do by now.
-    pub fn keep_grants(&mut self, live: impl Fn(&GrantRef) -> bool) {
+    pub fn keep_grants(&mut self, live: impl Fn(&GrantId) -> bool) {
         for body in self.ours.iter_mut() {
             if matches!(body, Some(Body::Grant(grant)) if !live(&grant_of(grant))) {
                 *body = None;
@@ -188,7 +193,19 @@ impl Session {
         }
     }
 
-    /// The connection is down, if it is still the current one.
+    /// Ends the connection in use, if there is one.
+    fn close(&mut self, out: &mut Vec<Output>) {
+        out.extend(self.connection.take().map(|connection| Output::Close { connection }));
+    }
+
+    /// Ends the connection, if it is still the one in use.
+    pub fn hang_up(&mut self, id: ConnectionId, out: &mut Vec<Output>) {
+        if self.is_current(id) {
+            self.close(out);
+        }
+    }
+
+    /// The connection is down, if it is still the one in use.
     pub fn disconnect(&mut self, id: ConnectionId) {
         if self.is_current(id) {
             self.connection = None;
@@ -202,13 +219,12 @@ impl Session {
 
     /// Whether another process is at work under this name: its connection is up, and `nonce` is not its own.
     pub fn belongs_to_another(&self, nonce: &str) -> bool {
-        let is_up = self.connection.as_ref().is_some_and(|(_, outbound)| !outbound.is_closed());
-        is_up && *self.nonce != *nonce
+        self.is_connected() && *self.nonce != *nonce
     }
 
     /// Whether `id` is the connection in use.
     pub fn is_current(&self, id: ConnectionId) -> bool {
-        self.connection.as_ref().is_some_and(|(current, _)| *current == id)
+        self.connection == Some(id)
     }
 
     /// Judges a frame of the worker's by its number.
@@ -228,14 +244,14 @@ impl Session {
 
     /// Rejects the next of the worker's frames and closes the connection. A worker that still sends the same frame after
     /// [`MOST_REJECTIONS_ANSWERED`] rejections is told to end.
-    pub fn reject(&mut self, reason: String) {
+    pub fn reject(&mut self, reason: String, out: &mut Vec<Output>) {
         let (seq, times) = self.theirs.reject();
         let body = match times {
             0..=MOST_REJECTIONS_ANSWERED => Body::Rejected(v1::Rejected { seq, reason }),
             _ => Body::Refused(v1::Refused { reason: format!("its frame {seq} cannot be taken: {reason}") }),
         };
-        self.transmit(0, Some(body));
-        self.connection = None;
+        self.transmit(0, Some(body), out);
+        self.close(out);
     }
 
     /// Handles the worker's rejection of our frame `seq`.
@@ -270,19 +286,19 @@ impl Session {
     }
 
     /// Tells what is durable and was not told yet.
-    pub fn flush(&mut self) {
+    pub fn flush(&mut self, out: &mut Vec<Output>) {
         if self.theirs.owes() {
-            self.transmit(0, None);
+            self.transmit(0, None, out);
         }
     }
 
     /// Echoes a heartbeat.
-    pub fn heartbeat(&mut self, sent_ms: u64) {
-        self.transmit(0, Some(Body::HeartbeatAck(v1::HeartbeatAck { sent_ms })));
+    pub fn heartbeat(&mut self, sent_ms: u64, out: &mut Vec<Output>) {
+        self.transmit(0, Some(Body::HeartbeatAck(v1::HeartbeatAck { sent_ms })), out);
     }
 
     /// Sends a message; kept for replay until acknowledged, but for those that open or refuse a session.
-    pub fn send(&mut self, message: &Message, terms: &Terms) {
+    pub fn send(&mut self, message: &Message, terms: &Terms, out: &mut Vec<Output>) {
         match message {
             Message::Welcome { max_slots, kept, .. } => {
                 let pool = terms.pools.get(&self.pool);
@@ -297,23 +313,22 @@ impl Session {
                     kept: kept.iter().map(|kept| self.kept_to_wire(kept, terms)).collect(),
                     offline_continue: pool.is_some_and(|pool| pool.offline_continue),
                     engine_timeout_ms: terms.engine_timeout_ms,
+                    protocol: self.protocol,
                     paths: pool.into_iter().flat_map(|pool| &pool.paths).map(rule).collect(),
                 };
                 for Kept { held, now } in kept {
                     self.rights.begin(now.grant, now.unit, now.samples.clone(), Some(*held));
                 }
                 self.welcomed = true;
-                self.transmit(0, Some(Body::Welcome(welcome)));
-                self.transmit_unsent();
+                self.transmit(0, Some(Body::Welcome(welcome)), out);
+                self.transmit_unsent(out);
             }
             Message::Refused { reason } => {
                 let body = Some(Body::Refused(v1::Refused { reason: reason.clone() }));
                 self.welcomed = true;
-                self.transmit(0, body);
-                self.connection = None;
+                self.transmit(0, body, out);
+                self.close(out);
             }
-            // The acknowledgement says it, or the welcome after a reconnect.
-            Message::Commit { .. } => {}
             message => {
                 let mut body = body_of(message, terms);
                 if let (Message::Grant { grant, unit, samples, .. }, Some(Body::Grant(wire))) = (message, &mut body) {
@@ -321,7 +336,7 @@ impl Session {
                     self.rights.begin(*grant, *unit, samples.clone(), None);
                 }
                 self.ours.push(body);
-                self.transmit_unsent();
+                self.transmit_unsent(out);
             }
         }
     }
@@ -329,77 +344,68 @@ impl Session {
     fn kept_to_wire(&self, kept: &Kept, terms: &Terms) -> v1::KeptGrant {
         let HeldGrant { grant, unit, samples } = &kept.now;
         let now = v1::HeldGrant {
-            task: grant.task.0,
-            attempt: grant.attempt.0,
-            epoch: grant.epoch.0,
+            id: Some((*grant).into()),
             unit: unit.0,
             samples: intervals_to_wire(samples),
             proof: self.proof(*grant, *unit, samples, terms),
             granted: Vec::new(),
         };
-        let GrantRef { epoch, task, attempt } = kept.held;
-        v1::KeptGrant { held_epoch: epoch.0, held_task: task.0, held_attempt: attempt.0, now: Some(now) }
+        v1::KeptGrant { held: Some(kept.held.into()), now: Some(now) }
     }
 
     /// Hands the numbered frames to the connection that it has not carried.
-    fn transmit_unsent(&mut self) {
+    fn transmit_unsent(&mut self, out: &mut Vec<Output>) {
         while self.welcomed
             && self.connection.is_some()
             && let Some((seq, body)) = self.ours.unsent()
         {
             let body = body.clone();
             self.ours.sent(seq);
-            self.transmit(seq, body);
+            self.transmit(seq, body, out);
         }
     }
 
-    /// Hands a frame to the connection. One that is too slow to take it is cut off: the worker reconnects and replays.
-    fn transmit(&mut self, seq: Seq, body: Option<Body>) {
-        if self.welcomed
-            && let Some((_, outbound)) = &self.connection
-        {
+    /// Hands a frame to the connection, if it has had its welcome.
+    fn transmit(&mut self, seq: Seq, body: Option<Body>, out: &mut Vec<Output>) {
+        if let Some(connection) = self.connection.filter(|_| self.welcomed) {
             // Every frame says how far all is durable; after a reconnect the welcome does.
             let ack = self.theirs.acknowledge();
-            if outbound.try_send(Ok(v1::MasterFrame { seq, ack, body })).is_err() {
-                self.connection = None;
-            }
+            out.push(Output::Frame { connection, frame: v1::MasterFrame { seq, ack, body } });
         }
     }
 }
 
-fn grant_of(grant: &v1::Grant) -> GrantRef {
-    GrantRef { epoch: Epoch(grant.epoch), task: TaskId(grant.task), attempt: Attempt(grant.attempt) }
+/// The name of a grant of ours.
+fn grant_of(grant: &v1::Grant) -> GrantId {
+    grant.id.unwrap_or_default().into()
 }
 
 fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
     Some(match message {
         Message::Grant { grant, unit, samples, slots } => Body::Grant(v1::Grant {
+            id: Some((*grant).into()),
             slots: *slots,
-            epoch: grant.epoch.0,
-            task: grant.task.0,
-            attempt: grant.attempt.0,
             unit: unit.0,
             samples: intervals_to_wire(samples),
             plan: terms.plan.0.to_vec(),
             proof: Vec::new(),
         }),
         Message::Revoke { grant, samples, reason, only_unbegun } => Body::Revoke(v1::Revoke {
-            epoch: grant.epoch.0,
-            task: grant.task.0,
-            attempt: grant.attempt.0,
+            grant: Some((*grant).into()),
             reason: (*reason).to_owned(),
             samples: samples.as_ref().map(intervals_to_wire).unwrap_or_default(),
             only_unbegun: *only_unbegun,
         }),
         Message::Release => Body::Release(v1::Release {}),
         Message::Shutdown { reason } => Body::Shutdown(v1::Shutdown { reason: (*reason).to_owned() }),
-        Message::Welcome { .. } | Message::Refused { .. } | Message::Commit { .. } => return None,
+        Message::Welcome { .. } | Message::Refused { .. } => return None,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_common::ids::TaskId;
 
     const TERMS: Terms = Terms {
         plan: Digest([1; 32]),
@@ -413,7 +419,7 @@ mod tests {
     };
 
     fn grant(task: u32) -> Message {
-        let grant = GrantRef { epoch: Epoch(3), task: TaskId(task), attempt: Attempt(1) };
+        let grant = GrantId::new(3, task, 1);
         Message::Grant { grant, unit: UnitId(0), samples: IntervalSet::range(0, 2), slots: 1 }
     }
 
@@ -422,61 +428,60 @@ mod tests {
     }
 
     /// What a connection was told: tasks granted, with "welcome" where it came.
-    fn told(receiver: &mut mpsc::Receiver<Result<v1::MasterFrame, Status>>) -> Vec<String> {
-        let frames = std::iter::from_fn(|| receiver.try_recv().ok());
-        let say = |frame: v1::MasterFrame| match frame.body {
-            Some(Body::Grant(grant)) => format!("{}: grant {}", frame.seq, grant.task),
-            Some(Body::Welcome(_)) => "welcome".to_owned(),
-            other => format!("{other:?}"),
+    fn told(out: &mut Vec<Output>, on: u64) -> Vec<String> {
+        let say = |output: Output| match output {
+            Output::Frame { connection, frame } if connection == ConnectionId(on) => Some(match frame.body {
+                Some(Body::Grant(grant)) => format!("{}: grant {}", frame.seq, grant_of(&grant).task),
+                Some(Body::Welcome(_)) => "welcome".to_owned(),
+                other => format!("{other:?}"),
+            }),
+            _ => None,
         };
-        frames.map(|frame| say(frame.unwrap())).collect()
+        out.drain(..).filter_map(say).collect()
     }
 
     #[test]
     fn nothing_overtakes_the_welcome_and_the_replay_after_it() {
-        let mut session = Session::new(WorkerId("w".into()), "s".into());
-        let (first, lost) = mpsc::channel(8);
-        session.connect(ConnectionId(1), first, 1, 0, 1);
-        session.send(&welcome(), &TERMS);
-        session.send(&grant(5), &TERMS);
-        drop(lost);
-        let (second, mut receiver) = mpsc::channel(8);
-        session.connect(ConnectionId(2), second, 2, 0, 1);
+        let (mut session, mut out) = (Session::new(WorkerId("w".into()), "s".into()), Vec::new());
+        session.connect(ConnectionId(1), 1, 0, 1, &mut out);
+        session.send(&welcome(), &TERMS, &mut out);
+        session.send(&grant(5), &TERMS, &mut out);
+        out.clear();
+        session.connect(ConnectionId(2), 2, 0, 1, &mut out);
+        assert_eq!(out, [Output::Close { connection: ConnectionId(1) }]);
         // A grant whose record became durable only now, before the answer to the new hello.
-        session.send(&grant(6), &TERMS);
+        session.send(&grant(6), &TERMS, &mut out);
         session.acknowledge(9);
-        session.flush();
-        assert!(told(&mut receiver).is_empty());
-        session.send(&welcome(), &TERMS);
-        assert_eq!(told(&mut receiver), ["welcome", "1: grant 5", "2: grant 6"]);
+        session.flush(&mut out);
+        assert!(told(&mut out, 2).is_empty());
+        session.send(&welcome(), &TERMS, &mut out);
+        assert_eq!(told(&mut out, 2), ["welcome", "1: grant 5", "2: grant 6"]);
     }
 
     #[test]
     fn grants_that_others_have_by_now_are_not_replayed() {
-        let mut session = Session::new(WorkerId("w".into()), "s".into());
-        session.send(&grant(5), &TERMS);
-        session.send(&grant(6), &TERMS);
-        let (outbound, mut receiver) = mpsc::channel(8);
+        let (mut session, mut out) = (Session::new(WorkerId("w".into()), "s".into()), Vec::new());
+        session.send(&grant(5), &TERMS, &mut out);
+        session.send(&grant(6), &TERMS, &mut out);
         session.keep_grants(|grant| grant.task == TaskId(6));
-        session.connect(ConnectionId(1), outbound, 1, 0, 1);
-        session.send(&welcome(), &TERMS);
-        assert_eq!(told(&mut receiver), ["welcome", "None", "2: grant 6"]);
+        session.connect(ConnectionId(1), 1, 0, 1, &mut out);
+        session.send(&welcome(), &TERMS, &mut out);
+        assert_eq!(told(&mut out, 1), ["welcome", "None", "2: grant 6"]);
     }
 
     #[test]
     fn one_word_says_how_far_all_is_durable() {
-        let mut session = Session::new(WorkerId("w".into()), "s".into());
-        let (outbound, mut receiver) = mpsc::channel(8);
-        session.connect(ConnectionId(1), outbound, 1, 0, 1);
-        session.send(&welcome(), &TERMS);
+        let (mut session, mut out) = (Session::new(WorkerId("w".into()), "s".into()), Vec::new());
+        session.connect(ConnectionId(1), 1, 0, 1, &mut out);
+        session.send(&welcome(), &TERMS, &mut out);
         (1..5000).for_each(|seq| session.acknowledge(seq));
-        session.send(&grant(5), &TERMS);
-        session.flush();
-        assert_eq!(told(&mut receiver), ["welcome", "1: grant 5"], "the grant says it");
+        session.send(&grant(5), &TERMS, &mut out);
+        session.flush(&mut out);
+        assert_eq!(told(&mut out, 1), ["welcome", "1: grant 5"], "the grant says it");
         session.acknowledge(5000);
-        session.flush();
-        session.flush();
-        assert_eq!(told(&mut receiver).len(), 1);
+        session.flush(&mut out);
+        session.flush(&mut out);
+        assert_eq!(told(&mut out, 1).len(), 1);
         assert_eq!(session.ours.len(), 1, "nothing but the grant would be said again");
     }
 }

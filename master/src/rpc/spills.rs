@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_grant_of_many_runs_leaves_by_its_digest_and_goes_with_its_connection() {
         let alternate = compass_common::intervals::IntervalSet::from_indices((0..60_000).map(|at| at * 2));
-        let grant = v1::Grant { task: 7, samples: intervals_to_wire(&alternate), ..Default::default() };
+        let grant = v1::Grant { slots: 7, samples: intervals_to_wire(&alternate), ..Default::default() };
         let frame = v1::MasterFrame { seq: 5, ack: 9, body: Some(Body::Grant(grant)) };
         assert!(frame.encoded_len() > MAX_FRAME_BYTES);
         let spills = Spills::default();

@@ -2,6 +2,7 @@
 
 use super::plan;
 use super::world::World;
+use compass_common::ids::GrantId;
 use compass_proto::v1;
 use v1::worker_frame::Body;
 
@@ -22,16 +23,14 @@ impl World {
             Some(held) => (held.unit, held.samples.iter().collect::<Vec<_>>()),
             None => (0, (0..self.scenario.units[0]).collect()),
         };
-        let of_another = foreign.as_ref().map_or((epoch, 0, 1), |held| held.key);
-        for (epoch, task, attempt) in [Some(of_another), own].into_iter().flatten() {
+        let of_another = foreign.as_ref().map_or(GrantId::new(epoch, 0, 1), |held| held.key);
+        for grant in [Some(of_another), own].into_iter().flatten() {
             // What it was granted once it may falsify.
             let never = |index: &&u32| !self.oracle.ever_had(&self.workers[at].name, unit, **index);
             let forged = samples.iter().rev().filter(never).take(8);
             let forged = forged.map(|&index| plan::result(&self.scenario, (unit, index), FORGER));
             let results = v1::Results {
-                epoch,
-                task,
-                attempt,
+                grant: Some(grant.into()),
                 unit,
                 plan: plan::digest().0.to_vec(),
                 samples: forged.collect(),
@@ -41,11 +40,10 @@ impl World {
         }
         let whole = vec![v1::Interval { first: 0, end: self.scenario.units[unit as usize] }];
         // A grant of its own making, and another's with that one's own proof.
-        let claim = v1::HeldGrant { epoch, task: 0, attempt: 77, unit, samples: whole, ..Default::default() };
+        let claim =
+            v1::HeldGrant { id: Some(GrantId::new(epoch, 0, 77).into()), unit, samples: whole, ..Default::default() };
         let stolen = foreign.map(|held| v1::HeldGrant {
-            epoch: held.key.0,
-            task: held.key.1,
-            attempt: held.key.2,
+            id: Some(held.key.into()),
             unit: held.unit,
             samples: compass_proto::intervals_to_wire(&held.samples),
             proof: held.assigned.1,

@@ -7,7 +7,7 @@ use crate::core::Recorded;
 use crate::core::invariants::{C1, C2, C3, C4, G1, G2, H1, H2, L1, Violation, W1};
 use crate::rpc::UnitTerms;
 use crate::store::{Lease, LeasePage, Op};
-use compass_common::ids::{Attempt, Epoch, UnitId};
+use compass_common::ids::{Attempt, Epoch, GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
 use compass_common::result::SampleResult;
@@ -31,8 +31,8 @@ pub(super) struct Oracle {
     ever: BTreeMap<(u32, u32), BTreeSet<String>>,
     /// Who was ever granted a sample that asks this.
     askers: BTreeMap<(u32, u32), BTreeSet<String>>,
-    /// Grants that were told: worker, epoch, task, attempt.
-    grants: BTreeSet<(String, u64, u32, u32)>,
+    /// Grants that workers were told of.
+    grants: BTreeSet<(String, GrantId)>,
     scenario: Scenario,
     /// Samples that get the result of another.
     duplicates: BTreeSet<(u32, u32)>,
@@ -187,19 +187,21 @@ impl Oracle {
         match &frame.body {
             Some(Body::Grant(grant)) => {
                 let samples = intervals_from_wire(&grant.samples);
-                self.grants.insert((worker.to_owned(), grant.epoch, grant.task, grant.attempt));
-                self.granted(worker, (grant.epoch, grant.attempt), grant.unit, &samples);
+                let id = GrantId::from(grant.id.unwrap_or_default());
+                self.grants.insert((worker.to_owned(), id));
+                self.granted(worker, id, grant.unit, &samples);
             }
             Some(Body::Welcome(welcome)) => {
                 for kept in &welcome.kept {
                     let Some(now) = kept.now.as_ref() else { continue };
-                    let held = (worker.to_owned(), kept.held_epoch, kept.held_task, kept.held_attempt);
+                    let id = GrantId::from(now.id.unwrap_or_default());
+                    let held = (worker.to_owned(), kept.held.unwrap_or_default().into());
                     if !self.grants.contains(&held) {
                         self.violation(H1, format!("{held:?} is kept and was never granted"));
                     }
-                    self.grants.insert((worker.to_owned(), now.epoch, now.task, now.attempt));
-                    if (now.epoch, now.task, now.attempt) != (kept.held_epoch, kept.held_task, kept.held_attempt) {
-                        self.granted(worker, (now.epoch, now.attempt), now.unit, &intervals_from_wire(&now.samples));
+                    self.grants.insert((worker.to_owned(), id));
+                    if now.id != kept.held {
+                        self.granted(worker, id, now.unit, &intervals_from_wire(&now.samples));
                     }
                 }
             }
@@ -207,8 +209,8 @@ impl Oracle {
         }
     }
 
-    fn granted(&mut self, worker: &str, (epoch, attempt): (u64, u32), unit: u32, samples: &IntervalSet) {
-        let is_durable = |known: &(Epoch, Attempt)| known.0.0 == epoch && known.1.0 >= attempt;
+    fn granted(&mut self, worker: &str, GrantId { epoch, attempt, .. }: GrantId, unit: u32, samples: &IntervalSet) {
+        let is_durable = |known: &(Epoch, Attempt)| known.0 == epoch && known.1 >= attempt;
         // A sample may have been recorded meanwhile: the record of all that is out, which replaces that of its grant where
         // the two are of one group, then names it no more.
         let stands = |index: u32| {
@@ -218,7 +220,7 @@ impl Oracle {
         if !samples.iter().all(stands) {
             self.violation(G2, format!("attempt {attempt} of {samples:?} of unit {unit} is granted and not durable"));
         }
-        if epoch >= self.epoch.0 {
+        if epoch >= self.epoch {
             let recorded = samples.iter().map(|index| (unit, index)).filter(|key| self.believed.contains_key(key));
             for key in recorded.collect::<Vec<_>>() {
                 self.holders.insert(key, worker.to_owned());

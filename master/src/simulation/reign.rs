@@ -8,13 +8,10 @@ use super::world::{Happening, Up, World};
 use crate::core::{ConnectionId, Event, invariants};
 use crate::leader::Leader;
 use crate::ledger::{Batch, Journal, Submission};
+use crate::rpc::Output;
 use crate::store::Op;
 use compass_common::ids::{Epoch, WorkerId};
-use compass_proto::v1;
 use std::collections::{BTreeMap, VecDeque};
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TryRecvError;
-use tonic::Status;
 
 const MOST: usize = 120;
 /// As the driver's clock: what takes longer was a time in which nobody listened.
@@ -30,7 +27,6 @@ pub(super) struct Reign {
     submitted: VecDeque<Submission>,
     journal: Journal,
     batch: Option<Batch>,
-    streams: BTreeMap<usize, mpsc::Receiver<Result<v1::MasterFrame, Status>>>,
     /// The attentive clock: what it shows, and when it was looked at.
     clock: u64,
     looked: u64,
@@ -54,7 +50,6 @@ impl Reign {
             submitted: VecDeque::new(),
             journal,
             batch: None,
-            streams: BTreeMap::new(),
             clock: 0,
             looked: now,
             steps: 0,
@@ -76,15 +71,12 @@ impl World {
         let (time, connection, mut out) = (reign.time(now), ConnectionId(link as u64), Vec::new());
         match what {
             Up::Hello(hello) => {
-                let (sender, receiver) = mpsc::channel(512);
-                reign.streams.insert(link, receiver);
-                reign.leader.hello(time, connection, hello, sender, &mut out);
+                reign.leader.hello(time, connection, hello, &mut out);
             }
             Up::Frame(frame) => {
                 reign.leader.frame(time, worker, connection, frame, &mut out);
             }
             Up::Closed => {
-                reign.streams.remove(&link);
                 reign.leader.closed(time, worker, connection, &mut out);
             }
         }
@@ -145,36 +137,23 @@ impl World {
 
     fn frames_leave(&mut self, at: usize) {
         let Some(reign) = self.masters[at].reign() else { return };
-        let mut frames = Vec::new();
-        let mut ended = Vec::new();
-        for (&link, stream) in &mut reign.streams {
-            loop {
-                match stream.try_recv() {
-                    Ok(Ok(frame)) => frames.push((link, frame)),
-                    Ok(Err(_)) => {}
-                    Err(TryRecvError::Empty) => break,
-                    Err(TryRecvError::Disconnected) => {
-                        ended.push(link);
-                        break;
+        for output in reign.leader.outputs().collect::<Vec<_>>() {
+            let link = match &output {
+                Output::Frame { connection, .. } | Output::Close { connection } => connection.0 as usize,
+            };
+            let happening = match output {
+                Output::Frame { frame, .. } => {
+                    self.oracle.told(&self.workers[self.links.all[link].worker].name, &frame);
+                    if self.links.all[link].broken {
+                        continue;
                     }
+                    Happening::Down { link, frame }
                 }
-            }
-        }
-        for link in &ended {
-            reign.streams.remove(link);
-        }
-        for (link, frame) in frames {
-            self.oracle.told(&self.workers[self.links.all[link].worker].name, &frame);
-            if self.links.all[link].broken {
-                continue;
-            }
+                // The stream's end follows what was sent on it.
+                Output::Close { .. } => Happening::Lost { link },
+            };
             let arrives = self.links.down(self.now, link, &mut self.rng);
-            self.at(arrives, Happening::Down { link, frame });
-        }
-        // The stream's end follows what was sent on it.
-        for link in ended {
-            let arrives = self.links.down(self.now, link, &mut self.rng);
-            self.at(arrives, Happening::Lost { link });
+            self.at(arrives, happening);
         }
     }
 

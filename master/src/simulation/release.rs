@@ -39,9 +39,9 @@ impl World {
             }
             any = true;
             held.samples = held.samples.minus(&returned);
-            let (epoch, task, attempt) = held.key;
+            let grant = Some(held.key.into());
             let (returned, held) = (intervals_to_wire(&returned), !held.samples.is_empty());
-            acks.push(v1::RevokeAck { epoch, task, attempt, returned, held });
+            acks.push(v1::RevokeAck { grant, returned, held });
         }
         worker.held.retain(|held| !held.samples.is_empty());
         for ack in acks {

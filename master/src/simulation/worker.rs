@@ -3,6 +3,7 @@
 use super::master::{HEARTBEAT_MS, WORKER_LEASE_MS};
 use super::plan;
 use super::world::{Happening, Up, World};
+use compass_common::ids::{Attempt, Epoch, GrantId, TaskId};
 use compass_common::intervals::IntervalSet;
 use compass_proto::{intervals_to_wire, v1};
 use std::collections::{BTreeMap, VecDeque};
@@ -13,12 +14,9 @@ const PACK: usize = 3;
 /// A master that is silent for so long is left.
 const SILENCE_MS: u64 = WORKER_LEASE_MS / 2;
 
-/// epoch, task, attempt.
-pub(super) type Key = (u64, u32, u32);
-
 #[derive(Clone, Debug)]
 pub(super) struct Held {
-    pub(super) key: Key,
+    pub(super) key: GrantId,
     pub(super) unit: u32,
     pub(super) samples: IntervalSet,
     pub(super) waiting: IntervalSet,
@@ -34,7 +32,7 @@ pub(super) type Assigned = (IntervalSet, Vec<u8>);
 #[derive(Clone, Debug)]
 pub(super) struct Pack {
     id: u64,
-    pub(super) grant: Key,
+    pub(super) grant: GrantId,
     unit: u32,
     samples: Vec<u32>,
 }
@@ -65,7 +63,7 @@ pub(super) struct Worker {
     pub(super) epoch: u64,
     pub(super) active: u32,
     pub(super) held: Vec<Held>,
-    pub(super) seen: BTreeMap<u32, (u64, u32)>,
+    pub(super) seen: BTreeMap<TaskId, (Epoch, Attempt)>,
     /// With the grant that results or a report belong to.
     outbox: VecDeque<(u64, Body, Option<Assigned>)>,
     last_seq: u64,
@@ -163,7 +161,7 @@ impl Worker {
 
     /// What the hello lists: what waits, runs or is on its way.
     fn listed(&self) -> Vec<v1::HeldGrant> {
-        let mut all: BTreeMap<Key, (u32, IntervalSet, Assigned)> = BTreeMap::new();
+        let mut all: BTreeMap<GrantId, (u32, IntervalSet, Assigned)> = BTreeMap::new();
         for held in &self.held {
             let pairs = held.waiting.pairs().iter().chain(held.running.pairs()).copied();
             all.insert(held.key, (held.unit, IntervalSet::from_pairs(pairs), held.assigned.clone()));
@@ -173,9 +171,9 @@ impl Worker {
             let (key, unit, results) = match body {
                 Body::Results(results) => {
                     let indices: Vec<u32> = results.samples.iter().map(|result| result.index).collect();
-                    ((results.epoch, results.task, results.attempt), results.unit, indices)
+                    (results.grant.unwrap_or_default().into(), results.unit, indices)
                 }
-                Body::Report(report) => ((report.epoch, report.task, report.attempt), report.unit, Vec::new()),
+                Body::Report(report) => (report.grant.unwrap_or_default().into(), report.unit, Vec::new()),
                 _ => continue,
             };
             let (_, samples, _) = all.entry(key).or_insert_with(|| (unit, IntervalSet::new(), assigned.clone()));
@@ -183,10 +181,8 @@ impl Worker {
                 samples.insert(index);
             }
         }
-        let wire = all.into_iter().map(|((epoch, task, attempt), (unit, samples, (granted, proof)))| v1::HeldGrant {
-            task,
-            attempt,
-            epoch,
+        let wire = all.into_iter().map(|(key, (unit, samples, (granted, proof)))| v1::HeldGrant {
+            id: Some(key.into()),
             unit,
             samples: intervals_to_wire(&samples),
             proof,
@@ -261,6 +257,7 @@ impl World {
         let worker = &mut self.workers[at];
         let hello = v1::Hello {
             protocol: compass_proto::PROTOCOL_VERSION,
+            oldest_protocol: compass_proto::OLDEST_PROTOCOL,
             worker: worker.name.clone(),
             session: format!("{}.{life}", worker.name),
             slots: worker.slots,
@@ -382,7 +379,7 @@ impl World {
             for &sample in &pack.samples {
                 held.running.remove(sample);
             }
-            let (epoch, task, attempt) = pack.grant;
+            let grant = Some(pack.grant.into());
             let (assigned, way) = (held.assigned.clone(), worker.garbles.1);
             let samples = pack.samples.iter().map(|&index| {
                 if worker.garbles.0 == 0 {
@@ -392,27 +389,19 @@ impl World {
                 plan::garbled(&self.scenario, (pack.unit, index), way)
             });
             let samples = samples.collect();
-            let results = v1::Results {
-                epoch,
-                task,
-                attempt,
-                unit: pack.unit,
-                plan: plan::digest().0.to_vec(),
-                samples,
-                weights: Vec::new(),
-            };
+            let results =
+                v1::Results { grant, unit: pack.unit, plan: plan::digest().0.to_vec(), samples, weights: Vec::new() };
             worker.push_of(assigned, Body::Results(results));
         }
         self.worker_works(at);
     }
 
     /// Gives a grant up; results so far stand.
-    fn fail(&mut self, at: usize, key: Key, message: String) {
-        let (epoch, task, attempt) = key;
+    fn fail(&mut self, at: usize, key: GrantId, message: String) {
         let worker = &mut self.workers[at];
         worker.held.retain(|held| held.key != key);
         let class = v1::FailureClass::Transient.into();
-        worker.push(Body::Failed(v1::Failed { task, attempt, class, message, epoch, kind: 0 }));
+        worker.push(Body::Failed(v1::Failed { grant: Some(key.into()), class, message, kind: 0 }));
     }
 
     pub(super) fn engine_breaks(&mut self, at: usize) {

@@ -2,8 +2,9 @@
 
 use super::master::WORKER_LEASE_MS;
 use super::mutant::Mutant;
-use super::worker::{Held, Key};
+use super::worker::Held;
 use super::world::World;
+use compass_common::ids::GrantId;
 use compass_common::intervals::IntervalSet;
 use compass_proto::{intervals_from_wire, intervals_to_wire, v1};
 use v1::master_frame::Body;
@@ -40,18 +41,19 @@ impl World {
                 worker.deadline = worker.deadline.max(from + usable(WORKER_LEASE_MS));
             }
             Some(Body::Grant(grant)) => {
-                let (task, latest) = (grant.task, (grant.epoch, grant.attempt));
+                let key = GrantId::from(grant.id.unwrap_or_default());
+                let (task, latest) = (key.task, (key.epoch, key.attempt));
                 if worker.seen.get(&task).is_some_and(|&seen| seen >= latest) {
                     return;
                 }
                 worker.seen.insert(task, latest);
-                for older in worker.held.iter_mut().filter(|held| held.key.1 == task) {
+                for older in worker.held.iter_mut().filter(|held| held.key.task == task) {
                     (older.revoked, older.waiting) = (true, IntervalSet::new());
                 }
                 let samples = intervals_from_wire(&grant.samples);
                 worker.held.push(Held {
                     assigned: (samples.clone(), grant.proof),
-                    key: (grant.epoch, task, grant.attempt),
+                    key,
                     unit: grant.unit,
                     waiting: samples.clone(),
                     samples,
@@ -84,7 +86,7 @@ impl World {
         }
         worker.beat_at = 0;
         for held in &mut worker.held {
-            let named = |kept: &&v1::KeptGrant| (kept.held_epoch, kept.held_task, kept.held_attempt) == held.key;
+            let named = |kept: &&v1::KeptGrant| kept.held == Some(held.key.into());
             let Some(now) = welcome.kept.iter().find(named).and_then(|kept| kept.now.as_ref()) else {
                 (held.revoked, held.waiting) = (true, IntervalSet::new());
                 continue;
@@ -93,21 +95,20 @@ impl World {
             held.waiting = held.waiting.minus(&lost);
             held.samples = held.samples.minus(&lost);
             held.revoked = false;
-            let (before, key): (Key, Key) = (held.key, (now.epoch, now.task, now.attempt));
+            let (before, key) = (held.key, GrantId::from(now.id.unwrap_or_default()));
             if before != key {
                 held.assigned = (intervals_from_wire(&now.samples), now.proof.clone());
             }
             held.key = key;
-            worker.seen.insert(now.task, (now.epoch, now.attempt));
+            worker.seen.insert(key.task, (key.epoch, key.attempt));
             for pack in worker.packs.iter_mut().flatten().filter(|pack| pack.grant == before) {
                 pack.grant = key;
             }
         }
         // Handed back since the hello: the master must not wait for it.
         for now in welcome.kept.iter().filter_map(|kept| kept.now.as_ref()) {
-            let (epoch, task, attempt) = (now.epoch, now.task, now.attempt);
-            if !worker.held.iter().any(|held| held.key == (epoch, task, attempt)) {
-                worker.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() }));
+            if !worker.held.iter().any(|held| Some(held.key.into()) == now.id) {
+                worker.push(Say::RevokeAck(v1::RevokeAck { grant: now.id, ..Default::default() }));
             }
         }
         let gone = worker.acknowledged(welcome.last_ack);
@@ -120,7 +121,7 @@ impl World {
     }
 
     fn revoke(&mut self, at: usize, revoke: &v1::Revoke) {
-        let key = (revoke.epoch, revoke.task, revoke.attempt);
+        let key = GrantId::from(revoke.grant.unwrap_or_default());
         let asked = intervals_from_wire(&revoke.samples);
         let worker = &mut self.workers[at];
         let mut returned = IntervalSet::new();
@@ -137,11 +138,8 @@ impl World {
         }
         worker.held.retain(|held| held.key != key || !held.samples.is_empty());
         let held = worker.held.iter().any(|held| held.key == key);
-        let (epoch, task, attempt) = key;
         worker.push(Say::RevokeAck(v1::RevokeAck {
-            epoch,
-            task,
-            attempt,
+            grant: revoke.grant,
             returned: intervals_to_wire(&returned),
             held,
         }));
@@ -154,13 +152,12 @@ impl World {
         let ended: Vec<Held> = worker.held.iter().filter(|held| over(held)).cloned().collect();
         worker.held.retain(|held| !over(held));
         for held in ended {
-            let (epoch, task, attempt) = held.key;
+            let grant = Some(held.key.into());
             if held.revoked || !held.begun {
-                worker.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() }));
+                worker.push(Say::RevokeAck(v1::RevokeAck { grant, ..Default::default() }));
             } else {
                 let (unit, samples) = (held.unit, intervals_to_wire(&held.samples));
-                let report =
-                    v1::ShardReport { epoch, task, attempt, unit, samples, seconds: 1.0, ..Default::default() };
+                let report = v1::ShardReport { grant, unit, samples, seconds: 1.0, ..Default::default() };
                 worker.push_of(held.assigned, Say::Report(report));
             }
         }

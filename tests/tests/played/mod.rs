@@ -6,7 +6,7 @@
 use compass_proto::v1::master_frame::Body as Told;
 use compass_proto::v1::worker_frame::Body as Say;
 use compass_proto::v1::workers_client::WorkersClient;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use compass_tests::{
     Job, Running, Worker, assert_same, echo_job, join_token_file, joined_channel, told_address, undisturbed,
     worker_command,
@@ -28,6 +28,7 @@ pub(crate) struct Peer {
 pub(crate) fn hello(name: &str) -> v1::Hello {
     v1::Hello {
         protocol: PROTOCOL_VERSION,
+        oldest_protocol: OLDEST_PROTOCOL,
         worker: name.into(),
         session: format!("{name}-1"),
         slots: 1,

@@ -3,7 +3,7 @@
 //! Pure. A batch closes at [`BATCH_BYTES`], and the one result that may take it beyond is smaller than
 //! [`LARGE_RESULT_BYTES`]; a larger one has a frame of its own, whose body the outbox sends apart where it must.
 
-use super::grants::GrantKey;
+use compass_common::ids::GrantId;
 use compass_proto::v1::SampleResult;
 use prost::Message;
 use std::collections::BTreeMap;
@@ -24,11 +24,11 @@ struct Batch {
 
 /// Open batches by grant.
 #[derive(Debug, Default)]
-pub(super) struct Batches(BTreeMap<GrantKey, Batch>);
+pub(super) struct Batches(BTreeMap<GrantId, Batch>);
 
 impl Batches {
     /// Adds a result; returns the batch when it is large enough to go.
-    pub(super) fn add(&mut self, grant: GrantKey, result: SampleResult, now_ms: u64) -> Option<Vec<SampleResult>> {
+    pub(super) fn add(&mut self, grant: GrantId, result: SampleResult, now_ms: u64) -> Option<Vec<SampleResult>> {
         let due_ms = now_ms + BATCH_MS;
         let batch = self.0.entry(grant).or_insert(Batch { results: Vec::new(), bytes: 0, due_ms });
         batch.bytes += result.encoded_len();
@@ -38,12 +38,12 @@ impl Batches {
     }
 
     /// The open batch of a grant.
-    pub(super) fn take(&mut self, grant: GrantKey) -> Option<Vec<SampleResult>> {
+    pub(super) fn take(&mut self, grant: GrantId) -> Option<Vec<SampleResult>> {
         self.0.remove(&grant).map(|batch| batch.results)
     }
 
     /// A grant whose batch has waited long enough.
-    pub(super) fn due(&self, now_ms: u64) -> Option<GrantKey> {
+    pub(super) fn due(&self, now_ms: u64) -> Option<GrantId> {
         self.0.iter().find(|(_, batch)| batch.due_ms <= now_ms).map(|(grant, _)| *grant)
     }
 
@@ -53,7 +53,7 @@ impl Batches {
     }
 
     /// Grants with an open batch.
-    pub(super) fn grants(&self) -> Vec<GrantKey> {
+    pub(super) fn grants(&self) -> Vec<GrantId> {
         self.0.keys().copied().collect()
     }
 
@@ -66,11 +66,10 @@ impl Batches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::{Attempt, Epoch, TaskId};
     use compass_proto::SPILL_BYTES;
     use compass_proto::v1::sample_result::Outcome;
 
-    const GRANT: GrantKey = GrantKey { epoch: Epoch(1), task: TaskId(2), attempt: Attempt(3) };
+    const GRANT: GrantId = GrantId::new(1, 2, 3);
 
     fn result(index: u32, bytes: usize) -> SampleResult {
         SampleResult { index, outcome: Some(Outcome::Failed("x".repeat(bytes))), ..Default::default() }

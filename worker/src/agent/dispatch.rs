@@ -1,13 +1,13 @@
 //! Which slot runs what next.
 
-use super::grants::{GrantKey, Held};
+use super::grants::Held;
 use super::session::{Agent, UnitOrder};
 use super::shard::Shard;
 use super::slots::{Busy, SlotState};
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::{ENGINE_TIMEOUT, PackSpec};
-use compass_common::ids::{Digest, UnitId};
+use compass_common::ids::{Digest, GrantId, UnitId};
 use compass_common::path_rules::map_path;
 use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
@@ -87,7 +87,7 @@ impl Agent {
 
     /// The grant that the slot works on; else one that no active slot has: of what the slot has just computed, or of its
     /// resident model, or the oldest, those last of which another slot is at the unit. When all are taken, it helps.
-    fn choose_grant(&self, slot: usize, active: usize, plan: &Plan, now_ms: u64) -> Option<GrantKey> {
+    fn choose_grant(&self, slot: usize, active: usize, plan: &Plan, now_ms: u64) -> Option<GrantId> {
         let (resident, unit) = (self.slots[slot].resident, self.slots[slot].unit);
         let open = || self.grants.iter().filter(|held| held.has_waiting());
         let own = open().find(|held| held.slot == Some(slot));
@@ -129,7 +129,7 @@ impl Agent {
     }
 
     /// Sends the grant's next pack to the slot, or asks for the part that it needs.
-    fn start_pack(&mut self, slot: usize, grant: GrantKey, plan: &Plan, now_ms: u64) -> Result<(), String> {
+    fn start_pack(&mut self, slot: usize, grant: GrantId, plan: &Plan, now_ms: u64) -> Result<(), String> {
         let Some(held) = self.grants.get(grant) else { return Ok(()) };
         let unit = plan.unit(held.unit).ok_or_else(|| format!("the plan has no unit {}", held.unit))?;
         let active = self.terms.as_ref().map_or(1, |terms| terms.active_slots);

@@ -5,7 +5,7 @@
 
 use super::shard::Shard;
 use super::suspects::Suspects;
-use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId};
+use compass_common::ids::{Attempt, Digest, Epoch, GrantId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::DatasetPlan;
 use compass_proto::{intervals_to_wire, v1};
@@ -19,14 +19,6 @@ pub(crate) const PACK_SAMPLES: usize = 64;
 /// A pack is not made smaller than this to leave something for other slots.
 const LEAST_SHARE: usize = 8;
 
-/// Identity of a grant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct GrantKey {
-    pub(super) epoch: Epoch,
-    pub(super) task: TaskId,
-    pub(super) attempt: Attempt,
-}
-
 /// A grant as it was made, with the master's proof of it: what a leader that never heard of it goes by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Assignment {
@@ -37,7 +29,7 @@ pub(super) struct Assignment {
 /// Samples of a grant whose results, or whose report, the master has not acknowledged.
 #[derive(Clone, Debug)]
 pub(super) struct UnderWay {
-    pub(super) grant: GrantKey,
+    pub(super) grant: GrantId,
     pub(super) unit: UnitId,
     pub(super) samples: Vec<u32>,
     pub(super) assignment: Arc<Assignment>,
@@ -46,7 +38,7 @@ pub(super) struct UnderWay {
 /// One grant.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
-    pub(super) key: GrantKey,
+    pub(super) key: GrantId,
     pub(super) unit: UnitId,
     /// As it was made under this name.
     pub(super) assignment: Arc<Assignment>,
@@ -74,7 +66,7 @@ pub(super) struct PackChoice {
 
 impl Held {
     /// A grant of which nothing has begun.
-    pub(super) fn new(key: GrantKey, unit: UnitId, samples: IntervalSet, proof: Vec<u8>) -> Self {
+    pub(super) fn new(key: GrantId, unit: UnitId, samples: IntervalSet, proof: Vec<u8>) -> Self {
         let (waiting, running) = (samples.clone(), IntervalSet::new());
         let assignment = Arc::new(Assignment { samples: samples.clone(), proof });
         Self {
@@ -195,8 +187,8 @@ impl Held {
 /// What the master leaves of a grant to this worker, and under which name from now on.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
-    pub(super) held: GrantKey,
-    pub(super) now: GrantKey,
+    pub(super) held: GrantId,
+    pub(super) now: GrantId,
     pub(super) samples: IntervalSet,
     /// Of the grant under its name from now on.
     pub(super) proof: Vec<u8>,
@@ -213,7 +205,7 @@ pub(super) struct Grants {
 impl Grants {
     /// Takes a grant; false when it was seen before. An older attempt of the same task is revoked by it.
     pub(super) fn offer(&mut self, grant: Held) -> bool {
-        let GrantKey { epoch, task, attempt } = grant.key;
+        let GrantId { epoch, task, attempt } = grant.key;
         if self.seen.get(&task).is_some_and(|&seen| seen >= (epoch, attempt)) {
             return false;
         }
@@ -224,12 +216,12 @@ impl Grants {
     }
 
     /// Takes back what has not begun of a grant; false when it is not held.
-    pub(super) fn revoke(&mut self, key: GrantKey) -> bool {
+    pub(super) fn revoke(&mut self, key: GrantId) -> bool {
         self.get_mut(key).map(Held::revoke).is_some()
     }
 
     /// What the master that welcomed this worker leaves to it; all else is revoked. Returns the grants with a new name.
-    pub(super) fn keep(&mut self, kept: &[Kept]) -> Vec<(GrantKey, GrantKey)> {
+    pub(super) fn keep(&mut self, kept: &[Kept]) -> Vec<(GrantId, GrantId)> {
         let mut renamed = Vec::new();
         for held in &mut self.held {
             let Some(kept) = kept.iter().find(|kept| kept.held == held.key) else {
@@ -249,17 +241,17 @@ impl Grants {
     }
 
     /// A held grant.
-    pub(super) fn get(&self, key: GrantKey) -> Option<&Held> {
+    pub(super) fn get(&self, key: GrantId) -> Option<&Held> {
         self.held.iter().find(|held| held.key == key)
     }
 
     /// A held grant.
-    pub(super) fn get_mut(&mut self, key: GrantKey) -> Option<&mut Held> {
+    pub(super) fn get_mut(&mut self, key: GrantId) -> Option<&mut Held> {
         self.held.iter_mut().find(|held| held.key == key)
     }
 
     /// Lets a grant go.
-    pub(super) fn remove(&mut self, key: GrantKey) -> Option<Held> {
+    pub(super) fn remove(&mut self, key: GrantId) -> Option<Held> {
         let at = self.held.iter().position(|held| held.key == key)?;
         Some(self.held.remove(at))
     }
@@ -277,7 +269,7 @@ impl Grants {
     /// For the hello: what waits and what runs, and what of `unacknowledged` is on its way, by grant.
     pub(super) fn to_wire(&self, unacknowledged: Vec<UnderWay>) -> Vec<v1::HeldGrant> {
         let held = self.held.iter().map(|held| (held.key, (held.unit, held.open(), held.assignment.clone())));
-        let mut all: BTreeMap<GrantKey, (UnitId, IntervalSet, Arc<Assignment>)> = held.collect();
+        let mut all: BTreeMap<GrantId, (UnitId, IntervalSet, Arc<Assignment>)> = held.collect();
         for UnderWay { grant, unit, samples, assignment } in unacknowledged {
             let (_, known, _) = all.entry(grant).or_insert_with(|| (unit, IntervalSet::new(), assignment));
             for sample in samples {
@@ -285,9 +277,7 @@ impl Grants {
             }
         }
         let wire = all.into_iter().map(|(key, (unit, samples, assignment))| v1::HeldGrant {
-            task: key.task.0,
-            attempt: key.attempt.0,
-            epoch: key.epoch.0,
+            id: Some(key.into()),
             unit: unit.0,
             granted: if assignment.samples == samples { Vec::new() } else { intervals_to_wire(&assignment.samples) },
             samples: intervals_to_wire(&samples),

@@ -2,6 +2,7 @@
 
 use super::*;
 use compass_common::evaluator::EvaluatorSpec;
+use compass_common::ids::GrantId;
 use compass_common::plan::{EvalSpec, InferSpec, PartRef};
 use compass_common::prompt::ShotFormat;
 
@@ -23,11 +24,11 @@ fn dataset() -> DatasetPlan {
     }
 }
 
-fn key(epoch: u64, task: u32, attempt: u32) -> GrantKey {
-    GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) }
+fn key(epoch: u64, task: u32, attempt: u32) -> GrantId {
+    GrantId::new(epoch, task, attempt)
 }
 
-fn grant(key: GrantKey, first: u32, end: u32) -> Held {
+fn grant(key: GrantId, first: u32, end: u32) -> Held {
     Held::new(key, UnitId(0), IntervalSet::range(first, end), vec![key.task.0 as u8])
 }
 
@@ -124,12 +125,15 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
     let pack = held.next_pack(&dataset, 1).unwrap();
     held.begun(&pack.samples[..16]);
-    let under_way = |grant: GrantKey, samples: Vec<u32>| {
+    let under_way = |grant: GrantId, samples: Vec<u32>| {
         let assignment = Assignment { samples: IntervalSet::range(0, 60), proof: vec![grant.task.0 as u8] };
         UnderWay { grant, unit: UnitId(0), samples, assignment: assignment.into() }
     };
     let wire = grants.to_wire(vec![under_way(key(1, 5, 1), vec![3]), under_way(key(1, 2, 9), vec![50, 51])]);
-    assert_eq!((wire.len(), wire[0].task, &wire[0].samples[..]), (3, 2, &[v1::Interval { first: 50, end: 52 }][..]));
+    assert_eq!(
+        (wire.len(), wire[0].id.unwrap().task, &wire[0].samples[..]),
+        (3, 2, &[v1::Interval { first: 50, end: 52 }][..])
+    );
     assert_eq!((&wire[0].granted[..], &wire[0].proof[..]), (&[v1::Interval { first: 0, end: 60 }][..], &[2][..]));
     assert_eq!((wire[1].granted.len(), &wire[1].proof[..]), (0, &[5][..]), "all of it is open");
     let samples = IntervalSet::range(0, 20);
@@ -139,7 +143,8 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
     assert_eq!(held.next_pack(&dataset, 1).unwrap().samples, [16, 17, 18, 19]);
     assert_eq!(held.samples, IntervalSet::range(0, 20));
     let wire = grants.to_wire(vec![under_way(key(1, 5, 1), vec![3])]);
-    let names: Vec<_> = wire.iter().map(|held| (held.epoch, held.task, held.proof[0])).collect();
+    let names: Vec<_> =
+        wire.iter().map(|held| (held.id.unwrap().epoch, held.id.unwrap().task, held.proof[0])).collect();
     assert!(names.contains(&(1, 5, 5)) && names.contains(&(2, 0, 77)), "each name with its own proof: {names:?}");
     assert!(!grants.offer(grant(key(2, 0, 2), 0, 20)), "an older attempt of what it has by now");
     assert!(grants.get(key(1, 6, 1)).unwrap().is_over(), "what the welcome does not name is not begun");

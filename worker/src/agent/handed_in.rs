@@ -2,12 +2,11 @@
 
 use super::batch::LARGE_RESULT_BYTES;
 use super::dispatch::model_of;
-use super::grants::GrantKey;
 use super::session::Agent;
 use super::slots::Busy;
 use crate::engine_link::{PackEnd, SlotEvent, SlotReport};
 use compass_common::engine::{ModelFacts, UnableKind};
-use compass_common::ids::UnitId;
+use compass_common::ids::{GrantId, UnitId};
 use compass_common::result::SampleResult;
 use compass_common::weights::Pin;
 use compass_proto::v1;
@@ -116,7 +115,7 @@ impl Agent {
     }
 
     /// Gives up every grant of a model that cannot be loaded here, the one that showed it first.
-    fn cannot_load(&mut self, model: u32, first: GrantKey, kind: UnableKind, message: &str) {
+    fn cannot_load(&mut self, model: u32, first: GrantId, kind: UnableKind, message: &str) {
         let plan = self.plan.clone();
         let is_of_model = |unit| plan.as_ref().is_some_and(|plan| model_of(plan, unit) == model);
         let others = self.grants.iter().filter(|held| held.key != first && is_of_model(held.unit));
@@ -138,7 +137,7 @@ impl Agent {
         }
     }
 
-    fn result(&mut self, grant: GrantKey, part: &compass_common::plan::Part, result: v1::SampleResult) {
+    fn result(&mut self, grant: GrantId, part: &compass_common::plan::Part, result: v1::SampleResult) {
         let result = sensible(result);
         let Some(held) = self.grants.get_mut(grant) else { return };
         if !held.finished(result.index) {
@@ -154,23 +153,16 @@ impl Agent {
         }
     }
 
-    fn push_results(&mut self, grant: GrantKey, samples: Vec<v1::SampleResult>) {
+    fn push_results(&mut self, grant: GrantId, samples: Vec<v1::SampleResult>) {
         let (Some(held), Some(terms)) = (self.grants.get(grant), &self.terms) else { return };
         let weights = self.weights_of(held.unit);
-        let results = v1::Results {
-            epoch: grant.epoch.0,
-            task: grant.task.0,
-            attempt: grant.attempt.0,
-            unit: held.unit.0,
-            plan: terms.plan.0.to_vec(),
-            weights,
-            samples,
-        };
+        let results =
+            v1::Results { grant: Some(grant.into()), unit: held.unit.0, plan: terms.plan.0.to_vec(), weights, samples };
         self.outbox.push_of(&held.assignment, Body::Results(results));
     }
 
     /// Sends a grant's open batch.
-    pub(super) fn hand_in_batch(&mut self, grant: GrantKey) {
+    pub(super) fn hand_in_batch(&mut self, grant: GrantId) {
         if let Some(batch) = self.batches.take(grant) {
             self.push_results(grant, batch);
         }
@@ -196,22 +188,18 @@ impl Agent {
             }
             let body = match &held.shard {
                 Some(shard) if !held.revoked => Body::Report(shard.report(grant, held.unit, &held.samples)),
-                _ => {
-                    let GrantKey { epoch, task, attempt } = grant;
-                    let (epoch, task, attempt) = (epoch.0, task.0, attempt.0);
-                    Body::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() })
-                }
+                _ => Body::RevokeAck(v1::RevokeAck { grant: Some(grant.into()), ..Default::default() }),
             };
             self.outbox.push_of(&held.assignment, body);
         }
     }
 
     /// Gives a grant up; results so far stand.
-    pub(super) fn fail(&mut self, grant: GrantKey, class: v1::FailureClass, message: String) {
+    pub(super) fn fail(&mut self, grant: GrantId, class: v1::FailureClass, message: String) {
         self.give_up(grant, class, v1::UnableKind::Unspecified, message);
     }
 
-    fn give_up(&mut self, grant: GrantKey, class: v1::FailureClass, kind: v1::UnableKind, message: String) {
+    fn give_up(&mut self, grant: GrantId, class: v1::FailureClass, kind: v1::UnableKind, message: String) {
         tracing::error!(?grant, message, "grant failed");
         self.hand_in_batch(grant);
         self.pace.forget(|known| *known != grant);
@@ -219,11 +207,9 @@ impl Agent {
             return;
         }
         let failed = v1::Failed {
-            task: grant.task.0,
-            attempt: grant.attempt.0,
+            grant: Some(grant.into()),
             class: class.into(),
             message: message.chars().take(MESSAGE_CHARACTERS).collect(),
-            epoch: grant.epoch.0,
             kind: kind.into(),
         };
         self.outbox.push(Body::Failed(failed));

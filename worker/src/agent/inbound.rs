@@ -1,12 +1,12 @@
 //! What the master says. Everything may come twice.
 
 use super::ending::Ending;
-use super::grants::{GrantKey, Held, Kept};
+use super::grants::{Held, Kept};
 use super::session::{Agent, Terms};
 use compass_common::engine::ENGINE_TIMEOUT;
-use compass_common::ids::{Attempt, Epoch, TaskId, UnitId};
+use compass_common::ids::{Epoch, UnitId};
 use compass_proto::session::Arrival;
-use compass_proto::{digest_from_wire, intervals_from_wire, intervals_to_wire, v1};
+use compass_proto::{Protocols, digest_from_wire, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use std::time::Duration;
 use v1::master_frame::Body;
 use v1::worker_frame::Body as Say;
@@ -38,7 +38,6 @@ impl Agent {
             Some(Body::Revoke(revoke)) => self.revoke(&revoke),
             Some(Body::Wait(_)) => self.wait(),
             Some(Body::Release(_)) => self.release(),
-            Some(Body::Drain(_)) => self.start_drain(Ending::Drained, "the master asked for it"),
             Some(Body::Shutdown(shutdown)) => self.shutdown(shutdown.reason),
             Some(Body::Refused(refused)) => self.ending = Some(Ending::Refused { reason: refused.reason }),
             Some(Body::Rejected(rejected)) => self.rejected(rejected.seq, &rejected.reason),
@@ -49,6 +48,14 @@ impl Agent {
     }
 
     fn welcome(&mut self, welcome: &v1::Welcome) {
+        if Protocols::OURS.common(Protocols::of(welcome.protocol, 0)).is_none() {
+            let (theirs, ours) = (welcome.protocol, Protocols::OURS);
+            let reason = format!(
+                "the master speaks protocol {theirs}, this worker speaks {ours}; install the same version on both sides"
+            );
+            self.ending = Some(Ending::Refused { reason });
+            return;
+        }
         let Ok(plan) = digest_from_wire(&welcome.plan) else {
             self.ending = Some(Ending::Refused { reason: "the welcome names no plan".into() });
             return;
@@ -103,13 +110,11 @@ impl Agent {
         for grant in self.batches.grants() {
             self.hand_in_batch(grant);
         }
-        let key =
-            |epoch, task, attempt| GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) };
         let kept = welcome.kept.iter().filter_map(|kept| {
             let now = kept.now.as_ref()?;
             Some(Kept {
-                held: key(kept.held_epoch, kept.held_task, kept.held_attempt),
-                now: key(now.epoch, now.task, now.attempt),
+                held: kept.held?.into(),
+                now: now.id?.into(),
                 samples: intervals_from_wire(&now.samples),
                 proof: now.proof.clone(),
             })
@@ -117,11 +122,9 @@ impl Agent {
         let kept: Vec<_> = kept.collect();
         let renamed = self.grants.keep(&kept);
         // Handed back since the hello: the master must not wait for it.
-        for GrantKey { epoch, task, attempt } in kept.iter().map(|kept| kept.now) {
-            if self.grants.get(GrantKey { epoch, task, attempt }).is_none() {
-                let (epoch, task, attempt) = (epoch.0, task.0, attempt.0);
-                let ack = v1::RevokeAck { epoch, task, attempt, ..Default::default() };
-                self.outbox.push(Say::RevokeAck(ack));
+        for now in kept.iter().map(|kept| kept.now) {
+            if self.grants.get(now).is_none() {
+                self.outbox.push(Say::RevokeAck(v1::RevokeAck { grant: Some(now.into()), ..Default::default() }));
             }
         }
         for (before, now) in renamed {
@@ -183,26 +186,29 @@ impl Agent {
     fn grant(&mut self, grant: &v1::Grant) {
         let current = self.terms.as_ref().is_some_and(|terms| terms.plan.0 == grant.plan.as_slice());
         if !current {
-            tracing::warn!(task = grant.task, "a grant of another plan; ignored");
+            tracing::warn!(grant = ?grant.id, "a grant of another plan; ignored");
             return;
         }
-        let (epoch, task, attempt) = (Epoch(grant.epoch), TaskId(grant.task), Attempt(grant.attempt));
-        let key = GrantKey { epoch, task, attempt };
+        let Ok(key) = grant_from_wire(grant.id) else {
+            tracing::error!("a grant without a name; ignored");
+            return;
+        };
         let samples = intervals_from_wire(&grant.samples);
         let mut held = Held::new(key, UnitId(grant.unit), samples, grant.proof.clone());
         held.slots = grant.slots;
         if self.grants.offer(held) {
-            tracing::debug!(%task, %attempt, unit = grant.unit, "grant");
-            self.outbox.push(Say::Accepted(v1::Accepted { task: task.0, attempt: attempt.0 }));
+            tracing::debug!(grant = %key, unit = grant.unit, "grant");
             // An older attempt may have been waiting with nothing under way: it is over.
             self.settle_all();
         }
     }
 
     fn revoke(&mut self, revoke: &v1::Revoke) {
-        tracing::info!(task = revoke.task, attempt = revoke.attempt, reason = revoke.reason, "grant revoked");
-        let (epoch, task, attempt) = (revoke.epoch, revoke.task, revoke.attempt);
-        let key = GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) };
+        let Ok(key) = grant_from_wire(revoke.grant) else {
+            tracing::error!(reason = revoke.reason, "a revocation of a grant without a name; ignored");
+            return;
+        };
+        tracing::info!(grant = %key, reason = revoke.reason, "grant revoked");
         let asked = intervals_from_wire(&revoke.samples);
         if asked.is_empty() && self.grants.revoke(key) {
             self.settle_all();
@@ -216,7 +222,7 @@ impl Agent {
             self.grants.remove(key);
         }
         let (held, returned) = (self.grants.get(key).is_some(), intervals_to_wire(&returned));
-        self.outbox.push(Say::RevokeAck(v1::RevokeAck { epoch, task, attempt, returned, held }));
+        self.outbox.push(Say::RevokeAck(v1::RevokeAck { grant: revoke.grant, returned, held }));
         self.settle_all();
     }
 

@@ -6,10 +6,10 @@
 //! too large for a frame is spilled, whatever it is; a frame that the master rejects again and again gives way to the failure
 //! of its samples.
 
-use super::grants::{Assignment, GrantKey, UnderWay};
+use super::grants::{Assignment, UnderWay};
 use super::rejection::{instead, named};
 use super::spool::{Place, Spool};
-use compass_common::ids::{Attempt, Digest, Epoch, TaskId, UnitId};
+use compass_common::ids::{Digest, UnitId};
 use compass_proto::session::SendWindow;
 use compass_proto::v1::worker_frame::Body;
 use compass_proto::{MOST_REJECTIONS, Spill, spill, unspill, v1};
@@ -225,16 +225,15 @@ impl Outgoing {
 }
 
 fn under_way(body: &Body, assignment: &Arc<Assignment>) -> Option<UnderWay> {
-    let grant = |epoch, task, attempt| GrantKey { epoch: Epoch(epoch), task: TaskId(task), attempt: Attempt(attempt) };
     let (grant, unit, samples) = match body {
         Body::Results(results) => {
             let samples = results.samples.iter().map(|result| result.index).collect();
-            (grant(results.epoch, results.task, results.attempt), results.unit, samples)
+            (results.grant?, results.unit, samples)
         }
-        Body::Report(report) => (grant(report.epoch, report.task, report.attempt), report.unit, Vec::new()),
+        Body::Report(report) => (report.grant?, report.unit, Vec::new()),
         _ => return None,
     };
-    Some(UnderWay { grant, unit: UnitId(unit), samples, assignment: assignment.clone() })
+    Some(UnderWay { grant: grant.into(), unit: UnitId(unit), samples, assignment: assignment.clone() })
 }
 
 fn to_bytes(outgoing: &Outgoing) -> Vec<u8> {
@@ -255,9 +254,10 @@ fn from_bytes(mut bytes: &[u8]) -> io::Result<Outgoing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_common::ids::GrantId;
 
-    fn accepted(task: u32) -> Body {
-        Body::Accepted(v1::Accepted { task, attempt: 1 })
+    fn small(model: u32) -> Body {
+        Body::Facts(v1::Facts { model, ..Default::default() })
     }
 
     fn send_all(outbox: &mut Outbox) -> Vec<u64> {
@@ -272,12 +272,12 @@ mod tests {
     #[test]
     fn a_frame_goes_once_per_connection_until_it_is_acknowledged() {
         let mut outbox = Outbox::default();
-        (0..5).for_each(|task| outbox.push(accepted(task)));
+        (0..5).for_each(|task| outbox.push(small(task)));
         assert_eq!(send_all(&mut outbox), [1, 2, 3, 4, 5]);
         assert_eq!(send_all(&mut outbox), [0; 0]);
         outbox.acknowledged(2);
         outbox.rewind();
-        outbox.push(accepted(9));
+        outbox.push(small(9));
         assert_eq!(send_all(&mut outbox), [3, 4, 5, 6]);
         outbox.acknowledged(6);
         assert!(outbox.is_empty());
@@ -287,12 +287,12 @@ mod tests {
     #[test]
     fn an_old_acknowledgement_and_one_of_the_future_are_harmless() {
         let mut outbox = Outbox::default();
-        (0..3).for_each(|task| outbox.push(accepted(task)));
+        (0..3).for_each(|task| outbox.push(small(task)));
         outbox.acknowledged(2);
         outbox.acknowledged(1);
         assert_eq!(send_all(&mut outbox), [3]);
         outbox.acknowledged(99);
-        outbox.push(accepted(7));
+        outbox.push(small(7));
         assert_eq!(send_all(&mut outbox), [4]);
     }
 
@@ -300,7 +300,11 @@ mod tests {
     fn large(sample: u32, bytes: usize) -> Body {
         let outcome = Some(v1::sample_result::Outcome::Failed("x".repeat(bytes)));
         let result = v1::SampleResult { index: sample, outcome, ..Default::default() };
-        Body::Results(v1::Results { epoch: 2, task: 7, attempt: 1, samples: vec![result], ..Default::default() })
+        Body::Results(v1::Results {
+            grant: Some(GrantId::new(2, 7, 1).into()),
+            samples: vec![result],
+            ..Default::default()
+        })
     }
 
     #[test]
@@ -386,7 +390,7 @@ mod tests {
         // One in memory, one in the spool; both too large for a frame.
         outbox.push_of(&Arc::default(), large(5, OUTBOX_BYTES));
         outbox.push_of(&Arc::default(), large(6, 300_000));
-        outbox.push(accepted(9));
+        outbox.push(small(9));
         for (seq, sample) in [(1, 5), (2, 6)] {
             assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
             assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
@@ -395,7 +399,7 @@ mod tests {
             let sent = transmit(&mut outbox);
             assert_eq!(sent.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [1, 2, 3], "no number is left out");
             let Some(Body::Results(results)) = &sent[seq as usize - 1].1 else { panic!("{sent:?}") };
-            assert_eq!((results.epoch, results.task, results.attempt, results.samples[0].index), (2, 7, 1, sample));
+            assert_eq!((results.grant, results.samples[0].index), (Some(GrantId::new(2, 7, 1).into()), sample));
             let Some(v1::sample_result::Outcome::Failed(reason)) = &results.samples[0].outcome else { panic!() };
             assert!(reason.contains("no"), "{reason}");
         }
@@ -414,7 +418,7 @@ mod tests {
     #[test]
     fn rejections_of_different_frames_are_not_added_up() {
         let mut outbox = Outbox::default();
-        (0..2).for_each(|task| outbox.push(accepted(task)));
+        (0..2).for_each(|task| outbox.push(small(task)));
         for seq in [1, 2, 1, 2, 1, 2] {
             assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
         }

@@ -4,7 +4,7 @@
 //! the master counts the old one as done. So what is ahead must last as long as that: with short grants or a far master it
 //! is more than one. Pure; times in milliseconds.
 
-use super::grants::GrantKey;
+use compass_common::ids::GrantId;
 use std::collections::BTreeMap;
 
 /// A round trip that is no delay worth speaking of.
@@ -19,7 +19,7 @@ const MOST_AHEAD: u32 = 8;
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    begun: BTreeMap<GrantKey, u64>,
+    begun: BTreeMap<GrantId, u64>,
     grant_ms: Option<f64>,
     round_trip_ms: Option<f64>,
 }
@@ -30,19 +30,19 @@ fn average(known: &mut Option<f64>, latest: f64) {
 
 impl Pace {
     /// The first pack of a grant went to a slot.
-    pub(super) fn begun(&mut self, grant: GrantKey, now_ms: u64) {
+    pub(super) fn begun(&mut self, grant: GrantId, now_ms: u64) {
         self.begun.entry(grant).or_insert(now_ms);
     }
 
     /// A grant is over.
-    pub(super) fn over(&mut self, grant: GrantKey, now_ms: u64) {
+    pub(super) fn over(&mut self, grant: GrantId, now_ms: u64) {
         if let Some(begun) = self.begun.remove(&grant) {
             average(&mut self.grant_ms, now_ms.saturating_sub(begun) as f64);
         }
     }
 
     /// A grant left before it was over, or got another name: it says nothing.
-    pub(super) fn forget(&mut self, keep: impl Fn(&GrantKey) -> bool) {
+    pub(super) fn forget(&mut self, keep: impl Fn(&GrantId) -> bool) {
         self.begun.retain(|grant, _| keep(grant));
     }
 
@@ -64,10 +64,9 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::{Attempt, Epoch, TaskId};
 
-    fn key(task: u32) -> GrantKey {
-        GrantKey { epoch: Epoch(1), task: TaskId(task), attempt: Attempt(1) }
+    fn key(task: u32) -> GrantId {
+        GrantId::new(1, task, 1)
     }
 
     #[test]

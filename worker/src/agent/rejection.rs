@@ -8,8 +8,7 @@ use v1::worker_frame::Body;
 /// The failure of the samples of a frame; of one that ends a grant, that the grant is not held any more: what the master
 /// lacks of it, it grants again. `None` for one that is only dropped.
 pub(super) fn instead(body: Body, reason: &str) -> Option<Body> {
-    let not_held =
-        |epoch, task, attempt| Some(Body::RevokeAck(v1::RevokeAck { epoch, task, attempt, ..Default::default() }));
+    let not_held = |grant| Some(Body::RevokeAck(v1::RevokeAck { grant, ..Default::default() }));
     match body {
         Body::Results(results) => {
             let failed = |result: v1::SampleResult| v1::SampleResult {
@@ -20,26 +19,29 @@ pub(super) fn instead(body: Body, reason: &str) -> Option<Body> {
             let samples = results.samples.into_iter().map(failed).collect();
             Some(Body::Results(v1::Results { samples, ..results }))
         }
-        Body::Report(report) => not_held(report.epoch, report.task, report.attempt),
-        Body::Failed(failed) => not_held(failed.epoch, failed.task, failed.attempt),
-        Body::RevokeAck(ack) if !ack.held => not_held(ack.epoch, ack.task, ack.attempt),
+        Body::Report(report) => not_held(report.grant),
+        Body::Failed(failed) => not_held(failed.grant),
+        Body::RevokeAck(ack) if !ack.held => not_held(ack.grant),
         _ => None,
     }
 }
 
 /// What a frame is, for the log.
 pub(super) fn named(body: &Body) -> String {
-    let grant = |kind: &str, task: u32, attempt: u32| format!("{kind} of task {task}, attempt {attempt}");
+    let of = |kind: &str, grant: Option<v1::GrantId>| {
+        let v1::GrantId { task, attempt, .. } = grant.unwrap_or_default();
+        format!("{kind} of task {task}, attempt {attempt}")
+    };
     match body {
         Body::Results(results) => {
             let samples = IntervalSet::from_indices(results.samples.iter().map(|result| result.index));
             let runs: Vec<_> = samples.pairs().iter().map(|(first, end)| format!("{first}..{end}")).collect();
-            format!("results of task {}, samples {}", results.task, runs.join(","))
+            let task = results.grant.unwrap_or_default().task;
+            format!("results of task {task}, samples {}", runs.join(","))
         }
-        Body::Report(report) => grant("the report", report.task, report.attempt),
-        Body::Failed(failed) => grant("the failure", failed.task, failed.attempt),
-        Body::RevokeAck(ack) => grant("the return", ack.task, ack.attempt),
-        Body::Accepted(_) => "an acceptance".to_owned(),
+        Body::Report(report) => of("the report", report.grant),
+        Body::Failed(failed) => of("the failure", failed.grant),
+        Body::RevokeAck(ack) => of("the return", ack.grant),
         Body::Draining(_) => "the start of a drain".to_owned(),
         Body::Facts(facts) => format!("the facts of model {}", facts.model),
         _ => "a frame without a number".to_owned(),

@@ -1,7 +1,6 @@
 //! From one job to another under the same master: what has begun is finished and handed in, the rest handed back, and then
 //! the master is dialled again, which says whose turn it is.
 
-use super::grants::GrantKey;
 use super::session::Agent;
 use compass_proto::{intervals_to_wire, v1};
 use std::time::Duration;
@@ -35,10 +34,9 @@ impl Agent {
             if held.samples.is_empty() {
                 self.grants.remove(key);
             }
-            let GrantKey { epoch, task, attempt } = key;
             let held = self.grants.get(key).is_some();
             let returned = intervals_to_wire(&returned);
-            let ack = v1::RevokeAck { epoch: epoch.0, task: task.0, attempt: attempt.0, returned, held };
+            let ack = v1::RevokeAck { grant: Some(key.into()), returned, held };
             self.outbox.push(Body::RevokeAck(ack));
         }
         self.settle_all();

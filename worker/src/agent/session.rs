@@ -24,7 +24,7 @@ use compass_common::backoff::{self, FullJitter};
 use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_common::plan::Plan;
 use compass_proto::session::ReceiveWindow;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -214,6 +214,7 @@ impl Agent {
         self.link += 1;
         let hello = v1::Hello {
             protocol: PROTOCOL_VERSION,
+            oldest_protocol: OLDEST_PROTOCOL,
             worker: self.options.name.clone(),
             session: self.session.clone(),
             slots: self.options.slots,

@@ -1,11 +1,10 @@
 //! What the worker makes of its own results of one grant: counts, token counters, seconds, and the digest of the evaluator's
 //! state. The state itself stays here: it may hold an item for every sample, and a report must not grow with them.
 
-use super::grants::GrantKey;
 use crate::engine_link::PackEnd;
 use compass_common::engine::{Stretch, TokenCounters};
 use compass_common::evaluator::{Accumulator, EVAL_VERSION};
-use compass_common::ids::{Digest, UnitId};
+use compass_common::ids::{Digest, GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{EvalSpec, Part};
 use compass_common::result::SampleResult;
@@ -84,19 +83,17 @@ impl Shard {
     }
 
     /// The report after the last sample.
-    pub(super) fn report(&self, grant: GrantKey, unit: UnitId, samples: &IntervalSet) -> v1::ShardReport {
+    pub(super) fn report(&self, grant: GrantId, unit: UnitId, samples: &IntervalSet) -> v1::ShardReport {
         let counts = self.evaluator.counts();
         let first = self.evaluator.running().values.into_iter().next();
         v1::ShardReport {
-            task: grant.task.0,
-            attempt: grant.attempt.0,
+            grant: Some(grant.into()),
             unit: unit.0,
             samples: intervals_to_wire(samples),
             scored: u32::try_from(counts.scored).unwrap_or(u32::MAX),
             failed: u32::try_from(counts.failed).unwrap_or(u32::MAX),
             tokens: Some(self.tokens.into()),
             seconds: self.seconds,
-            epoch: grant.epoch.0,
             notes: self.notes.clone(),
             stretches: self.stretches.iter().map(|&stretch| stretch.into()).collect(),
             eval_version: EVAL_VERSION,
@@ -112,14 +109,13 @@ impl Shard {
 mod tests {
     use super::*;
     use compass_common::evaluator::{ChoiceMetric, EvaluatorSpec, TextScore};
-    use compass_common::ids::{Attempt, Epoch, TaskId};
     use compass_common::plan::{Body, OptionText, Sample};
     use compass_common::prompt::Prompt;
     use prost::Message;
     use serde_json::json;
     use v1::sample_result::Outcome;
 
-    const GRANT: GrantKey = GrantKey { epoch: Epoch(1), task: TaskId(2), attempt: Attempt(3) };
+    const GRANT: GrantId = GrantId::new(1, 2, 3);
 
     /// Samples of a part, with what the model says to each.
     fn part_of(count: u32, spec: &EvaluatorSpec) -> (Part, Vec<v1::SampleResult>) {

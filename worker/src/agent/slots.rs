@@ -1,10 +1,9 @@
 //! The agent's record of its slots: what each is doing and which model it holds.
 
-use super::grants::GrantKey;
 use super::parts::CachedPart;
 use super::programs::ProgramRun;
 use crate::engine_link::Slot;
-use compass_common::ids::{Digest, UnitId};
+use compass_common::ids::{Digest, GrantId, UnitId};
 
 /// One slot.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ pub(super) struct Busy {
     pub(super) pack: u64,
     /// Digest of the model's plan.
     pub(super) holds: Option<Digest>,
-    pub(super) grant: GrantKey,
+    pub(super) grant: GrantId,
     pub(super) model: u32,
     pub(super) samples: Vec<u32>,
     pub(super) part: CachedPart,

@@ -6,7 +6,7 @@ use super::refused::Shut;
 use super::trust::Trust;
 use compass_common::join_token::JoinToken;
 use compass_proto::v1::enrolment_client::EnrolmentClient;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use std::sync::Arc;
 use std::time::Duration;
 use tonic::transport::Channel;
@@ -33,6 +33,7 @@ impl Doorway {
         let channel = self.channel(stream).await.map_err(|shut| Asked::NoWay(NoWay::Shut(shut)))?;
         let request = v1::EnrolRequest {
             protocol: PROTOCOL_VERSION,
+            oldest_protocol: OLDEST_PROTOCOL,
             worker: self.shared.applicant.worker.clone(),
             token_id: token.map(|token| token.id.clone()).unwrap_or_default(),
             token_secret: token.map(|token| token.secret.expose().to_owned()).unwrap_or_default(),

@@ -4,7 +4,7 @@ use crate::options::Options;
 use compass_common::ids::Digest;
 use compass_master::stop::raised;
 use compass_proto::v1::workers_client::WorkersClient;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -86,9 +86,9 @@ impl Session {
                                 let waited: Duration = Instant::now() - at;
                                 waits.push(waited.as_micros() as u32);
                             }
-                            self.note_regrant(grant.task);
+                            self.note_regrant(task_of(&grant));
                             if self.vanishes && granted > VANISHES_AFTER {
-                                self.fall_silent(grant.task);
+                                self.fall_silent(task_of(&grant));
                                 silent = true;
                                 continue;
                             }
@@ -146,6 +146,7 @@ impl Session {
     fn hello(&self) -> Say {
         Say::Hello(v1::Hello {
             protocol: PROTOCOL_VERSION,
+            oldest_protocol: OLDEST_PROTOCOL,
             worker: format!("worker-{:05}", self.number),
             session: format!("session-{:05}", self.number),
             slots: 1,
@@ -169,15 +170,17 @@ impl Session {
             ..Default::default()
         });
         Say::Results(v1::Results {
-            epoch: grant.epoch,
-            task: grant.task,
-            attempt: grant.attempt,
+            grant: grant.id,
             unit: grant.unit,
             plan: self.plan.0.to_vec(),
             samples: samples.collect(),
             weights: Vec::new(),
         })
     }
+}
+
+fn task_of(grant: &v1::Grant) -> u32 {
+    grant.id.unwrap_or_default().task
 }
 
 fn frame(ack: u64, body: Say) -> v1::WorkerFrame {

@@ -1,11 +1,11 @@
 //! Plays a job on the real scheduler with simulated workers: packs as the agent's, one ahead, a round trip for each word.
 
 use crate::job::Job;
-use compass_common::ids::{Attempt, Epoch, UnitId, WorkerId};
+use compass_common::ids::{Attempt, Epoch, GrantId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionerKind, UnitSize, partition};
 use compass_master::core::{
-    Capabilities, ConnectionId, Core, DeviceType, Effect, Event, GrantRef, Handed, Limits, Message, Recorded, Requires,
+    Capabilities, ConnectionId, Core, DeviceType, Effect, Event, Handed, Limits, Message, Recorded, Requires,
     SandboxState, TaskView,
 };
 use std::cmp::Reverse;
@@ -21,7 +21,7 @@ const LOAD_MS: u64 = 5_000;
 const TICK_MS: u64 = 1_000;
 
 struct Held {
-    grant: GrantRef,
+    grant: GrantId,
     unit: UnitId,
     waiting: IntervalSet,
     running: usize,
@@ -70,7 +70,7 @@ enum Next {
     /// Time passes, at the master.
     Tick,
     /// A pack is done.
-    Packed(usize, GrantRef, UnitId, Vec<u32>),
+    Packed(usize, GrantId, UnitId, Vec<u32>),
 }
 
 struct Play<'a> {
@@ -229,7 +229,7 @@ impl Play<'_> {
         self.after(takes, Next::Packed(at, grant, unit, samples));
     }
 
-    fn packed(&mut self, at: usize, grant: GrantRef, unit: UnitId, samples: Vec<u32>) {
+    fn packed(&mut self, at: usize, grant: GrantId, unit: UnitId, samples: Vec<u32>) {
         let worker = &mut self.workers[at];
         worker.busy = false;
         if let Some(held) = worker.held.iter_mut().find(|held| held.grant == grant) {

@@ -5,7 +5,7 @@ use compass_proto::v1::master_frame::Body as Told;
 use compass_proto::v1::sample_result::Outcome;
 use compass_proto::v1::worker_frame::Body as Say;
 use compass_proto::v1::workers_client::WorkersClient;
-use compass_proto::{PROTOCOL_VERSION, v1};
+use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use compass_tests::{JoinError, SAMPLES, joined_channel};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,6 +39,7 @@ async fn claim(port: u16, token: &Path, number: u32) -> Result<(), JoinError> {
     let (up, frames) = mpsc::channel(16);
     let hello = v1::Hello {
         protocol: PROTOCOL_VERSION,
+        oldest_protocol: OLDEST_PROTOCOL,
         worker: format!("liar-{number}"),
         session: format!("liar-{number}"),
         slots: 1,
@@ -63,9 +64,7 @@ async fn claim(port: u16, token: &Path, number: u32) -> Result<(), JoinError> {
             let result =
                 |index| v1::SampleResult { index, tokens: 17, outcome: Some(outcome.clone()), ..Default::default() };
             let results = v1::Results {
-                epoch: welcome.epoch,
-                task: unit,
-                attempt: 1,
+                grant: Some(v1::GrantId { epoch: welcome.epoch, task: unit, attempt: 1 }),
                 unit,
                 plan: welcome.plan.clone(),
                 samples: (0..SAMPLES).map(result).collect(),

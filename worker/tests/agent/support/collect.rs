@@ -17,7 +17,6 @@ pub(crate) struct Collected {
     pub(crate) outcomes: BTreeMap<u32, Vec<Outcome>>,
     pub(crate) reports: Vec<v1::ShardReport>,
     pub(crate) failures: Vec<v1::Failed>,
-    pub(crate) accepted: Vec<(u32, u32)>,
     pub(crate) revoke_acks: Vec<(u32, u32)>,
     /// Those that return samples.
     pub(crate) returned: Vec<v1::RevokeAck>,
@@ -98,9 +97,8 @@ impl Collected {
             }
             Body::Report(report) => self.reports.push(report),
             Body::Failed(failed) => self.failures.push(failed),
-            Body::Accepted(accepted) => self.accepted.push((accepted.task, accepted.attempt)),
             Body::RevokeAck(ack) if !ack.returned.is_empty() => self.returned.push(ack),
-            Body::RevokeAck(ack) => self.revoke_acks.push((ack.task, ack.attempt)),
+            Body::RevokeAck(ack) => self.revoke_acks.push(ack.grant.map(|grant| (grant.task, grant.attempt)).unwrap()),
             Body::Facts(facts) => self.facts.push(facts),
             Body::Credit(credit) => self.credits.push(credit.grants),
             Body::Draining(_) => self.draining = true,

@@ -3,7 +3,7 @@
 use super::plan::TestPlan;
 use compass_common::ids::Digest;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
-use compass_proto::{CHUNK_BYTES, Envelope as _, MAX_FRAME_BYTES, spill, unspill, v1};
+use compass_proto::{CHUNK_BYTES, Envelope as _, MAX_FRAME_BYTES, PROTOCOL_VERSION, spill, unspill, v1};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -130,6 +130,7 @@ impl Session {
             kept,
             offline_continue: terms.offline_continue,
             engine_timeout_ms: terms.engine_timeout_ms,
+            protocol: PROTOCOL_VERSION,
             ..v1::Welcome::default()
         };
         self.send_unsequenced(terms.last_ack, Some(Body::Welcome(welcome))).await;
@@ -140,7 +141,8 @@ impl Session {
         let samples = vec![v1::Interval { first, end }];
         let plan = plan.digest.0.to_vec();
         let proof = proof(1, task, attempt);
-        let grant = v1::Grant { epoch: 1, task, attempt, unit: 0, samples, plan, proof, slots: 0 };
+        let grant =
+            v1::Grant { id: Some(v1::GrantId { epoch: 1, task, attempt }), unit: 0, samples, plan, proof, slots: 0 };
         self.send(Body::Grant(grant)).await;
     }
 
@@ -189,8 +191,7 @@ fn whole(uploads: &Uploads, frame: v1::WorkerFrame) -> v1::WorkerFrame {
 }
 
 fn kept_as_it_is(held: &v1::HeldGrant) -> v1::KeptGrant {
-    let (held_epoch, held_task, held_attempt) = (held.epoch, held.task, held.attempt);
-    v1::KeptGrant { held_epoch, held_task, held_attempt, now: Some(held.clone()) }
+    v1::KeptGrant { held: held.id, now: Some(held.clone()) }
 }
 
 #[tonic::async_trait]
