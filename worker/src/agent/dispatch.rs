@@ -1,7 +1,8 @@
 //! Which slot runs what next.
 
 use super::grants::Held;
-use super::session::{Agent, UnitOrder};
+use super::output::Output;
+use super::session::{AgentCore, UnitOrder};
 use super::shard::Shard;
 use super::slots::{Busy, SlotState};
 use crate::engine_child::HAS_ENGINE;
@@ -35,7 +36,7 @@ fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
     plan.unit(unit).is_some_and(|unit| unit.model.kind == ModelKind::Sandbox)
 }
 
-impl Agent {
+impl AgentCore {
     /// Whether another slot may join in a grant, which may have to compute once more what its samples begin with: where that is
     /// little beside what waits, or where all would wait for long.
     fn is_worth_help(&self, plan: &Plan, held: &Held, now_ms: u64) -> bool {
@@ -144,6 +145,9 @@ impl Agent {
         if !matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) && !HAS_ENGINE {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
+        if runs_programs && !self.boot.runs_programs {
+            return Err("this worker runs no programs that a model wrote".into());
+        }
         let order = self.unit_order(&unit)?;
         let part = self.parts.get(&pack.part);
         if let Some(held) = self.grants.get_mut(grant) {
@@ -158,23 +162,19 @@ impl Agent {
         };
         self.last_pack += 1;
         let id = self.last_pack;
-        let state = &mut self.slots[slot];
         if runs_programs {
-            let first = pack.samples.first().copied().unwrap_or_default();
-            let started = self.programs.start(slot, id, &part.part, first, self.events.clone());
-            state.programs = Some(started.ok_or("this worker runs no programs that a model wrote")?);
+            let index = pack.samples.first().copied().unwrap_or_default();
+            self.outputs.push(Output::RunPrograms { slot, pack: id, part: part.part.clone(), index });
         } else {
-            let submitted = state.slot.submit(PackOrder {
+            let pack = PackOrder {
                 id,
                 model: order.model,
                 spec: order.spec,
                 part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
                 samples: pack.samples.clone(),
                 timeout: self.terms.as_ref().map_or(ENGINE_TIMEOUT, |terms| terms.engine_timeout),
-            });
-            if !submitted {
-                return Err(format!("slot {slot} takes no packs"));
-            }
+            };
+            self.outputs.push(Output::Start { slot, pack });
         }
         if let Some(held) = self.grants.get_mut(grant) {
             held.begun(&pack.samples);

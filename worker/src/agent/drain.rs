@@ -1,7 +1,8 @@
 //! Going in good order: what has begun is finished and handed in, nothing new is begun.
 
 use super::ending::Ending;
-use super::session::Agent;
+use super::output::Output;
+use super::session::AgentCore;
 use compass_proto::v1;
 use v1::worker_frame::Body;
 
@@ -16,7 +17,7 @@ pub(super) struct Drain {
     idle_since_ms: Option<u64>,
 }
 
-impl Agent {
+impl AgentCore {
     /// Begins to drain; `ending` is how it will have ended.
     pub(super) fn start_drain(&mut self, ending: Ending, reason: &str) {
         if self.drain.is_some() {
@@ -24,7 +25,7 @@ impl Agent {
         }
         tracing::info!(reason, "draining");
         self.drain = Some(Drain { ending, idle_since_ms: None });
-        self.programs.told_to_go();
+        self.outputs.push(Output::ProgramsMayBeEnded);
         if self.terms.is_some() {
             self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }));
             self.say_credit();

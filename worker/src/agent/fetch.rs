@@ -2,8 +2,8 @@
 
 use super::bulk::BulkError;
 use super::ending::Ending;
-use super::event::Event;
-use super::session::Agent;
+use super::output::Output;
+use super::session::AgentCore;
 use compass_common::ids::Digest;
 use compass_common::plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1::FailureClass;
@@ -13,21 +13,12 @@ use std::time::Duration;
 /// Pause after a fetch that failed.
 const FETCH_PAUSE: Duration = Duration::from_millis(500);
 
-impl Agent {
+impl AgentCore {
     /// Asks for content, unless it is on its way already or nobody can be asked.
     pub(super) fn fetch(&mut self, digest: Digest) {
-        let Some(stream) = self.stream.as_ref().filter(|stream| stream.welcomed) else { return };
-        if !self.fetching.insert(digest) {
-            return;
+        if self.stream.as_ref().is_some_and(|stream| stream.welcomed) && self.fetching.insert(digest) {
+            self.outputs.push(Output::Fetch { digest, pause: FETCH_PAUSE });
         }
-        let (bulk, events) = (stream.bulk.clone(), self.events.clone());
-        tokio::spawn(async move {
-            let content = Box::pin(bulk.fetch(digest)).await;
-            if content.is_err() {
-                tokio::time::sleep(FETCH_PAUSE).await;
-            }
-            let _ = events.send(Event::Fetched { digest, content }).await;
-        });
     }
 
     /// Takes what came. What did not is asked for again by whoever still needs it.

@@ -2,7 +2,7 @@
 
 use super::batch::LARGE_RESULT_BYTES;
 use super::dispatch::model_of;
-use super::session::Agent;
+use super::session::AgentCore;
 use super::slots::Busy;
 use crate::engine_link::{PackEnd, SlotEvent, SlotReport};
 use compass_common::engine::{ModelFacts, UnableKind};
@@ -20,7 +20,7 @@ const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 /// A message to the master is cut to so many characters: it goes into logs and summaries.
 const MESSAGE_CHARACTERS: usize = 4000;
 
-impl Agent {
+impl AgentCore {
     /// Takes what a slot says.
     pub(super) fn slot_report(&mut self, report: SlotReport) {
         let Some(state) = self.slots.get_mut(report.slot) else { return };
@@ -49,7 +49,7 @@ impl Agent {
             }
             SlotEvent::Ended { pack, end } => {
                 if let Some(busy) = state.busy.take_if(|busy| busy.pack == pack) {
-                    state.idle_since_ms = self.clock.now_ms();
+                    state.idle_since_ms = self.now_ms;
                     if !matches!(end, PackEnd::Done { .. }) {
                         (state.resident, state.model, state.unit) = (None, None, None);
                     }
@@ -82,7 +82,7 @@ impl Agent {
 
     fn pack_ended(&mut self, busy: Busy, end: PackEnd) {
         let grant = busy.grant;
-        let seconds = self.clock.now_ms().saturating_sub(busy.since_ms) as f64 / 1000.0;
+        let seconds = self.now_ms.saturating_sub(busy.since_ms) as f64 / 1000.0;
         if matches!(end, PackEnd::Done { .. }) {
             let (ms, samples) = self.sample_ms.entry(busy.model).or_default();
             (*ms, *samples) = (*ms + seconds * 1000.0, *samples + busy.samples.len() as f64);
@@ -148,7 +148,7 @@ impl Agent {
         }
         if result.encoded_len() > LARGE_RESULT_BYTES {
             self.push_results(grant, vec![result]);
-        } else if let Some(batch) = self.batches.add(grant, result, self.clock.now_ms()) {
+        } else if let Some(batch) = self.batches.add(grant, result, self.now_ms) {
             self.push_results(grant, batch);
         }
     }
@@ -181,7 +181,7 @@ impl Agent {
         for grant in over {
             self.hand_in_batch(grant);
             let Some(held) = self.grants.remove(grant) else { continue };
-            self.pace.over(grant, self.clock.now_ms());
+            self.pace.over(grant, self.now_ms);
             self.say_credit_if_changed();
             if self.stream.as_ref().is_none_or(|stream| !stream.welcomed) {
                 tracing::info!(?grant, "a grant is over that no master hears of yet");

@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use super::grants::{Held, Kept};
-use super::session::{Agent, Terms};
+use super::session::{AgentCore, Terms};
 use compass_common::engine::ENGINE_TIMEOUT;
 use compass_common::ids::{Epoch, UnitId};
 use compass_proto::session::Arrival;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use v1::master_frame::Body;
 use v1::worker_frame::Body as Say;
 
-impl Agent {
+impl AgentCore {
     /// Handles one frame.
     pub(super) fn master_frame(&mut self, frame: v1::MasterFrame) {
         self.outbox.acknowledged(frame.ack);
@@ -31,7 +31,7 @@ impl Agent {
             Some(Body::Welcome(welcome)) => self.welcome(&welcome),
             Some(Body::HeartbeatAck(ack)) => {
                 self.lease.renewed(ack.sent_ms);
-                self.pace.answered(ack.sent_ms, self.clock.now_ms());
+                self.pace.answered(ack.sent_ms, self.now_ms);
                 self.say_credit_if_changed();
             }
             Some(Body::Grant(grant)) => self.grant(&grant),

@@ -1,7 +1,8 @@
 //! The agent: holds the session with the master, and keeps the engine slots busy with what was granted.
 //!
-//! One task owns all state and takes one event at a time; everything slow (connecting, fetching, uploading, computing)
-//! happens on tasks of its own that report back. `lease`, `outbox`, `rejection`, `grants`, `suspects`, `batch`, `parts`, `pace` are pure.
+//! [`session::AgentCore`] decides: it takes one [`input::Input`] at a time, with the time, and says what is to be done as
+//! [`output::Output`]. [`shell::Shell`] does it: everything slow (connecting, fetching, uploading, computing) happens on
+//! tasks of its own that report back.
 
 mod batch;
 mod bulk;
@@ -14,10 +15,12 @@ mod fetch;
 mod grants;
 mod handed_in;
 mod inbound;
+mod input;
 mod lease;
 mod link;
 mod options;
 mod outbox;
+mod output;
 mod pace;
 mod parts;
 mod programs;
@@ -27,9 +30,13 @@ mod run;
 mod send;
 mod session;
 mod shard;
+mod shell;
 mod slots;
 mod spool;
 mod starvation;
+mod step;
+#[cfg(test)]
+mod step_tests;
 mod suspects;
 
 pub use ending::Ending;

@@ -1,15 +1,15 @@
 //! From one job to another under the same master: what has begun is finished and handed in, the rest handed back, and then
 //! the master is dialled again, which says whose turn it is.
 
-use super::session::Agent;
+use super::session::AgentCore;
 use compass_proto::{intervals_to_wire, v1};
 use std::time::Duration;
 use v1::worker_frame::Body;
 
-impl Agent {
+impl AgentCore {
     /// There is nothing to do yet; the master is there all the same.
     pub(super) fn wait(&mut self) {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.now_ms;
         if let Some(stream) = &mut self.stream {
             stream.asked_to_wait_ms = now_ms;
         }

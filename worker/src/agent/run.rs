@@ -1,10 +1,11 @@
-//! The agent's loop: one event at a time, until something ends it.
+//! An agent from its options to its end.
 
 use super::ending::Ending;
 use super::event::Event;
 use super::options::AgentOptions;
 use super::programs::Programs;
-use super::session::Agent;
+use super::session::{AgentCore, Boot};
+use super::shell::Shell;
 use crate::dial::{Applicant, Doorway, Invitations};
 use crate::parent::end_with_parent;
 use compass_common::ids::Digest;
@@ -15,8 +16,6 @@ use tokio::sync::mpsc;
 
 /// Events that may wait; those who report wait when it is full.
 const WAITING_EVENTS: usize = 1024;
-/// How often the clock is looked at when nothing else happens.
-const TICK_MS: u64 = 500;
 /// How long before its launcher ends it the agent begins to go.
 const LEAVING: Duration = Duration::from_secs(60);
 /// How long the slots may take to be gone at the end.
@@ -52,7 +51,7 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
         options.proxies.clone(),
     );
     let doorways = doorways.map_err(|error| format!("--master: {error}"))?;
-    let (events, mut inbox) = mpsc::channel(WAITING_EVENTS);
+    let (events, inbox) = mpsc::channel(WAITING_EVENTS);
     if let Some(end) = options.leaves_at {
         tokio::spawn(report_end_of_time(end, events.clone()));
     }
@@ -63,19 +62,18 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     tracing::info!(name = options.name, masters = options.masters.join(","), slots = options.slots, "worker starts");
     let session = session_name(&options.name);
     let programs = Programs::look(options.programs, options.slots).await;
-    let mut agent = Agent::new(options, doorways, session, events, programs);
-    agent.dial(Duration::ZERO);
-    let ending = agent.run(&mut inbox).await;
-    drop(inbox);
-    let stop_all = async {
-        for state in agent.slots {
-            if let Some(programs) = state.programs {
-                programs.stop().await;
-            }
-            state.slot.stop().await;
-        }
+    let boot = Boot {
+        seed: seed_of(&session),
+        device: options.device_kind(),
+        session,
+        masters: doorways.len(),
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        sandbox: programs.found.clone(),
+        runs_programs: programs.refusal().is_none(),
     };
-    let _ = tokio::time::timeout(STOP_GRACE, stop_all).await;
+    let mut shell = Shell::new(AgentCore::new(options, boot), doorways, programs, events);
+    let ending = Box::pin(shell.run(inbox)).await;
+    let _ = tokio::time::timeout(STOP_GRACE, shell.stop()).await;
     Ok(ending)
 }
 
@@ -83,6 +81,12 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
 fn session_name(worker: &str) -> String {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     Digest::of(format!("{worker} {} {now}", std::process::id()).as_bytes()).short()
+}
+
+/// Differs like the name does: workers that lost one master at one moment do not all come back at another.
+fn seed_of(session: &str) -> u64 {
+    let Digest(bytes) = Digest::of(session.as_bytes());
+    bytes.iter().take(8).fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
 }
 
 fn report_signals(events: &mpsc::Sender<Event>) -> std::io::Result<()> {
@@ -110,51 +114,4 @@ fn report_end_of_input(events: mpsc::Sender<Event>) -> std::io::Result<()> {
         let _ = events.blocking_send(Event::ParentGone);
     };
     std::thread::Builder::new().name("parent".into()).spawn(read).map(drop)
-}
-
-impl Agent {
-    async fn run(&mut self, inbox: &mut mpsc::Receiver<Event>) -> Ending {
-        loop {
-            let now_ms = self.clock.now_ms();
-            self.hand_in_due(now_ms);
-            self.check_silence(now_ms);
-            self.check_drained(now_ms);
-            self.check_released();
-            self.beat(now_ms);
-            self.dispatch(now_ms);
-            if let Some(ending) = self.ending.take() {
-                return ending;
-            }
-            let batch_due = self.batches.next_due_ms().unwrap_or(u64::MAX);
-            // A heartbeat that is due but not welcome yet must not spin the loop.
-            let beat_due = if self.next_heartbeat_ms > now_ms { self.next_heartbeat_ms } else { u64::MAX };
-            let wake = self.clock.instant(batch_due.min(beat_due).min(now_ms + TICK_MS));
-            let sender = self.wants_to_send();
-            let can_send = sender.is_some();
-            let permit = async {
-                match sender {
-                    Some(sender) => sender.reserve_owned().await.ok(),
-                    None => None,
-                }
-            };
-            tokio::select! {
-                Some(event) = inbox.recv() => self.take(event),
-                permit = permit, if can_send => self.send_next(permit),
-                () = tokio::time::sleep_until(wake) => {}
-            }
-        }
-    }
-
-    fn take(&mut self, event: Event) {
-        match event {
-            Event::Link { link, event } => self.link_event(link, event),
-            Event::Slot(report) => self.slot_report(report),
-            Event::Fetched { digest, content } => self.fetched(digest, content),
-            Event::Uploaded { link, seq, done } => self.uploaded(link, seq, done),
-            Event::Signal(number) if self.drain.is_some() => self.ending = Some(Ending::Signal(number)),
-            Event::Signal(number) => self.start_drain(Ending::Signal(number), "a signal"),
-            Event::TimeIsUp => self.start_drain(Ending::TimeIsUp, "the time of this job is nearly up"),
-            Event::ParentGone => self.ending = Some(Ending::ParentGone),
-        }
-    }
 }

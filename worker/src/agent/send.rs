@@ -4,25 +4,24 @@
 
 use super::bulk::BulkError;
 use super::ending::Ending;
-use super::event::Event;
 use super::outbox::{Attachment, Rejection};
-use super::session::Agent;
+use super::output::Output;
+use super::session::AgentCore;
 use compass_common::backoff::{self, FullJitter};
 use compass_proto::v1;
 use std::mem::discriminant;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use v1::worker_frame::Body;
 
 /// Pauses after uploads that failed, the first and the longest.
 const UPLOAD_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 /// Pauses between tries to bring content to the master.
-pub(super) fn upload_pauses() -> FullJitter {
-    backoff::policy(UPLOAD_PAUSES.0, UPLOAD_PAUSES.1)
+pub(super) fn upload_pauses(seed: u64) -> FullJitter {
+    backoff::seeded_policy(UPLOAD_PAUSES.0, UPLOAD_PAUSES.1, seed)
 }
 
-impl Agent {
+impl AgentCore {
     /// Queues a frame that is not replayed; an older one of its kind gives way.
     pub(super) fn say_now(&mut self, body: Body) {
         self.control.retain(|waiting| discriminant(waiting) != discriminant(&body));
@@ -41,53 +40,52 @@ impl Agent {
         }
     }
 
-    /// The stream's sender when a frame is ready for it; starts the upload that the next frame needs.
-    pub(super) fn wants_to_send(&mut self) -> Option<mpsc::Sender<v1::WorkerFrame>> {
-        let stream = self.stream.as_mut().filter(|stream| stream.welcomed)?;
+    /// Whether a frame is ready for the connection; has what it names uploaded before it.
+    pub(super) fn is_ready_to_send(&mut self) -> bool {
+        let Some(stream) = self.stream.as_mut().filter(|stream| stream.welcomed) else { return false };
         if !self.control.is_empty() {
-            return Some(stream.frames.clone());
+            return true;
         }
         let outgoing = match self.outbox.next_unsent() {
-            Ok(outgoing) => outgoing?,
+            Ok(Some(outgoing)) => outgoing,
+            Ok(None) => return false,
             Err(error) => {
                 self.lost_spool(&error);
-                return None;
+                return false;
             }
         };
         let attachment = outgoing.attachment.as_ref().filter(|_| stream.uploaded < outgoing.seq);
-        let Some(Attachment { digest, bytes }) = attachment.cloned() else { return Some(stream.frames.clone()) };
-        if !stream.uploading {
-            stream.uploading = true;
-            let (bulk, link, seq) = (stream.bulk.clone(), self.link, outgoing.seq);
-            let (events, pause) = (self.events.clone(), stream.upload_pauses.next().unwrap_or(UPLOAD_PAUSES.1));
-            tokio::spawn(async move {
-                let done = bulk.upload(digest, bytes).await;
-                if done.is_err() {
-                    tokio::time::sleep(pause).await;
-                }
-                let _ = events.send(Event::Uploaded { link, seq, done }).await;
-            });
+        let Some(Attachment { digest, bytes }) = attachment.cloned() else { return true };
+        if !std::mem::replace(&mut stream.uploading, true) {
+            let pause = stream.upload_pauses.next().unwrap_or(UPLOAD_PAUSES.1);
+            self.outputs.push(Output::Upload { link: self.link, seq: outgoing.seq, digest, bytes, pause });
         }
-        None
+        false
     }
 
-    /// Sends the frame that [`Self::wants_to_send`] had in mind.
-    pub(super) fn send_next(&mut self, permit: Option<mpsc::OwnedPermit<v1::WorkerFrame>>) {
-        let Some(permit) = permit else {
-            // The transport let go of the stream; that it is down will be reported.
-            if let Some(stream) = &mut self.stream {
-                stream.welcomed = false;
-            }
+    /// The connection has room: what is most urgent goes.
+    pub(super) fn writable(&mut self) {
+        if !self.is_ready_to_send() {
             return;
-        };
+        }
         let Some(stream) = &self.stream else { return };
         let ack = stream.received.last_handled();
-        if let Some(body) = self.control.pop_front() {
-            permit.send(v1::WorkerFrame { seq: 0, ack, body: Some(body) });
+        let frame = if let Some(body) = self.control.pop_front() {
+            v1::WorkerFrame { seq: 0, ack, body: Some(body) }
         } else if let Ok(Some(outgoing)) = self.outbox.next_unsent() {
             let (seq, body) = (outgoing.seq, outgoing.body.clone());
-            permit.send(v1::WorkerFrame { seq, ack, body });
             self.outbox.sent(seq);
+            v1::WorkerFrame { seq, ack, body }
+        } else {
+            return;
+        };
+        self.outputs.push(Output::Send { frame });
+    }
+
+    /// The transport let go of the connection; that it is down will be reported.
+    pub(super) fn stuck(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            stream.welcomed = false;
         }
     }
 
@@ -99,7 +97,7 @@ impl Agent {
         match done {
             Ok(()) => {
                 stream.uploaded = seq;
-                (stream.upload_pauses, stream.upload_waits) = (upload_pauses(), false);
+                (stream.upload_pauses, stream.upload_waits) = (upload_pauses(self.boot.seed.wrapping_add(seq)), false);
             }
             Err(BulkError::Full(reason)) => {
                 if !std::mem::replace(&mut stream.upload_waits, true) {

@@ -1,25 +1,21 @@
-//! The agent's state, and the life of its connections.
+//! The core of the agent: what it knows, and the life of its connections.
 
 use super::batch::Batches;
-use super::bulk::Bulk;
-use super::clock::Clock;
 use super::drain::Drain;
 use super::ending::Ending;
-use super::event::Event;
 use super::grants::Grants;
 use super::lease::Lease;
-use super::link::{Dial, LinkEvent, LinkTask};
 use super::options::AgentOptions;
 use super::outbox::Outbox;
+use super::output::Output;
 use super::pace::Pace;
 use super::parts::{PART_CACHE_BYTES, PartCache};
-use super::programs::Programs;
 use super::send::upload_pauses;
 use super::slots::SlotState;
 use super::starvation::Starvation;
-use crate::dial::{Doorway, Shut};
+use crate::dial::Shut;
 use crate::engine_child::HAS_ENGINE;
-use crate::engine_link::{Gpus, ModelOrder, Slot, count_gpus};
+use crate::engine_link::ModelOrder;
 use compass_common::backoff::{self, FullJitter};
 use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_common::plan::Plan;
@@ -28,7 +24,6 @@ use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use v1::worker_frame::Body;
 
 /// How long an open stream may stay without a welcome.
@@ -72,8 +67,6 @@ pub(super) struct Terms {
 /// An open stream.
 #[derive(Debug)]
 pub(super) struct Stream {
-    pub(super) frames: mpsc::Sender<v1::WorkerFrame>,
-    pub(super) bulk: Bulk,
     pub(super) hello_sent_ms: u64,
     pub(super) welcomed: bool,
     /// When the master last said that there is nothing to do yet.
@@ -88,18 +81,38 @@ pub(super) struct Stream {
     pub(super) upload_waits: bool,
 }
 
-/// See the module.
+/// What an agent finds when it starts, and does not look for again.
+#[derive(Clone, Debug)]
+pub(super) struct Boot {
+    /// Names this process: two of the same worker have two.
+    pub(super) session: String,
+    /// How many masters there are to dial.
+    pub(super) masters: usize,
+    /// Name of the host.
+    pub(super) host: String,
+    /// `cpu` or `cuda`.
+    pub(super) device: &'static str,
+    /// Of the pauses between tries.
+    pub(super) seed: u64,
+    /// What was found out about running programs; `None` when nobody looked.
+    pub(super) sandbox: Option<v1::Sandbox>,
+    /// Whether programs can be run.
+    pub(super) runs_programs: bool,
+}
+
+/// Decides all that a worker does, and does nothing itself: [`AgentCore::step`] takes what has happened and says what is to
+/// be done.
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct AgentCore {
     pub(super) options: AgentOptions,
-    doorways: Vec<Doorway>,
+    pub(super) boot: Boot,
+    /// The time of the step under way, in milliseconds since the agent began.
+    pub(super) now_ms: u64,
+    /// What is to be done, as far as the step under way has got.
+    pub(super) outputs: Vec<Output>,
     /// The master that is dialled now or next.
     master: usize,
-    session: String,
-    pub(super) clock: Clock,
-    pub(super) events: mpsc::Sender<Event>,
     pub(super) link: u64,
-    _link_task: Option<LinkTask>,
     backoff: FullJitter,
     pub(super) stream: Option<Stream>,
     last_heard_ms: u64,
@@ -122,7 +135,6 @@ pub(super) struct Agent {
     pub(super) fetching: BTreeSet<Digest>,
     pub(super) grants: Grants,
     pub(super) slots: Vec<SlotState>,
-    pub(super) programs: Programs,
     pub(super) last_pack: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<u32, Vec<u8>>,
@@ -134,46 +146,27 @@ pub(super) struct Agent {
     /// Whether another job waits for this worker: it dials again when nothing is left of this one.
     pub(super) released: bool,
     pub(super) ending: Option<Ending>,
+    /// Whether a frame waits until the connection has room.
+    pub(super) wants_to_send: bool,
 }
 
-fn new_backoff(masters: usize) -> FullJitter {
-    let longest = if masters > 1 { LONGEST_PAUSE_OF_MANY } else { LONGEST_PAUSE };
-    backoff::policy(Duration::from_millis(200), longest)
+fn new_backoff(boot: &Boot, link: u64) -> FullJitter {
+    let longest = if boot.masters > 1 { LONGEST_PAUSE_OF_MANY } else { LONGEST_PAUSE };
+    backoff::seeded_policy(Duration::from_millis(200), longest, boot.seed.wrapping_add(link))
 }
 
-impl Agent {
-    /// An agent that has not dialled yet; `session` names this process.
-    pub(super) fn new(
-        options: AgentOptions,
-        doorways: Vec<Doorway>,
-        session: String,
-        events: mpsc::Sender<Event>,
-        programs: Programs,
-    ) -> Self {
-        let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-        let gpus = Gpus::new(&options.device, visible.as_deref(), count_gpus(), options.slots as usize);
-        let slot = |n| Slot::start(n, options.threads, gpus.clone(), events.clone());
-        let slots = (0..options.slots as usize)
-            .map(|n| SlotState {
-                slot: slot(n),
-                resident: None,
-                model: None,
-                unit: None,
-                busy: None,
-                programs: None,
-                idle_since_ms: 0,
-            })
-            .collect();
+impl AgentCore {
+    /// A core that has not dialled yet.
+    pub(super) fn new(options: AgentOptions, boot: Boot) -> Self {
+        let slots = (0..options.slots).map(|_| SlotState::default()).collect();
         Self {
             options,
+            now_ms: 0,
+            outputs: Vec::new(),
             master: 0,
-            session,
-            clock: Clock::start(),
-            events,
             link: 0,
-            _link_task: None,
-            backoff: new_backoff(doorways.len()),
-            doorways,
+            backoff: new_backoff(&boot, 0),
+            boot,
             stream: None,
             last_heard_ms: 0,
             last_check_ms: 0,
@@ -192,7 +185,6 @@ impl Agent {
             fetching: BTreeSet::new(),
             grants: Grants::default(),
             slots,
-            programs,
             last_pack: 0,
             facts: BTreeMap::new(),
             loads: BTreeMap::new(),
@@ -200,6 +192,7 @@ impl Agent {
             drain: None,
             released: false,
             ending: None,
+            wants_to_send: false,
         }
     }
 
@@ -216,9 +209,9 @@ impl Agent {
             protocol: PROTOCOL_VERSION,
             oldest_protocol: OLDEST_PROTOCOL,
             worker: self.options.name.clone(),
-            session: self.session.clone(),
+            session: self.boot.session.clone(),
             slots: self.options.slots,
-            device: self.options.device_kind().to_owned(),
+            device: self.boot.device.to_owned(),
             has_engine: HAS_ENGINE,
             held: self.grants.to_wire(self.outbox.unacknowledged()),
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
@@ -226,56 +219,50 @@ impl Agent {
             last_ack: 0,
             dial: self.link,
             first_seq: self.outbox.first_seq(),
-            sandbox: self.programs.found.clone(),
+            sandbox: self.boot.sandbox.clone(),
             plan: self.terms.as_ref().map(|terms| terms.plan.0.to_vec()).unwrap_or_default(),
             models: self.models_held(),
             pool: self.options.pool.clone(),
-            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            host: self.boot.host.clone(),
         };
-        let Some(doorway) = self.doorways.get(self.master).cloned() else { return };
-        let dial = Dial { number: self.link, doorway, pause, hello, clock: self.clock };
-        self._link_task = Some(dial.start(self.events.clone()));
+        self.outputs.push(Output::Dial { link: self.link, master: self.master, pause, hello: Box::new(hello) });
     }
 
-    /// Takes an event of a connection.
-    pub(super) fn link_event(&mut self, link: u64, event: LinkEvent) {
-        if link != self.link {
-            return;
+    /// The connection is open, and its hello has left.
+    pub(super) fn opened(&mut self, hello_sent_ms: u64) {
+        self.stream = Some(Stream {
+            hello_sent_ms,
+            welcomed: false,
+            asked_to_wait_ms: 0,
+            received: ReceiveWindow::default(),
+            uploaded: 0,
+            uploading: false,
+            upload_pauses: upload_pauses(self.boot.seed),
+            upload_waits: false,
+        });
+    }
+
+    /// The connection is down, or never came up.
+    pub(super) fn closed(&mut self, why: Shut) {
+        match why {
+            Shut::Again(reason) => self.redial(&reason),
+            Shut::Refused(reason) => self.ending = Some(Ending::NotAdmitted { reason }),
         }
-        match event {
-            LinkEvent::Up { frames, bulk, hello_sent_ms } => {
-                let (welcomed, uploading) = (false, false);
-                self.stream = Some(Stream {
-                    frames,
-                    bulk: *bulk,
-                    hello_sent_ms,
-                    welcomed,
-                    asked_to_wait_ms: 0,
-                    received: ReceiveWindow::default(),
-                    uploaded: 0,
-                    uploading,
-                    upload_pauses: upload_pauses(),
-                    upload_waits: false,
-                });
-            }
-            LinkEvent::Fetching => self.last_heard_ms = self.clock.now_ms(),
-            LinkEvent::Frame(frame) => {
-                self.last_heard_ms = self.clock.now_ms();
-                self.master_frame(*frame);
-            }
-            LinkEvent::Down { why: Shut::Again(reason) } => self.redial(&reason),
-            LinkEvent::Down { why: Shut::Refused(reason) } => self.ending = Some(Ending::NotAdmitted { reason }),
-        }
+    }
+
+    /// The master was heard.
+    pub(super) fn heard(&mut self) {
+        self.last_heard_ms = self.now_ms;
     }
 
     /// The master took this worker in: the next failure is a new one.
     pub(super) fn reset_backoff(&mut self) {
-        self.backoff = new_backoff(self.doorways.len());
+        self.backoff = new_backoff(&self.boot, self.link);
     }
 
     /// Leaves the master and dials the next one after a pause; the same again where there is only one.
     pub(super) fn redial(&mut self, reason: &str) {
-        self.master = (self.master + 1) % self.doorways.len().max(1);
+        self.master = (self.master + 1) % self.boot.masters.max(1);
         let pause = self.backoff.next().unwrap_or(LONGEST_PAUSE);
         tracing::warn!(
             master = self.options.masters.get(self.master),

@@ -1,14 +1,11 @@
 //! The agent's record of its slots: what each is doing and which model it holds.
 
 use super::parts::CachedPart;
-use super::programs::ProgramRun;
-use crate::engine_link::Slot;
 use compass_common::ids::{Digest, GrantId, UnitId};
 
 /// One slot.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SlotState {
-    pub(super) slot: Slot,
     /// Position in the plan of the model that its child holds.
     pub(super) resident: Option<u32>,
     /// The model that its child holds, whatever the plan.
@@ -18,8 +15,6 @@ pub(super) struct SlotState {
     pub(super) busy: Option<Busy>,
     /// Since when it has nothing to do.
     pub(super) idle_since_ms: u64,
-    /// Programs of the pack under way, where it is of programs.
-    pub(super) programs: Option<ProgramRun>,
 }
 
 /// A pack under way.

@@ -1,0 +1,216 @@
+//! Carries out what the core decides: connections, transfers, engines and programs, and the clock.
+
+use super::bulk::Bulk;
+use super::clock::Clock;
+use super::ending::Ending;
+use super::event::Event;
+use super::input::{Input, News};
+use super::link::{Dial, LinkEvent, LinkTask};
+use super::output::Output;
+use super::programs::{ProgramRun, Programs};
+use super::session::AgentCore;
+use crate::dial::Doorway;
+use crate::engine_link::{Gpus, PackEnd, Slot, SlotEvent, SlotReport, count_gpus};
+use compass_proto::v1;
+use std::collections::VecDeque;
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::OwnedPermit;
+
+/// The connection in use.
+#[derive(Debug)]
+struct Link {
+    number: u64,
+    frames: mpsc::Sender<v1::WorkerFrame>,
+    bulk: Bulk,
+}
+
+/// The hands of an agent.
+#[derive(Debug)]
+pub(super) struct Shell {
+    core: AgentCore,
+    clock: Clock,
+    doorways: Vec<Doorway>,
+    events: mpsc::Sender<Event>,
+    /// The number of the connection that was dialled last.
+    dialled: u64,
+    link: Option<Link>,
+    /// Dropping it ends the connection.
+    _task: Option<LinkTask>,
+    slots: Vec<Slot>,
+    programs: Programs,
+    /// Programs under way, by slot.
+    running: Vec<Option<ProgramRun>>,
+    outputs: Vec<Output>,
+    /// What came of an output at once, before anything else can happen.
+    at_once: VecDeque<Input>,
+}
+
+impl Shell {
+    /// A shell whose slots wait for their first pack.
+    pub(super) fn new(
+        core: AgentCore,
+        doorways: Vec<Doorway>,
+        programs: Programs,
+        events: mpsc::Sender<Event>,
+    ) -> Self {
+        let options = &core.options;
+        let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        let count = options.slots as usize;
+        let gpus = Gpus::new(&options.device, visible.as_deref(), count_gpus(), count);
+        let slots = (0..count).map(|slot| Slot::start(slot, options.threads, gpus.clone(), events.clone())).collect();
+        Self {
+            core,
+            clock: Clock::start(),
+            doorways,
+            events,
+            dialled: 0,
+            link: None,
+            _task: None,
+            slots,
+            programs,
+            running: (0..count).map(|_| None).collect(),
+            outputs: Vec::new(),
+            at_once: VecDeque::new(),
+        }
+    }
+
+    /// One event at a time, until something ends the agent.
+    pub(super) async fn run(&mut self, mut inbox: mpsc::Receiver<Event>) -> Ending {
+        self.core.start(&mut self.outputs);
+        self.carry_out(None);
+        self.step(Input::Tick, None);
+        loop {
+            if let Some(ending) = self.core.take_ending() {
+                return ending;
+            }
+            let wake = self.clock.instant(self.core.wake_at_ms());
+            let link = self.link.as_ref().filter(|_| self.core.wants_to_send());
+            let can_send = link.is_some();
+            let room = async {
+                match link {
+                    Some(link) => (link.number, link.frames.clone().reserve_owned().await.ok()),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                Some(event) = inbox.recv() => {
+                    let input = self.input(event);
+                    self.step(input, None);
+                }
+                (link, permit) = room, if can_send => {
+                    let news = if permit.is_some() { News::Writable } else { News::Stuck };
+                    self.step(Input::Link { link, news }, permit);
+                }
+                () = tokio::time::sleep_until(wake) => self.step(Input::Tick, None),
+            }
+        }
+    }
+
+    /// Ends what runs in the slots.
+    pub(super) async fn stop(self) {
+        for (slot, running) in self.slots.into_iter().zip(self.running) {
+            if let Some(programs) = running {
+                programs.stop().await;
+            }
+            slot.stop().await;
+        }
+    }
+
+    /// What an event is to the core; keeps the ends of a connection that came up.
+    fn input(&mut self, event: Event) -> Input {
+        match event {
+            Event::Link { link, event } => {
+                let news = match event {
+                    LinkEvent::Up { frames, bulk, hello_sent_ms } => {
+                        if link == self.dialled {
+                            self.link = Some(Link { number: link, frames, bulk: *bulk });
+                        }
+                        News::Opened { hello_sent_ms }
+                    }
+                    LinkEvent::Frame(frame) => News::Frame(frame),
+                    LinkEvent::Fetching => News::Fetching,
+                    LinkEvent::Down { why } => News::Closed { why },
+                };
+                Input::Link { link, news }
+            }
+            Event::Slot(report) => Input::Slot(report),
+            Event::Fetched { digest, content } => Input::Fetched { digest, content },
+            Event::Uploaded { link, seq, done } => Input::Uploaded { link, seq, done },
+            Event::Signal(number) => Input::Signal(number),
+            Event::TimeIsUp => Input::TimeIsUp,
+            Event::ParentGone => Input::ParentGone,
+        }
+    }
+
+    fn step(&mut self, input: Input, permit: Option<OwnedPermit<v1::WorkerFrame>>) {
+        self.core.step(self.clock.now_ms(), input, &mut self.outputs);
+        self.carry_out(permit);
+        while let Some(input) = self.at_once.pop_front() {
+            self.core.step(self.clock.now_ms(), input, &mut self.outputs);
+            self.carry_out(None);
+        }
+    }
+
+    fn carry_out(&mut self, mut permit: Option<OwnedPermit<v1::WorkerFrame>>) {
+        let mut outputs = std::mem::take(&mut self.outputs);
+        for output in outputs.drain(..) {
+            match output {
+                Output::Dial { link, master, pause, hello } => {
+                    (self.dialled, self.link) = (link, None);
+                    let Some(doorway) = self.doorways.get(master).cloned() else { continue };
+                    let dial = Dial { number: link, doorway, pause, hello: *hello, clock: self.clock };
+                    self._task = Some(dial.start(self.events.clone()));
+                }
+                Output::Send { frame } => {
+                    if let Some(permit) = permit.take() {
+                        permit.send(frame);
+                    }
+                }
+                Output::Upload { link, seq, digest, bytes, pause } => {
+                    let Some(bulk) = self.link.as_ref().map(|link| link.bulk.clone()) else { continue };
+                    let events = self.events.clone();
+                    tokio::spawn(async move {
+                        let done = bulk.upload(digest, bytes).await;
+                        if done.is_err() {
+                            tokio::time::sleep(pause).await;
+                        }
+                        let _ = events.send(Event::Uploaded { link, seq, done }).await;
+                    });
+                }
+                Output::Fetch { digest, pause } => {
+                    let Some(bulk) = self.link.as_ref().map(|link| link.bulk.clone()) else { continue };
+                    let events = self.events.clone();
+                    tokio::spawn(async move {
+                        let content = Box::pin(bulk.fetch(digest)).await;
+                        if content.is_err() {
+                            tokio::time::sleep(pause).await;
+                        }
+                        let _ = events.send(Event::Fetched { digest, content }).await;
+                    });
+                }
+                Output::Start { slot, pack } => {
+                    let id = pack.id;
+                    if !self.slots.get(slot).is_some_and(|engine| engine.submit(pack)) {
+                        self.never_started(slot, id, format!("slot {slot} takes no packs"));
+                    }
+                }
+                Output::RunPrograms { slot, pack, part, index } => {
+                    let started = self.programs.start(slot, pack, &part, index, self.events.clone());
+                    if started.is_none() {
+                        self.never_started(slot, pack, "this worker runs no programs that a model wrote".into());
+                    }
+                    if let Some(running) = self.running.get_mut(slot) {
+                        *running = started;
+                    }
+                }
+                Output::ProgramsMayBeEnded => self.programs.told_to_go(),
+            }
+        }
+        self.outputs = outputs;
+    }
+
+    fn never_started(&mut self, slot: usize, pack: u64, message: String) {
+        let event = SlotEvent::Ended { pack, end: PackEnd::NeverStarted { message } };
+        self.at_once.push_back(Input::Slot(SlotReport { slot, event }));
+    }
+}

@@ -1,0 +1,227 @@
+//! The core alone: no connection, no clock, no engine, only what it takes and what it says.
+
+use super::ending::Ending;
+use super::input::{Input, News};
+use super::options::{AgentOptions, ProgramPolicy};
+use super::output::Output;
+use super::session::{AgentCore, Boot};
+use crate::dial::{Proxies, Shut};
+use compass_common::ids::Digest;
+use compass_proto::{PROTOCOL_VERSION, v1};
+use std::time::Duration;
+use v1::master_frame::Body as Told;
+use v1::worker_frame::Body as Say;
+
+const LEASE_MS: u64 = 30_000;
+
+/// A core of two masters and one slot, and all that it wanted done.
+struct Played {
+    core: AgentCore,
+    now: u64,
+    outputs: Vec<Output>,
+}
+
+impl Played {
+    fn new() -> Self {
+        let options = AgentOptions {
+            masters: vec!["one:1".into(), "two:2".into()],
+            token_file: None,
+            plain_loopback: true,
+            proxies: Proxies::of_environment(),
+            device: "cpu".into(),
+            slots: 1,
+            name: "w".into(),
+            pool: String::new(),
+            leaves_at: None,
+            stands_back: None,
+            threads: 1,
+            master_lost_timeout: Duration::from_secs(60),
+            exit_with_parent: false,
+            programs: ProgramPolicy::Never,
+        };
+        let boot = Boot {
+            session: "s".into(),
+            masters: 2,
+            host: "h".into(),
+            device: "cpu",
+            seed: 7,
+            sandbox: None,
+            runs_programs: false,
+        };
+        let mut played = Self { core: AgentCore::new(options, boot), now: 0, outputs: Vec::new() };
+        played.core.start(&mut played.outputs);
+        played
+    }
+
+    /// What the core wants done when this has happened.
+    fn step(&mut self, input: Input) -> Vec<Output> {
+        self.core.step(self.now, input, &mut self.outputs);
+        std::mem::take(&mut self.outputs)
+    }
+
+    fn news(&mut self, link: u64, news: News) -> Vec<Output> {
+        self.step(Input::Link { link, news })
+    }
+
+    fn told(&mut self, link: u64, seq: u64, ack: u64, body: Told) -> Vec<Output> {
+        self.news(link, News::Frame(Box::new(v1::MasterFrame { seq, ack, body: Some(body) })))
+    }
+
+    /// Opens a connection and welcomes the worker on it.
+    fn welcome(&mut self, link: u64, last_ack: u64) -> Vec<Output> {
+        let mut outputs = self.news(link, News::Opened { hello_sent_ms: self.now });
+        outputs.extend(self.told(link, 0, 0, Told::Welcome(welcome(last_ack))));
+        outputs
+    }
+
+    /// Lets all frames leave that wait.
+    fn sent(&mut self, link: u64) -> Vec<v1::WorkerFrame> {
+        let mut frames = Vec::new();
+        while self.core.wants_to_send() {
+            for output in self.news(link, News::Writable) {
+                if let Output::Send { frame } = output {
+                    frames.push(frame);
+                }
+            }
+        }
+        frames
+    }
+}
+
+fn welcome(last_ack: u64) -> v1::Welcome {
+    v1::Welcome {
+        epoch: 1,
+        plan: Digest::of(b"plan").0.to_vec(),
+        lease_ttl_ms: LEASE_MS as u32,
+        heartbeat_ms: 2_000,
+        last_ack,
+        protocol: PROTOCOL_VERSION,
+        ..Default::default()
+    }
+}
+
+/// Number, master and pause of the dials among these.
+fn dials(outputs: &[Output]) -> Vec<(u64, usize, Duration)> {
+    let dials = outputs.iter().filter_map(|output| match output {
+        Output::Dial { link, master, pause, .. } => Some((*link, *master, *pause)),
+        _ => None,
+    });
+    dials.collect()
+}
+
+/// The numbered frames among these, with whether each tells of a drain.
+fn numbered(frames: &[v1::WorkerFrame]) -> Vec<(u64, bool)> {
+    let numbered = frames.iter().filter(|frame| frame.seq > 0);
+    numbered.map(|frame| (frame.seq, matches!(frame.body, Some(Say::Draining(_))))).collect()
+}
+
+#[test]
+fn it_dials_at_once_and_after_a_failure_the_next_master() {
+    let mut played = Played::new();
+    let first = std::mem::take(&mut played.outputs);
+    assert_eq!(dials(&first), [(1, 0, Duration::ZERO)]);
+    let again = played.news(1, News::Closed { why: Shut::Again("no route".into()) });
+    let [(2, 1, pause)] = dials(&again)[..] else { panic!("{again:?}") };
+    assert!(pause <= Duration::from_millis(200), "{pause:?}");
+    // What a connection says after it was given up is void.
+    assert!(played.news(1, News::Closed { why: Shut::Again("late".into()) }).is_empty());
+    assert!(played.welcome(1, 0).is_empty() && !played.core.wants_to_send());
+    let refused = played.news(2, News::Closed { why: Shut::Refused("no".into()) });
+    assert!(dials(&refused).is_empty());
+    assert_eq!(played.core.take_ending(), Some(Ending::NotAdmitted { reason: "no".into() }));
+}
+
+#[test]
+fn a_frame_goes_on_every_connection_until_it_is_acknowledged() {
+    let mut played = Played::new();
+    let welcomed = played.welcome(1, 0);
+    assert!(matches!(welcomed[..], [Output::Dial { .. }, Output::Fetch { .. }]), "{welcomed:?}");
+    played.sent(1);
+    let drain = played.step(Input::Signal(15));
+    assert!(matches!(drain[..], [Output::ProgramsMayBeEnded]), "{drain:?}");
+    assert_eq!(numbered(&played.sent(1)), [(1, true)]);
+    assert!(numbered(&played.sent(1)).is_empty(), "once on each connection");
+    played.news(1, News::Closed { why: Shut::Again("cut".into()) });
+    played.welcome(2, 0);
+    assert_eq!(numbered(&played.sent(2)), [(1, true)], "again on the next");
+    assert_eq!(played.core.take_ending(), None, "the master may not have it yet");
+    played.told(2, 0, 1, Told::HeartbeatAck(v1::HeartbeatAck { sent_ms: 0 }));
+    assert_eq!(played.core.take_ending(), Some(Ending::Signal(15)));
+}
+
+#[test]
+fn what_the_last_welcome_says_is_acknowledged_does_not_go_again() {
+    let mut played = Played::new();
+    played.welcome(1, 0);
+    played.sent(1);
+    played.step(Input::Signal(15));
+    assert_eq!(numbered(&played.sent(1)), [(1, true)]);
+    played.news(1, News::Closed { why: Shut::Again("cut".into()) });
+    played.welcome(2, 1);
+    assert!(numbered(&played.sent(2)).is_empty());
+    assert_eq!(played.core.take_ending(), Some(Ending::Signal(15)));
+}
+
+#[test]
+fn a_silent_master_is_left_after_half_a_lease() {
+    let mut played = Played::new();
+    played.welcome(1, 0);
+    played.sent(1);
+    let mut left = None;
+    while left.is_none() && played.now < 2 * LEASE_MS {
+        played.now = played.core.wake_at_ms();
+        let outputs = played.step(Input::Tick);
+        left = dials(&outputs).first().map(|(link, ..)| (*link, played.now));
+        played.sent(1);
+    }
+    let (link, at) = left.unwrap();
+    assert_eq!(link, 2);
+    assert!((LEASE_MS / 2..LEASE_MS / 2 + 500).contains(&at), "{at}");
+}
+
+#[test]
+fn heartbeats_leave_in_time_by_nothing_but_its_own_wake() {
+    let mut played = Played::new();
+    played.welcome(1, 0);
+    played.sent(1);
+    let mut beats = Vec::new();
+    while played.now < 10_000 {
+        played.now = played.core.wake_at_ms();
+        played.step(Input::Tick);
+        for frame in played.sent(1) {
+            if let Some(Say::Heartbeat(beat)) = frame.body {
+                beats.push(beat.sent_ms);
+                played.told(1, 0, 0, Told::HeartbeatAck(v1::HeartbeatAck { sent_ms: beat.sent_ms }));
+            }
+        }
+    }
+    assert_eq!(beats, [2_000, 4_000, 6_000, 8_000, 10_000]);
+}
+
+#[test]
+fn a_master_of_another_version_is_left_for_good() {
+    let mut played = Played::new();
+    played.news(1, News::Opened { hello_sent_ms: 0 });
+    let other = v1::Welcome { protocol: PROTOCOL_VERSION - 1, ..welcome(0) };
+    played.told(1, 0, 0, Told::Welcome(other));
+    let Some(Ending::Refused { reason }) = played.core.take_ending() else { panic!("it goes on") };
+    assert!(reason.contains(&format!("this worker speaks {PROTOCOL_VERSION}")), "{reason}");
+}
+
+#[test]
+fn the_same_inputs_make_the_same_outputs() {
+    let play = || {
+        let mut played = Played::new();
+        let mut said = vec![format!("{:?}", std::mem::take(&mut played.outputs))];
+        for link in 1..20 {
+            played.now += 700 * link;
+            if link % 3 == 0 {
+                said.push(format!("{:?}", played.welcome(link, 0)));
+                said.push(format!("{:?}", played.sent(link)));
+            }
+            said.push(format!("{:?}", played.news(link, News::Closed { why: Shut::Again("cut".into()) })));
+        }
+        said
+    };
+    assert_eq!(play(), play());
+}
