@@ -194,7 +194,6 @@ fn results(weights: &Pin, index: u32) -> Body {
         plan: Digest::of(b"plan").0.to_vec(),
         samples: vec![v1::SampleResult { index, outcome, ..Default::default() }],
         weights: weights.weights.digest.0.to_vec(),
-        ..Default::default()
     })
 }
 

@@ -1,6 +1,7 @@
 //! Large content by digest, on a connection of its own, so that no heartbeat waits behind it.
 
 use crate::dial::error_chain;
+use compass_agent::BulkError;
 use compass_common::ids::Digest;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{CHUNK_BYTES, MAX_FRAME_BYTES, MAX_SPILLED_BYTES, delimited, v1};
@@ -8,28 +9,13 @@ use std::sync::Arc;
 use tonic::Code;
 use tonic::transport::Channel;
 
-/// Why content did not travel.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BulkError {
-    /// Trying again is of no use.
-    #[error("{0}")]
-    Hopeless(String),
-    /// The master has no room for it now.
-    #[error("{0}")]
-    Full(String),
-    /// The connection, or the master's mood.
-    #[error("{0}")]
-    Again(String),
-}
-
-impl From<tonic::Status> for BulkError {
-    fn from(status: tonic::Status) -> Self {
-        let message = error_chain(&status);
-        match status.code() {
-            Code::NotFound | Code::InvalidArgument | Code::OutOfRange => Self::Hopeless(message),
-            Code::ResourceExhausted => Self::Full(message),
-            _ => Self::Again(message),
-        }
+/// What an answer means to whoever waits for the content.
+fn told(status: tonic::Status) -> BulkError {
+    let message = error_chain(&status);
+    match status.code() {
+        Code::NotFound | Code::InvalidArgument | Code::OutOfRange => BulkError::Hopeless(message),
+        Code::ResourceExhausted => BulkError::Full(message),
+        _ => BulkError::Again(message),
     }
 }
 
@@ -61,9 +47,10 @@ impl Bulk {
 
     /// The content named `digest`, checked.
     pub(super) async fn fetch(mut self, digest: Digest) -> Result<Vec<u8>, BulkError> {
-        let mut chunks = self.client.fetch(v1::FetchRequest { digest: digest.0.to_vec() }).await?.into_inner();
+        let mut chunks =
+            self.client.fetch(v1::FetchRequest { digest: digest.0.to_vec() }).await.map_err(told)?.into_inner();
         let mut bytes = Vec::new();
-        while let Some(chunk) = chunks.message().await? {
+        while let Some(chunk) = chunks.message().await.map_err(told)? {
             bytes.extend_from_slice(&chunk.data);
             if bytes.len() > delimited::MAX_MESSAGE_BYTES.max(MAX_SPILLED_BYTES) {
                 return Err(BulkError::Hopeless(format!("{} is larger than any part may be", digest.short())));
@@ -85,7 +72,7 @@ impl Bulk {
             let data = bytes.get(at..bytes.len().min(at + CHUNK_BYTES)).unwrap_or_default().to_vec();
             v1::UploadChunk { data, ..Default::default() }
         });
-        self.client.upload(tokio_stream::iter(std::iter::once(first).chain(content))).await?;
+        self.client.upload(tokio_stream::iter(std::iter::once(first).chain(content))).await.map_err(told)?;
         Ok(())
     }
 }

@@ -1,8 +1,7 @@
 //! What happens to an agent, one at a time.
 
-use super::bulk::BulkError;
 use super::link::LinkEvent;
-use crate::engine_link::SlotReport;
+use compass_agent::{BulkError, SlotReport};
 use compass_common::ids::Digest;
 
 /// See the module.

@@ -3,10 +3,11 @@
 //! Bodies that were too large for their frames are put back here: nobody behind it knows of them. The hello is the one body
 //! of this side that goes out here.
 
-use super::bulk::{Bulk, BulkError, Uploader};
+use super::bulk::{Bulk, Uploader};
 use super::clock::Clock;
 use super::event::Event;
-use crate::dial::{Doorway, Shut};
+use crate::dial::Doorway;
+use compass_agent::{BulkError, Shut};
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{Envelope as _, MAX_FRAME_BYTES, digest_from_wire, spill, unspill, v1};
 use std::sync::Arc;

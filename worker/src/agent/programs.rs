@@ -5,7 +5,7 @@
 
 use super::event::Event;
 use super::options::ProgramPolicy;
-use crate::engine_link::{PackEnd, SlotEvent, SlotReport};
+use compass_agent::{PackEnd, SlotEvent, SlotReport};
 use compass_common::engine::TokenCounters;
 use compass_common::plan::{Body, Part, Program};
 use compass_common::result::{Execution, ExecutionClass, Outcome, PromptFit, SampleResult};

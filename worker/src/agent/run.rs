@@ -1,13 +1,13 @@
 //! An agent from its options to its end.
 
-use super::ending::Ending;
 use super::event::Event;
 use super::options::AgentOptions;
 use super::programs::Programs;
-use super::session::{AgentCore, Boot};
 use super::shell::Shell;
 use crate::dial::{Applicant, Doorway, Invitations};
+use crate::engine_child::HAS_ENGINE;
 use crate::parent::end_with_parent;
+use compass_agent::{AgentCore, Boot, Ending};
 use compass_common::ids::Digest;
 use std::io::Read;
 use std::time::{Duration, SystemTime};
@@ -63,15 +63,21 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     let session = session_name(&options.name);
     let programs = Programs::look(options.programs, options.slots).await;
     let boot = Boot {
+        name: options.name.clone(),
         seed: seed_of(&session),
-        device: options.device_kind(),
         session,
-        masters: doorways.len(),
+        pool: options.pool.clone(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        masters: options.masters.clone(),
+        master_lost_timeout: options.master_lost_timeout,
+        slots: options.slots,
+        device: options.device.clone(),
+        device_kind: options.device_kind(),
+        has_engine: HAS_ENGINE,
         sandbox: programs.found.clone(),
         runs_programs: programs.refusal().is_none(),
     };
-    let mut shell = Shell::new(AgentCore::new(options, boot), doorways, programs, events);
+    let mut shell = Shell::new(AgentCore::new(boot), &options, doorways, programs, events);
     let ending = Box::pin(shell.run(inbox)).await;
     let _ = tokio::time::timeout(STOP_GRACE, shell.stop()).await;
     Ok(ending)

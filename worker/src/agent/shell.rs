@@ -2,15 +2,13 @@
 
 use super::bulk::Bulk;
 use super::clock::Clock;
-use super::ending::Ending;
 use super::event::Event;
-use super::input::{Input, News};
 use super::link::{Dial, LinkEvent, LinkTask};
-use super::output::Output;
+use super::options::AgentOptions;
 use super::programs::{ProgramRun, Programs};
-use super::session::AgentCore;
 use crate::dial::Doorway;
-use crate::engine_link::{Gpus, PackEnd, Slot, SlotEvent, SlotReport, count_gpus};
+use crate::engine_link::{Gpus, Slot, count_gpus};
+use compass_agent::{AgentCore, Ending, Input, News, Output, PackEnd, SlotEvent, SlotReport};
 use compass_proto::v1;
 use std::collections::VecDeque;
 use tokio::sync::mpsc;
@@ -49,11 +47,11 @@ impl Shell {
     /// A shell whose slots wait for their first pack.
     pub(super) fn new(
         core: AgentCore,
+        options: &AgentOptions,
         doorways: Vec<Doorway>,
         programs: Programs,
         events: mpsc::Sender<Event>,
     ) -> Self {
-        let options = &core.options;
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
         let count = options.slots as usize;
         let gpus = Gpus::new(&options.device, visible.as_deref(), count_gpus(), count);
@@ -163,7 +161,7 @@ impl Shell {
                 }
                 Output::Send { frame } => {
                     if let Some(permit) = permit.take() {
-                        permit.send(frame);
+                        permit.send(*frame);
                     }
                 }
                 Output::Upload { link, seq, digest, bytes, pause } => {

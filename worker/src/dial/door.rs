@@ -7,8 +7,8 @@
 use super::identity::{Identity, OwnKey};
 use super::invitation::Invitations;
 use super::proxies::Proxies;
-use super::refused::Shut;
 use super::trust::SERVER_NAME;
+use compass_agent::Shut;
 use compass_common::join_token::is_loopback;
 use compass_proto::v1;
 use hyper_util::rt::TokioIo;

@@ -2,8 +2,8 @@
 
 use super::door::{Cover, Doorway, NoWay, error_chain};
 use super::identity::Identity;
-use super::refused::Shut;
 use super::trust::Trust;
+use compass_agent::Shut;
 use compass_common::join_token::JoinToken;
 use compass_proto::v1::enrolment_client::EnrolmentClient;
 use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};

@@ -7,11 +7,10 @@ mod enrolment;
 mod identity;
 mod invitation;
 mod proxies;
-mod refused;
 mod trust;
 
+pub use compass_agent::Shut;
 pub(crate) use door::error_chain;
 pub use door::{Applicant, Door, Doorway};
 pub use invitation::Invitations;
 pub use proxies::{Proxies, ProxyError};
-pub use refused::Shut;

@@ -2,8 +2,8 @@
 
 use super::cuda_environment;
 use super::gpus::Share;
-use super::order::{ModelOrder, PackOrder};
 use super::sent_parts::SentParts;
+use compass_agent::{ModelOrder, PackOrder};
 use compass_proto::v1::from_engine::Body as Heard;
 use compass_proto::v1::to_engine::Body as Say;
 use compass_proto::{delimited, v1};

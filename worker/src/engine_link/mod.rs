@@ -3,10 +3,8 @@
 mod child;
 mod cuda_environment;
 mod gpus;
-mod order;
 mod sent_parts;
 mod slot;
 
 pub use gpus::{Gpus, count_gpus};
-pub use order::{ModelOrder, PackEnd, PackOrder, PartOrder, SlotEvent};
-pub use slot::{Slot, SlotReport};
+pub use slot::Slot;

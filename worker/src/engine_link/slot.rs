@@ -5,7 +5,7 @@
 
 use super::child::EngineChild;
 use super::gpus::Gpus;
-use super::order::{PackEnd, PackOrder, SlotEvent};
+use compass_agent::{PackEnd, PackOrder, SlotEvent, SlotReport};
 use compass_common::engine::UnableKind;
 use compass_proto::v1::from_engine::Body as Heard;
 use std::ops::ControlFlow;
@@ -20,13 +20,6 @@ const DEATHS_BEFORE_START: u32 = 3;
 pub struct Slot {
     orders: mpsc::Sender<PackOrder>,
     task: JoinHandle<()>,
-}
-
-/// What a slot says, with its number.
-#[derive(Debug)]
-pub struct SlotReport {
-    pub slot: usize,
-    pub event: SlotEvent,
 }
 
 impl Slot {

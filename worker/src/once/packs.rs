@@ -1,6 +1,6 @@
 //! The packs of a task: each of one part, those of a pack whose engine died in packs of half as many, as an agent does it.
 
-use crate::agent::Suspects;
+use compass_agent::Suspects;
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{DatasetPlan, PartRef};
 use std::collections::VecDeque;

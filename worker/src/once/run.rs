@@ -3,9 +3,10 @@
 use super::arguments::OnceOptions;
 use super::packs::{Pack, Packs};
 use super::reading::{PlanFolder, ReadError, ReadPart};
-use crate::agent::{PACK_SAMPLES, Programs};
+use crate::agent::Programs;
 use crate::engine_child::HAS_ENGINE;
-use crate::engine_link::{Gpus, ModelOrder, PackEnd, PackOrder, PartOrder, Slot, SlotEvent, SlotReport};
+use crate::engine_link::{Gpus, Slot};
+use compass_agent::{ModelOrder, PACK_SAMPLES, PackEnd, PackOrder, PartOrder, SlotEvent, SlotReport};
 use compass_common::engine::{ENGINE_TIMEOUT, PackSpec, TokenCounters};
 use compass_common::ids::UnitId;
 use compass_common::intervals::IntervalSet;

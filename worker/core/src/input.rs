@@ -1,14 +1,14 @@
 //! What happens to an agent, one at a time.
 
-use super::bulk::BulkError;
-use crate::dial::Shut;
-use crate::engine_link::SlotReport;
+use super::order::SlotReport;
+use super::shut::Shut;
+use super::transfer::BulkError;
 use compass_common::ids::Digest;
 use compass_proto::v1;
 
 /// Something that the core of an agent takes.
 #[derive(Debug)]
-pub(super) enum Input {
+pub enum Input {
     /// Nothing but that time has passed.
     Tick,
     /// Of the connection with this number; what comes of an older one is stale.
@@ -29,7 +29,7 @@ pub(super) enum Input {
 
 /// What happens to a connection.
 #[derive(Debug)]
-pub(super) enum News {
+pub enum News {
     /// It is open, and its hello left at this time.
     Opened { hello_sent_ms: u64 },
     /// The master sent this.

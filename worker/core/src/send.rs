@@ -2,11 +2,11 @@
 //!
 //! Where the master has no room for content, it is offered again, after pauses that grow; heartbeats go on meanwhile.
 
-use super::bulk::BulkError;
 use super::ending::Ending;
 use super::outbox::{Attachment, Rejection};
 use super::output::Output;
 use super::session::AgentCore;
+use super::transfer::BulkError;
 use compass_common::backoff::{self, FullJitter};
 use compass_proto::v1;
 use std::mem::discriminant;
@@ -79,7 +79,7 @@ impl AgentCore {
         } else {
             return;
         };
-        self.outputs.push(Output::Send { frame });
+        self.outputs.push(Output::Send { frame: Box::new(frame) });
     }
 
     /// The transport let go of the connection; that it is down will be reported.

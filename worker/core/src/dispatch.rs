@@ -1,12 +1,11 @@
 //! Which slot runs what next.
 
 use super::grants::Held;
+use super::order::{ModelOrder, PackOrder, PartOrder};
 use super::output::Output;
 use super::session::{AgentCore, UnitOrder};
 use super::shard::Shard;
 use super::slots::{Busy, SlotState};
-use crate::engine_child::HAS_ENGINE;
-use crate::engine_link::{ModelOrder, PackOrder, PartOrder};
 use compass_common::engine::{ENGINE_TIMEOUT, PackSpec};
 use compass_common::ids::{Digest, GrantId, UnitId};
 use compass_common::path_rules::map_path;
@@ -142,7 +141,7 @@ impl AgentCore {
         if runs_programs {
             pack.samples.truncate(1);
         }
-        if !matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) && !HAS_ENGINE {
+        if !matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) && !self.boot.has_engine {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
         if runs_programs && !self.boot.runs_programs {
@@ -207,7 +206,7 @@ impl AgentCore {
             }
         }
         let model = serde_json::to_vec(&model).map_err(|error| error.to_string())?;
-        let model = ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus };
+        let model = ModelOrder { plan: model, device: self.boot.device.clone(), num_gpus: unit.model.num_gpus };
         let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
         let order = UnitOrder { model: Arc::new(model), spec: Arc::new(spec) };
         self.unit_orders.insert(unit.id, order.clone());

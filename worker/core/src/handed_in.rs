@@ -2,9 +2,9 @@
 
 use super::batch::LARGE_RESULT_BYTES;
 use super::dispatch::model_of;
+use super::order::{PackEnd, SlotEvent, SlotReport};
 use super::session::AgentCore;
 use super::slots::Busy;
-use crate::engine_link::{PackEnd, SlotEvent, SlotReport};
 use compass_common::engine::{ModelFacts, UnableKind};
 use compass_common::ids::{GrantId, UnitId};
 use compass_common::result::SampleResult;

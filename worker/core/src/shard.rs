@@ -1,7 +1,7 @@
 //! What the worker makes of its own results of one grant: counts, token counters, seconds, and the digest of the evaluator's
 //! state. The state itself stays here: it may hold an item for every sample, and a report must not grow with them.
 
-use crate::engine_link::PackEnd;
+use super::order::PackEnd;
 use compass_common::engine::{Stretch, TokenCounters};
 use compass_common::evaluator::{Accumulator, EVAL_VERSION};
 use compass_common::ids::{Digest, GrantId, UnitId};

@@ -50,6 +50,13 @@ pub enum SlotEvent {
     Ended { pack: u64, end: PackEnd },
 }
 
+/// What a slot says, with its number.
+#[derive(Debug)]
+pub struct SlotReport {
+    pub slot: usize,
+    pub event: SlotEvent,
+}
+
 /// How a pack ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackEnd {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Samples of one pack at most.
 /// Enough to keep an engine's slots full while long answers end, and to share beginnings.
-pub(crate) const PACK_SAMPLES: usize = 64;
+pub const PACK_SAMPLES: usize = 64;
 
 /// A pack is not made smaller than this to leave something for other slots.
 const LEAST_SHARE: usize = 8;

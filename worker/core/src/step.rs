@@ -11,13 +11,13 @@ const TICK_MS: u64 = 500;
 
 impl AgentCore {
     /// Dials for the first time.
-    pub(super) fn start(&mut self, out: &mut Vec<Output>) {
+    pub fn start(&mut self, out: &mut Vec<Output>) {
         self.dial(Duration::ZERO);
         out.append(&mut self.outputs);
     }
 
     /// Takes what has happened at `now_ms`; what is to be done for it is appended to `out`, to be done in this order.
-    pub(super) fn step(&mut self, now_ms: u64, input: Input, out: &mut Vec<Output>) {
+    pub fn step(&mut self, now_ms: u64, input: Input, out: &mut Vec<Output>) {
         self.now_ms = now_ms;
         match input {
             Input::Tick => {}
@@ -56,17 +56,17 @@ impl AgentCore {
     }
 
     /// Whether a frame waits until the connection has room.
-    pub(super) fn wants_to_send(&self) -> bool {
+    pub fn wants_to_send(&self) -> bool {
         self.wants_to_send
     }
 
     /// How the agent ends, once it does.
-    pub(super) fn take_ending(&mut self) -> Option<Ending> {
+    pub fn take_ending(&mut self) -> Option<Ending> {
         self.ending.take()
     }
 
     /// When the next step is due though nothing happens.
-    pub(super) fn wake_at_ms(&self) -> u64 {
+    pub fn wake_at_ms(&self) -> u64 {
         let batch_due = self.batches.next_due_ms().unwrap_or(u64::MAX);
         // A heartbeat that is due but not welcome yet must not spin the loop.
         let beat_due = if self.next_heartbeat_ms > self.now_ms { self.next_heartbeat_ms } else { u64::MAX };

@@ -11,7 +11,7 @@ const DEATHS_ALONE: u32 = 2;
 
 /// Suspects of one grant.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Suspects(BTreeMap<u32, Suspicion>);
+pub struct Suspects(BTreeMap<u32, Suspicion>);
 
 #[derive(Clone, Copy, Debug)]
 struct Suspicion {
@@ -23,18 +23,18 @@ struct Suspicion {
 
 impl Suspects {
     /// In packs of how many a suspect is run, of its like; `None` when the sample is no suspect.
-    pub(crate) fn together(&self, sample: u32) -> Option<usize> {
+    pub fn together(&self, sample: u32) -> Option<usize> {
         self.0.get(&sample).map(|suspicion| suspicion.together)
     }
 
     /// The sample has a result.
-    pub(crate) fn cleared(&mut self, sample: u32) {
+    pub fn cleared(&mut self, sample: u32) {
         self.0.remove(&sample);
     }
 
     /// The engine died on a pack of `pack_size` samples before `unfinished` had results. Returns those that must not be
     /// tried again.
-    pub(crate) fn engine_died(&mut self, pack_size: usize, unfinished: &[u32]) -> Vec<u32> {
+    pub fn engine_died(&mut self, pack_size: usize, unfinished: &[u32]) -> Vec<u32> {
         let mut condemned = Vec::new();
         let together = unfinished.len().div_ceil(2).max(1);
         for &sample in unfinished {

@@ -197,7 +197,7 @@ impl AgentCore {
         let mut held = Held::new(key, UnitId(grant.unit), samples, grant.proof.clone());
         held.slots = grant.slots;
         if self.grants.offer(held) {
-            tracing::debug!(grant = %key, unit = grant.unit, "grant");
+            tracing::debug!(task = %key.task, attempt = %key.attempt, unit = grant.unit, "grant");
             // An older attempt may have been waiting with nothing under way: it is over.
             self.settle_all();
         }
@@ -208,7 +208,7 @@ impl AgentCore {
             tracing::error!(reason = revoke.reason, "a revocation of a grant without a name; ignored");
             return;
         };
-        tracing::info!(grant = %key, reason = revoke.reason, "grant revoked");
+        tracing::info!(task = %key.task, attempt = %key.attempt, reason = revoke.reason, "grant revoked");
         let asked = intervals_from_wire(&revoke.samples);
         if asked.is_empty() && self.grants.revoke(key) {
             self.settle_all();

@@ -5,17 +5,15 @@ use super::drain::Drain;
 use super::ending::Ending;
 use super::grants::Grants;
 use super::lease::Lease;
-use super::options::AgentOptions;
+use super::order::ModelOrder;
 use super::outbox::Outbox;
 use super::output::Output;
 use super::pace::Pace;
 use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::send::upload_pauses;
+use super::shut::Shut;
 use super::slots::SlotState;
 use super::starvation::Starvation;
-use crate::dial::Shut;
-use crate::engine_child::HAS_ENGINE;
-use crate::engine_link::ModelOrder;
 use compass_common::backoff::{self, FullJitter};
 use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_common::plan::Plan;
@@ -81,30 +79,41 @@ pub(super) struct Stream {
     pub(super) upload_waits: bool,
 }
 
-/// What an agent finds when it starts, and does not look for again.
+/// What an agent is told and finds when it starts, and does not look for again.
 #[derive(Clone, Debug)]
-pub(super) struct Boot {
+pub struct Boot {
+    /// Unique among the master's workers.
+    pub name: String,
     /// Names this process: two of the same worker have two.
-    pub(super) session: String,
-    /// How many masters there are to dial.
-    pub(super) masters: usize,
+    pub session: String,
+    /// The pool that it works for; empty where nobody said one.
+    pub pool: String,
     /// Name of the host.
-    pub(super) host: String,
-    /// `cpu` or `cuda`.
-    pub(super) device: &'static str,
-    /// Of the pauses between tries.
-    pub(super) seed: u64,
+    pub host: String,
+    /// `host:port` of every master that may lead; never empty.
+    pub masters: Vec<String>,
+    /// How long to go on without a word from any master.
+    pub master_lost_timeout: Duration,
+    /// Engines at once.
+    pub slots: u32,
+    /// The device that engines are told: `auto`, `cpu` or `cuda:N`.
+    pub device: String,
+    /// `cpu` or `cuda`, as far as one can tell before an engine has looked.
+    pub device_kind: &'static str,
+    /// Whether real models can be run, or only the echo engine.
+    pub has_engine: bool,
     /// What was found out about running programs; `None` when nobody looked.
-    pub(super) sandbox: Option<v1::Sandbox>,
+    pub sandbox: Option<v1::Sandbox>,
     /// Whether programs can be run.
-    pub(super) runs_programs: bool,
+    pub runs_programs: bool,
+    /// Of the pauses between tries.
+    pub seed: u64,
 }
 
 /// Decides all that a worker does, and does nothing itself: [`AgentCore::step`] takes what has happened and says what is to
 /// be done.
 #[derive(Debug)]
-pub(super) struct AgentCore {
-    pub(super) options: AgentOptions,
+pub struct AgentCore {
     pub(super) boot: Boot,
     /// The time of the step under way, in milliseconds since the agent began.
     pub(super) now_ms: u64,
@@ -151,16 +160,15 @@ pub(super) struct AgentCore {
 }
 
 fn new_backoff(boot: &Boot, link: u64) -> FullJitter {
-    let longest = if boot.masters > 1 { LONGEST_PAUSE_OF_MANY } else { LONGEST_PAUSE };
+    let longest = if boot.masters.len() > 1 { LONGEST_PAUSE_OF_MANY } else { LONGEST_PAUSE };
     backoff::seeded_policy(Duration::from_millis(200), longest, boot.seed.wrapping_add(link))
 }
 
 impl AgentCore {
     /// A core that has not dialled yet.
-    pub(super) fn new(options: AgentOptions, boot: Boot) -> Self {
-        let slots = (0..options.slots).map(|_| SlotState::default()).collect();
+    pub fn new(boot: Boot) -> Self {
+        let slots = (0..boot.slots).map(|_| SlotState::default()).collect();
         Self {
-            options,
             now_ms: 0,
             outputs: Vec::new(),
             master: 0,
@@ -208,11 +216,11 @@ impl AgentCore {
         let hello = v1::Hello {
             protocol: PROTOCOL_VERSION,
             oldest_protocol: OLDEST_PROTOCOL,
-            worker: self.options.name.clone(),
+            worker: self.boot.name.clone(),
             session: self.boot.session.clone(),
-            slots: self.options.slots,
-            device: self.boot.device.to_owned(),
-            has_engine: HAS_ENGINE,
+            slots: self.boot.slots,
+            device: self.boot.device_kind.to_owned(),
+            has_engine: self.boot.has_engine,
             held: self.grants.to_wire(self.outbox.unacknowledged()),
             // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
             // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
@@ -222,7 +230,7 @@ impl AgentCore {
             sandbox: self.boot.sandbox.clone(),
             plan: self.terms.as_ref().map(|terms| terms.plan.0.to_vec()).unwrap_or_default(),
             models: self.models_held(),
-            pool: self.options.pool.clone(),
+            pool: self.boot.pool.clone(),
             host: self.boot.host.clone(),
         };
         self.outputs.push(Output::Dial { link: self.link, master: self.master, pause, hello: Box::new(hello) });
@@ -262,10 +270,10 @@ impl AgentCore {
 
     /// Leaves the master and dials the next one after a pause; the same again where there is only one.
     pub(super) fn redial(&mut self, reason: &str) {
-        self.master = (self.master + 1) % self.boot.masters.max(1);
+        self.master = (self.master + 1) % self.boot.masters.len().max(1);
         let pause = self.backoff.next().unwrap_or(LONGEST_PAUSE);
         tracing::warn!(
-            master = self.options.masters.get(self.master),
+            master = self.boot.masters.get(self.master),
             reason,
             pause_ms = pause.as_millis() as u64,
             "no session; dialling again"
@@ -293,7 +301,7 @@ impl AgentCore {
                 self.redial("the master is silent");
             }
         }
-        let after = self.options.master_lost_timeout;
+        let after = self.boot.master_lost_timeout;
         let welcomed = self.stream.as_ref().is_some_and(|stream| stream.welcomed);
         if !welcomed && now_ms >= self.last_heard_ms + after.as_millis() as u64 {
             self.ending = Some(Ending::MasterLost { after });

@@ -1,9 +1,9 @@
 //! The plan's head and its parts: asked for when needed, kept when they come.
 
-use super::bulk::BulkError;
 use super::ending::Ending;
 use super::output::Output;
 use super::session::AgentCore;
+use super::transfer::BulkError;
 use compass_common::ids::Digest;
 use compass_common::plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1::FailureClass;

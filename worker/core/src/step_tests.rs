@@ -2,10 +2,9 @@
 
 use super::ending::Ending;
 use super::input::{Input, News};
-use super::options::{AgentOptions, ProgramPolicy};
 use super::output::Output;
 use super::session::{AgentCore, Boot};
-use crate::dial::{Proxies, Shut};
+use super::shut::Shut;
 use compass_common::ids::Digest;
 use compass_proto::{PROTOCOL_VERSION, v1};
 use std::time::Duration;
@@ -23,32 +22,22 @@ struct Played {
 
 impl Played {
     fn new() -> Self {
-        let options = AgentOptions {
-            masters: vec!["one:1".into(), "two:2".into()],
-            token_file: None,
-            plain_loopback: true,
-            proxies: Proxies::of_environment(),
-            device: "cpu".into(),
-            slots: 1,
-            name: "w".into(),
-            pool: String::new(),
-            leaves_at: None,
-            stands_back: None,
-            threads: 1,
-            master_lost_timeout: Duration::from_secs(60),
-            exit_with_parent: false,
-            programs: ProgramPolicy::Never,
-        };
         let boot = Boot {
+            name: "w".into(),
             session: "s".into(),
-            masters: 2,
+            pool: String::new(),
             host: "h".into(),
-            device: "cpu",
-            seed: 7,
+            masters: vec!["one:1".into(), "two:2".into()],
+            master_lost_timeout: Duration::from_secs(60),
+            slots: 1,
+            device: "cpu".into(),
+            device_kind: "cpu",
+            has_engine: false,
             sandbox: None,
             runs_programs: false,
+            seed: 7,
         };
-        let mut played = Self { core: AgentCore::new(options, boot), now: 0, outputs: Vec::new() };
+        let mut played = Self { core: AgentCore::new(boot), now: 0, outputs: Vec::new() };
         played.core.start(&mut played.outputs);
         played
     }
@@ -80,7 +69,7 @@ impl Played {
         while self.core.wants_to_send() {
             for output in self.news(link, News::Writable) {
                 if let Output::Send { frame } = output {
-                    frames.push(frame);
+                    frames.push(*frame);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What the core of an agent wants done.
 
-use crate::engine_link::PackOrder;
+use super::order::PackOrder;
 use compass_common::ids::Digest;
 use compass_common::plan::Part;
 use compass_proto::v1;
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 /// Something that is to be done, after all that was output before it.
 #[derive(Debug)]
-pub(super) enum Output {
+pub enum Output {
     /// Leave the connection in use, if there is one, and after a pause dial this master (by its place in the list), as
     /// connection `link`.
     Dial { link: u64, master: usize, pause: Duration, hello: Box<v1::Hello> },
     /// Send a frame on the connection in use, which has room for it.
-    Send { frame: v1::WorkerFrame },
+    Send { frame: Box<v1::WorkerFrame> },
     /// Bring content to the master on behalf of the frame `seq`, and report it; after a pause where that failed.
     Upload { link: u64, seq: u64, digest: Digest, bytes: Arc<Vec<u8>>, pause: Duration },
     /// Fetch content from the master, and report it; after a pause where that failed.

@@ -1,0 +1,45 @@
+//! What a worker decides, and nothing that it does: which master it dials, what it says, what it runs next, until when.
+//!
+//! [`AgentCore`] takes one [`Input`] at a time, with the time, and says what is to be done as [`Output`]. It holds no socket,
+//! no task, no process and no clock: the worker's shell does what it says, and so does a simulation. What is put aside for
+//! want of memory goes to a file without a name (`spool`), the one thing that it does itself.
+
+mod batch;
+mod dispatch;
+mod drain;
+mod ending;
+mod fetch;
+mod grants;
+mod handed_in;
+mod inbound;
+mod input;
+mod lease;
+mod order;
+mod outbox;
+mod output;
+mod pace;
+mod parts;
+mod rejection;
+mod release;
+mod send;
+mod session;
+mod shard;
+mod shut;
+mod slots;
+mod spool;
+mod starvation;
+mod step;
+#[cfg(test)]
+mod step_tests;
+mod suspects;
+mod transfer;
+
+pub use ending::Ending;
+pub use grants::PACK_SAMPLES;
+pub use input::{Input, News};
+pub use order::{ModelOrder, PackEnd, PackOrder, PartOrder, SlotEvent, SlotReport};
+pub use output::Output;
+pub use session::{AgentCore, Boot};
+pub use shut::Shut;
+pub use suspects::Suspects;
+pub use transfer::BulkError;
