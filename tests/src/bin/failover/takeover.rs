@@ -101,7 +101,7 @@ pub(crate) fn start_workers(job: &Job, masters: &str) -> Result<Vec<Child>, std:
             .env("HOME", job.path("home"))
             .env("COMPASS_ECHO_DELAY_MS", DELAY_MS)
             .env("COMPASS_ECHO_TRACE", job.path("trace"));
-        command.env("COMPASS_LOG", "compass_worker=debug").env("NO_COLOR", "1");
+        command.env("COMPASS_LOG", "compass_worker=debug,compass_agent=debug").env("NO_COLOR", "1");
         start(command, job, &format!("w{at}"))
     };
     (0..WORKERS).map(worker).collect()
