@@ -26,6 +26,7 @@ pub mod report;
 pub mod result;
 pub mod retriever;
 pub mod secret;
+pub mod seeded;
 pub mod summary;
 pub mod telemetry;
 pub mod weights;

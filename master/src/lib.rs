@@ -21,8 +21,6 @@ pub mod rpc;
 pub mod screen;
 pub mod serve;
 pub mod signals;
-#[cfg(any(test, feature = "simulation"))]
-pub mod simulation;
 pub mod stop;
 pub mod store;
 pub mod token_command;

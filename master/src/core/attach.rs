@@ -88,7 +88,7 @@ impl Core {
                     load: None,
                 },
             );
-            self.bar_by_host(&id);
+            self.bar_anew(&id);
         }
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.last_heard = now;

@@ -29,12 +29,20 @@ const SAY_LATE_MS: u64 = 15_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Barred {
     pub worker: WorkerId,
+    /// Its process.
+    pub session: String,
     /// Empty when the worker did not say.
     pub host: String,
     /// Position of the model in the plan.
     pub model: u32,
     pub kind: UnableKind,
     pub text: String,
+}
+
+impl Barred {
+    fn is_of(&self, worker: &WorkerId, session: &str) -> bool {
+        self.worker == *worker && self.session == session
+    }
 }
 
 /// Whether workers may come beside those that are connected.
@@ -113,7 +121,7 @@ impl Core {
             return;
         }
         let Some(worker) = self.workers.get_mut(id) else { return };
-        let (host, held) = (worker.host.clone(), worker.held.clone());
+        let (host, held, session) = (worker.host.clone(), worker.held.clone(), worker.session.clone());
         self.unload(id, model);
         let on = if host.is_empty() { String::new() } else { format!(" on {host}") };
         let name = self.labels.model(model);
@@ -122,7 +130,7 @@ impl Core {
         let now = self.now;
         let bars = self.bars.entry(model).or_default();
         if bars.told.len() < MOST_TOLD {
-            bars.told.push(Barred { worker: id.clone(), host: host.clone(), model, kind, text });
+            bars.told.push(Barred { worker: id.clone(), session, host: host.clone(), model, kind, text });
         }
         bars.waiting_since = Some(now);
         bars.say_at = now;
@@ -149,10 +157,16 @@ impl Core {
         self.bars.get(&model).is_some_and(|bars| bars.told.iter().any(|bar| bar.worker == *id))
     }
 
-    /// Keeps a worker that has just attached off the models that its host is barred from.
-    pub(super) fn bar_by_host(&mut self, id: &WorkerId) {
+    /// Keeps a worker that has just attached off the models that its process could not load when it was here before, and
+    /// off those that its host is barred from.
+    pub(super) fn bar_anew(&mut self, id: &WorkerId) {
         let now = self.now;
-        let Some(worker) = self.workers.get_mut(id).filter(|worker| !worker.host.is_empty()) else { return };
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        let told = self.bars.iter().filter(|(_, bars)| bars.told.iter().any(|bar| bar.is_of(id, &worker.session)));
+        worker.barred.extend(told.map(|(model, _)| *model));
+        if worker.host.is_empty() {
+            return;
+        }
         for (model, bars) in &self.bars {
             if let Some(bar) = bars.hosts.get(&worker.host).filter(|bar| bar.until > now)
                 && worker.barred.insert(*model)

@@ -2,7 +2,7 @@
 //!
 //! Those of the state are asked of the state, by [`check`]. Those of a history (G2, C1, C2) are kept by
 //! [`super::Watch`], which is fed with effects and is cheap enough to run in production. Those that span processes (L1,
-//! C3, C4, H1, H2, W1) are asserted by the simulation, under the same ids.
+//! B1, C3, C4, H1, H2, N1, S1, W1) are asserted by the simulation, under the same ids.
 
 use super::state::Core;
 use super::task::TaskState;
@@ -29,6 +29,12 @@ pub const W1: &str = "W1";
 pub const H1: &str = "H1";
 /// Records fit the plan: their kind, one entry per option, finite numbers.
 pub const H2: &str = "H2";
+/// A worker that has said that it cannot load a model is granted no more tasks of it.
+pub const B1: &str = "B1";
+/// No frame is larger than a frame may be: what is larger travels beside it.
+pub const S1: &str = "S1";
+/// What a worker has begun, and is heard all the time, nobody else begins.
+pub const N1: &str = "N1";
 /// Slots stay within the job's bound, and nobody is granted more than it announced.
 pub const R1: &str = "R1";
 /// What is neither done, failed nor out waits in the queue, and ends while fair workers are there.

@@ -149,8 +149,6 @@ pub struct Core {
     pub(super) open: u32,
     pub(super) granted: u32,
     pub(super) finished: bool,
-    #[cfg(any(test, feature = "simulation"))]
-    pub(super) splits_without_ack: bool,
 }
 
 impl Core {
@@ -192,8 +190,6 @@ impl Core {
             open: 0,
             granted: 0,
             finished: false,
-            #[cfg(any(test, feature = "simulation"))]
-            splits_without_ack: false,
         };
         for view in tasks {
             core.add(Task {
@@ -397,12 +393,6 @@ impl Core {
         self.failed
     }
 
-    /// Samples go to a thief before their holder has let go of them, from here on: for the simulation, which must find out.
-    #[cfg(any(test, feature = "simulation"))]
-    pub fn split_without_ack(&mut self) {
-        self.splits_without_ack = true;
-    }
-
     /// Calls models and data sets by their names.
     #[must_use]
     pub fn labelled(mut self, labels: Labels) -> Self {
@@ -466,5 +456,18 @@ impl Core {
                 task.attempt == grant.attempt
                     && matches!(&task.state, TaskState::Granted { worker: holder } if holder == worker)
             })
+    }
+
+    /// Whether a worker takes no more: it drains, or is wanted elsewhere.
+    pub fn is_going(&self, worker: &WorkerId) -> bool {
+        self.workers.get(worker).is_some_and(Worker::is_going)
+    }
+
+    /// Whether a grant may leave now that it is durable: meanwhile it may have gone to another, or its worker may have said
+    /// that it cannot load the model, which then has been asked for the grant already.
+    pub fn may_leave(&self, worker: &WorkerId, grant: &GrantId) -> bool {
+        let model = self.task(grant.task).map(|task| task.model);
+        let barred = self.workers.get(worker).zip(model).is_some_and(|(worker, model)| worker.barred.contains(&model));
+        self.is_live(worker, grant) && !barred
     }
 }

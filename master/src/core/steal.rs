@@ -68,12 +68,6 @@ impl Core {
             let (samples, reason) = (Some(samples), "another worker is idle");
             let message = Message::Revoke { grant, samples, reason, only_unbegun };
             self.send(&holder, message, self.last_seq, effects);
-            #[cfg(any(test, feature = "simulation"))]
-            if self.splits_without_ack {
-                let asked = self.task(id).map(|task| task.asked.clone()).unwrap_or_default();
-                self.returned(&holder, grant, &asked, true, effects);
-                self.dispatch(effects);
-            }
         }
     }
 

@@ -55,7 +55,7 @@ impl Leader {
         for result in arrived {
             let index = result.index;
             let may = is_ours && session.rights.cover(&grant, unit, index);
-            if !may && !self.asks_no_right() {
+            if !may {
                 foreign.push(index);
                 continue;
             }
@@ -65,7 +65,7 @@ impl Leader {
                     misfits.push(Unfit { index, result: result.bytes, misfit });
                 }
                 Ok(outcome) => match shape.and_then(|shape| shape.misfit(index, &outcome)) {
-                    Some(misfit) if !self.takes_misfits() => {
+                    Some(misfit) => {
                         misfits.push(Unfit { index, result: result.bytes, misfit });
                     }
                     _ => samples.push(Handed { index, result: result.bytes, device: device(of_worker, &outcome) }),

@@ -19,19 +19,11 @@ pub(super) enum Gated {
 pub(super) struct Gate {
     waiting: VecDeque<(Seq, Gated)>,
     durable: Seq,
-    /// Lets grants through at once: a fault for the simulation to find.
-    #[cfg(any(test, feature = "simulation"))]
-    pub(super) leaks_grants: bool,
 }
 
 impl Gate {
     /// Takes something that may leave once everything up to `after` is durable.
     pub(super) fn push(&mut self, after: Seq, gated: Gated) {
-        #[cfg(any(test, feature = "simulation"))]
-        if self.leaks_grants && matches!(&gated, Gated::Send { message: Message::Grant { .. }, .. }) {
-            self.waiting.push_front((Seq(0), gated));
-            return;
-        }
         self.waiting.push_back((after, gated));
     }
 

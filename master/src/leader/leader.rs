@@ -56,20 +56,6 @@ pub struct Leader {
     /// What is to be done with connections, and was not yet asked for.
     outputs: Vec<Output>,
     pub(super) refusals: BTreeMap<WorkerId, Refusals>,
-    #[cfg(any(test, feature = "simulation"))]
-    faults: Faults,
-}
-
-/// Rules that are left out: for the simulation, which must find out.
-#[cfg(any(test, feature = "simulation"))]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Faults {
-    /// Results count without a right.
-    pub no_right_needed: bool,
-    /// A claim is kept whatever its proof.
-    pub claims_without_proof: bool,
-    /// Results are not held against the plan.
-    pub misfits_taken: bool,
 }
 
 impl Leader {
@@ -88,8 +74,6 @@ impl Leader {
             effects,
             outputs: Vec::new(),
             refusals: BTreeMap::new(),
-            #[cfg(any(test, feature = "simulation"))]
-            faults: Faults::default(),
         }
     }
 
@@ -113,32 +97,6 @@ impl Leader {
     /// How often a rule was broken; each time is logged.
     pub fn violations(&self) -> u64 {
         self.violations
-    }
-
-    /// Grants leave before their attempt is durable from here on: for the simulation, which must find out.
-    #[cfg(any(test, feature = "simulation"))]
-    pub fn leak_grants(&mut self) {
-        self.gate.leaks_grants = true;
-    }
-
-    /// Leaves rules out from here on: for the simulation, which must find out.
-    #[cfg(any(test, feature = "simulation"))]
-    pub fn leave_out(&mut self, faults: Faults) {
-        self.faults = faults;
-    }
-
-    pub(super) fn asks_no_right(&self) -> bool {
-        #[cfg(any(test, feature = "simulation"))]
-        return self.faults.no_right_needed;
-        #[cfg(not(any(test, feature = "simulation")))]
-        false
-    }
-
-    pub(super) fn takes_misfits(&self) -> bool {
-        #[cfg(any(test, feature = "simulation"))]
-        return self.faults.misfits_taken;
-        #[cfg(not(any(test, feature = "simulation")))]
-        false
     }
 
     /// A stream is up and said who it is. Whether the worker was let in.
@@ -173,11 +131,7 @@ impl Leader {
         session.protocol = protocol.unwrap_or(PROTOCOL_VERSION);
         session.device.clone_from(&hello.device);
         session.connect(connection, hello.dial, hello.last_ack, hello.first_seq, &mut self.outputs);
-        #[cfg(any(test, feature = "simulation"))]
-        let unproved = self.faults.claims_without_proof.then(|| unproved(&hello.held));
         let presented = session.claims(hello.held, &self.terms);
-        #[cfg(any(test, feature = "simulation"))]
-        let presented = unproved.map_or(presented, |held| (held, 0));
         let sandbox = match hello.sandbox {
             None => SandboxState::Unknown,
             Some(sandbox) if sandbox.refusal.is_empty() => SandboxState::Works,
@@ -193,6 +147,9 @@ impl Leader {
         if let Some(session) = self.sessions.get_mut(&worker) {
             // What the hello did not list has gone back into the queue: no replay may start it.
             session.keep_grants(|grant| self.core.is_live(&worker, grant));
+            if !self.core.is_going(&worker) {
+                session.stays();
+            }
         }
         self.let_out();
         true
@@ -452,7 +409,7 @@ impl Leader {
         }
         for (worker, nonce, message) in leaving {
             // By now the worker may be another process or on another connection, the grant somebody else's.
-            let stale = matches!(&message, Message::Grant { grant, .. } if !self.core.is_live(&worker, grant));
+            let stale = matches!(&message, Message::Grant { grant, .. } if !self.core.may_leave(&worker, grant));
             let session = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce && !stale);
             let session = session.filter(|session| bound_to(&message).is_none_or(|at| session.is_current(at)));
             if let Some(session) = session {
@@ -507,14 +464,4 @@ impl Leader {
     pub fn into_core(self) -> Core {
         self.core
     }
-}
-
-#[cfg(any(test, feature = "simulation"))]
-fn unproved(held: &[v1::HeldGrant]) -> Vec<crate::core::HeldGrant> {
-    let claim = |held: &v1::HeldGrant| crate::core::HeldGrant {
-        grant: held.id.unwrap_or_default().into(),
-        unit: UnitId(held.unit),
-        samples: compass_proto::intervals_from_wire(&held.samples),
-    };
-    held.iter().map(claim).collect()
 }

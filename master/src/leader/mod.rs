@@ -17,7 +17,5 @@ mod submission;
 mod wire_mutator;
 
 pub use arrivals::Refusals;
-#[cfg(any(test, feature = "simulation"))]
-pub use leader::Faults;
 pub use leader::{Heard, Leader};
 pub use pins::Pins;

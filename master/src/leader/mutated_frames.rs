@@ -7,13 +7,13 @@ use crate::core::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Watc
 use crate::ledger::Submission;
 use crate::pipeline::{ProgressBoard, RunFacts};
 use crate::rpc::{JobKey, Terms};
-use crate::simulation::Rng;
 use crate::store::Keys;
 use compass_common::evaluator::{Accumulator, EVAL_VERSION, EvaluatorSpec};
 use compass_common::ids::{Attempt, Digest, Epoch, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{DatasetPlan, EvalSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan};
 use compass_common::prompt::ShotFormat;
+use compass_common::seeded::Rng;
 use compass_proto::v1;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -58,7 +58,7 @@ fn checksum(payload: &[u8]) -> [u8; 8] {
 }
 
 /// Appends the frame of `entry` to `buffer`.
-pub(crate) fn encode(entry: &Entry, buffer: &mut Vec<u8>) {
+pub fn encode(entry: &Entry, buffer: &mut Vec<u8>) {
     let payload = entry.encode_to_vec();
     buffer.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     buffer.extend_from_slice(&checksum(&payload));

@@ -167,7 +167,7 @@ fn inode(data: &fs::Metadata) -> (u64, u64) {
 }
 
 /// What a segment of this plan begins with.
-pub(crate) fn header(plan: &Digest) -> Vec<u8> {
+pub fn header(plan: &Digest) -> Vec<u8> {
     let mut header = MAGIC.to_vec();
     header.extend_from_slice(&plan.0);
     header
@@ -177,7 +177,7 @@ pub(crate) fn header(plan: &Digest) -> Vec<u8> {
 ///
 /// # Errors
 /// See [`Ledger::load`]; `path` is what they name.
-pub(crate) fn read_segment(
+pub fn read_segment(
     plan: &Digest,
     path: &Path,
     bytes: &[u8],

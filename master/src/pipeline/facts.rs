@@ -266,7 +266,7 @@ impl RunFacts {
 
     /// A worker could not load a model.
     pub fn barred(&mut self, bar: &Barred) {
-        let Barred { worker, host, model, kind, text } = bar;
+        let Barred { worker, host, model, kind, text, .. } = bar;
         let model = self.model_names.get(*model as usize).cloned().unwrap_or_else(|| model.to_string());
         let (worker, host, reason) = (worker.0.clone(), host.clone(), text.clone());
         self.barred.push(BarredFacts { worker, host, model, kind: format!("{kind:?}").to_lowercase(), reason });

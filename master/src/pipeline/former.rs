@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 /// The log of leases.
 #[derive(Debug, Default)]
-pub(crate) struct Leases {
+pub struct Leases {
     /// From the oldest to the latest, each with the epoch of its leader.
-    pub(crate) all: Vec<(Epoch, Lease)>,
+    pub all: Vec<(Epoch, Lease)>,
     /// The keys of the log.
-    pub(crate) keys: Vec<String>,
+    pub keys: Vec<String>,
 }
 
 impl Leases {
@@ -20,7 +20,7 @@ impl Leases {
     ///
     /// # Errors
     /// A page that cannot be read: whoever holds what it names would be forgotten.
-    pub(crate) fn read(keys: &Keys, entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Damage> {
+    pub fn read(keys: &Keys, entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Damage> {
         let (mut known, mut pages) = (Vec::new(), Vec::new());
         for (key, value) in entries {
             let page = keys.lease_page_of(&key).zip(LeasePage::decode(&value));
@@ -32,7 +32,7 @@ impl Leases {
 
     /// The highest attempt of the task that begins with these samples. Only of what may still be out: attempts are told
     /// apart by their epoch first.
-    pub(crate) fn attempts(&self) -> BTreeMap<(UnitId, u32), Attempt> {
+    pub fn attempts(&self) -> BTreeMap<(UnitId, u32), Attempt> {
         let mut attempts = BTreeMap::new();
         for (_, lease) in &self.all {
             let attempt: &mut Attempt = attempts.entry(task(lease.unit, &lease.samples)).or_default();
@@ -42,7 +42,7 @@ impl Leases {
     }
 
     /// Who may still hold what: for every sample the latest grant, if its epoch did not end with a release.
-    pub(crate) fn former(self, released: Epoch) -> Vec<Former> {
+    pub fn former(self, released: Epoch) -> Vec<Former> {
         let mut seen: BTreeMap<UnitId, IntervalSet> = BTreeMap::new();
         let mut former = Vec::new();
         for (epoch, Lease { worker, unit, samples, .. }) in self.all.into_iter().rev() {
@@ -58,7 +58,7 @@ impl Leases {
 }
 
 /// Names a task by its unit and first sample: stable for a partition, unique among tasks that are out at once.
-pub(crate) fn task(unit: UnitId, samples: &IntervalSet) -> (UnitId, u32) {
+pub fn task(unit: UnitId, samples: &IntervalSet) -> (UnitId, u32) {
     (unit, samples.pairs().first().map_or(0, |pair| pair.0))
 }
 

@@ -14,7 +14,7 @@ mod execution_plan;
 mod facts;
 mod floor;
 mod folder;
-pub(crate) mod former;
+pub mod former;
 mod import;
 mod infer;
 mod job_key;

@@ -28,4 +28,4 @@ pub use reception::{Answer, OneJob, Reception};
 pub use refusals::Refusals;
 pub use server::{Inbound, WorkerService, bounded_server, serve};
 pub use session::{Output, PoolTerms, Rejection, Session, Terms, UnitTerms, refusal};
-pub use uploads::Uploads;
+pub use uploads::{UploadError, Uploader, Uploads};

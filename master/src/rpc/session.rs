@@ -186,11 +186,16 @@ impl Session {
 
     /// Empties the frames of grants that are no longer `live`, so that a replay does not start what others do by now.
     pub fn keep_grants(&mut self, live: impl Fn(&GrantId) -> bool) {
-        for body in self.ours.iter_mut() {
-            if matches!(body, Some(Body::Grant(grant)) if !live(&grant_of(grant))) {
-                *body = None;
-            }
-        }
+        self.empty(|body| matches!(body, Body::Grant(grant) if !live(&grant_of(grant))));
+    }
+
+    /// Empties the frames that tell the worker to go: it has gone, and is here anew.
+    pub fn stays(&mut self) {
+        self.empty(|body| matches!(body, Body::Release(_)));
+    }
+
+    fn empty(&mut self, is_void: impl Fn(&Body) -> bool) {
+        self.ours.iter_mut().filter(|body| body.as_ref().is_some_and(&is_void)).for_each(|body| *body = None);
     }
 
     /// Ends the connection in use, if there is one.

@@ -3,7 +3,7 @@
 use compass_common::ids::UnitId;
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::UnitSize;
-use compass_master::simulation::Rng;
+use compass_common::seeded::Rng;
 
 /// Workers of every job.
 pub(crate) const WORKERS: usize = 8;

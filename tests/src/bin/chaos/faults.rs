@@ -1,6 +1,6 @@
 //! The faults that a history draws from, by name.
 
-use compass_master::simulation::Rng;
+use compass_common::seeded::Rng;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use crate::cluster::{Cluster, MASTERS, WORKERS};
 use crate::faults::{Fault, Faults};
 use crate::judge::Judge;
 use crate::liar;
-use compass_master::simulation::Rng;
+use compass_common::seeded::Rng;
 use compass_tests::{Etcd, Mood, wait_until};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -17,7 +17,7 @@ mod judge;
 mod liar;
 
 use cluster::{Cluster, Model};
-use compass_master::simulation::Rng;
+use compass_common::seeded::Rng;
 use compass_tests::{Etcd, EtcdOptions};
 use faults::Faults;
 use history::History;

@@ -1,7 +1,7 @@
 //! What a history is made of: sizes, and faults with their times. Drawn from a seed; smaller ones made by shrinking.
 
-use super::plan::GARBLES;
-use super::rng::Rng;
+use super::job::{GARBLES, Kind};
+use compass_common::seeded::Rng;
 
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,10 @@ pub enum FaultKind {
     WorkerSlow { worker: usize, times: u64, ms: u64 },
     /// The worker drains and goes; another comes under its name.
     WorkerDrain { worker: usize },
+    /// The launcher's time for the worker is nearly up.
+    TimeIsUp { worker: usize },
+    /// The worker's connection takes nothing for so long.
+    Choke { worker: usize, ms: u64 },
     /// Another job wants the worker: it leaves in good order, and comes back after so long elsewhere.
     Release { worker: usize, away: u64 },
     /// An engine of the worker breaks, and its grant is handed back.
@@ -67,6 +71,20 @@ pub struct Scenario {
     pub task_samples: u32,
     /// How long a sample takes.
     pub sample_ms: u64,
+    /// Samples that an engine gives back together.
+    pub burst: u32,
+    /// Samples of a part of the plan at most: packs are no larger.
+    pub part_samples: u32,
+    /// How the units are asked and judged, by number.
+    pub kinds: Vec<u8>,
+    /// Length of the long texts among the answers, in bytes.
+    pub long_bytes: u32,
+    /// How long it takes to load a model.
+    pub load_ms: u64,
+    /// Whether partitions and delays meet the sessions alone: content travels on connections of its own.
+    pub bulk_passes: bool,
+    /// Workers that cannot load a model.
+    pub unable: Vec<(usize, u32)>,
     /// A sample that no worker can run.
     pub poison: Option<(u32, u32)>,
     /// Whether results differ from worker to worker.
@@ -78,14 +96,40 @@ pub struct Scenario {
 pub(super) const FAULTS_UNTIL: u64 = 25_000;
 
 impl Scenario {
+    /// One worker and one master, a few samples, and nothing goes wrong.
+    fn plain(seed: u64) -> Self {
+        Self {
+            seed,
+            masters: 1,
+            workers: vec![1],
+            units: vec![10],
+            distinct: None,
+            task_samples: 5,
+            sample_ms: 100,
+            burst: 1,
+            part_samples: 3,
+            kinds: Vec::new(),
+            long_bytes: 0,
+            load_ms: 0,
+            bulk_passes: false,
+            unable: Vec::new(),
+            poison: None,
+            unsteady: false,
+            faults: Vec::new(),
+        }
+    }
+
     /// The scenario of a seed.
     pub fn draw(seed: u64) -> Self {
         let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5bd1_e995);
-        if rng.chance(120) {
+        if rng.chance(100) {
             return Self::late_and_lost(seed, &mut rng);
         }
         if rng.chance(30) {
             return Self::held_up_and_outlived(seed, &mut rng);
+        }
+        if rng.chance(30) {
+            return Self::left_with_answers_on_the_way(seed, &mut rng);
         }
         let masters = rng.between(1, 2) as usize;
         let workers: Vec<u32> = (0..rng.between(1, 4)).map(|_| rng.between(1, 2) as u32).collect();
@@ -107,22 +151,112 @@ impl Scenario {
                 faults.push(Fault { at: late.at + rng.below(3_000), kind });
             }
         }
-        let (task_samples, sample_ms) = (rng.between(3, 30) as u32, rng.between(50, 1200));
+        let (task_samples, sample_ms) = (rng.log_uniform(1, 30) as u32, rng.between(50, 1200));
         let unsteady = rng.chance(100);
         faults.extend(untrue(&mut rng, workers.len()));
         faults.sort_by_key(|fault| fault.at);
-        // Of a generator of its own: without it the history of a seed is what it was.
-        let mut equal = Rng::new(seed ^ 0x6c62_272e_07bb_0142);
-        let distinct = equal.chance(150).then(|| equal.between(1, 15) as u32);
-        Self { seed, masters, workers, units, distinct, task_samples, sample_ms, poison, unsteady, faults }
+        let distinct = rng.chance(150).then(|| rng.between(1, 15) as u32);
+        let mut kinds: Vec<u8> = units.iter().map(|_| rng.below(Kind::COUNT) as u8).collect();
+        if let Some(other) = kinds.get_mut(1).filter(|_| distinct.is_some()) {
+            *other = 0;
+            kinds[0] = 0;
+        }
+        let part_samples = rng.log_uniform(1, 20) as u32;
+        let load_ms = if rng.chance(500) { 0 } else { rng.log_uniform(20, 8_000) };
+        let drawn = Self {
+            masters,
+            workers,
+            units,
+            distinct,
+            task_samples,
+            sample_ms,
+            part_samples,
+            kinds,
+            load_ms,
+            bulk_passes: rng.chance(300),
+            poison,
+            unsteady,
+            faults,
+            ..Self::plain(seed)
+        };
+        drawn.with_bad_nodes(&mut rng).with_long_texts(&mut rng).at_size(&mut rng)
+    }
+
+    /// Perhaps with workers that cannot load a model; seldom, none of them can.
+    fn with_bad_nodes(mut self, rng: &mut Rng) -> Self {
+        if rng.chance(120) {
+            let model = rng.below(u64::from(self.models())) as u32;
+            let count = self.workers.len() as u64;
+            let spared = if rng.chance(100) { count } else { rng.below(count) };
+            let bad = (0..self.workers.len())
+                .filter(|&worker| worker as u64 != spared && (spared == count || rng.chance(700)));
+            self.unable = bad.map(|worker| (worker, model)).collect();
+        }
+        self
+    }
+
+    /// Perhaps with answers that do not fit into a frame.
+    fn with_long_texts(mut self, rng: &mut Rng) -> Self {
+        if rng.chance(80) {
+            self.long_bytes = rng.log_uniform(60_000, 600_000) as u32;
+            self.kinds.iter_mut().for_each(|kind| *kind = 1);
+        }
+        self
+    }
+
+    /// Once in 500 histories, with so many samples as a job of users has.
+    fn at_size(mut self, rng: &mut Rng) -> Self {
+        if self.long_bytes == 0 && rng.chance(2) {
+            let samples = rng.log_uniform(1_000, 100_000);
+            self.units = vec![samples as u32];
+            self.kinds.truncate(1);
+            self.poison = None;
+            self.task_samples = rng.log_uniform(1, samples) as u32;
+            // No more tasks than can be told apart by a person who reads the history.
+            self.task_samples = self.task_samples.max(self.units[0] / 2_000);
+            (self.part_samples, self.burst) = (512, (samples / 500).max(1) as u32);
+            self.sample_ms = rng.between(20, 120);
+        }
+        self
+    }
+
+    /// Position of a unit's model: the first two units have one model, the others each their own.
+    pub(super) fn model(&self, unit: usize) -> u32 {
+        (unit as u32).saturating_sub(1)
+    }
+
+    fn models(&self) -> u32 {
+        1 + self.model(self.units.len().saturating_sub(1))
+    }
+
+    pub(super) fn kind(&self, unit: usize) -> Kind {
+        Kind::numbered(self.kinds.get(unit).copied().unwrap_or(0))
     }
 
     /// What a sample asks: equal for samples with equal requests.
-    pub(super) fn asked(&self, unit: u32, index: u32) -> (u32, u32) {
+    pub(super) fn asked(&self, unit: usize, index: u32) -> (usize, u32) {
         match self.distinct {
             Some(distinct) if unit < 2 => (0, index % distinct.max(1)),
             _ => (unit, index),
         }
+    }
+
+    /// Whether no worker can load a model.
+    pub(super) fn nobody_can_load(&self, model: u32) -> bool {
+        (0..self.workers.len()).all(|worker| self.unable.contains(&(worker, model)))
+    }
+
+    /// Whether some worker hands in what is not true.
+    pub(super) fn has_untrue_workers(&self) -> bool {
+        let is_untrue = |fault: &Fault| matches!(fault.kind, FaultKind::Garbles { .. } | FaultKind::Lies { .. });
+        self.faults.iter().any(is_untrue)
+    }
+
+    /// Whether every result of a sample is the one that belongs to it: nothing fails, nothing lies.
+    pub(super) fn is_plain(&self) -> bool {
+        let breaks = |fault: &Fault| matches!(fault.kind, FaultKind::EngineBreaks { .. });
+        let bends = self.unsteady || self.poison.is_some() || self.has_untrue_workers();
+        !bends && !self.faults.iter().any(breaks)
     }
 }
 
@@ -165,36 +299,48 @@ impl Scenario {
         let samples = workers.len() as u64 * (lost + rng.between(6_000, 9_000)) / sample_ms;
         let each = u32::try_from(samples / 3).unwrap_or(u32::MAX);
         Self {
-            seed,
-            masters: 1,
             workers,
+            // What is left to begin need not be fetched through the partition.
+            bulk_passes: true,
+            part_samples: 1,
             units: vec![each; 3],
-            distinct: None,
             task_samples: rng.between(16, 40) as u32,
             sample_ms,
-            poison: None,
-            unsteady: false,
             faults,
+            ..Self::plain(seed)
         }
     }
 }
 
 impl Scenario {
+    /// A worker with short grants waits so long for answers that it leaves the connection, on which grants are under way to it:
+    /// they arrive when others have them.
+    fn left_with_answers_on_the_way(seed: u64, rng: &mut Rng) -> Self {
+        let (by, ms) = (rng.between(6_000, 9_000), rng.between(4_000, 6_000));
+        let kind = FaultKind::Lag { worker: 0, by, answers: true, ms };
+        Self {
+            workers: vec![1; rng.between(2, 4) as usize],
+            units: vec![rng.between(25, 45) as u32; 3],
+            task_samples: rng.between(1, 4) as u32,
+            sample_ms: rng.between(150, 500),
+            bulk_passes: true,
+            faults: vec![Fault { at: rng.between(3_000, 6_000), kind }],
+            ..Self::plain(seed)
+        }
+    }
+
     /// What the leader asks the store is held up on its way until another leads: only the fence tells the two apart.
     fn held_up_and_outlived(seed: u64, rng: &mut Rng) -> Self {
         let kind = FaultKind::Isolation { master: 0, ms: rng.between(4_000, 12_000), held: true };
         Self {
-            seed,
             // The first leads: it is there before the other.
             masters: 2,
             workers: vec![1; rng.between(2, 4) as usize],
             units: (0..2).map(|_| rng.between(25, 45) as u32).collect(),
-            distinct: None,
             task_samples: rng.between(3, 12) as u32,
             sample_ms: rng.between(300, 900),
-            poison: None,
-            unsteady: false,
             faults: vec![Fault { at: rng.between(3_500, 7_000), kind }],
+            ..Self::plain(seed)
         }
     }
 }
@@ -202,7 +348,7 @@ impl Scenario {
 fn kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
     let (worker, master) = (rng.below(workers as u64) as usize, rng.below(masters as u64) as usize);
     let ms = if rng.chance(500) { rng.between(200, 3_000) } else { rng.between(3_000, 16_000) };
-    match rng.below(46) {
+    match rng.below(49) {
         0..=3 => FaultKind::WorkerCrash { worker, back_after: ms },
         4..=7 => FaultKind::WorkerPause { worker, ms },
         8..=9 => FaultKind::WorkerSlow { worker, times: rng.between(2, 8), ms },
@@ -218,6 +364,8 @@ fn kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
         37..=38 => FaultKind::StoreDown { ms: ms.min(6_000) },
         39..=41 => FaultKind::StoreDeaf { ms: ms.min(6_000) },
         42..=44 => FaultKind::Release { worker, away: ms },
+        45 => FaultKind::TimeIsUp { worker },
+        46..=47 => FaultKind::Choke { worker, ms },
         _ => FaultKind::Cancel,
     }
 }

@@ -1,4 +1,4 @@
-//! Random numbers from a seed: SplitMix64 (Steele, Lea and Flood 2014).
+//! Random numbers from a seed, for histories and inputs that can be made again: SplitMix64 (Steele, Lea and Flood 2014).
 
 /// A stream of numbers that depends on nothing but its seed.
 #[derive(Clone, Debug)]
@@ -26,6 +26,13 @@ impl Rng {
     /// A number in `first..=last`.
     pub fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last.saturating_sub(first) + 1)
+    }
+
+    /// A number in `first..=last`, as often between 1 and 10 as between 10 and 100; `first` is at least 1.
+    pub fn log_uniform(&mut self, first: u64, last: u64) -> u64 {
+        let (low, high) = ((first.max(1) as f64).ln(), ((last.max(1) + 1) as f64).ln());
+        let drawn = (low + self.unit() * (high - low)).exp() as u64;
+        drawn.clamp(first, last)
     }
 
     /// True so many times in a thousand.

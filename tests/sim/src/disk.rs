@@ -1,8 +1,8 @@
 //! The simulated disk: segments in the ledger's own format, of which a crash leaves what was synced and perhaps more.
 
-use super::plan;
-use super::rng::Rng;
-use crate::ledger::{Entry, Kind, LedgerError, encode, header, read_segment};
+use compass_common::ids::Digest;
+use compass_common::seeded::Rng;
+use compass_master::ledger::{Entry, Kind, LedgerError, encode, header, read_segment};
 use compass_proto::v1;
 use prost::Message as _;
 use std::collections::BTreeMap;
@@ -15,8 +15,9 @@ struct Segment {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Disk {
+    plan: Digest,
     segments: BTreeMap<String, Segment>,
 }
 
@@ -24,9 +25,14 @@ pub(super) struct Disk {
 pub(super) type Found = (u32, u32, Vec<u8>, String);
 
 impl Disk {
+    /// An empty disk, for segments of this plan.
+    pub(super) fn new(plan: Digest) -> Self {
+        Self { plan, segments: BTreeMap::new() }
+    }
+
     /// Makes a segment, header and name synced; false if there is one of that name.
     pub(super) fn create(&mut self, name: &str) -> bool {
-        let bytes = header(&plan::digest());
+        let bytes = header(&self.plan);
         let synced = bytes.len();
         self.segments.insert(name.to_owned(), Segment { bytes, synced }).is_none()
     }
@@ -74,7 +80,7 @@ impl Disk {
     pub(super) fn read(&self, name: &str, limit: Option<u64>) -> Result<(Vec<Found>, u64), LedgerError> {
         let Some(segment) = self.segments.get(name) else { return Ok((Vec::new(), 0)) };
         let mut entries = Vec::new();
-        let end = read_segment(&plan::digest(), Path::new(name), &segment.bytes, limit, &mut entries)?;
+        let end = read_segment(&self.plan, Path::new(name), &segment.bytes, limit, &mut entries)?;
         let samples = entries.into_iter().filter(|entry| entry.kind() == Kind::Sample).filter_map(|entry| {
             let index = v1::SampleResult::decode(entry.payload.as_slice()).ok()?.index;
             Some((entry.unit, index, entry.payload, entry.worker))

@@ -26,11 +26,25 @@ pub enum Mutant {
     ClaimWithoutProofKept,
     /// Results are recorded whatever they look like.
     KindUnchecked,
+    /// A body that is too large for its frame goes in it all the same.
+    BodyNotSpilled,
+    /// The master frees what a worker uploaded before the frame that names it has come.
+    UploadFreedEarly,
+    /// A worker does not say again, on a new connection, what the last one may have lost.
+    OutboxNotRewound,
+    /// A worker listens to a connection that it has left.
+    OldLinkHeard,
+    /// A leader says again a grant that is another's by now.
+    DeadGrantReplayed,
+    /// A hello keeps quiet about samples whose results were sent and are not acknowledged.
+    HelloOmitsUnacknowledged,
+    /// A worker that cannot load a model is granted more tasks of it.
+    BarredGrantedAgain,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 18] = [
         Self::GrantBeforeDurable,
         Self::StaleEpochAccepted,
         Self::NoRereadAfterTimeout,
@@ -42,5 +56,12 @@ impl Mutant {
         Self::NoRightNeeded,
         Self::ClaimWithoutProofKept,
         Self::KindUnchecked,
+        Self::BodyNotSpilled,
+        Self::UploadFreedEarly,
+        Self::OutboxNotRewound,
+        Self::OldLinkHeard,
+        Self::DeadGrantReplayed,
+        Self::HelloOmitsUnacknowledged,
+        Self::BarredGrantedAgain,
     ];
 }

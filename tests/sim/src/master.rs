@@ -1,22 +1,23 @@
 //! A master's process: stands by, campaigns, loads what is recorded, leads, steps down when its lease may be over.
 
 use super::disk::Found;
-use super::plan;
 use super::reign::Reign;
 use super::store::{LEASE_MS, Reply, Request};
 use super::world::{Happening, World};
-use crate::core::{Core, DeviceType, Limits, Recorded, Watch};
-use crate::leader::{Faults, Leader};
-use crate::ledger::Journal;
-use crate::pipeline::former::Leases;
-use crate::rpc::{JobKey, Terms};
-use crate::store::Op;
 use compass_common::ids::{Digest, Epoch, UnitId};
+use compass_master::core::{Core, DeviceType, Limits, Recorded, Watch};
+use compass_master::leader::Leader;
+use compass_master::ledger::Journal;
+use compass_master::pipeline::former::Leases;
+use compass_master::rpc::{JobKey, Terms, Uploads};
+use compass_master::store::{Keys, Op};
 use std::collections::BTreeMap;
 
 /// How long a master waits for the store's answer.
 const CALL_MS: u64 = 500;
 const TICK_MS: u64 = 250;
+/// Room for uploads: few at a time.
+const UPLOAD_BYTES: u64 = 650_000;
 /// Leases of workers.
 pub(super) const WORKER_LEASE_MS: u64 = 6_000;
 pub(super) const HEARTBEAT_MS: u64 = 600;
@@ -66,6 +67,8 @@ pub(super) struct Master {
     name: String,
     /// Until when it leads for certain, by its own clock, counted from when it asked.
     lease_until: u64,
+    /// What workers bring in place of frames that are too large.
+    pub(super) uploads: Uploads,
     calls: BTreeMap<u64, (u64, Purpose)>,
     last_call: u64,
 }
@@ -81,6 +84,7 @@ impl Master {
             phase: Phase::Standby,
             name: format!("m{number}"),
             lease_until: 0,
+            uploads: Uploads::of(UPLOAD_BYTES),
             calls: BTreeMap::new(),
             last_call: 0,
         }
@@ -106,8 +110,8 @@ impl Master {
     }
 }
 
-fn length_op(segment: &str, length: u64) -> (String, Op) {
-    let key = plan::keys().segment(segment);
+fn length_op(keys: &Keys, segment: &str, length: u64) -> (String, Op) {
+    let key = keys.segment(segment);
     (key.clone(), Op::Put { key, value: length.to_le_bytes().to_vec() })
 }
 
@@ -117,6 +121,7 @@ impl World {
         master.life += 1;
         (master.up, master.paused_until, master.phase) = (true, 0, Phase::Standby);
         master.calls.clear();
+        master.uploads = Uploads::of(UPLOAD_BYTES);
         let life = master.life;
         self.after(1, Happening::MasterTick { master: at, life });
     }
@@ -163,6 +168,7 @@ impl World {
             }
             _ => {}
         }
+        self.masters[at].uploads.expire(self.instant());
         self.leader_ticks(at);
     }
 
@@ -177,7 +183,7 @@ impl World {
                     Phase::Opening(opening) => opening.segment.clone(),
                     _ => return,
                 };
-                match entries.get(&plan::keys().segment(&segment)) {
+                match entries.get(&self.job.keys.segment(&segment)) {
                     Some((_, revision)) => self.opened(at, *revision),
                     None => self.open_segment(at),
                 }
@@ -226,13 +232,13 @@ impl World {
         for ((unit, index), result) in &found {
             opening.recorded.arrive(UnitId(*unit), *index, result, DeviceType::Cpu);
         }
-        let prefix = plan::keys().leases();
+        let prefix = self.job.keys.leases();
         let log = entries.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
-        match Leases::read(&plan::keys(), log.map(|(key, (value, _))| (key.clone(), value.clone()))) {
+        match Leases::read(&self.job.keys, log.map(|(key, (value, _))| (key.clone(), value.clone()))) {
             Ok(leases) => opening.leases = leases,
-            Err(damage) => self.oracle.violation(crate::core::invariants::C3, damage.to_string()),
+            Err(damage) => self.oracle.violation(compass_master::core::invariants::C3, damage.to_string()),
         }
-        let known = entries.get(&plan::keys().job_key()).and_then(|(value, _)| JobKey::from_bytes(value));
+        let known = entries.get(&self.job.keys.job_key()).and_then(|(value, _)| JobKey::from_bytes(value));
         // A key of its own for every leader that finds none.
         let made = || (JobKey::new(Digest::of(format!("key of epoch {}", opening.epoch).as_bytes()).0), true);
         opening.key = Some(known.map_or_else(made, |key| (key, false)));
@@ -245,7 +251,8 @@ impl World {
             _ => return,
         };
         if !self.disk.create(&segment) {
-            self.oracle.violation(crate::core::invariants::L1, format!("segment {segment} is made a second time"));
+            self.oracle
+                .violation(compass_master::core::invariants::L1, format!("segment {segment} is made a second time"));
         }
         self.open_segment(at);
     }
@@ -255,10 +262,10 @@ impl World {
         let mut found = BTreeMap::new();
         let names: Vec<String> = self.disk.names().cloned().collect();
         for name in names {
-            let length = entries.get(&plan::keys().segment(&name));
+            let length = entries.get(&self.job.keys.segment(&name));
             let length = length.and_then(|(value, _)| value.as_slice().try_into().ok()).map(u64::from_le_bytes);
             match self.disk.read(&name, length) {
-                Err(error) => self.oracle.violation(crate::core::invariants::C3, error.to_string()),
+                Err(error) => self.oracle.violation(compass_master::core::invariants::C3, error.to_string()),
                 Ok((samples, beyond)) => {
                     if beyond > 0 {
                         self.oracle.saw("bytes beyond the recorded length were ignored");
@@ -275,10 +282,10 @@ impl World {
     fn open_segment(&mut self, at: usize) {
         let Phase::Opening(opening) = &self.masters[at].phase else { return };
         let (epoch, length) = (opening.epoch, self.disk.synced(&opening.segment));
-        let (key, op) = length_op(&opening.segment, length);
+        let (key, op) = length_op(&self.job.keys, &opening.segment, length);
         let mut ops = vec![op];
         if let Some((job_key, true)) = opening.key {
-            ops.push(Op::Put { key: plan::keys().job_key(), value: job_key.to_bytes() });
+            ops.push(Op::Put { key: self.job.keys.job_key(), value: job_key.to_bytes() });
         }
         self.call(at, Purpose::Open, Request::Transaction { epoch, key, follows: Some(0), ops });
     }
@@ -287,48 +294,37 @@ impl World {
         let Phase::Opening(opening) = std::mem::replace(&mut self.masters[at].phase, Phase::Standby) else { return };
         let Opening { epoch, recorded, leases, segment, key } = *opening;
         let Some((key, _)) = key else { return };
-        let journal = Journal::new(plan::keys(), epoch, leases.keys.clone());
-        let poisoned = self.scenario.poison.is_some();
+        let journal = Journal::new(self.job.keys.clone(), epoch, leases.keys.clone());
         let limits = Limits {
             lease_ttl: WORKER_LEASE_MS,
             silence: WORKER_LEASE_MS / 2,
-            retry: if poisoned { 3 } else { 10_000 },
+            retry: 10_000,
             losses: 10_000,
             infrastructure: 10_000,
             fewest_attempts: 8,
+            unschedulable: 60_000,
             ..Limits::default()
         };
-        let duplicates = plan::duplicates(&self.scenario, &recorded);
-        let tasks = plan::tasks(&self.scenario, (&recorded, &duplicates), &leases.attempts());
-        let units = 0..self.scenario.units.len() as u32;
-        let done: Vec<_> = units.map(UnitId).map(|unit| (unit, recorded.done(unit))).collect();
+        let duplicates = self.job.duplicates(&recorded);
+        let tasks = self.job.tasks((&recorded, &duplicates), &leases.attempts());
+        let units = self.job.units().into_iter().map(|(unit, _)| UnitId(unit));
+        let done: Vec<_> = units.map(|unit| (unit, recorded.done(unit))).collect();
         let mut core = Core::new(epoch, limits, tasks, recorded).with_duplicates(duplicates);
-        if self.mutant == Some(super::Mutant::SplitWithoutAck) {
-            core.split_without_ack();
-        }
         if self.mutant != Some(super::Mutant::NoRecoveringWindow) {
             core.recover(0, &leases.former(Epoch(0)));
         }
         let terms = Terms {
-            plan: plan::digest(),
+            plan: self.job.digest,
             epoch,
             lease_ttl_ms: WORKER_LEASE_MS as u32,
             heartbeat_ms: HEARTBEAT_MS as u32,
             engine_timeout_ms: 0,
             pools: Default::default(),
             key,
-            units: plan::units(&self.scenario),
+            units: self.job.terms(),
         };
-        let mut leader = Leader::new(core, terms, plan::keys(), Watch::new(done));
-        if self.mutant == Some(super::Mutant::GrantBeforeDurable) {
-            leader.leak_grants();
-        }
-        leader.leave_out(Faults {
-            no_right_needed: self.mutant == Some(super::Mutant::NoRightNeeded),
-            claims_without_proof: self.mutant == Some(super::Mutant::ClaimWithoutProofKept),
-            misfits_taken: self.mutant == Some(super::Mutant::KindUnchecked),
-        });
-        let reign = Reign::new(epoch, leader, journal, segment, revision, self.now);
+        let leader = Leader::new(core, terms, self.job.keys.clone(), Watch::new(done));
+        let reign = Reign::new(epoch, leader, journal, (segment, revision), key, self.now);
         self.masters[at].phase = Phase::Leading(Box::new(reign));
     }
 

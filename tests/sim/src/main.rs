@@ -1,14 +1,14 @@
 //! `sim`: plays histories of the control plane, seed by seed, and looks for one that breaks a rule.
 //!
 //! `--seeds N` plays that many (2000), `--from S` begins with another seed than 0, `--seed S` plays one and prints its
-//! whole history, `--mutants` shows after how many seeds each fault of the protocol is found, and in how many of them. A
+//! whole history (with `--mutant NAME` under a fault of the protocol), `--mutants` shows after how many seeds each fault of the protocol is found, and in how many of them; with `--mutant NAME` that one. A
 //! history that breaks a rule is shrunk and printed. The last line is `seeds: N, violations: V`.
 
-use compass_master::simulation::{Mutant, Scenario, run, shrink};
+use compass_sim::{Mutant, Scenario, run, shrink};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: sim [--seeds N] [--from S] [--seed S] [--mutants]";
+const USAGE: &str = "usage: sim [--seeds N] [--from S] [--seed S] [--mutants] [--mutant NAME]";
 /// Lines of a broken history that are printed.
 const TAIL: usize = 60;
 
@@ -18,6 +18,7 @@ struct Options {
     from: u64,
     one: Option<u64>,
     mutants: bool,
+    mutant: Option<Mutant>,
 }
 
 fn options() -> Option<Options> {
@@ -29,11 +30,16 @@ fn options() -> Option<Options> {
             "--seeds" => options.seeds = Some(number()?),
             "--from" => options.from = number()?,
             "--seed" => options.one = Some(number()?),
+            "--mutant" => options.mutant = Some(named(&words.next()?)?),
             "--mutants" => options.mutants = true,
             _ => return None,
         }
     }
     Some(options)
+}
+
+fn named(name: &str) -> Option<Mutant> {
+    Mutant::ALL.into_iter().find(|mutant| format!("{mutant:?}") == name)
 }
 
 fn main() -> ExitCode {
@@ -42,7 +48,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     if let Some(seed) = options.one {
-        let outcome = run(&Scenario::draw(seed), None, true);
+        let outcome = run(&Scenario::draw(seed), options.mutant, true);
         println!("{:#?}", Scenario::draw(seed));
         outcome.trace.iter().for_each(|line| println!("{line}"));
         println!(
@@ -55,7 +61,7 @@ fn main() -> ExitCode {
     }
     let seeds = options.from..options.from + options.seeds.unwrap_or(2000);
     if options.mutants {
-        for mutant in Mutant::ALL {
+        for mutant in Mutant::ALL.into_iter().filter(|mutant| options.mutant.is_none_or(|only| only == *mutant)) {
             let breaks = |seed: &u64| !run(&Scenario::draw(*seed), Some(mutant), false).violations.is_empty();
             let found: Vec<u64> = seeds.clone().filter(breaks).collect();
             match found.first() {

@@ -1,7 +1,7 @@
 //! The simulated store: revisions, one lease that says who leads, fenced transactions, as etcd has them.
 
-use crate::store::Op;
 use compass_common::ids::Epoch;
+use compass_master::store::Op;
 use std::collections::BTreeMap;
 
 /// How long a leader that is not heard stays leader, in milliseconds.

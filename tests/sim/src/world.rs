@@ -1,23 +1,32 @@
 //! The world of a history: everybody in it, and what is going to happen when.
 
 use super::disk::Disk;
+use super::job::{Job, SampleKey};
 use super::links::Links;
 use super::master::Master;
 use super::mutant::Mutant;
 use super::oracle::Oracle;
-use super::rng::Rng;
 use super::scenario::Scenario;
 use super::store::{Reply, Request, Store};
 use super::worker::Worker;
+use compass_agent::BulkError;
+use compass_common::ids::Digest;
+use compass_common::seeded::Rng;
+use compass_master::core::invariants::N1;
 use compass_proto::v1;
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A worker that a leader has not heard for so long may lose what it holds.
+const LONG_SILENCE_MS: u64 = super::master::WORKER_LEASE_MS / 2;
 
 /// What comes up to a master.
 #[derive(Clone, Debug)]
 pub(super) enum Up {
-    Hello(v1::Hello),
-    Frame(v1::WorkerFrame),
+    Hello(Box<v1::Hello>),
+    Frame(Box<v1::WorkerFrame>),
     /// The other end is gone.
     Closed,
 }
@@ -35,27 +44,76 @@ pub(super) enum Happening {
     WorkerTick {
         worker: usize,
         life: u64,
+        wake: u64,
     },
     WorkerStarts {
         worker: usize,
+    },
+    /// The worker knocks at a master, as its connection `number`.
+    Dials {
+        worker: usize,
+        life: u64,
+        number: u64,
+        master: usize,
+        hello: Box<v1::Hello>,
     },
     Up {
         link: usize,
         what: Up,
     },
+    /// The master has taken the connection.
+    Opens {
+        link: usize,
+    },
+    /// The worker has waited long enough for that.
+    NotOpened {
+        worker: usize,
+        life: u64,
+        number: u64,
+    },
     Down {
         link: usize,
         frame: v1::MasterFrame,
+    },
+    /// The body of a frame begins to arrive.
+    Fetching {
+        link: usize,
     },
     /// The worker learns that its connection is gone.
     Lost {
         link: usize,
     },
-    PackEnds {
+    /// The body of a frame comes to the master.
+    Uploads {
+        link: usize,
+        seq: u64,
+        digest: Digest,
+        bytes: Arc<Vec<u8>>,
+        pause: u64,
+    },
+    Uploaded {
+        worker: usize,
+        life: u64,
+        number: u64,
+        seq: u64,
+        done: Result<(), BulkError>,
+    },
+    Fetched {
+        worker: usize,
+        life: u64,
+        digest: Digest,
+        content: Result<Vec<u8>, BulkError>,
+    },
+    /// The pack under way in a slot goes on.
+    Engine {
         worker: usize,
         life: u64,
         slot: usize,
         pack: u64,
+    },
+    /// The other job lets the worker go.
+    OtherJobReleases {
+        link: usize,
     },
     Synced {
         master: usize,
@@ -81,6 +139,13 @@ pub(super) enum Happening {
     Fault {
         number: usize,
     },
+}
+
+/// A sample that a worker has begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    pub(super) worker: usize,
+    at: u64,
 }
 
 #[derive(Debug)]
@@ -110,12 +175,13 @@ impl Ord for Scheduled {
     }
 }
 
-/// See the module.
+/// See the module. Times in milliseconds.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) now: u64,
     pub(super) rng: Rng,
     pub(super) scenario: Scenario,
+    pub(super) job: Arc<Job>,
     pub(super) mutant: Option<Mutant>,
     pub(super) store: Store,
     /// Until when the store does nothing, and until when its answers are lost.
@@ -127,14 +193,18 @@ pub(super) struct World {
     pub(super) workers: Vec<Worker>,
     pub(super) oracle: Oracle,
     pub(super) cancelled: bool,
+    /// Who has begun a sample, and its result is not acknowledged yet.
+    pub(super) begun: BTreeMap<SampleKey, Begun>,
     /// Samples that the job gave up, once it is over.
     pub(super) over: Option<Vec<(u32, u32)>>,
     queue: BinaryHeap<Scheduled>,
     order: u64,
+    /// What the clock of uploads showed at the beginning; only differences count.
+    began: Instant,
 }
 
 impl World {
-    pub(super) fn new(scenario: &Scenario, mutant: Option<Mutant>, trace: bool) -> Self {
+    pub(super) fn new(scenario: &Scenario, job: Arc<Job>, mutant: Option<Mutant>, trace: bool) -> Self {
         let mut world = Self {
             now: 0,
             rng: Rng::new(scenario.seed),
@@ -143,15 +213,18 @@ impl World {
             store: Store::new(mutant == Some(Mutant::StaleEpochAccepted)),
             store_down_until: 0,
             store_deaf_until: 0,
-            disk: Disk::default(),
+            disk: Disk::new(job.digest),
             links: Links::new(scenario),
             masters: (0..scenario.masters).map(Master::new).collect(),
             workers: scenario.workers.iter().enumerate().map(|(at, &slots)| Worker::new(at, slots)).collect(),
-            oracle: Oracle::new(scenario, trace),
+            oracle: Oracle::new(job.clone(), trace),
+            job,
             cancelled: false,
+            begun: BTreeMap::new(),
             over: None,
             queue: BinaryHeap::new(),
             order: 0,
+            began: Instant::now(),
         };
         for master in 0..scenario.masters {
             world.after(1 + 40 * master as u64, Happening::MasterStarts { master });
@@ -175,6 +248,11 @@ impl World {
         self.at(self.now + pause, happening);
     }
 
+    /// Now, for what asks a clock of the operating system's kind.
+    pub(super) fn instant(&self) -> Instant {
+        self.began + Duration::from_millis(self.now)
+    }
+
     /// Lets the next thing happen; false when the time is up, or nothing is left to happen.
     pub(super) fn step(&mut self, until: u64) -> bool {
         let Some(next) = self.queue.pop().filter(|next| next.at <= until) else { return false };
@@ -194,16 +272,46 @@ impl World {
             | Happening::Synced { master, .. }
             | Happening::Answered { master, .. }
             | Happening::Unanswered { master, .. } => self.masters[*master].paused_until,
-            Happening::Up { link, .. } => self.masters[self.links.all[*link].master].paused_until,
-            Happening::WorkerTick { worker, .. } | Happening::PackEnds { worker, .. } => {
-                self.workers[*worker].paused_until
+            Happening::Up { link, .. } | Happening::Uploads { link, .. } => {
+                self.masters[self.links.all[*link].master].paused_until
             }
-            Happening::Down { link, .. } | Happening::Lost { link } => {
-                self.workers[self.links.all[*link].worker].paused_until
-            }
+            Happening::WorkerTick { worker, .. }
+            | Happening::Dials { worker, .. }
+            | Happening::NotOpened { worker, .. }
+            | Happening::Uploaded { worker, .. }
+            | Happening::Fetched { worker, .. }
+            | Happening::Engine { worker, .. } => self.workers[*worker].paused_until,
+            Happening::Down { link, .. }
+            | Happening::Opens { link }
+            | Happening::Fetching { link }
+            | Happening::Lost { link } => self.workers[self.links.all[*link].worker].paused_until,
             _ => 0,
         };
         (until > self.now).then_some(until)
+    }
+
+    /// A leader hears a worker.
+    pub(super) fn is_heard(&mut self, at: usize) {
+        let now = self.now;
+        let worker = &mut self.workers[at];
+        if now > worker.heard_at + LONG_SILENCE_MS {
+            worker.silent_until = now;
+        }
+        worker.heard_at = now;
+    }
+
+    /// A worker begins a sample: nobody else has it, who has begun it and is heard all the time.
+    pub(super) fn begins_once(&mut self, at: usize, key: SampleKey) {
+        let (now, untrue) = (self.now, self.scenario.has_untrue_workers());
+        if let Some(other) = self.begun.insert(key, Begun { worker: at, at: now }).filter(|other| other.worker != at) {
+            let holder = &self.workers[other.worker];
+            let is_heard = now <= holder.heard_at + LONG_SILENCE_MS && holder.silent_until < other.at;
+            if is_heard && !untrue && other.at < now {
+                let (holder, name) = (holder.name.clone(), self.workers[at].name.clone());
+                let detail = format!("{name} begins {key:?}, which {holder} began at {} and has still", other.at);
+                self.oracle.violation(N1, detail);
+            }
+        }
     }
 
     /// Breaks a connection: what is on it is lost, and each end learns of it in its time.

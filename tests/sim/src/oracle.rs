@@ -1,19 +1,19 @@
 //! Sees everything, and knows the rules: what is believed, who may begin what, what was ever told to whom.
 
 use super::disk::Disk;
-use super::plan;
-use super::scenario::Scenario;
-use crate::core::Recorded;
-use crate::core::invariants::{C1, C2, C3, C4, G1, G2, H1, H2, L1, Violation, W1};
-use crate::rpc::UnitTerms;
-use crate::store::{Lease, LeasePage, Op};
+use super::job::{Job, SampleKey};
 use compass_common::ids::{Attempt, Epoch, GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
 use compass_common::result::SampleResult;
+use compass_master::core::Recorded;
+use compass_master::core::invariants::{B1, C1, C2, C3, C4, G1, G2, H1, H2, L1, Violation, W1};
+use compass_master::rpc::UnitTerms;
+use compass_master::store::{Lease, LeasePage, Op};
 use compass_proto::{intervals_from_wire, v1};
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// See the module.
 #[derive(Debug)]
@@ -30,10 +30,14 @@ pub(super) struct Oracle {
     /// Who was ever granted a sample, durably.
     ever: BTreeMap<(u32, u32), BTreeSet<String>>,
     /// Who was ever granted a sample that asks this.
-    askers: BTreeMap<(u32, u32), BTreeSet<String>>,
+    askers: BTreeMap<(usize, u32), BTreeSet<String>>,
     /// Grants that workers were told of.
     grants: BTreeSet<(String, GrantId)>,
-    scenario: Scenario,
+    job: Arc<Job>,
+    /// By what is asked: samples on which engines died, and how often.
+    deaths: BTreeMap<(usize, u32), u32>,
+    /// Models that processes of workers have said they cannot load, to the leader of an epoch.
+    barred: BTreeSet<(Epoch, String, u64, u32)>,
     /// Samples that get the result of another.
     duplicates: BTreeSet<(u32, u32)>,
     /// What results look like.
@@ -47,8 +51,8 @@ pub(super) struct Oracle {
 
 impl Oracle {
     /// An oracle that keeps the history in words if `traces`.
-    pub(super) fn new(scenario: &Scenario, traces: bool) -> Self {
-        let duplicates = plan::duplicates(scenario, &Recorded::default()).by_unit();
+    pub(super) fn new(job: Arc<Job>, traces: bool) -> Self {
+        let duplicates = job.duplicates(&Recorded::default()).by_unit();
         let duplicates = duplicates.iter().flat_map(|(unit, samples)| samples.iter().map(|index| (unit.0, index)));
         Self {
             believed: BTreeMap::new(),
@@ -59,9 +63,11 @@ impl Oracle {
             ever: BTreeMap::new(),
             askers: BTreeMap::new(),
             grants: BTreeSet::new(),
-            scenario: scenario.clone(),
+            deaths: BTreeMap::new(),
+            barred: BTreeSet::new(),
             duplicates: duplicates.collect(),
-            units: plan::units(scenario),
+            units: job.terms(),
+            job,
             violations: Vec::new(),
             seen: BTreeMap::new(),
             trace: traces.then(Vec::new),
@@ -88,7 +94,7 @@ impl Oracle {
             self.violation(L1, format!("epoch {epoch} committed after epoch {latest} had begun"));
         }
         self.epoch = self.epoch.max(epoch);
-        let (segments, leases) = (plan::keys().segments(), plan::keys().leases());
+        let (segments, leases) = (self.job.keys.segments(), self.job.keys.leases());
         for op in ops {
             let Op::Put { key, value } = op else { continue };
             if let Some(name) = key.strip_prefix(&segments) {
@@ -110,7 +116,7 @@ impl Oracle {
                         self.attempts.insert((lease.unit.0, index), (epoch, lease.attempt));
                         self.holders.insert((lease.unit.0, index), lease.worker.0.clone());
                         self.ever.entry((lease.unit.0, index)).or_default().insert(lease.worker.0.clone());
-                        let asked = self.scenario.asked(lease.unit.0, index);
+                        let asked = self.job.asked((lease.unit.0, index));
                         self.askers.entry(asked).or_default().insert(lease.worker.0.clone());
                     }
                 }
@@ -152,7 +158,7 @@ impl Oracle {
     /// A result is recorded: its worker was granted the sample, and it looks like a result of it.
     fn was_entitled(&mut self, unit: u32, index: u32, result: &[u8], worker: &str) {
         if !self.ever_had(worker, unit, index) {
-            match self.askers.get(&self.scenario.asked(unit, index)).is_some_and(|workers| workers.contains(worker)) {
+            match self.askers.get(&self.job.asked((unit, index))).is_some_and(|workers| workers.contains(worker)) {
                 true => self.saw("a sample got the result of another that asks the same"),
                 false => {
                     let detail = format!("sample {index} of unit {unit} is recorded from {worker}, which never had it");
@@ -182,7 +188,7 @@ impl Oracle {
     }
 
     /// A frame for a worker leaves a master.
-    pub(super) fn told(&mut self, worker: &str, frame: &v1::MasterFrame) {
+    pub(super) fn told(&mut self, (worker, life): (&str, u64), leads: Epoch, frame: &v1::MasterFrame) {
         use v1::master_frame::Body;
         match &frame.body {
             Some(Body::Grant(grant)) => {
@@ -190,6 +196,11 @@ impl Oracle {
                 let id = GrantId::from(grant.id.unwrap_or_default());
                 self.grants.insert((worker.to_owned(), id));
                 self.granted(worker, id, grant.unit, &samples);
+                let model = self.job.model(grant.unit);
+                if self.barred.contains(&(leads, worker.to_owned(), life, model)) {
+                    let detail = format!("{worker} is granted {id:?} of model {model}, which it cannot load");
+                    self.violation(B1, detail);
+                }
             }
             Some(Body::Welcome(welcome)) => {
                 for kept in &welcome.kept {
@@ -233,6 +244,23 @@ impl Oracle {
         if !self.believed.contains_key(&(unit, index)) {
             self.violation(C3, format!("{why}: sample {index} of unit {unit}, which is not"));
         }
+    }
+
+    /// A process of a worker has told the leader that it cannot load the model of a unit.
+    pub(super) fn is_unable(&mut self, leads: Epoch, worker: &str, life: u64, unit: u32) {
+        self.barred.insert((leads, worker.to_owned(), life, self.job.model(unit)));
+    }
+
+    /// An engine died with these samples before it.
+    pub(super) fn engine_died(&mut self, unit: u32, samples: impl Iterator<Item = u32>) {
+        for index in samples {
+            *self.deaths.entry(self.job.asked((unit, index))).or_default() += 1;
+        }
+    }
+
+    /// Whether a sample's result may be that it failed: it cannot be run, or engines died on it again and again.
+    pub(super) fn may_fail(&self, key: SampleKey) -> bool {
+        self.job.is_poison(key) || self.deaths.get(&self.job.asked(key)).is_some_and(|deaths| *deaths >= 2)
     }
 
     /// A worker begins a sample.

@@ -1,21 +1,44 @@
 //! A leader at work: frames in and out, and the group commit: append, sync, one fenced transaction, and only then told.
 
+use super::job::Job;
 use super::master::{Phase, Purpose};
 use super::mutant::Mutant;
-use super::plan;
 use super::store::Request;
 use super::world::{Happening, Up, World};
-use crate::core::{ConnectionId, Event, invariants};
-use crate::leader::Leader;
-use crate::ledger::{Batch, Journal, Submission};
-use crate::rpc::Output;
-use crate::store::Op;
-use compass_common::ids::{Epoch, WorkerId};
+use compass_common::ids::{Epoch, UnitId, WorkerId};
+use compass_master::core::{ConnectionId, DeviceType, Event, Handed, Seq, invariants};
+use compass_master::leader::Leader;
+use compass_master::ledger::{Batch, Journal, Submission};
+use compass_master::rpc::{Claim, JobKey, Output};
+use compass_master::store::Op;
+use compass_proto::{MAX_FRAME_BYTES, intervals_from_wire, spill, v1};
+use prost::Message as _;
 use std::collections::{BTreeMap, VecDeque};
+use v1::master_frame::Body;
+use v1::worker_frame::Body as Said;
 
 const MOST: usize = 120;
 /// As the driver's clock: what takes longer was a time in which nobody listened.
 const LONGEST_STEP_MS: u64 = 1_000;
+
+/// Gives a claim the proof that only the job's key can make.
+fn prove(held: &mut v1::HeldGrant, worker: &str, nonce: &str, job: &Job, key: &JobKey) {
+    let wire = if held.granted.is_empty() { &held.samples } else { &held.granted };
+    let (grant, samples) = (held.id.unwrap_or_default().into(), intervals_from_wire(wire));
+    let claim = Claim { plan: &job.digest, worker, nonce, grant, unit: UnitId(held.unit), samples: &samples };
+    held.proof = key.proof(claim).to_vec();
+}
+
+/// Results as the scheduler takes those that count, whoever sent them and whatever they are.
+fn taken_as_it_is(worker: WorkerId, results: &v1::Results, counted: &[&v1::SampleResult]) -> Event {
+    let handed = |result: &&v1::SampleResult| Handed {
+        index: result.index,
+        result: result.encode_to_vec(),
+        device: DeviceType::Cpu,
+    };
+    let (grant, unit) = (results.grant.unwrap_or_default().into(), UnitId(results.unit));
+    Event::Results { worker, grant, unit, samples: counted.iter().map(handed).collect() }
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -23,6 +46,7 @@ pub(super) struct Reign {
     pub(super) epoch: Epoch,
     pub(super) leader: Leader,
     pub(super) segment: String,
+    key: JobKey,
     revision: u64,
     submitted: VecDeque<Submission>,
     journal: Journal,
@@ -31,6 +55,8 @@ pub(super) struct Reign {
     clock: u64,
     looked: u64,
     steps: u64,
+    /// Grants as they were sent, by worker, its process and the frame: for a fault of the protocol that repeats them.
+    sent_grants: BTreeMap<(usize, u64, u64), Body>,
 }
 
 impl Reign {
@@ -38,14 +64,15 @@ impl Reign {
         epoch: Epoch,
         leader: Leader,
         journal: Journal,
-        segment: String,
-        revision: u64,
+        (segment, revision): (String, u64),
+        key: JobKey,
         now: u64,
     ) -> Self {
         Self {
             epoch,
             leader,
             segment,
+            key,
             revision,
             submitted: VecDeque::new(),
             journal,
@@ -53,6 +80,7 @@ impl Reign {
             clock: 0,
             looked: now,
             steps: 0,
+            sent_grants: BTreeMap::new(),
         }
     }
 
@@ -66,15 +94,40 @@ impl Reign {
 impl World {
     pub(super) fn leader_hears(&mut self, at: usize, link: usize, what: Up) {
         let (now, known) = (self.now, self.links.all[link].clone());
+        let (mutant, job) = (self.mutant, self.job.clone());
+        self.is_heard(known.worker);
         let worker = WorkerId(self.workers[known.worker].name.clone());
-        let Some(reign) = self.masters[at].reign() else { return };
+        let Phase::Leading(reign) = &mut self.masters[at].phase else { return };
         let (time, connection, mut out) = (reign.time(now), ConnectionId(link as u64), Vec::new());
         match what {
-            Up::Hello(hello) => {
-                reign.leader.hello(time, connection, hello, &mut out);
+            Up::Hello(mut hello) => {
+                if mutant == Some(Mutant::ClaimWithoutProofKept) {
+                    hello.held.iter_mut().for_each(|held| prove(held, &hello.worker, &hello.session, &job, &reign.key));
+                }
+                reign.leader.hello(time, connection, *hello, &mut out);
             }
-            Up::Frame(frame) => {
-                reign.leader.frame(time, worker, connection, frame, &mut out);
+            Up::Frame(mut frame) => {
+                match &mut frame.body {
+                    Some(Said::Failed(failed))
+                        if failed.class() == v1::FailureClass::Unable && mutant == Some(Mutant::BarredGrantedAgain) =>
+                    {
+                        (failed.class, failed.kind) = (v1::FailureClass::Transient.into(), 0);
+                    }
+                    Some(Said::Results(results)) => {
+                        let fits = |result: &&v1::SampleResult| job.fits(results.unit, result);
+                        let counted: Vec<_> = match mutant {
+                            Some(Mutant::NoRightNeeded) => results.samples.iter().filter(fits).collect(),
+                            Some(Mutant::KindUnchecked) => results.samples.iter().collect(),
+                            _ => Vec::new(),
+                        };
+                        if !counted.is_empty() {
+                            let event = taken_as_it_is(worker.clone(), results, &counted);
+                            reign.leader.apply(time, event, &mut out);
+                        }
+                    }
+                    _ => {}
+                }
+                reign.leader.frame(time, worker, connection, *frame, &mut out);
             }
             Up::Closed => {
                 reign.leader.closed(time, worker, connection, &mut out);
@@ -99,6 +152,11 @@ impl World {
 
     /// After every step of a leader: its frames leave, its records are written, its rules are checked.
     fn led(&mut self, at: usize) {
+        if self.mutant == Some(Mutant::GrantBeforeDurable)
+            && let Some(reign) = self.masters[at].reign()
+        {
+            reign.leader.durable(Seq(u64::MAX));
+        }
         self.frames_leave(at);
         self.begin_batch(at);
         let Some(reign) = self.masters[at].reign() else { return };
@@ -137,24 +195,91 @@ impl World {
 
     fn frames_leave(&mut self, at: usize) {
         let Some(reign) = self.masters[at].reign() else { return };
+        let (epoch, mut let_go) = (reign.epoch, Vec::new());
         for output in reign.leader.outputs().collect::<Vec<_>>() {
-            let link = match &output {
-                Output::Frame { connection, .. } | Output::Close { connection } => connection.0 as usize,
-            };
-            let happening = match output {
-                Output::Frame { frame, .. } => {
-                    self.oracle.told(&self.workers[self.links.all[link].worker].name, &frame);
-                    if self.links.all[link].broken {
-                        continue;
+            match output {
+                Output::Frame { connection, frame } => {
+                    let link = connection.0 as usize;
+                    let frame = self.as_sent(at, link, frame);
+                    if let Some(Body::Revoke(revoke)) = &frame.body
+                        && self.mutant == Some(Mutant::SplitWithoutAck)
+                        && !revoke.samples.is_empty()
+                    {
+                        let worker = WorkerId(self.workers[self.links.all[link].worker].name.clone());
+                        let grant = revoke.grant.unwrap_or_default().into();
+                        let samples = intervals_from_wire(&revoke.samples);
+                        let_go.push(Event::Returned { worker, grant, samples, held: true });
                     }
-                    Happening::Down { link, frame }
+                    self.frame_leaves(epoch, link, frame);
                 }
                 // The stream's end follows what was sent on it.
-                Output::Close { .. } => Happening::Lost { link },
-            };
-            let arrives = self.links.down(self.now, link, &mut self.rng);
-            self.at(arrives, happening);
+                Output::Close { connection } => {
+                    let link = connection.0 as usize;
+                    let arrives = self.links.down(self.now, link, &mut self.rng);
+                    self.at(arrives, Happening::Lost { link });
+                }
+            }
         }
+        let_go.into_iter().for_each(|event| self.leader_decides(at, event));
+    }
+
+    /// A frame as it goes out, where a fault of the protocol changes it.
+    fn as_sent(&mut self, at: usize, link: usize, mut frame: v1::MasterFrame) -> v1::MasterFrame {
+        let (worker, life, mutant) = (self.links.all[link].worker, self.links.all[link].worker_life, self.mutant);
+        let Some(reign) = self.masters[at].reign().filter(|_| frame.seq > 0) else { return frame };
+        let key = (worker, life, frame.seq);
+        match &frame.body {
+            Some(body @ Body::Grant(_)) if mutant == Some(Mutant::DeadGrantReplayed) => {
+                reign.sent_grants.insert(key, body.clone());
+            }
+            None if mutant == Some(Mutant::DeadGrantReplayed) => frame.body = reign.sent_grants.get(&key).cloned(),
+            _ => {}
+        }
+        frame
+    }
+
+    fn frame_leaves(&mut self, epoch: Epoch, link: usize, frame: v1::MasterFrame) {
+        let known = self.links.all[link].clone();
+        let worker = &mut self.workers[known.worker];
+        if worker.life == known.worker_life {
+            match &frame.body {
+                Some(Body::Grant(grant)) => {
+                    let told = (grant.unit, intervals_from_wire(&grant.samples), grant.proof.clone());
+                    worker.granted.insert(grant.id.unwrap_or_default().into(), told);
+                }
+                Some(Body::Welcome(welcome)) => {
+                    for grant in welcome.kept.iter().filter_map(|kept| kept.now.as_ref()) {
+                        let told = (grant.unit, intervals_from_wire(&grant.samples), grant.proof.clone());
+                        worker.granted.insert(grant.id.unwrap_or_default().into(), told);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let name = worker.name.clone();
+        if worker.life == known.worker_life {
+            for (grant, unit) in worker.is_acknowledged_unable(&frame) {
+                // Of a grant of another leader's, this one cannot tell which model it was of.
+                if grant.epoch == epoch {
+                    self.oracle.is_unable(epoch, &name, known.worker_life, unit);
+                }
+            }
+        }
+        self.oracle.told((&name, known.worker_life), epoch, &frame);
+        if known.broken {
+            return;
+        }
+        let (sent, content) = spill(frame.clone());
+        if sent.encoded_len() > MAX_FRAME_BYTES {
+            self.oracle.violation(invariants::S1, format!("a frame of {} bytes for {name}", sent.encoded_len()));
+        }
+        if content.is_some() {
+            self.oracle.saw("a body of the master's was too large for its frame");
+            let arrives = self.links.down(self.now, link, &mut self.rng);
+            self.at(arrives, Happening::Fetching { link });
+        }
+        let arrives = self.links.down(self.now, link, &mut self.rng);
+        self.at(arrives, Happening::Down { link, frame });
     }
 
     fn begin_batch(&mut self, at: usize) {
@@ -166,7 +291,7 @@ impl World {
         let mut batch = reign.journal.batch(reign.submitted.drain(..count));
         let segment = reign.segment.clone();
         let length = self.disk.append(&segment, &batch.entries);
-        let key = plan::keys().segment(&segment);
+        let key = self.job.keys.segment(&segment);
         batch.ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });
         let life = self.masters[at].life;
         if let Some(reign) = self.masters[at].reign() {
@@ -197,7 +322,7 @@ impl World {
         let Some(batch) = &reign.batch else { return };
         let request = Request::Transaction {
             epoch: reign.epoch,
-            key: plan::keys().segment(&reign.segment),
+            key: self.job.keys.segment(&reign.segment),
             follows: (!loose).then_some(reign.revision),
             ops: batch.ops.clone(),
         };
@@ -225,7 +350,7 @@ impl World {
 
     pub(super) fn look_again(&mut self, at: usize, entries: &BTreeMap<String, (Vec<u8>, u64)>) {
         let Some(reign) = self.masters[at].reign() else { return };
-        let found = entries.get(&plan::keys().segment(&reign.segment)).map_or(0, |(_, revision)| *revision);
+        let found = entries.get(&self.job.keys.segment(&reign.segment)).map_or(0, |(_, revision)| *revision);
         let unguarded = self.mutant == Some(Mutant::UnguardedLength);
         let Some(reign) = self.masters[at].reign() else { return };
         if found != reign.revision && !unguarded {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 42] = [
+const SOMETIMES: [&str; 47] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -15,13 +15,12 @@ const SOMETIMES: [&str; 42] = [
     "a transaction was not answered",
     "a transaction without an answer had taken effect",
     "a transaction without an answer had not taken effect",
-    "a worker was stopped while it held grants",
+    "a worker was stopped while it computed",
     "a worker was slow",
     "a worker drained",
     "a worker that was to leave handed back what it had not begun",
-    "a worker that was to leave had begun all that it held",
     "a worker left for another job",
-    "a worker died with what it held",
+    "a worker died while it computed",
     "a grant was handed back",
     "a connection broke",
     "a partition",
@@ -49,6 +48,12 @@ const SOMETIMES: [&str; 42] = [
     "a result did not fit the plan",
     "a worker was barred",
     "a sample got the result of another that asks the same",
+    "a body was too large for its frame",
+    "there was no room for an upload",
+    "a connection had no room",
+    "a model could not be loaded",
+    "an engine broke",
+    "a model that no worker can load was given up",
 ];
 
 fn told(scenario: &Scenario, mutant: Option<Mutant>) -> String {

@@ -4,6 +4,7 @@ use super::links::Weather;
 use super::scenario::{Fault, FaultKind};
 use super::store::Request;
 use super::world::{Happening, Up, World};
+use compass_agent::{Input, News, Shut};
 use compass_common::ids::Epoch;
 
 impl World {
@@ -16,32 +17,50 @@ impl World {
                 }
             }
             Happening::WorkerStarts { worker } => self.worker_starts(worker),
-            Happening::WorkerTick { worker, life } => {
-                if self.workers[worker].life == life && self.workers[worker].alive {
-                    self.worker_tick(worker);
+            Happening::WorkerTick { worker, life, wake } => {
+                if self.lives(worker, life) {
+                    self.worker_tick(worker, wake);
+                }
+            }
+            Happening::Dials { worker, life, number, master, hello } => {
+                if self.lives(worker, life) {
+                    self.dials(worker, number, master, hello);
                 }
             }
             Happening::Up { link, what } => self.up_arrives(link, what),
-            Happening::Down { link, frame } => {
-                let known = self.links.all[link].clone();
-                let worker = &self.workers[known.worker];
-                if !known.broken && worker.alive && worker.life == known.worker_life && worker.is_on(link) {
-                    self.worker_hears(known.worker, frame);
-                    self.worker_works(known.worker);
+            Happening::Opens { link } => {
+                let hello_sent_ms = self.links.all[link].hello_sent;
+                self.comes_down(link, News::Opened { hello_sent_ms });
+            }
+            Happening::Down { link, frame } => self.comes_down(link, News::Frame(Box::new(frame))),
+            Happening::Fetching { link } => self.comes_down(link, News::Fetching),
+            Happening::NotOpened { worker, life, number } => {
+                if self.lives(worker, life) {
+                    self.not_opened(worker, number);
                 }
             }
             Happening::Lost { link } => {
-                let known = self.links.all[link].clone();
-                let worker = &self.workers[known.worker];
-                if worker.alive && worker.life == known.worker_life && worker.is_on(link) {
-                    self.redial(known.worker);
+                self.hears(link, News::Closed { why: Shut::Again("the connection is gone".into()) });
+            }
+            Happening::Uploads { link, seq, digest, bytes, pause } => {
+                self.upload_arrives(link, seq, digest, bytes, pause);
+            }
+            Happening::Uploaded { worker, life, number, seq, done } => {
+                if self.lives(worker, life) {
+                    self.uploaded(worker, number, seq, done);
                 }
             }
-            Happening::PackEnds { worker, life, slot, pack } => {
-                if self.workers[worker].life == life && self.workers[worker].alive {
-                    self.pack_ends(worker, slot, pack);
+            Happening::Fetched { worker, life, digest, content } => {
+                if self.lives(worker, life) {
+                    self.agent(worker, Input::Fetched { digest, content });
                 }
             }
+            Happening::Engine { worker, life, slot, pack } => {
+                if self.lives(worker, life) {
+                    self.engine_goes_on(worker, slot, pack);
+                }
+            }
+            Happening::OtherJobReleases { link } => self.other_job_releases(link),
             Happening::Synced { master, life } => {
                 if self.is_up(master, life) {
                     self.synced(master);
@@ -65,8 +84,15 @@ impl World {
         }
     }
 
-    fn is_up(&self, master: usize, life: u64) -> bool {
+    /// Whether this process of the master is up.
+    pub(super) fn is_up(&self, master: usize, life: u64) -> bool {
         self.masters[master].up && self.masters[master].life == life
+    }
+
+    fn comes_down(&mut self, link: usize, news: News) {
+        if !self.links.all[link].broken {
+            self.hears(link, news);
+        }
     }
 
     fn up_arrives(&mut self, link: usize, what: Up) {
@@ -75,10 +101,34 @@ impl World {
             return;
         }
         let serves = self.is_up(known.master, known.master_life) && self.leads_on(known.master);
-        if serves && self.masters[known.master].is_leading() {
-            self.leader_hears(known.master, link, what);
-        } else if matches!(what, Up::Hello(_)) {
-            self.sever(link, 20);
+        if !serves || !self.masters[known.master].is_leading() {
+            if matches!(what, Up::Hello(_)) {
+                self.sever(link, 20);
+            }
+            return;
+        }
+        match what {
+            Up::Hello(hello) => {
+                let arrives = self.links.down(self.now, link, &mut self.rng);
+                self.at(arrives, Happening::Opens { link });
+                match self.is_for_the_other_job(known.worker, &hello) {
+                    true => self.other_job_welcomes(link),
+                    false => self.leader_hears(known.master, link, Up::Hello(hello)),
+                }
+            }
+            Up::Frame(frame) if known.elsewhere => self.other_job_hears(link, &frame),
+            Up::Closed if known.elsewhere => {}
+            Up::Frame(frame) => match self.whole(link, *frame) {
+                Some(frame) => self.leader_hears(known.master, link, Up::Frame(Box::new(frame))),
+                None => {
+                    self.oracle.saw("an upload was gone when its frame came");
+                    self.sever(link, 20);
+                }
+            },
+            Up::Closed => {
+                self.uploads_end(link);
+                self.leader_hears(known.master, link, Up::Closed);
+            }
         }
     }
 
@@ -122,11 +172,15 @@ impl World {
         let weather =
             |world: &mut Self, worker: usize, change: &dyn Fn(&mut Weather)| change(&mut world.links.weather[worker]);
         match fault.kind {
-            FaultKind::WorkerCrash { worker, back_after } => self.worker_dies(worker, back_after),
+            FaultKind::WorkerCrash { worker, back_after } => {
+                let busy = self.workers[worker].is_busy();
+                self.oracle.saw(if busy { "a worker died while it computed" } else { "an idle worker died" });
+                self.worker_dies(worker, back_after);
+            }
             FaultKind::WorkerPause { worker, ms } => {
-                let busy = !self.workers[worker].held.is_empty();
+                let busy = self.workers[worker].is_busy();
                 self.oracle.saw(if busy {
-                    "a worker was stopped while it held grants"
+                    "a worker was stopped while it computed"
                 } else {
                     "an idle worker was stopped"
                 });
@@ -136,13 +190,18 @@ impl World {
                 self.oracle.saw("a worker was slow");
                 (self.workers[worker].times, self.workers[worker].slow_until) = (times, now + ms);
             }
-            FaultKind::WorkerDrain { worker } => self.drain(worker),
+            FaultKind::WorkerDrain { worker } => self.agent(worker, Input::Signal(15)),
+            FaultKind::TimeIsUp { worker } => self.agent(worker, Input::TimeIsUp),
+            FaultKind::Choke { worker, ms } => {
+                self.oracle.saw("a connection had no room");
+                self.workers[worker].choked_until = now + ms;
+            }
             FaultKind::Release { worker, away } => self.wanted_elsewhere(worker, away),
             FaultKind::EngineBreaks { worker } => self.engine_breaks(worker),
             FaultKind::Lies { worker } => self.lies(worker),
             FaultKind::Garbles { worker, results, way } => self.workers[worker].garbles = (results, way),
             FaultKind::Cut { worker } => {
-                if let Some(link) = self.workers[worker].link() {
+                if let Some(link) = self.workers[worker].link {
                     self.oracle.saw("a connection broke");
                     self.sever(link, 3_000);
                 }

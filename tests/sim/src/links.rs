@@ -1,14 +1,20 @@
 //! The simulated network: connections as TCP gives them, with delays, breaks, partitions, and boxes in between that
 //! repeat and reorder frames.
 
-use super::rng::Rng;
 use super::scenario::Scenario;
+use compass_common::seeded::Rng;
 
 /// A connection of a worker's process to a master's process.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) worker: usize,
     pub(super) worker_life: u64,
+    /// As the worker counts its connections.
+    pub(super) number: u64,
+    /// When its hello left, by the worker's clock.
+    pub(super) hello_sent: u64,
+    /// Whether another job has the worker on it.
+    pub(super) elsewhere: bool,
     pub(super) master: usize,
     pub(super) master_life: u64,
     /// Broken: what is on it is lost.
@@ -33,18 +39,43 @@ pub(super) struct Weather {
 pub(super) struct Links {
     pub(super) all: Vec<Link>,
     pub(super) weather: Vec<Weather>,
+    bulk_passes: bool,
 }
 
 impl Links {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        Self { all: Vec::new(), weather: vec![Weather::default(); scenario.workers.len()] }
+        Self {
+            all: Vec::new(),
+            weather: vec![Weather::default(); scenario.workers.len()],
+            bulk_passes: scenario.bulk_passes,
+        }
     }
 
-    /// A new connection's number.
-    pub(super) fn connect(&mut self, worker: usize, worker_life: u64, master: usize, master_life: u64) -> usize {
-        let (broken, last_up, last_down) = (false, 0, 0);
-        self.all.push(Link { worker, worker_life, master, master_life, broken, last_up, last_down });
+    /// A new connection of a process of a worker, the `number`th that it opens, to a process of a master.
+    pub(super) fn connect(
+        &mut self,
+        (worker, worker_life, number): (usize, u64, u64),
+        (master, master_life): (usize, u64),
+    ) -> usize {
+        self.all.push(Link {
+            worker,
+            worker_life,
+            number,
+            hello_sent: 0,
+            elsewhere: false,
+            master,
+            master_life,
+            broken: false,
+            last_up: 0,
+            last_down: 0,
+        });
         self.all.len() - 1
+    }
+
+    /// When content that travels beside the frames has arrived.
+    pub(super) fn bulk(&self, now: u64, worker: usize, rng: &mut Rng) -> u64 {
+        let delayed = self.delay(now, worker, true, rng) + rng.between(1, 12);
+        if self.bulk_passes { now + rng.between(2, 24) } else { delayed }
     }
 
     fn delay(&self, now: u64, worker: usize, up: bool, rng: &mut Rng) -> u64 {

@@ -1,0 +1,146 @@
+//! The slots of a simulated worker: models that take their time to load, samples that take theirs, engines that break.
+
+use super::world::{Happening, World};
+use compass_agent::{Input, PackEnd, PackOrder, SlotEvent, SlotReport};
+use compass_common::engine::{ModelFacts, TokenCounters, UnableKind};
+use compass_master::core::invariants::R1;
+use std::collections::VecDeque;
+
+/// A slot.
+#[derive(Debug, Default)]
+pub(super) struct Engine {
+    resident: Option<u32>,
+    pack: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    id: u64,
+    unit: u32,
+    model: u32,
+    is_ready: bool,
+    samples: VecDeque<u32>,
+}
+
+impl Engine {
+    pub(super) fn is_busy(&self) -> bool {
+        self.pack.is_some()
+    }
+}
+
+impl World {
+    pub(super) fn engine_starts(&mut self, at: usize, slot: usize, order: PackOrder) {
+        let Some(unit) = self.job.unit_of_part(&order.part.digest) else { return };
+        let (name, now) = (self.workers[at].name.clone(), self.now);
+        for &index in &order.samples {
+            self.oracle.begins(now, &name, unit, index);
+            self.begins_once(at, (unit, index));
+        }
+        let Some(engine) = self.workers[at].engines.get_mut(slot).filter(|engine| engine.pack.is_none()) else {
+            self.oracle.violation(R1, format!("{name} begins a pack in slot {slot}, which has none free"));
+            return;
+        };
+        let model = self.job.model(unit);
+        let load = if engine.resident == Some(model) { 1 } else { self.scenario.load_ms.max(1) };
+        let (id, samples) = (order.id, order.samples.into());
+        engine.pack = Some(Running { id, unit, model, is_ready: false, samples });
+        let pause = if load > 1 { self.rng.between(load / 2, load * 3 / 2) } else { 1 };
+        let life = self.workers[at].life;
+        self.after(pause, Happening::Engine { worker: at, life, slot, pack: id });
+    }
+
+    /// The next thing that happens to the pack under way.
+    pub(super) fn engine_goes_on(&mut self, at: usize, slot: usize, pack: u64) {
+        let Some(engine) = self.workers[at].engines.get_mut(slot) else { return };
+        let Some(running) = engine.pack.as_mut().filter(|running| running.id == pack) else { return };
+        let (unit, model) = (running.unit, running.model);
+        if !running.is_ready {
+            if self.scenario.unable.contains(&(at, model)) {
+                self.oracle.saw("a model could not be loaded");
+                let message = format!("w{at} lacks the files of model {model}");
+                return self.pack_ends(at, slot, PackEnd::LoadFailed { kind: UnableKind::Missing, message });
+            }
+            running.is_ready = true;
+            let loaded = engine.resident.replace(model) != Some(model);
+            let loaded_seconds = loaded.then_some(self.scenario.load_ms as f64 / 1000.0);
+            self.slot_says(at, slot, SlotEvent::Ready { facts: facts(), loaded_seconds });
+            return self.engine_goes_on_later(at, slot, pack);
+        }
+        for _ in 0..self.scenario.burst.max(1) {
+            let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.pack.as_mut());
+            let Some(running) = running.filter(|running| running.id == pack) else { return };
+            let Some(index) = running.samples.pop_front() else { break };
+            if self.job.is_poison((unit, index)) {
+                self.oracle.saw("a sample that nobody can run was tried");
+                running.samples.push_front(index);
+                return self.engine_dies(at, slot);
+            }
+            let by = if self.scenario.unsteady { at as u64 + 1 } else { 0 };
+            let result = self.job.result((unit, index), by);
+            self.slot_says(at, slot, SlotEvent::Result(result));
+        }
+        let running = self.workers[at].engines.get(slot).and_then(|engine| engine.pack.as_ref());
+        match running.filter(|running| running.id == pack).map(|running| running.samples.is_empty()) {
+            Some(true) => {
+                let tokens = TokenCounters { submitted: 1, computed: 1, ..Default::default() };
+                self.pack_ends(at, slot, PackEnd::Done { tokens, notes: Vec::new(), stretches: Vec::new() });
+            }
+            Some(false) => self.engine_goes_on_later(at, slot, pack),
+            None => {}
+        }
+    }
+
+    fn engine_goes_on_later(&mut self, at: usize, slot: usize, pack: u64) {
+        let worker = &self.workers[at];
+        let times = if self.now < worker.slow_until { worker.times } else { 1 };
+        let (each, life) = (self.scenario.sample_ms * times, worker.life);
+        let pause = self.rng.between(each / 2, each * 3 / 2).max(1);
+        self.after(pause, Happening::Engine { worker: at, life, slot, pack });
+    }
+
+    /// The engine of the first slot that computes is gone.
+    pub(super) fn engine_breaks(&mut self, at: usize) {
+        let slot = self.workers[at].engines.iter().position(Engine::is_busy);
+        if let Some(slot) = slot.filter(|_| self.workers[at].alive && self.workers[at].paused_until <= self.now) {
+            self.oracle.saw("an engine broke");
+            self.engine_dies(at, slot);
+        }
+    }
+
+    fn engine_dies(&mut self, at: usize, slot: usize) {
+        if let Some(engine) = self.workers[at].engines.get_mut(slot) {
+            engine.resident = None;
+            if let Some(running) = &engine.pack {
+                self.begun.retain(|key, _| key.0 != running.unit || !running.samples.contains(&key.1));
+                self.oracle.engine_died(running.unit, running.samples.iter().copied());
+            }
+        }
+        self.pack_ends(at, slot, PackEnd::Broken { message: format!("an engine of w{at} broke") });
+    }
+
+    fn pack_ends(&mut self, at: usize, slot: usize, end: PackEnd) {
+        let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.pack.take());
+        if let Some(running) = running {
+            self.begun.retain(|key, _| key.0 != running.unit || !running.samples.contains(&key.1));
+            self.slot_says(at, slot, SlotEvent::Ended { pack: running.id, end });
+        }
+    }
+
+    fn slot_says(&mut self, at: usize, slot: usize, event: SlotEvent) {
+        self.agent(at, Input::Slot(SlotReport { slot, event }));
+    }
+}
+
+fn facts() -> Vec<u8> {
+    let facts = ModelFacts {
+        max_seq_len: 2048,
+        characters_per_token: 4.0,
+        bos_token: None,
+        eos_token: None,
+        device: "echo".into(),
+        notes: Vec::new(),
+        pin: None,
+    };
+    // Plain data always serialises.
+    serde_json::to_vec(&facts).unwrap_or_default()
+}

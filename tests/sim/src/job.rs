@@ -1,0 +1,291 @@
+//! The job of a history: a small plan as the planner would have written it, the keys under which the store knows it, and
+//! what its samples' results are.
+//!
+//! Every data set has one model, so that several models are at work without every pair of them; units without tasks exist
+//! in the plan alone.
+
+use super::other_job;
+use super::scenario::Scenario;
+use compass_common::evaluator::{Accumulator, EvaluatorSpec};
+use compass_common::ids::{Attempt, Digest, UnitId};
+use compass_common::intervals::IntervalSet;
+use compass_common::plan::{
+    Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, PLAN_FORMAT, Part, PartRef,
+    Plan, Sample,
+};
+use compass_common::prompt::{Prompt, ShotFormat};
+use compass_common::result::SampleResult;
+use compass_master::core::{Duplicates, Recorded, Requires, TaskView};
+use compass_master::pipeline::former::task;
+use compass_master::rpc::UnitTerms;
+use compass_master::store::Keys;
+use compass_proto::v1;
+use serde_json::json;
+use std::collections::BTreeMap;
+use v1::sample_result::Outcome;
+
+/// Where long texts are asked for, one sample in so many has one.
+const LONG_EVERY: u32 = 5;
+
+/// A sample: its unit and its index.
+pub(super) type SampleKey = (u32, u32);
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Job {
+    scenario: Scenario,
+    plan: Plan,
+    /// The plan's head, encoded.
+    head: Vec<u8>,
+    /// The parts, each with its data set and encoded.
+    parts: BTreeMap<Digest, (usize, Vec<u8>)>,
+    pub(super) digest: Digest,
+    pub(super) keys: Keys,
+    /// The head of another job's plan.
+    other: (Digest, Vec<u8>),
+}
+
+/// How a data set is asked and judged. By number, for a scenario to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Options,
+    Answers,
+    Overlap,
+    Corpus,
+    Labels,
+}
+
+impl Kind {
+    pub(super) const COUNT: u64 = 5;
+
+    pub(super) fn numbered(number: u8) -> Self {
+        match number {
+            0 => Self::Options,
+            1 => Self::Answers,
+            2 => Self::Overlap,
+            3 => Self::Corpus,
+            _ => Self::Labels,
+        }
+    }
+
+    fn evaluator(self) -> EvaluatorSpec {
+        match self {
+            Self::Options => EvaluatorSpec::Acc,
+            Self::Answers => EvaluatorSpec::Em,
+            Self::Overlap => EvaluatorSpec::Rouge { stemming: Default::default() },
+            Self::Corpus => EvaluatorSpec::Chrf { word_order: 2 },
+            Self::Labels => EvaluatorSpec::Mcc,
+        }
+    }
+
+    fn infer(self) -> InferSpec {
+        match self {
+            Self::Options => InferSpec::Ppl,
+            _ => InferSpec::Gen(GenSpec::default()),
+        }
+    }
+}
+
+fn sample(scenario: &Scenario, dataset: usize, index: u32) -> Sample {
+    let (of, asked) = scenario.asked(dataset, index);
+    let prompt = Prompt::question(format!("question {asked} of {of}"));
+    let body = match scenario.kind(dataset) {
+        Kind::Options => Body::Ppl { options: vec![OptionPrompt { label: json!("A"), prompt, answer: None }] },
+        _ => Body::Gen { prompt },
+    };
+    // Names the data set: parts that ask the same are still two.
+    Sample { index, gold: json!(format!("answer of {dataset}")), shots: Vec::new(), body }
+}
+
+impl Job {
+    /// The job of a scenario. `None` where plain data does not serialise, which it always does.
+    pub(super) fn new(scenario: &Scenario) -> Option<Self> {
+        let (mut parts, mut datasets) = (BTreeMap::new(), Vec::new());
+        for (at, &samples) in scenario.units.iter().enumerate() {
+            let mut refs = Vec::new();
+            let each = scenario.part_samples.max(1);
+            for first in (0..samples).step_by(each as usize) {
+                let end = samples.min(first + each);
+                let part = (first..end).map(|index| sample(scenario, at, index));
+                let bytes = serde_json::to_vec(&Part { shots: Vec::new(), samples: part.collect() }).ok()?;
+                let digest = Digest::of(&bytes);
+                refs.push(PartRef { digest, first, samples: end - first, bytes: bytes.len() as u64 });
+                parts.insert(digest, (at, bytes));
+            }
+            let kind = scenario.kind(at);
+            datasets.push(DatasetPlan {
+                abbr: format!("d{at}"),
+                version: "000000".into(),
+                infer: kind.infer(),
+                shot_format: ShotFormat::default(),
+                eval: EvalSpec::new(kind.evaluator()),
+                samples,
+                characters: 20 * u64::from(samples),
+                beginnings: Vec::new(),
+                labels: (kind == Kind::Options).then_some(1),
+                entries: if kind == Kind::Options { vec![(samples, 1)] } else { Vec::new() },
+                parts: refs,
+            });
+        }
+        let models = 1 + (0..scenario.units.len()).map(|at| scenario.model(at)).max().unwrap_or(0);
+        let models = (0..models).map(|at| ModelPlan::new(format!("m{at}"), ModelKind::Echo, format!("/models/{at}")));
+        let config = Digest::of(b"a configuration");
+        let plan = Plan { format: PLAN_FORMAT, config, models: models.collect(), datasets, duplicates: None };
+        let head = serde_json::to_vec(&plan).ok()?;
+        let digest = Digest::of(&head);
+        let keys = Keys::new(&digest);
+        let other = other_job::head();
+        let other = (Digest::of(&other), other);
+        Some(Self { scenario: scenario.clone(), plan, head, parts, digest, keys, other })
+    }
+
+    /// A head or part that somebody fetches.
+    pub(super) fn content(&self, digest: &Digest) -> Option<&[u8]> {
+        if *digest == self.digest {
+            return Some(&self.head);
+        }
+        if *digest == self.other.0 {
+            return Some(&self.other.1);
+        }
+        self.parts.get(digest).map(|(_, bytes)| bytes.as_slice())
+    }
+
+    /// The unit of a part's samples.
+    pub(super) fn unit_of_part(&self, digest: &Digest) -> Option<u32> {
+        self.parts.get(digest).map(|(dataset, _)| self.unit(*dataset))
+    }
+
+    /// The unit of a data set and its model.
+    pub(super) fn unit(&self, dataset: usize) -> u32 {
+        (self.scenario.model(dataset) as usize * self.plan.datasets.len() + dataset) as u32
+    }
+
+    fn dataset(&self, unit: u32) -> usize {
+        unit as usize % self.plan.datasets.len().max(1)
+    }
+
+    pub(super) fn model(&self, unit: u32) -> u32 {
+        self.scenario.model(self.dataset(unit))
+    }
+
+    /// Every sample of the job.
+    pub(super) fn samples(&self) -> impl Iterator<Item = SampleKey> {
+        self.units().into_iter().flat_map(|(unit, samples)| (0..samples).map(move |index| (unit, index)))
+    }
+
+    /// Units with their number of samples.
+    pub(super) fn units(&self) -> Vec<(u32, u32)> {
+        self.scenario.units.iter().enumerate().map(|(at, &samples)| (self.unit(at), samples)).collect()
+    }
+
+    /// What a leader knows of the units.
+    pub(super) fn terms(&self) -> BTreeMap<UnitId, UnitTerms> {
+        let unit = |(unit, _): (u32, u32)| {
+            let known = self.plan.unit(UnitId(unit))?;
+            Some((UnitId(unit), UnitTerms { name: known.name(), shape: known.shape() }))
+        };
+        self.units().into_iter().filter_map(unit).collect()
+    }
+
+    /// What a sample asks: equal for samples with equal requests.
+    pub(super) fn asked(&self, (unit, index): SampleKey) -> (usize, u32) {
+        self.scenario.asked(self.dataset(unit), index)
+    }
+
+    /// Whether nobody can run a sample.
+    pub(super) fn is_poison(&self, key: SampleKey) -> bool {
+        self.scenario.poison.is_some_and(|poison| self.asked(poison) == self.asked(key))
+    }
+
+    /// Whether this is a result of a sample of the unit, whoever computed it.
+    pub(super) fn fits(&self, unit: u32, result: &v1::SampleResult) -> bool {
+        let shape = self.plan.unit(UnitId(unit)).map(|unit| unit.shape());
+        let known = SampleResult::try_from(result.clone());
+        shape.zip(known.ok()).is_some_and(|(shape, known)| shape.misfit(known.index, &known.outcome).is_none())
+    }
+
+    /// What a worker makes of a sample; `by` is its number where results are unsteady, else 0.
+    pub(super) fn result(&self, key: SampleKey, by: u64) -> v1::SampleResult {
+        let (of, asked) = self.asked(key);
+        let outcome = match self.scenario.kind(self.dataset(key.0)) {
+            Kind::Options => {
+                let nll_sum = vec![of as f64 * 1e6 + f64::from(asked) + by as f64 / 16.0];
+                Outcome::Ppl(v1::PplScores { nll_sum, tokens: vec![1], ..Default::default() })
+            }
+            Kind::Answers => {
+                let length = if asked % LONG_EVERY == 0 { self.scenario.long_bytes as usize } else { 0 };
+                generation(format!("{asked} of {of} by {by}{}", "x".repeat(length)))
+            }
+            _ => generation(format!("answer of {} {of} by {by}", asked % 3)),
+        };
+        v1::SampleResult { index: key.1, outcome: Some(outcome), ..Default::default() }
+    }
+
+    /// The digest of what the evaluator of a unit makes of these samples, and how many it counted.
+    pub(super) fn fold(&self, unit: u32, samples: &IntervalSet) -> Option<(Digest, u64)> {
+        let dataset = self.plan.unit(UnitId(unit))?;
+        let mut evaluator = Accumulator::new(&dataset.eval());
+        for index in samples.iter() {
+            let result = SampleResult::try_from(self.result((unit, index), 0)).ok()?;
+            evaluator.observe(&sample(&self.scenario, self.dataset(unit), index), &result);
+        }
+        let counts = evaluator.counts();
+        Some((evaluator.digest(), counts.scored + counts.failed))
+    }
+
+    /// The samples that are not computed, for a leader that finds so much recorded.
+    pub(super) fn duplicates(&self, recorded: &Recorded) -> Duplicates {
+        let mut groups: BTreeMap<(usize, u32), Vec<(UnitId, u32)>> = BTreeMap::new();
+        for (unit, index) in self.samples() {
+            groups.entry(self.asked((unit, index))).or_default().push((UnitId(unit), index));
+        }
+        Duplicates::beside(groups.into_values(), recorded)
+    }
+
+    /// The tasks of a leader that finds so much recorded: runs of what is left.
+    pub(super) fn tasks(
+        &self,
+        (recorded, duplicates): (&Recorded, &Duplicates),
+        attempts: &BTreeMap<(UnitId, u32), Attempt>,
+    ) -> Vec<TaskView> {
+        let (mut views, mut left_out) = (Vec::new(), duplicates.by_unit());
+        for (unit, samples) in self.units() {
+            let id = UnitId(unit);
+            let left = IntervalSet::range(0, samples).minus(&recorded.done(id));
+            let left: Vec<u32> = left.minus(&left_out.remove(&id).unwrap_or_default()).iter().collect();
+            for run in left.chunks(self.scenario.task_samples.max(1) as usize) {
+                let samples = IntervalSet::from_indices(run.iter().copied());
+                let attempt = attempts.get(&task(id, &samples)).copied().unwrap_or_default();
+                views.push(TaskView {
+                    unit: id,
+                    model: self.model(unit),
+                    requires: Requires::Echo,
+                    samples,
+                    attempt,
+                    sample_cost: 1,
+                    shared_cost: 0,
+                });
+            }
+        }
+        views
+    }
+}
+
+fn generation(text: String) -> Outcome {
+    Outcome::Generation(v1::Generation { text, tokens: 1, finish: v1::Finish::Stop.into() })
+}
+
+/// In so many ways a broken worker changes results.
+pub(super) const GARBLES: u64 = 4;
+
+/// Makes of a result one that does not fit the plan.
+pub(super) fn garble(result: &mut v1::SampleResult, way: u64) {
+    let ppl = |nll_sum: Vec<f64>, tokens: Vec<u32>| v1::PplScores { nll_sum, tokens, ..Default::default() };
+    result.outcome = match way % GARBLES {
+        0 => Some(Outcome::Rolling(v1::RollingScore { sum: -1.0, tokens: 1 })),
+        1 => Some(Outcome::Ppl(ppl(vec![], vec![]))),
+        2 => Some(Outcome::Ppl(ppl(vec![f64::NAN], vec![1]))),
+        // Not even a result.
+        _ => Some(Outcome::Ppl(ppl(vec![1.0], vec![]))),
+    };
+}

@@ -1,0 +1,33 @@
+//! Deterministic simulation: the agent's core and the leader (scheduler, sessions, gate) as they are shipped, the real ledger
+//! format and the real frames, over a simulated store, network, disk and clock, with simulated engines; one seed makes one
+//! history, to the last bit.
+//!
+//! Every step is checked against the invariants of [`compass_master::core::invariants`]. A history that breaks one is shrunk
+//! to fewer faults, workers and samples and printed. [`Mutant`]s break the protocol on purpose, to show that it is noticed:
+//! the world changes what goes into the two cores or what comes out, so that what is shipped knows nothing of them.
+
+mod bulk;
+mod disk;
+mod engine;
+mod inbox;
+mod job;
+mod liar;
+mod links;
+mod master;
+mod mutant;
+mod oracle;
+mod other_job;
+mod reign;
+mod run;
+mod scenario;
+mod shrink;
+mod store;
+#[cfg(test)]
+mod tests;
+mod worker;
+mod world;
+
+pub use mutant::Mutant;
+pub use run::{Outcome, run};
+pub use scenario::{Fault, FaultKind, Scenario};
+pub use shrink::shrink;
