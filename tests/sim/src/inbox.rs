@@ -2,10 +2,8 @@
 
 use super::links::Weather;
 use super::scenario::{Fault, FaultKind};
-use super::store::Request;
 use super::world::{Happening, Up, World};
 use compass_agent::{Input, News, Shut};
-use compass_common::ids::Epoch;
 
 impl World {
     pub(super) fn happens(&mut self, happening: Happening) {
@@ -67,13 +65,13 @@ impl World {
                 }
             }
             Happening::Asked { master, life, call, request } => self.asked(master, life, call, request),
-            Happening::Answered { master, life, call, reply } => {
-                if self.is_up(master, life) && self.leads_on(master) {
-                    self.answered(master, call, reply);
+            Happening::Answered { master, life, call, answer } => {
+                if self.is_up(master, life) {
+                    self.answered(master, call, answer);
                 }
             }
             Happening::Unanswered { master, life, call } => {
-                if self.is_up(master, life) && self.leads_on(master) {
+                if self.is_up(master, life) {
                     self.unanswered(master, call);
                 }
             }
@@ -100,7 +98,7 @@ impl World {
         if known.broken && !matches!(what, Up::Closed) {
             return;
         }
-        let serves = self.is_up(known.master, known.master_life) && self.leads_on(known.master);
+        let serves = self.is_up(known.master, known.master_life);
         if !serves || !self.masters[known.master].is_leading() {
             if matches!(what, Up::Hello(_)) {
                 self.sever(link, 20);
@@ -130,40 +128,6 @@ impl World {
                 self.leader_hears(known.master, link, Up::Closed);
             }
         }
-    }
-
-    /// A request reaches the store, whatever became of who sent it.
-    fn asked(&mut self, master: usize, life: u64, call: u64, request: Request) {
-        if self.now < self.store_down_until || self.now < self.masters[master].isolated_until {
-            self.oracle.saw("a request to the store was lost");
-            return;
-        }
-        let latest = self.store.epoch;
-        let reply = self.store.handle(self.now, &request);
-        if let (Request::Transaction { epoch, ops, .. }, super::store::Reply::Done { .. }) = (&request, &reply) {
-            self.oracle.committed(self.now, *epoch, latest, ops, &self.disk);
-            let gone = life != self.masters[master].life || !self.masters[master].up;
-            if gone {
-                self.oracle.saw("a transaction took effect after its master had died");
-            }
-        }
-        if matches!((&request, &reply), (Request::Transaction { .. }, super::store::Reply::Fenced)) {
-            self.oracle.saw("a transaction was fenced");
-        }
-        if matches!(reply, super::store::Reply::Conflict) {
-            self.oracle.saw("a transaction that was held up was refused");
-        }
-        if self.now < self.store_deaf_until {
-            self.oracle.saw("an answer of the store was lost");
-            return;
-        }
-        let pause = self.rpc_pause();
-        self.after(pause, Happening::Answered { master, life, call, reply });
-    }
-
-    /// How long a message between a master and the store is on its way.
-    pub(super) fn rpc_pause(&mut self) -> u64 {
-        if self.rng.chance(15) { self.rng.between(200, 900) } else { self.rng.between(1, 8) }
     }
 
     fn fault(&mut self, fault: Fault) {
@@ -235,14 +199,9 @@ impl World {
                 self.oracle.saw("a master did not reach the store");
                 self.masters[master].isolated_until = now + ms;
             }
-            FaultKind::StoreDown { ms } => self.store_down_until = now + ms,
+            FaultKind::StoreDown { ms } => (self.store_down_until, self.store_was_down) = (now + ms, true),
             FaultKind::StoreDeaf { ms } => self.store_deaf_until = now + ms,
             FaultKind::Cancel => self.cancel(),
         }
-    }
-
-    /// The latest epoch that the store gave out.
-    pub(super) fn latest_epoch(&self) -> Epoch {
-        self.store.epoch
     }
 }

@@ -1,19 +1,21 @@
-//! A master's process: stands by, campaigns, loads what is recorded, leads, steps down when its lease may be over.
+//! A master's process: stands by, campaigns, loads what is recorded, leads, ends when it hears that another has led.
+//!
+//! What it asks the store, and what it makes of the replies, is the shipped reign's; when it asks again is this file's.
 
 use super::disk::Found;
 use super::reign::Reign;
-use super::store::{LEASE_MS, Reply, Request};
+use super::store::{Answer, Request, names};
 use super::world::{Happening, World};
 use compass_common::ids::{Digest, Epoch, UnitId};
-use compass_master::core::{Core, DeviceType, Limits, Recorded, Watch};
+use compass_master::core::{Core, DeviceType, Limits, Recorded, Watch, invariants};
 use compass_master::leader::Leader;
-use compass_master::ledger::Journal;
+use compass_master::ledger::{Journal, transactions};
 use compass_master::pipeline::former::Leases;
 use compass_master::rpc::{JobKey, Terms, Uploads};
-use compass_master::store::{Keys, Op};
-use std::collections::BTreeMap;
+use compass_master::store::{Campaigned, Candidacy, Op, Outcome, Reign as Lead, Reply};
+use std::collections::{BTreeMap, VecDeque};
 
-/// How long a master waits for the store's answer.
+/// How long a master waits for the store's answer, before it asks again.
 const CALL_MS: u64 = 500;
 const TICK_MS: u64 = 250;
 /// Room for uploads: few at a time.
@@ -25,21 +27,23 @@ pub(super) const HEARTBEAT_MS: u64 = 600;
 /// Why the store was asked.
 #[derive(Clone, Debug)]
 pub(super) enum Purpose {
-    Campaign,
+    LeaseToCampaign,
+    Campaign {
+        lease: i64,
+    },
     KeepAlive,
+    LeaseToLeadAgain,
+    LeadAgain {
+        lease: i64,
+    },
     Load,
-    /// To record the new segment.
-    Open,
-    /// Whether the new segment is recorded after all.
-    OpenAgain,
     Commit,
-    /// Whether the commit took effect after all.
-    CommitAgain,
+    /// Nothing depends on the answer.
+    Aside,
 }
 
 #[derive(Debug)]
 pub(super) struct Opening {
-    pub(super) epoch: Epoch,
     recorded: Recorded,
     leases: Leases,
     segment: String,
@@ -64,12 +68,15 @@ pub(super) struct Master {
     /// Until when what it asks the store is held up on its way.
     pub(super) held_until: u64,
     pub(super) phase: Phase,
-    name: String,
-    /// Until when it leads for certain, by its own clock, counted from when it asked.
-    lease_until: u64,
+    number: usize,
+    candidacy: Option<Candidacy>,
+    /// The lead as its holder knows it.
+    lead: Option<Lead>,
+    /// Writes under way, a transaction each, in order.
+    writes: VecDeque<Vec<Op>>,
     /// What workers bring in place of frames that are too large.
     pub(super) uploads: Uploads,
-    calls: BTreeMap<u64, (u64, Purpose)>,
+    calls: BTreeMap<u64, (Purpose, Request)>,
     last_call: u64,
 }
 
@@ -82,8 +89,10 @@ impl Master {
             isolated_until: 0,
             held_until: 0,
             phase: Phase::Standby,
-            name: format!("m{number}"),
-            lease_until: 0,
+            number,
+            candidacy: None,
+            lead: None,
+            writes: VecDeque::new(),
             uploads: Uploads::of(UPLOAD_BYTES),
             calls: BTreeMap::new(),
             last_call: 0,
@@ -101,28 +110,16 @@ impl Master {
         }
     }
 
-    fn epoch(&self) -> Option<Epoch> {
-        match &self.phase {
-            Phase::Standby => None,
-            Phase::Opening(opening) => Some(opening.epoch),
-            Phase::Leading(reign) => Some(reign.epoch),
-        }
+    fn asks(&self, wanted: fn(&Purpose) -> bool) -> bool {
+        self.calls.values().any(|(purpose, _)| wanted(purpose))
     }
-}
-
-fn length_op(keys: &Keys, segment: &str, length: u64) -> (String, Op) {
-    let key = keys.segment(segment);
-    (key.clone(), Op::Put { key, value: length.to_le_bytes().to_vec() })
 }
 
 impl World {
     pub(super) fn master_starts(&mut self, at: usize) {
-        let master = &mut self.masters[at];
-        master.life += 1;
-        (master.up, master.paused_until, master.phase) = (true, 0, Phase::Standby);
-        master.calls.clear();
-        master.uploads = Uploads::of(UPLOAD_BYTES);
-        let life = master.life;
+        let (life, number) = (self.masters[at].life + 1, self.masters[at].number);
+        let last_call = self.masters[at].last_call;
+        self.masters[at] = Master { life, up: true, last_call, ..Master::new(number) };
         self.after(1, Happening::MasterTick { master: at, life });
     }
 
@@ -132,39 +129,26 @@ impl World {
         let master = &mut self.masters[at];
         master.last_call += 1;
         let (life, call) = (master.life, master.last_call);
-        master.calls.insert(call, (now, purpose));
+        master.calls.insert(call, (purpose, request.clone()));
         let pause = self.rpc_pause();
         let arrives = (now + pause).max(self.masters[at].held_until);
         self.at(arrives, Happening::Asked { master: at, life, call, request });
         self.after(CALL_MS, Happening::Unanswered { master: at, life, call });
     }
 
-    /// Whether the process may act: one whose lease may be over steps down before it does anything else.
-    pub(super) fn leads_on(&mut self, at: usize) -> bool {
-        let master = &self.masters[at];
-        if master.epoch().is_some() && self.now >= master.lease_until {
-            self.oracle.saw("a leader stepped down");
-            self.step_down(at);
-            return false;
-        }
-        true
-    }
-
     pub(super) fn master_tick(&mut self, at: usize) {
         let life = self.masters[at].life;
         self.after(TICK_MS, Happening::MasterTick { master: at, life });
-        if !self.leads_on(at) {
-            return;
-        }
         let master = &self.masters[at];
-        let waits = |wanted: fn(&Purpose) -> bool| master.calls.values().any(|(_, purpose)| wanted(purpose));
-        match master.epoch() {
-            None if !waits(|purpose| matches!(purpose, Purpose::Campaign)) => {
-                let candidate = format!("{}.{}", master.name, master.life);
-                self.call(at, Purpose::Campaign, Request::Campaign { candidate });
+        let campaigns = |purpose: &Purpose| matches!(purpose, Purpose::LeaseToCampaign | Purpose::Campaign { .. });
+        match master.lead.as_ref().map(Lead::lease) {
+            None if !master.asks(campaigns) => {
+                let (candidate, nonce) = (format!("m{at}.{life}"), format!("{at:x}{life:08x}"));
+                self.masters[at].candidacy = Some(Candidacy::new(names(), &candidate, &nonce, Epoch(0)));
+                self.call(at, Purpose::LeaseToCampaign, Request::Lease);
             }
-            Some(epoch) if !waits(|purpose| matches!(purpose, Purpose::KeepAlive)) => {
-                self.call(at, Purpose::KeepAlive, Request::KeepAlive { epoch });
+            Some(lease) if !master.asks(|purpose| matches!(purpose, Purpose::KeepAlive)) => {
+                self.call(at, Purpose::KeepAlive, Request::KeepAlive { lease });
             }
             _ => {}
         }
@@ -172,60 +156,140 @@ impl World {
         self.leader_ticks(at);
     }
 
-    pub(super) fn answered(&mut self, at: usize, call: u64, reply: Reply) {
-        let Some((asked, purpose)) = self.masters[at].calls.remove(&call) else { return };
-        match (purpose, reply) {
-            (Purpose::Campaign | Purpose::KeepAlive, Reply::Leads { epoch }) => self.leads(at, epoch, asked),
-            (Purpose::Load, Reply::Entries { entries }) => self.load(at, &entries),
-            (Purpose::Open, Reply::Done { revision }) => self.opened(at, revision),
-            (Purpose::OpenAgain, Reply::Entries { entries }) => {
-                let segment = match &self.masters[at].phase {
-                    Phase::Opening(opening) => opening.segment.clone(),
-                    _ => return,
-                };
-                match entries.get(&self.job.keys.segment(&segment)) {
-                    Some((_, revision)) => self.opened(at, *revision),
-                    None => self.open_segment(at),
+    pub(super) fn answered(&mut self, at: usize, call: u64, answer: Answer) {
+        let Some((purpose, request)) = self.masters[at].calls.remove(&call) else { return };
+        match (purpose, answer) {
+            (Purpose::LeaseToCampaign, Answer::Lease(lease)) => self.campaigns(at, lease),
+            (Purpose::Campaign { lease }, Answer::Transacted(Ok(reply))) => self.has_campaigned(at, lease, &reply),
+            (Purpose::KeepAlive, Answer::Alive(false)) => self.lead_lapsed(at),
+            (Purpose::LeaseToLeadAgain, Answer::Lease(lease)) => {
+                if let Some(lead) = &self.masters[at].lead {
+                    let request = Request::Transact(lead.reassertion(lease));
+                    self.call(at, Purpose::LeadAgain { lease }, request);
                 }
             }
-            (Purpose::Open, Reply::Conflict) => self.call(at, Purpose::OpenAgain, Request::Read),
-            (Purpose::Commit, Reply::Done { revision }) => self.committed(at, Some(revision)),
-            (Purpose::Commit, Reply::Conflict) => self.call(at, Purpose::CommitAgain, Request::Read),
-            (Purpose::CommitAgain, Reply::Entries { entries }) => self.look_again(at, &entries),
-            (_, Reply::Fenced) => self.step_down(at),
+            (Purpose::LeadAgain { lease }, Answer::Transacted(Ok(reply))) => {
+                let outcome = self.masters[at].lead.as_mut().map(|lead| lead.judge_reassertion(lease, &reply));
+                match outcome {
+                    Some(Outcome::Durable | Outcome::Again) => {
+                        self.oracle.saw("a lapsed lead was taken again");
+                        self.write_on(at);
+                    }
+                    Some(Outcome::Lapsed) => self.lead_lapsed(at),
+                    _ => self.step_down(at),
+                }
+            }
+            (Purpose::Load, Answer::Entries(entries)) => self.load(at, &entries),
+            (Purpose::Commit, Answer::Transacted(Ok(reply))) => self.is_written(at, &request, &reply),
             _ => {}
         }
     }
 
+    /// There is no answer in time: most is asked again as it was, for it may have taken effect.
     pub(super) fn unanswered(&mut self, at: usize, call: u64) {
-        let Some((_, purpose)) = self.masters[at].calls.remove(&call) else { return };
+        let Some((purpose, request)) = self.masters[at].calls.remove(&call) else { return };
         match purpose {
-            Purpose::Campaign | Purpose::KeepAlive => {}
-            Purpose::Load => self.call(at, Purpose::Load, Request::Read),
-            Purpose::Open | Purpose::OpenAgain => self.call(at, Purpose::OpenAgain, Request::Read),
-            Purpose::Commit | Purpose::CommitAgain => self.commit_unanswered(at),
+            Purpose::LeaseToCampaign | Purpose::KeepAlive | Purpose::Aside => {}
+            Purpose::Commit => {
+                self.oracle.saw("a transaction was not answered");
+                if self.mutant == Some(super::Mutant::NoRereadAfterTimeout) {
+                    let reply = Reply { applied: true, revision: 0, read: Vec::new() };
+                    return self.is_written(at, &request, &reply);
+                }
+                self.call(at, purpose, request);
+            }
+            _ => self.call(at, purpose, request),
         }
     }
 
-    fn leads(&mut self, at: usize, epoch: Epoch, asked: u64) {
-        let until = asked + LEASE_MS * 4 / 5;
-        let master = &mut self.masters[at];
-        match master.epoch() {
-            None if self.now < until => {
-                master.lease_until = until;
+    fn campaigns(&mut self, at: usize, lease: i64) {
+        if let Some(candidacy) = &self.masters[at].candidacy {
+            let request = Request::Transact(candidacy.transaction(lease));
+            self.call(at, Purpose::Campaign { lease }, request);
+        }
+    }
+
+    fn has_campaigned(&mut self, at: usize, lease: i64, reply: &Reply) {
+        let Some(candidacy) = &mut self.masters[at].candidacy else { return };
+        match candidacy.judge(lease, reply) {
+            Campaigned::Won(lead) => {
+                let epoch = lead.epoch();
                 let (recorded, leases, segment) = (Recorded::default(), Leases::default(), String::new());
-                let opening = Opening { epoch, recorded, leases, segment, key: None };
+                let opening = Opening { recorded, leases, segment, key: None };
+                let master = &mut self.masters[at];
+                (master.candidacy, master.lead) = (None, Some(lead));
                 master.phase = Phase::Opening(Box::new(opening));
                 self.oracle.note(self.now, || format!("m{at} leads epoch {epoch}"));
                 self.call(at, Purpose::Load, Request::Read);
             }
-            Some(known) if known == epoch => master.lease_until = master.lease_until.max(until),
-            _ => {}
+            Campaigned::Again => self.campaigns(at, lease),
+            Campaigned::Held(_) => {
+                self.masters[at].candidacy = None;
+                self.call(at, Purpose::Aside, Request::Revoke { lease });
+            }
+            Campaigned::Damaged(damage) => self.oracle.violation(invariants::L1, damage.to_string()),
+        }
+    }
+
+    /// The lease ran out: the lead is taken again, if nobody has led since.
+    fn lead_lapsed(&mut self, at: usize) {
+        let master = &self.masters[at];
+        let under_way = |purpose: &Purpose| matches!(purpose, Purpose::LeaseToLeadAgain | Purpose::LeadAgain { .. });
+        if master.lead.is_some() && !master.asks(under_way) {
+            self.call(at, Purpose::LeaseToLeadAgain, Request::Lease);
+        }
+    }
+
+    /// Writes these, in as many transactions as a store takes.
+    pub(super) fn write(&mut self, at: usize, ops: Vec<Op>) {
+        self.masters[at].writes = transactions(ops).into();
+        self.write_on(at);
+    }
+
+    fn write_on(&mut self, at: usize) {
+        let master = &self.masters[at];
+        if master.asks(|purpose| matches!(purpose, Purpose::Commit)) {
+            return;
+        }
+        let Some((lead, ops)) = master.lead.as_ref().zip(master.writes.front()) else { return };
+        let (epoch, transaction, ops) = (lead.epoch(), lead.commit(ops), ops.clone());
+        self.call(at, Purpose::Commit, Request::Commit { epoch, ops, transaction });
+    }
+
+    fn is_written(&mut self, at: usize, request: &Request, reply: &Reply) {
+        let Some(lead) = self.masters[at].lead.as_mut() else { return };
+        let outcome = lead.judge(reply);
+        if outcome == Outcome::Durable && !reply.applied {
+            self.oracle.saw("a transaction without an answer had taken effect");
+        }
+        match outcome {
+            Outcome::Durable => {
+                self.masters[at].writes.pop_front();
+                if !self.masters[at].writes.is_empty() {
+                    return self.write_on(at);
+                }
+                match self.masters[at].phase {
+                    Phase::Opening(_) => self.opened(at),
+                    Phase::Leading(_) => self.committed(at),
+                    Phase::Standby => {}
+                }
+            }
+            Outcome::Again => self.write_on(at),
+            Outcome::Lapsed => self.lead_lapsed(at),
+            Outcome::Over => {
+                self.oracle.saw("a transaction was fenced");
+                self.step_down(at);
+            }
+            Outcome::Damaged(part) => {
+                let detail = format!("{part:?} is damaged, says the reply to {request:?}");
+                self.oracle.violation(invariants::L1, detail);
+            }
         }
     }
 
     /// Reads store and disk as a leader does before it begins.
-    fn load(&mut self, at: usize, entries: &BTreeMap<String, (Vec<u8>, u64)>) {
+    fn load(&mut self, at: usize, entries: &BTreeMap<String, Vec<u8>>) {
+        let Some(epoch) = self.masters[at].lead.as_ref().map(Lead::epoch) else { return };
         let found = self.read_ledger(entries);
         self.oracle.loaded(&found);
         let Phase::Opening(opening) = &mut self.masters[at].phase else { return };
@@ -234,16 +298,16 @@ impl World {
         }
         let prefix = self.job.keys.leases();
         let log = entries.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
-        match Leases::read(&self.job.keys, log.map(|(key, (value, _))| (key.clone(), value.clone()))) {
+        match Leases::read(&self.job.keys, log.map(|(key, value)| (key.clone(), value.clone()))) {
             Ok(leases) => opening.leases = leases,
-            Err(damage) => self.oracle.violation(compass_master::core::invariants::C3, damage.to_string()),
+            Err(damage) => self.oracle.violation(invariants::C3, damage.to_string()),
         }
-        let known = entries.get(&self.job.keys.job_key()).and_then(|(value, _)| JobKey::from_bytes(value));
+        let known = entries.get(&self.job.keys.job_key()).and_then(|value| JobKey::from_bytes(value));
         // A key of its own for every leader that finds none.
-        let made = || (JobKey::new(Digest::of(format!("key of epoch {}", opening.epoch).as_bytes()).0), true);
+        let made = || (JobKey::new(Digest::of(format!("key of epoch {}", epoch).as_bytes()).0), true);
         opening.key = Some(known.map_or_else(made, |key| (key, false)));
-        opening.segment = format!("{:08}-m{at}", opening.epoch.0);
-        if opening.epoch.0 > 1 {
+        opening.segment = format!("{:08}-m{at}", epoch.0);
+        if epoch.0 > 1 {
             self.oracle.saw("a leader took over");
         }
         let segment = match &self.masters[at].phase {
@@ -251,21 +315,20 @@ impl World {
             _ => return,
         };
         if !self.disk.create(&segment) {
-            self.oracle
-                .violation(compass_master::core::invariants::L1, format!("segment {segment} is made a second time"));
+            self.oracle.violation(invariants::L1, format!("segment {segment} is made a second time"));
         }
         self.open_segment(at);
     }
 
     /// The samples that exist, given what the store recorded.
-    pub(super) fn read_ledger(&mut self, entries: &BTreeMap<String, (Vec<u8>, u64)>) -> BTreeMap<(u32, u32), Vec<u8>> {
+    pub(super) fn read_ledger(&mut self, entries: &BTreeMap<String, Vec<u8>>) -> BTreeMap<(u32, u32), Vec<u8>> {
         let mut found = BTreeMap::new();
         let names: Vec<String> = self.disk.names().cloned().collect();
         for name in names {
             let length = entries.get(&self.job.keys.segment(&name));
-            let length = length.and_then(|(value, _)| value.as_slice().try_into().ok()).map(u64::from_le_bytes);
+            let length = length.and_then(|value| value.as_slice().try_into().ok()).map(u64::from_le_bytes);
             match self.disk.read(&name, length) {
-                Err(error) => self.oracle.violation(compass_master::core::invariants::C3, error.to_string()),
+                Err(error) => self.oracle.violation(invariants::C3, error.to_string()),
                 Ok((samples, beyond)) => {
                     if beyond > 0 {
                         self.oracle.saw("bytes beyond the recorded length were ignored");
@@ -281,18 +344,19 @@ impl World {
 
     fn open_segment(&mut self, at: usize) {
         let Phase::Opening(opening) = &self.masters[at].phase else { return };
-        let (epoch, length) = (opening.epoch, self.disk.synced(&opening.segment));
-        let (key, op) = length_op(&self.job.keys, &opening.segment, length);
-        let mut ops = vec![op];
+        let length = self.disk.synced(&opening.segment);
+        let key = self.job.keys.segment(&opening.segment);
+        let mut ops = vec![Op::Put { key, value: length.to_le_bytes().to_vec() }];
         if let Some((job_key, true)) = opening.key {
             ops.push(Op::Put { key: self.job.keys.job_key(), value: job_key.to_bytes() });
         }
-        self.call(at, Purpose::Open, Request::Transaction { epoch, key, follows: Some(0), ops });
+        self.write(at, ops);
     }
 
-    fn opened(&mut self, at: usize, revision: u64) {
+    fn opened(&mut self, at: usize) {
+        let Some(epoch) = self.masters[at].lead.as_ref().map(Lead::epoch) else { return };
         let Phase::Opening(opening) = std::mem::replace(&mut self.masters[at].phase, Phase::Standby) else { return };
-        let Opening { epoch, recorded, leases, segment, key } = *opening;
+        let Opening { recorded, leases, segment, key } = *opening;
         let Some((key, _)) = key else { return };
         let journal = Journal::new(self.job.keys.clone(), epoch, leases.keys.clone());
         let limits = Limits {
@@ -324,7 +388,7 @@ impl World {
             units: self.job.terms(),
         };
         let leader = Leader::new(core, terms, self.job.keys.clone(), Watch::new(done));
-        let reign = Reign::new(epoch, leader, journal, (segment, revision), key, self.now);
+        let reign = Reign::new(epoch, leader, journal, segment, key, self.now);
         self.masters[at].phase = Phase::Leading(Box::new(reign));
     }
 

@@ -15,8 +15,7 @@ pub enum Mutant {
     SplitWithoutAck,
     /// Workers hear of a commit after the sync, before the store knows the segment's length.
     CommitBeforeLength,
-    /// A transaction does not say which revision of its segment's record it follows, so that one that was held up on its
-    /// way takes the record back.
+    /// A transaction does not name the one before it, so that one that was held up on its way takes the record back.
     UnguardedLength,
     /// A new leader grants at once what workers of the old one may still hold.
     NoRecoveringWindow,

@@ -25,7 +25,7 @@ impl World {
             master.up && master.is_leading() && master.paused_until <= now
         };
         let leader = (0..self.masters.len()).find(leads);
-        if let Some(leader) = leader.filter(|&leader| self.leads_on(leader)) {
+        if let Some(leader) = leader {
             self.workers[at].away = away;
             let worker = WorkerId(self.workers[at].name.clone());
             self.leader_decides(leader, Event::Release { worker });

@@ -1,9 +1,8 @@
 //! A leader at work: frames in and out, and the group commit: append, sync, one fenced transaction, and only then told.
 
 use super::job::Job;
-use super::master::{Phase, Purpose};
+use super::master::Phase;
 use super::mutant::Mutant;
-use super::store::Request;
 use super::world::{Happening, Up, World};
 use compass_common::ids::{Epoch, UnitId, WorkerId};
 use compass_master::core::{ConnectionId, DeviceType, Event, Handed, Seq, invariants};
@@ -47,7 +46,6 @@ pub(super) struct Reign {
     pub(super) leader: Leader,
     pub(super) segment: String,
     key: JobKey,
-    revision: u64,
     submitted: VecDeque<Submission>,
     journal: Journal,
     batch: Option<Batch>,
@@ -60,20 +58,12 @@ pub(super) struct Reign {
 }
 
 impl Reign {
-    pub(super) fn new(
-        epoch: Epoch,
-        leader: Leader,
-        journal: Journal,
-        (segment, revision): (String, u64),
-        key: JobKey,
-        now: u64,
-    ) -> Self {
+    pub(super) fn new(epoch: Epoch, leader: Leader, journal: Journal, segment: String, key: JobKey, now: u64) -> Self {
         Self {
             epoch,
             leader,
             segment,
             key,
-            revision,
             submitted: VecDeque::new(),
             journal,
             batch: None,
@@ -95,7 +85,11 @@ impl World {
     pub(super) fn leader_hears(&mut self, at: usize, link: usize, what: Up) {
         let (now, known) = (self.now, self.links.all[link].clone());
         let (mutant, job) = (self.mutant, self.job.clone());
-        self.is_heard(known.worker);
+        let latest = self.latest_epoch();
+        // One that another has led after, and who has not heard of it, hears for nobody.
+        if self.masters[at].reign().is_some_and(|reign| reign.epoch >= latest) {
+            self.is_heard(known.worker);
+        }
         let worker = WorkerId(self.workers[known.worker].name.clone());
         let Phase::Leading(reign) = &mut self.masters[at].phase else { return };
         let (time, connection, mut out) = (reign.time(now), ConnectionId(link as u64), Vec::new());
@@ -302,9 +296,6 @@ impl World {
     }
 
     pub(super) fn synced(&mut self, at: usize) {
-        if !self.leads_on(at) {
-            return;
-        }
         let early = self.mutant == Some(Mutant::CommitBeforeLength);
         let Some(reign) = self.masters[at].reign() else { return };
         let (segment, last) = (reign.segment.clone(), reign.batch.as_ref().map(|batch| batch.last));
@@ -313,60 +304,21 @@ impl World {
         }
         self.disk.sync(&segment);
         self.frames_leave(at);
-        self.transact(at);
-    }
-
-    fn transact(&mut self, at: usize) {
-        let loose = matches!(self.mutant, Some(Mutant::UnguardedLength | Mutant::NoRereadAfterTimeout));
-        let Some(reign) = self.masters[at].reign() else { return };
-        let Some(batch) = &reign.batch else { return };
-        let request = Request::Transaction {
-            epoch: reign.epoch,
-            key: self.job.keys.segment(&reign.segment),
-            follows: (!loose).then_some(reign.revision),
-            ops: batch.ops.clone(),
-        };
-        self.call(at, Purpose::Commit, request);
+        let ops = self.masters[at].reign().and_then(|reign| reign.batch.as_ref()).map(|batch| batch.ops.clone());
+        self.write(at, ops.unwrap_or_default());
     }
 
     /// The batch is durable.
-    pub(super) fn committed(&mut self, at: usize, revision: Option<u64>) {
+    pub(super) fn committed(&mut self, at: usize) {
         let Some(reign) = self.masters[at].reign() else { return };
         let Some(batch) = reign.batch.take() else { return };
-        reign.revision = revision.unwrap_or(reign.revision);
         reign.leader.durable(batch.last);
         self.led(at);
     }
 
-    /// Nobody knows whether the transaction took effect: its segment's record tells.
-    pub(super) fn commit_unanswered(&mut self, at: usize) {
-        self.oracle.saw("a transaction was not answered");
-        if self.mutant == Some(Mutant::NoRereadAfterTimeout) {
-            self.committed(at, None);
-        } else {
-            self.call(at, Purpose::CommitAgain, Request::Read);
-        }
-    }
-
-    pub(super) fn look_again(&mut self, at: usize, entries: &BTreeMap<String, (Vec<u8>, u64)>) {
-        let Some(reign) = self.masters[at].reign() else { return };
-        let found = entries.get(&self.job.keys.segment(&reign.segment)).map_or(0, |(_, revision)| *revision);
-        let unguarded = self.mutant == Some(Mutant::UnguardedLength);
-        let Some(reign) = self.masters[at].reign() else { return };
-        if found != reign.revision && !unguarded {
-            self.oracle.saw("a transaction without an answer had taken effect");
-            self.committed(at, Some(found));
-        } else {
-            self.oracle.saw("a transaction without an answer had not taken effect");
-            self.transact(at);
-        }
-    }
-
     pub(super) fn cancel(&mut self) {
         let leading = self.masters.iter().position(|master| master.up && matches!(master.phase, Phase::Leading(_)));
-        if let Some(at) = leading.filter(|&at| self.masters[at].paused_until <= self.now)
-            && self.leads_on(at)
-        {
+        if let Some(at) = leading.filter(|&at| self.masters[at].paused_until <= self.now) {
             self.oracle.saw("the job was cancelled");
             self.cancelled = true;
             self.leader_decides(at, Event::Cancel { reason: "somebody asked for it".into() });

@@ -68,7 +68,7 @@ fn judge_the_end(world: &mut World, until: u64) {
         world.oracle.violation(P1, format!("not over after {until} ms, in epoch {epoch}"));
         return;
     };
-    let entries = world.store.entries.clone();
+    let entries = world.recorded();
     let found = world.read_ledger(&entries);
     world.oracle.loaded(&found);
     let (scenario, job) = (world.scenario.clone(), world.job.clone());

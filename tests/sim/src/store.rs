@@ -1,115 +1,126 @@
-//! The simulated store: revisions, one lease that says who leads, fenced transactions, as etcd has them.
+//! The way to the store and back: the store is the one that its own tests use, what is asked of it are the transactions that
+//! a shipped master makes of its lead.
 
+use super::mutant::Mutant;
+use super::world::{Happening, World};
 use compass_common::ids::Epoch;
-use compass_master::store::Op;
+use compass_master::core::invariants::P1;
+use compass_master::store::{Fate, Names, Op, Reply, SimTrouble, Transaction};
 use std::collections::BTreeMap;
 
-/// How long a leader that is not heard stays leader, in milliseconds.
+/// How long the lease of a leader that is not heard lasts, in milliseconds.
 pub(super) const LEASE_MS: u64 = 2_000;
 
 /// What a master asks.
 #[derive(Clone, Debug)]
 pub(super) enum Request {
-    /// To lead, as the process of this name.
-    Campaign { candidate: String },
-    /// To go on leading.
-    KeepAlive { epoch: Epoch },
+    /// A lease to hang the leader's key on.
+    Lease,
+    KeepAlive {
+        lease: i64,
+    },
+    Revoke {
+        lease: i64,
+    },
     /// Everything.
     Read,
-    /// All of these writes or none, if the epoch stands and `key` still has the revision `follows`.
-    Transaction { epoch: Epoch, key: String, follows: Option<u64>, ops: Vec<Op> },
+    /// To lead, or to lead again.
+    Transact(Transaction),
+    /// To write this under the lead of an epoch.
+    Commit {
+        epoch: Epoch,
+        ops: Vec<Op>,
+        transaction: Transaction,
+    },
 }
 
 /// What it is answered.
 #[derive(Clone, Debug)]
-pub(super) enum Reply {
-    Leads {
-        epoch: Epoch,
-    },
-    /// Another leads.
-    Refused,
-    /// The epoch is over.
-    Fenced,
-    /// `key` has another revision.
-    Conflict,
-    Done {
-        revision: u64,
-    },
-    Entries {
-        entries: BTreeMap<String, (Vec<u8>, u64)>,
-    },
+pub(super) enum Answer {
+    Lease(i64),
+    /// Whether the lease goes on.
+    Alive(bool),
+    Entries(BTreeMap<String, Vec<u8>>),
+    Transacted(Result<Reply, SimTrouble>),
 }
 
-#[derive(Clone, Debug)]
-struct Lead {
-    candidate: String,
-    epoch: Epoch,
-    until: u64,
+/// Where the keys of the lead lie.
+pub(super) fn names() -> Names {
+    Names::below("lead/")
 }
 
-/// See the module.
-#[derive(Debug, Default)]
-pub(super) struct Store {
-    pub(super) entries: BTreeMap<String, (Vec<u8>, u64)>,
-    revision: u64,
-    pub(super) epoch: Epoch,
-    lead: Option<Lead>,
-    /// Takes writes of any epoch: a fault to find.
-    unfenced: bool,
-}
-
-impl Store {
-    pub(super) fn new(unfenced: bool) -> Self {
-        Self { unfenced, ..Self::default() }
-    }
-
-    fn leads(&self, now: u64, epoch: Epoch) -> bool {
-        self.lead.as_ref().is_some_and(|lead| lead.epoch == epoch && now < lead.until)
-    }
-
-    /// Does what is asked.
-    pub(super) fn handle(&mut self, now: u64, request: &Request) -> Reply {
-        match request {
-            Request::Campaign { candidate } => {
-                if let Some(lead) = self.lead.as_mut().filter(|lead| now < lead.until) {
-                    if lead.candidate != *candidate {
-                        return Reply::Refused;
-                    }
-                    lead.until = now + LEASE_MS;
-                    return Reply::Leads { epoch: lead.epoch };
+impl World {
+    /// A request reaches the store, whatever became of who sent it.
+    pub(super) fn asked(&mut self, master: usize, life: u64, call: u64, request: Request) {
+        if self.now < self.store_down_until || self.now < self.masters[master].isolated_until {
+            self.oracle.saw("a request to the store was lost");
+            return;
+        }
+        if std::mem::take(&mut self.store_was_down) {
+            self.store.restart(self.now);
+        }
+        let answer = self.answer(&request);
+        if let (Request::Commit { epoch, ops, .. }, Answer::Transacted(Ok(reply))) = (&request, &answer) {
+            if reply.applied {
+                let latest = self.latest_epoch();
+                self.oracle.committed(self.now, *epoch, latest, ops, &self.disk);
+                if life != self.masters[master].life || !self.masters[master].up {
+                    self.oracle.saw("a transaction took effect after its master had died");
                 }
-                self.epoch.0 += 1;
-                let (candidate, epoch, until) = (candidate.clone(), self.epoch, now + LEASE_MS);
-                self.lead = Some(Lead { candidate, epoch, until });
-                Reply::Leads { epoch }
-            }
-            Request::KeepAlive { epoch } => {
-                if !self.leads(now, *epoch) {
-                    return Reply::Fenced;
-                }
-                if let Some(lead) = &mut self.lead {
-                    lead.until = now + LEASE_MS;
-                }
-                Reply::Leads { epoch: *epoch }
-            }
-            Request::Read => Reply::Entries { entries: self.entries.clone() },
-            Request::Transaction { epoch, key, follows, ops } => {
-                if !self.unfenced && !self.leads(now, *epoch) {
-                    return Reply::Fenced;
-                }
-                if follows.is_some_and(|follows| self.entries.get(key).map_or(0, |(_, revision)| *revision) != follows)
-                {
-                    return Reply::Conflict;
-                }
-                self.revision += 1;
-                for op in ops {
-                    match op {
-                        Op::Put { key, value } => self.entries.insert(key.clone(), (value.clone(), self.revision)),
-                        Op::Delete { key } => self.entries.remove(key),
-                    };
-                }
-                Reply::Done { revision: self.revision }
+            } else {
+                self.oracle.saw("a transaction was refused");
             }
         }
+        if self.now < self.store_deaf_until {
+            self.oracle.saw("an answer of the store was lost");
+            return;
+        }
+        let pause = self.rpc_pause();
+        self.after(pause, Happening::Answered { master, life, call, answer });
+    }
+
+    fn answer(&mut self, request: &Request) -> Answer {
+        let now = self.now;
+        match request {
+            Request::Lease => Answer::Lease(self.store.grant(now, LEASE_MS)),
+            Request::KeepAlive { lease } => Answer::Alive(self.store.keep_alive(now, *lease)),
+            Request::Revoke { lease } => {
+                self.store.revoke(now, *lease);
+                Answer::Alive(false)
+            }
+            Request::Read => Answer::Entries(self.recorded()),
+            Request::Transact(transaction) => Answer::Transacted(self.store.transact(now, Fate::Arrives, transaction)),
+            Request::Commit { transaction, .. } => {
+                let mut transaction = transaction.clone();
+                match self.mutant {
+                    Some(Mutant::StaleEpochAccepted) => transaction.when.clear(),
+                    // The lead stands first, the count of commits after it.
+                    Some(Mutant::UnguardedLength) => transaction.when.truncate(1),
+                    _ => {}
+                }
+                Answer::Transacted(self.store.transact(now, Fate::Arrives, &transaction))
+            }
+        }
+    }
+
+    /// What the store holds of the job.
+    pub(super) fn recorded(&mut self) -> BTreeMap<String, Vec<u8>> {
+        let entries = self.store.range(self.now, "", None, usize::MAX);
+        entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
+    }
+
+    /// How long a message between a master and the store is on its way.
+    pub(super) fn rpc_pause(&mut self) -> u64 {
+        if self.rng.chance(15) { self.rng.between(200, 900) } else { self.rng.between(1, 8) }
+    }
+
+    /// The latest epoch that somebody led.
+    pub(super) fn latest_epoch(&mut self) -> Epoch {
+        let Some(entry) = self.store.get(self.now, &names().epoch) else { return Epoch(0) };
+        let epoch = std::str::from_utf8(&entry.value).ok().and_then(|text| text.parse().ok());
+        if epoch.is_none() {
+            self.oracle.violation(P1, format!("the epoch is {:?}", entry.value));
+        }
+        Epoch(epoch.unwrap_or(0))
     }
 }

@@ -6,15 +6,14 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 47] = [
+const SOMETIMES: [&str; 46] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
     "a transaction took effect after its master had died",
-    "a transaction that was held up was refused",
+    "a transaction was refused",
     "a transaction was not answered",
     "a transaction without an answer had taken effect",
-    "a transaction without an answer had not taken effect",
     "a worker was stopped while it computed",
     "a worker was slow",
     "a worker drained",
@@ -28,7 +27,7 @@ const SOMETIMES: [&str; 47] = [
     "frames were repeated or reordered",
     "a leader died",
     "a leader was stopped",
-    "a leader stepped down",
+    "a lapsed lead was taken again",
     "a leader took over",
     "a master did not reach the store",
     "a segment was torn",

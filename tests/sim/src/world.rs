@@ -7,12 +7,13 @@ use super::master::Master;
 use super::mutant::Mutant;
 use super::oracle::Oracle;
 use super::scenario::Scenario;
-use super::store::{Reply, Request, Store};
+use super::store::{Answer, Request};
 use super::worker::Worker;
 use compass_agent::BulkError;
 use compass_common::ids::Digest;
 use compass_common::seeded::Rng;
 use compass_master::core::invariants::N1;
+use compass_master::store::SimStore;
 use compass_proto::v1;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -129,7 +130,7 @@ pub(super) enum Happening {
         master: usize,
         life: u64,
         call: u64,
-        reply: Reply,
+        answer: Answer,
     },
     Unanswered {
         master: usize,
@@ -183,7 +184,9 @@ pub(super) struct World {
     pub(super) scenario: Scenario,
     pub(super) job: Arc<Job>,
     pub(super) mutant: Option<Mutant>,
-    pub(super) store: Store,
+    pub(super) store: SimStore,
+    /// Whether it has been down: leases begin anew when it is back.
+    pub(super) store_was_down: bool,
     /// Until when the store does nothing, and until when its answers are lost.
     pub(super) store_down_until: u64,
     pub(super) store_deaf_until: u64,
@@ -210,7 +213,8 @@ impl World {
             rng: Rng::new(scenario.seed),
             scenario: scenario.clone(),
             mutant,
-            store: Store::new(mutant == Some(Mutant::StaleEpochAccepted)),
+            store: SimStore::default(),
+            store_was_down: false,
             store_down_until: 0,
             store_deaf_until: 0,
             disk: Disk::new(job.digest),
