@@ -2,7 +2,8 @@
 //!
 //! `core` decides and does nothing else; `store` and `ledger` make decisions durable; `leader` holds back what is not;
 //! `rpc` and `launch` reach workers; `pipeline` walks the data from the configuration to the table, `job` runs one such walk
-//! from its folder to its exit code; `web` shows it to people and to Prometheus.
+//! from its folder to its exit code; `server` lends it workers and answers for it; `web` shows it to people and to
+//! Prometheus.
 
 pub mod authority;
 pub mod broker;
@@ -19,7 +20,7 @@ pub mod ledger;
 pub mod pipeline;
 pub mod rpc;
 pub mod screen;
-pub mod serve;
+pub mod server;
 pub mod signals;
 pub mod stop;
 pub mod store;

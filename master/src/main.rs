@@ -8,7 +8,7 @@ use compass_master::control::{self, About, Submission};
 use compass_master::job::{self, Failure, JobRequest};
 use compass_master::pipeline::{self, RunFolder};
 use compass_master::screen::{OutputError, print, say};
-use compass_master::serve;
+use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;
 use compass_master::token_command::{self, TokenCommandError};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Datasets { name, data_dir }) => list_datasets(name.as_deref(), data_dir.as_deref()),
         Some(Command::Models) => show(pipeline::list_models()),
         Some(Command::Token(arguments)) => token(arguments).await,
-        Some(Command::Serve { config }) => Box::pin(serve::serve(base(config.as_deref())?, watch_signals())).await,
+        Some(Command::Serve { config }) => Box::pin(server::serve(base(config.as_deref())?, watch_signals())).await,
         Some(Command::Submit { job, priority, wait, state_dir }) => {
             Box::pin(submit(job, *priority, *wait, state_dir.clone())).await
         }
@@ -129,9 +129,7 @@ async fn run_job(cli: &JobArguments) -> Result<u8, Failure> {
     let request = cli.request();
     let led = async |plan: &Digest| job::led_elsewhere(&config, plan).await;
     let opened = Box::pin(job::open_run(&config, &request, led)).await?;
-    let place = job::Place::default();
-    let _answering = request.infers().then(|| control::answer_for(&config, &opened, &place.desk));
-    Box::pin(job::run(config, &request, &opened, &place, interrupted)).await
+    Box::pin(run_alone(config, request, opened, interrupted)).await
 }
 
 /// The tasks, and the commands that would be launched; of a run that has begun, its tasks and how they stand.

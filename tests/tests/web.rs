@@ -63,10 +63,17 @@ fn a_run_is_shown_while_it_goes_on() {
     assert_eq!(status["epoch"], 1);
     let (code, metrics) = shown.get("/metrics", "");
     assert_eq!(code, 200);
-    let expected = format!("compass_samples_expected {}", status["expected_samples"]);
-    assert!(metrics.lines().any(|line| line == expected), "{metrics}");
-    assert!(metrics.contains("compass_invariant_violations_total 0\n") && metrics.ends_with("# EOF\n"));
-    assert!(shown.get("/", "").1.contains("<progress"));
+    let figure = |name: &str| {
+        let line = metrics.lines().find(|line| line.starts_with(&format!("compass_{name}{{job=\"")));
+        line.unwrap_or_else(|| unreachable!("no {name} in {metrics}")).rsplit_once("} ").unwrap().1.to_owned()
+    };
+    assert_eq!(figure("samples_expected"), status["expected_samples"].to_string());
+    assert_eq!(figure("invariant_violations_total"), "0");
+    assert!(metrics.ends_with("# EOF\n"));
+    assert_eq!(status["jobs"][0]["state"], "infer");
+    let page = format!("/jobs/{}", status["jobs"][0]["job"].as_str().unwrap());
+    assert!(shown.get("/", "").1.contains("<progress") && shown.get(&page, "").1.contains("<progress"));
+    assert_eq!(shown.get(&format!("{page}/status.json"), "").0, 200);
     assert_eq!(shown.finish(), Some(0));
 }
 

@@ -1,7 +1,8 @@
 //! See the module.
 
-use super::demand::{Demand, JobId, Need, Offer, Terms};
+use super::demand::{Demand, JobId, Offer, Terms};
 use super::share::Share;
+use crate::core::PoolChoice;
 use compass_common::ids::WorkerId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -152,6 +153,9 @@ impl Broker {
     /// Who goes where, as things stand.
     pub fn decide(&mut self, now: u64) -> Vec<Decision> {
         self.advance(now);
+        if let Some(job) = self.jobs.iter().find(|(_, job)| job.terms.everyone).map(|(id, _)| id.clone()) {
+            return self.all_go_to(&job);
+        }
         let mut decisions = Vec::new();
         let mut tallies = self.tallies();
         for worker in self.at_the_door() {
@@ -169,6 +173,16 @@ impl Broker {
             decisions.push(Decision::Release { worker, job });
         }
         decisions
+    }
+
+    /// Everybody at the door goes to this job.
+    fn all_go_to(&mut self, job: &JobId) -> Vec<Decision> {
+        let (since, waiting) = (self.now, self.at_the_door());
+        let attach = |worker: WorkerId| {
+            self.set_place(&worker, Place::With { job: job.clone(), since, idle_since: None });
+            Decision::Attach { worker, job: job.clone() }
+        };
+        waiting.into_iter().map(attach).collect()
     }
 
     fn set_place(&mut self, worker: &WorkerId, place: Place) {
@@ -221,13 +235,26 @@ impl Broker {
         self.tallies().into_iter().map(|(id, tally)| (id, tally.share)).collect()
     }
 
-    /// Slots that all jobs together could keep busy with what `takes` tells, each within its bound.
-    pub fn open_slots(&self, takes: impl Fn(&Need) -> bool) -> u32 {
-        let of = |job: &Job| {
-            let usable = job.demand.usable.iter().filter(|(need, _)| takes(need));
-            capped(usable.fold(0, |sum: u32, (_, slots)| sum.saturating_add(*slots)), &job.terms)
-        };
-        self.jobs.values().map(of).fold(0, u32::saturating_add)
+    /// Slots that launchers are to have, by the pools where they must be: what all jobs together could keep busy, each
+    /// within its bound.
+    pub fn open_slots(&self) -> BTreeMap<PoolChoice, u32> {
+        let mut all: BTreeMap<PoolChoice, u32> = BTreeMap::new();
+        for Job { terms, demand, .. } in self.jobs.values() {
+            let mut left = terms.bound.unwrap_or(u32::MAX);
+            let usable = demand.usable.iter().map(|(need, slots)| (&need.pools, slots));
+            // Launchers of a job's own have as many slots as there are tasks at best: those that are split later are for
+            // workers that are here already.
+            let wanted: Vec<(&PoolChoice, &u32)> =
+                if terms.everyone { demand.open.iter().collect() } else { usable.collect() };
+            for (choice, slots) in wanted {
+                let slots = (*slots).min(left);
+                left -= slots;
+                let sum = all.entry(choice.clone()).or_default();
+                *sum = sum.saturating_add(slots);
+            }
+        }
+        all.retain(|_, slots| *slots > 0);
+        all
     }
 
     /// Workers at the door, for whom nothing is to be done.

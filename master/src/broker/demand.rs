@@ -1,5 +1,6 @@
 //! What jobs ask for, and what workers offer.
 
+use crate::core::PoolChoice;
 use compass_common::ids::{Digest, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,8 +37,8 @@ pub enum Ability {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Need {
     pub ability: Ability,
-    /// The pools where it can be done; `None` is anywhere.
-    pub pools: Option<BTreeSet<String>>,
+    /// The pools where it can be done.
+    pub pools: PoolChoice,
 }
 
 impl From<Ability> for Need {
@@ -55,6 +56,9 @@ pub struct Terms {
     pub bound: Option<u32>,
     /// Its models, by their digests.
     pub models: BTreeSet<Digest>,
+    /// Whether every worker comes to it, whatever that one can do and however many there are: the job of a master that
+    /// ends with it.
+    pub everyone: bool,
 }
 
 /// What a job could use now.
@@ -68,6 +72,8 @@ pub struct Demand {
     pub held: BTreeMap<WorkerId, u32>,
     /// Slots of all of them, also of those whose connection is down and whose lease goes on.
     pub taken: u32,
+    /// Open tasks by the pools where they can be done.
+    pub open: BTreeMap<PoolChoice, u32>,
 }
 
 /// What a worker brings along when it comes to the door.

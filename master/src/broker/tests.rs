@@ -19,7 +19,7 @@ fn worker(name: &str) -> WorkerId {
 }
 
 fn terms(weight: u32, bound: Option<u32>) -> Terms {
-    Terms { weight, bound, models: BTreeSet::new() }
+    Terms { weight, bound, models: BTreeSet::new(), everyone: false }
 }
 
 fn offer(slots: u32) -> Offer {
@@ -32,7 +32,7 @@ fn work(tasks: u32, held: &[(&str, u32)]) -> Demand {
         waiting: [(Ability::Any.into(), tasks)].into(),
         usable: [(Ability::Any.into(), tasks * 4)].into(),
         held: held.iter().map(|(name, held)| (worker(name), *held)).collect(),
-        taken: 0,
+        ..Demand::default()
     }
 }
 
@@ -97,7 +97,7 @@ fn of_two_jobs_that_are_equal_the_one_whose_model_is_here_comes_first() {
         let mut broker = Broker::new(TURN);
         for name in ["a", "b"] {
             let models = if name == warm { [model].into() } else { BTreeSet::new() };
-            broker.job(0, job(name), Terms { weight: 1, bound: None, models });
+            broker.job(0, job(name), Terms { weight: 1, bound: None, models, everyone: false });
             broker.demand(0, &job(name), work(9, &[]));
         }
         broker.arrive(0, worker("w"), Offer { slots: 1, models: [model].into(), ..Offer::default() });
@@ -150,8 +150,22 @@ fn nobody_is_sent_where_his_pool_does_not_count() {
     let to_b = |decision: &Decision| matches!(decision, Decision::Attach { job: id, .. } if *id == job("b"));
     let decisions = broker.decide(1);
     assert!(decisions.len() == 2 && decisions.iter().all(to_b), "{decisions:?}");
-    assert_eq!(broker.open_slots(|need| need.pools.is_none()), 36);
-    assert_eq!(broker.open_slots(|need| need.pools.as_ref().is_some_and(|pools| pools.contains("far"))), 5);
+    let either = Some(["left", "far"].map(str::to_owned).into());
+    assert_eq!(broker.open_slots(), [(None, 36), (either, 5)].into());
+}
+
+#[test]
+fn everybody_goes_to_the_job_of_a_master_that_ends_with_it() {
+    let mut broker = Broker::new(TURN);
+    for (name, slots) in [("able", 2), ("lame", 0), ("too many", 9)] {
+        broker.arrive(0, worker(name), offer(slots));
+    }
+    assert_eq!(broker.decide(0), [], "its stage has not begun");
+    broker.job(1, job("a"), Terms { everyone: true, ..terms(1, Some(1)) });
+    assert_eq!(broker.decide(1).len(), 3);
+    let open = [(None, 7)].into();
+    broker.demand(2, &job("a"), Demand { open, ..work(5, &[]) });
+    assert_eq!((broker.decide(2), broker.open_slots()), (vec![], [(None, 1)].into()), "one task each at best");
 }
 
 #[test]
@@ -231,7 +245,7 @@ impl World {
                 waiting: [(state.ability.into(), state.waiting.len() as u32)].into(),
                 usable: [(state.ability.into(), (state.waiting.len() + running) as u32)].into(),
                 held: at().map(|(id, worker)| (id.clone(), worker.runs.len() as u32)).collect(),
-                taken: 0,
+                ..Demand::default()
             };
             self.broker.demand(self.now, id, demand);
         }

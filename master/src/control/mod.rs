@@ -6,7 +6,6 @@
 mod client;
 mod commands;
 mod office;
-mod own_run;
 mod service;
 mod socket;
 mod status;
@@ -14,7 +13,6 @@ mod submit;
 
 pub use commands::{About, cancel, explain, status};
 pub use office::{Accepted, Declined, Entry, Governor, Office};
-pub use own_run::{OwnRun, answer_for};
 pub use service::ControlService;
 pub use socket::{SERVER, Socket, SocketError, open};
 pub use status::{JobStatus, MasterStatus, WorkerStatus};

@@ -6,11 +6,13 @@ use crate::job::{Ended, JobRecord};
 use crate::journal::Journal;
 use crate::pipeline::{Ask, Desk};
 use crate::store::Standing;
+use crate::web::RunView;
 use compass_common::ids::{Digest, TaskId, WorkerId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// A job, as far as commands are concerned.
@@ -121,6 +123,31 @@ impl Office {
                 (Some(_), Some(_)) => Err(Unknown(format!("`{name}` may be several jobs; write more of its id"))),
             }
         })
+    }
+
+    /// Jobs that have not ended, with what their latest stage shows.
+    pub fn views(&self) -> Vec<(Entry, RunView)> {
+        let open: Vec<Entry> =
+            self.jobs(|jobs| jobs.values().filter(|job| job.ended.borrow().is_none()).cloned().collect());
+        let view = |job: Entry| {
+            let view = job.desk.view().1;
+            (job, view)
+        };
+        open.into_iter().map(view).collect()
+    }
+
+    /// For how long the most silent scheduler has not shown itself, if one runs, and the worst that is known of a lead.
+    pub fn pulse(&self) -> (Option<Duration>, Standing) {
+        let pulses: Vec<_> = self.jobs(|jobs| jobs.values().filter_map(|job| job.desk.pulse()).collect());
+        let silent_for = pulses.iter().map(|pulse| pulse.silent_for).max();
+        let own = self.governor().map(|governor| governor.standing());
+        let rank = |standing: &Standing| match standing {
+            Standing::Sure => 0,
+            Standing::Waiting { .. } => 1,
+            Standing::Lost => 2,
+        };
+        let worst = pulses.into_iter().map(|pulse| pulse.standing).chain(own).max_by_key(rank);
+        (silent_for, worst.unwrap_or(Standing::Sure))
     }
 
     /// How everything stands.

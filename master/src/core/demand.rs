@@ -1,6 +1,7 @@
 //! What there is to do and who is there to do it: what launchers go by.
 
 use super::state::{Core, Worker};
+use super::wanted::PoolChoice;
 use compass_common::ids::WorkerId;
 use std::collections::BTreeMap;
 
@@ -15,8 +16,18 @@ pub struct Attendance {
 }
 
 impl Core {
+    /// Open tasks by the pools where they can be done.
+    pub(super) fn demand(&self) -> BTreeMap<PoolChoice, u32> {
+        let mut by_pools: BTreeMap<PoolChoice, u32> = BTreeMap::new();
+        for (model, open) in self.open_by_model() {
+            let tasks = by_pools.entry(self.limits.places.get(&model).cloned()).or_default();
+            *tasks = tasks.saturating_add(open);
+        }
+        by_pools
+    }
+
     /// Open tasks by the position of their model.
-    pub fn demand(&self) -> BTreeMap<u32, u32> {
+    fn open_by_model(&self) -> BTreeMap<u32, u32> {
         let mut demand: BTreeMap<u32, u32> = self.queue.models().collect();
         let held = self.workers.values().flat_map(|worker| &worker.held);
         for task in held.chain(&self.recovering).filter_map(|id| self.task(*id)) {
@@ -27,7 +38,7 @@ impl Core {
     }
 
     /// Workers whose stream is up.
-    pub fn attendance(&self) -> BTreeMap<WorkerId, Attendance> {
+    pub(super) fn attendance(&self) -> BTreeMap<WorkerId, Attendance> {
         let up = self.workers.iter().filter(|(_, worker)| worker.connection.is_some());
         let pending: Vec<u32> =
             if self.bars.is_empty() { Vec::new() } else { self.queue.models().map(|(model, _)| model).collect() };

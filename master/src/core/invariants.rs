@@ -33,6 +33,8 @@ pub const H2: &str = "H2";
 pub const B1: &str = "B1";
 /// No frame is larger than a frame may be: what is larger travels beside it.
 pub const S1: &str = "S1";
+/// No worker idles while a task that it could take waits unbegun at another and would end earlier here.
+pub const I1: &str = "I1";
 /// What a worker has begun, and is heard all the time, nobody else begins.
 pub const N1: &str = "N1";
 /// Slots stay within the job's bound, and nobody is granted more than it announced.

@@ -60,5 +60,5 @@ pub use progress::Progress;
 pub use recorded::{Arrival, DeviceType, Recorded};
 pub use state::Core;
 pub use task::{Former, Requires, TaskState, TaskView};
-pub use wanted::{Needed, Wanted};
+pub use wanted::{Needed, PoolChoice, Wanted};
 pub use watch::Watch;

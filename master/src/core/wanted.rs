@@ -1,17 +1,21 @@
 //! What the job could use: for whoever shares workers out among several jobs. And the way of a worker out of one.
 
+use super::demand::Attendance;
 use super::effect::{Effect, Message};
 use super::state::{Core, Going};
 use super::task::{Requires, Task, TaskState};
 use compass_common::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The pools of which any will do; `None` is anywhere.
+pub type PoolChoice = Option<BTreeSet<String>>;
+
 /// What a worker must have for some of the job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Needed {
     pub requires: Requires,
-    /// The pools where the model loads; `None` is anywhere.
-    pub pools: Option<BTreeSet<String>>,
+    /// The pools where the model loads.
+    pub pools: PoolChoice,
 }
 
 impl From<Requires> for Needed {
@@ -31,12 +35,16 @@ pub struct Wanted {
     pub held: BTreeMap<WorkerId, u32>,
     /// Their slots.
     pub slots: u32,
+    /// Open tasks by the pools where they can be done.
+    pub open: BTreeMap<PoolChoice, u32>,
+    /// Workers whose stream is up.
+    pub attendance: BTreeMap<WorkerId, Attendance>,
 }
 
 impl Core {
     /// What the job could use now.
     pub fn wanted(&self) -> Wanted {
-        let mut wanted = Wanted::default();
+        let mut wanted = Wanted { open: self.demand(), attendance: self.attendance(), ..Wanted::default() };
         for (model, tasks) in self.queue.models() {
             if let Some(first) = self.queue.of_model(model).next().and_then(|id| self.task(id)) {
                 *wanted.waiting.entry(self.needed(first)).or_default() += tasks;

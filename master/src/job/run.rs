@@ -5,7 +5,7 @@ use super::opening::{OpenedRun, read_plan};
 use super::request::JobRequest;
 use crate::cli::{Mode, exit};
 use crate::launch::Programs;
-use crate::pipeline::{self, Answers, Desk, Ending, Floor, InferOptions, LiveWriting, ReadPlan, Reign};
+use crate::pipeline::{self, Answers, Desk, Ending, InferOptions, LiveWriting, ReadPlan, Reign, WorkerSource};
 use crate::screen::{OutputError, print, say};
 use crate::store::Patience;
 use compass_common::config::Config;
@@ -24,7 +24,7 @@ use tokio::task::block_in_place;
 /// # Errors
 /// What stopped it; all that was recorded stays, and the run can be resumed.
 pub async fn run(
-    mut config: Config,
+    config: Config,
     request: &JobRequest,
     opened: &OpenedRun,
     place: &Place,
@@ -45,16 +45,16 @@ pub async fn run(
         interrupted: job.stop_flag(),
         stage: "infer",
         programs: Programs::None,
-        workers_stay: place.floor.is_some() || has_programs && request.mode == Mode::All,
+        workers_stay: place.workers_stay || has_programs && request.mode == Mode::All,
         others_may_come: false,
         desk: place.desk.clone(),
-        floor: place.floor.clone(),
+        source: place.source.clone(),
         patience: Patience::default(),
     };
     let mut answered =
         Answered { failures: Vec::new(), diverged: 0, reign: None, answers: None, write: request.mode != Mode::Viz };
     if request.infers() {
-        answered = Box::pin(job.infer(&mut config, files, options.clone())).await?;
+        answered = Box::pin(job.infer(&config, files, options.clone())).await?;
     }
     if request.mode == Mode::Infer {
         conclude(answered.reign).await?;
@@ -80,7 +80,7 @@ pub async fn run(
     };
     let mut executions = pipeline::Executions::default();
     if has_programs {
-        let options = pipeline::execution_options(&config, request.unsafe_local_exec, options);
+        let options = pipeline::execution_options(&config, request.unsafe_local_exec, place.workers_stay, options);
         let options = answered.write.then_some(options);
         match Box::pin(job.execute(&config, &answers, answered.reign.as_ref(), options)).await? {
             Some(executed) => executions = executed,
@@ -94,13 +94,15 @@ pub async fn run(
     job.score(&config, answered, answers, executions).await
 }
 
-/// Where a job runs: by itself, unless it is told otherwise.
-#[derive(Clone, Debug, Default)]
+/// Where a job runs.
+#[derive(Clone, Debug)]
 pub struct Place {
     /// Where others ask how it stands.
     pub desk: Desk,
-    /// Where its workers come from, when they are not its own.
-    pub floor: Option<Arc<dyn Floor>>,
+    /// Where its workers come from.
+    pub source: Arc<dyn WorkerSource>,
+    /// Whether other jobs follow, for which workers are to stay.
+    pub workers_stay: bool,
 }
 
 struct Job<'a> {
@@ -155,7 +157,7 @@ impl Job<'_> {
 
     async fn infer(
         &self,
-        config: &mut Config,
+        config: &Config,
         files: BTreeMap<Digest, PathBuf>,
         options: InferOptions,
     ) -> Result<Answered, Failure> {
@@ -173,8 +175,6 @@ impl Job<'_> {
             hand_over(inferred.reign).await;
             return Err(self.interruption());
         }
-        // Workers that came by themselves look for the next stage where they found this one.
-        (config.listen, config.listen_ports) = (inferred.address, 1);
         let write = inferred.ending != Ending::EndedByAnother;
         let (failures, diverged) = (inferred.failures, inferred.diverged);
         Ok(Answered { failures, diverged, reign: inferred.reign, answers: inferred.answers, write })

@@ -1,10 +1,10 @@
-//! The pools of a job: each a task of its own, told by the autoscaler how many jobs it is to have.
+//! The pools of a server or of one stage: each a task of its own, told by the autoscaler how many jobs it is to have.
 
 use super::explain::explain;
 use super::patience::Patience;
 use super::pool::{Order, Pool, PoolReport, Shape, Wires};
 use super::scaler::{Bounds, targets};
-use crate::core::Attendance;
+use crate::core::{Attendance, PoolChoice};
 use crate::screen::say;
 use crate::stop::raised;
 use compass_common::ids::WorkerId;
@@ -20,7 +20,7 @@ const IDLE_MS: u64 = 30_000;
 /// When nothing runs for so long, it is said why; then after twice the time.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// What the launchers tell the driver.
+/// What the launchers tell.
 #[derive(Debug)]
 pub enum LaunchEvent {
     /// The agent of this name ended in the middle of the run. `is_death` unless somebody wanted it so.
@@ -32,13 +32,13 @@ pub enum LaunchEvent {
 /// What the scheduler has to do, and who is there to do it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
-    /// Open tasks by the position of their model.
-    pub demand: BTreeMap<u32, u32>,
+    /// Slots that could be busy, by the pools where they must be.
+    pub demand: BTreeMap<PoolChoice, u32>,
     /// Connected workers.
     pub workers: BTreeMap<WorkerId, Attendance>,
 }
 
-/// The pools of a job, not yet at work.
+/// Pools that are not yet at work.
 pub struct Fleet {
     pub pools: Vec<Pool>,
     pub bounds: Bounds,
@@ -127,11 +127,6 @@ impl Pool {
     }
 }
 
-/// Whether there is work of this model, and the pool takes it.
-fn wanted_here(shape: &Shape, seen: &Situation, model: u32) -> bool {
-    shape.models.contains(&model) && seen.demand.contains_key(&model)
-}
-
 impl Supervisor {
     async fn run(mut self, mut situation: watch::Receiver<Situation>, mut stop: watch::Receiver<bool>) {
         let mut look = tokio::time::interval(LOOK);
@@ -159,10 +154,10 @@ impl Supervisor {
             of_members.flat_map(|(at, report)| report.workers.iter().map(move |worker| (worker, at))).collect();
         let states = self.members.iter_mut().zip(&reports).enumerate().map(|(at, (member, report))| {
             let stuck = member.patience.is_over(now, &report.count);
-            let open = seen.demand.iter().filter(|(model, _)| member.shape.models.contains(model));
-            let open: u32 = open.map(|(_, tasks)| *tasks).fold(0, u32::saturating_add);
+            let here = seen.demand.iter().filter(|(choice, _)| member.shape.takes(choice));
+            let open: u32 = here.clone().map(|(_, slots)| *slots).fold(0, u32::saturating_add);
             // Those of pools that take none of it leave all of it.
-            let takes = |shape: &Shape| shape.models.iter().any(|model| wanted_here(&member.shape, seen, *model));
+            let takes = |shape: &Shape| here.clone().any(|(choice, _)| shape.takes(choice));
             let is_other = |worker: &WorkerId| match homes.get(worker) {
                 Some(home) => *home != at && shapes.get(*home).is_some_and(&takes),
                 None => true,

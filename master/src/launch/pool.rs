@@ -5,6 +5,7 @@ use super::fleet::LaunchEvent;
 use super::launcher::{JobId, Launcher, Outcome};
 use super::roster::{Count, Happened, Roster};
 use super::{last_words, scaler::PoolState};
+use crate::core::PoolChoice;
 use crate::screen::say;
 use crate::stop::raised;
 use compass_common::ids::WorkerId;
@@ -29,8 +30,13 @@ pub struct Shape {
     pub least: u32,
     /// Jobs at most.
     pub most: u32,
-    /// Positions of the models that may run here.
-    pub models: BTreeSet<u32>,
+}
+
+impl Shape {
+    /// Whether its workers may do what can be done in these pools.
+    pub(super) fn takes(&self, choice: &PoolChoice) -> bool {
+        choice.as_ref().is_none_or(|pools| pools.contains(&self.name))
+    }
 }
 
 /// A pool that has launched nothing yet.

@@ -1,12 +1,13 @@
-//! The committer: group commit on a thread of its own.
+//! The committer: carries out a group commit on a thread of its own.
 //!
-//! Takes everything that has gathered, appends and syncs the ledger, and only then writes one fenced transaction that
-//! holds the leases and the segment's durable length. What it confirms is durable.
+//! Everything that has gathered is appended to the ledger and synced, and only then recorded in fenced transactions that hold
+//! the leases and the segment's durable length, as [`GroupCommit`] says. What it confirms is durable.
 
-use super::batch::{Journal, Submission, transactions};
+use super::batch::{Journal, Submission};
+use super::group_commit::{CommitStep, GroupCommit};
 use super::segment::{LedgerError, SegmentWriter};
 use crate::core::Seq;
-use crate::store::{AnyStore, Keys, Leadership, LeaseStore, Op, Standing, StoreError};
+use crate::store::{AnyStore, Keys, Leadership, LeaseStore, Standing, StoreError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +64,8 @@ impl<S: LeaseStore + 'static> Committer<S> {
         let (submissions, receiver) = mpsc::channel(QUEUE);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let thread = std::thread::Builder::new().name("committer".into()).spawn(move || {
-            let work = Work { store, leadership, keys, journal, segment, reports };
+            let commit = GroupCommit::new(journal, &keys, segment.name(), MAX_BATCH);
+            let work = Work { store, leadership, commit, segment, reports };
             runtime.block_on(work.run(receiver))
         })?;
         Ok(Self { submissions, thread })
@@ -108,8 +110,7 @@ impl<S: LeaseStore + 'static> Committer<S> {
 struct Work<S> {
     store: S,
     leadership: Leadership,
-    keys: Keys,
-    journal: Journal,
+    commit: GroupCommit,
     segment: SegmentWriter,
     reports: watch::Sender<Committed>,
 }
@@ -127,7 +128,8 @@ impl<S: LeaseStore> Work<S> {
                     0 => break,
                     _ => {
                         self.gather(&mut receiver, &mut batch).await;
-                        self.commit(&mut batch).await
+                        self.commit.submit(batch.drain(..));
+                        self.commit().await
                     }
                 },
                 // A leader that has nothing to write must hear it too.
@@ -166,18 +168,30 @@ impl<S: LeaseStore> Work<S> {
         }
     }
 
-    async fn commit(&mut self, batch: &mut Vec<Submission>) -> Result<Seq, CommitError> {
-        let mut batch = self.journal.batch(batch.drain(..));
-        if batch.entries.is_empty() {
-            self.segment.check()?;
-        } else {
-            let length = self.segment.append(&batch.entries)?;
-            let key = self.keys.segment(self.segment.name());
-            batch.ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });
+    /// Makes durable what was submitted, and says up to which number that is.
+    async fn commit(&mut self) -> Result<Seq, CommitError> {
+        let mut durable = Seq::default();
+        let mut step = self.commit.begin();
+        while let Some(now) = step {
+            step = match now {
+                CommitStep::Append(entries) => {
+                    let length = self.segment.append(&entries)?;
+                    Some(self.commit.appended(Some(length)))
+                }
+                CommitStep::Check => {
+                    self.segment.check()?;
+                    Some(self.commit.appended(None))
+                }
+                CommitStep::Commit(ops) => {
+                    self.store.commit(&self.leadership, ops).await?;
+                    Some(self.commit.committed())
+                }
+                CommitStep::Durable(up_to) => {
+                    durable = up_to;
+                    self.commit.begin()
+                }
+            };
         }
-        for part in transactions(batch.ops) {
-            self.store.commit(&self.leadership, part).await?;
-        }
-        Ok(batch.last)
+        Ok(durable)
     }
 }

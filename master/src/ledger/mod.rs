@@ -4,6 +4,7 @@
 
 mod batch;
 mod committer;
+mod group_commit;
 mod owner;
 mod record;
 mod segment;
@@ -11,6 +12,7 @@ mod tally;
 
 pub use batch::{Batch, Content, Journal, Submission, transactions};
 pub use committer::{CommitError, Committed, Committer};
+pub use group_commit::{CommitStep, GroupCommit};
 pub use owner::{Claim, Doubt, LEASE, Owner, OwnerError, StoreId};
 pub use record::{Entry, Kind, encode};
 pub use segment::{Change, Ledger, LedgerError, Loaded, SegmentWriter, header, read_segment};

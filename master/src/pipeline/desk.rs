@@ -4,9 +4,11 @@
 //! cancelled is remembered here, so that a stage which begins later hears of it.
 
 use crate::core::{Core, Event, Wanted};
+use crate::store::Standing;
 use crate::web::RunView;
 use compass_common::ids::{TaskId, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// Questions and wishes that may wait for the driver.
@@ -25,21 +27,19 @@ pub enum Ask {
     Worker(WorkerId, oneshot::Sender<Option<String>>),
 }
 
-/// Where a driver says what its job could use; nobody need listen.
-#[derive(Clone, Debug, Default)]
-pub struct Demands(Option<watch::Sender<Wanted>>);
+/// Where a driver says what its job could use.
+#[derive(Clone, Debug)]
+pub struct Demands(watch::Sender<Wanted>);
 
 impl Demands {
     pub(super) fn publish(&self, core: &Core) {
-        if let Some(wanted) = &self.0 {
-            wanted.send_replace(core.wanted());
-        }
+        self.0.send_replace(core.wanted());
     }
 }
 
 impl From<watch::Sender<Wanted>> for Demands {
     fn from(wanted: watch::Sender<Wanted>) -> Self {
-        Self(Some(wanted))
+        Self(wanted)
     }
 }
 
@@ -60,6 +60,17 @@ struct Inner {
 struct Stage {
     asks: mpsc::Sender<Ask>,
     view: watch::Receiver<RunView>,
+    /// How sure this master may be of its lead in the job.
+    standing: watch::Receiver<Standing>,
+    began: Instant,
+}
+
+/// How a stage is, for health checks.
+#[derive(Clone, Debug)]
+pub struct Pulse {
+    /// Time since its scheduler last showed itself.
+    pub silent_for: Duration,
+    pub standing: Standing,
 }
 
 impl Desk {
@@ -68,14 +79,20 @@ impl Desk {
     }
 
     /// A stage begins; what it is asked from now on.
-    pub(super) fn open(&self, doing: &'static str, view: watch::Receiver<RunView>) -> mpsc::Receiver<Ask> {
+    pub(crate) fn open(
+        &self,
+        doing: &'static str,
+        view: watch::Receiver<RunView>,
+        standing: watch::Receiver<Standing>,
+    ) -> mpsc::Receiver<Ask> {
         let (asks, asked) = mpsc::channel(WAITING);
         self.with(|inner| {
             if let Some(reason) = inner.cancelled.clone() {
                 // The channel is empty.
                 let _ = asks.try_send(Ask::Apply(Event::Cancel { reason }));
             }
-            (inner.stage, inner.doing) = (Some(Stage { asks, view }), doing);
+            let stage = Stage { asks, view, standing, began: Instant::now() };
+            (inner.stage, inner.doing) = (Some(stage), doing);
         });
         asked
     }
@@ -99,6 +116,15 @@ impl Desk {
         self.with(|inner| {
             let view = inner.stage.as_ref().map(|stage| stage.view.borrow().clone());
             (inner.doing, view.filter(|view| !view.job.is_empty()).unwrap_or_else(|| inner.last_view.clone()))
+        })
+    }
+
+    /// How the stage is, if there is one. A driver shows itself every few seconds, whether anything has changed or not.
+    pub fn pulse(&self) -> Option<Pulse> {
+        self.with(|inner| {
+            let stage = inner.stage.as_ref()?;
+            let renewed = stage.view.borrow().renewed.unwrap_or(stage.began);
+            Some(Pulse { silent_for: renewed.elapsed(), standing: stage.standing.borrow().clone() })
         })
     }
 
@@ -147,7 +173,8 @@ mod tests {
         assert!(desk.cancel("enough".into()).await);
         assert!(!desk.cancel("again".into()).await, "the first reason stands");
         let (_views, view) = watch::channel(RunView::default());
-        let mut asked = desk.open("infer", view);
+        let (_standing, standing) = watch::channel(Standing::Sure);
+        let mut asked = desk.open("infer", view, standing);
         assert!(matches!(asked.recv().await, Some(Ask::Apply(Event::Cancel { reason })) if reason == "enough"));
     }
 
@@ -156,7 +183,8 @@ mod tests {
         let desk = Desk::default();
         assert_eq!(desk.ask(Ask::Job).await, None);
         let (views, view) = watch::channel(RunView::default());
-        let asked = desk.open("infer", view);
+        let (_standing, standing) = watch::channel(Standing::Sure);
+        let asked = desk.open("infer", view, standing);
         views.send_replace(RunView { job: "j".into(), recorded_samples: 7, ..RunView::default() });
         drop(asked);
         assert_eq!(desk.ask(Ask::Job).await, None);

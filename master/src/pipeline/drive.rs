@@ -8,7 +8,7 @@ use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::core::{Core, Event, Seq, Supply};
-use crate::launch::{LaunchEvent, PoolReport, Situation, explain_now};
+use crate::launch::{PoolReport, explain_now};
 use crate::leader::{Heard, Leader};
 use crate::ledger::{CommitError, Committed, Committer, Content, Submission, Tally};
 use crate::rpc::Inbound;
@@ -79,11 +79,10 @@ pub struct Setup {
     pub committer: Committer,
     pub durability: watch::Receiver<Committed>,
     pub inbound: mpsc::Receiver<Inbound>,
-    pub launched: mpsc::Receiver<LaunchEvent>,
-    /// What launchers go by.
-    pub situations: watch::Sender<Situation>,
-    /// How their pools stand.
+    /// How the pools stand from which its workers are launched.
     pub pools: watch::Receiver<Vec<PoolReport>>,
+    /// Why nobody launches any more, once that is so.
+    pub given_up: watch::Receiver<Option<String>>,
     /// Where workers come that nobody launches, if any do.
     pub open_at: Option<String>,
     /// Whether workers may come that nobody here launches.
@@ -107,8 +106,6 @@ pub struct Driver {
     started: Instant,
     clock: AttentiveClock,
     connections: Connections,
-    /// Why no local agent will be started any more.
-    gave_up: Option<String>,
     submissions: Vec<Submission>,
     /// Frames under way; empty between steps.
     inbox: Vec<Inbound>,
@@ -133,7 +130,6 @@ impl Driver {
             started: Instant::now(),
             clock: AttentiveClock::start(Instant::now()),
             connections: Connections::default(),
-            gave_up: None,
             submissions: Vec::new(),
             inbox: Vec::new(),
             published: Instant::now(),
@@ -152,7 +148,6 @@ impl Driver {
     pub async fn run(mut self) -> Result<Driven, DriveError> {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut launcher_open = true;
         // Tasks may all be done already: a resumed run then ends at once.
         self.apply(Event::Tick).await?;
         let mut settled = None;
@@ -184,10 +179,6 @@ impl Driver {
                 }
                 Some(ask) = self.setup.asks.recv() => self.answer(ask).await?,
                 () = self.setup.committer.ready(), if !self.waiting.is_empty() => self.submit_waiting()?,
-                event = self.setup.launched.recv(), if launcher_open => match event {
-                    Some(event) => self.launched(event).await?,
-                    None => launcher_open = false,
-                },
                 _ = tick.tick() => {
                     self.tell_supply().await?;
                     self.apply(Event::Tick).await?;
@@ -195,7 +186,9 @@ impl Driver {
                     if Instant::now() >= self.show_again {
                         self.show();
                     }
-                    if let Some(reason) = self.gave_up.clone().filter(|_| !self.setup.leader.core().has_workers()) {
+                    // Others may have joined by hand.
+                    let given_up = self.setup.given_up.borrow().clone();
+                    if let Some(reason) = given_up.filter(|_| !self.setup.leader.core().has_workers()) {
                         return Err(DriveError::NoWorkers { reason });
                     }
                 }
@@ -296,24 +289,6 @@ impl Driver {
         }
     }
 
-    async fn launched(&mut self, event: LaunchEvent) -> Result<(), DriveError> {
-        match event {
-            LaunchEvent::Exited { worker, is_death } => {
-                if is_death {
-                    self.setup.facts.ended(&worker);
-                }
-                self.apply(Event::Exited { worker, wanted: !is_death }).await?;
-                self.keep_tally()
-            }
-            // Others may have joined by hand: the next tick looks.
-            LaunchEvent::GaveUp { reason } => {
-                tracing::warn!(reason, "no more workers are launched");
-                self.gave_up = Some(reason);
-                Ok(())
-            }
-        }
-    }
-
     /// Tells the scheduler whether workers may still come, when that has changed.
     async fn tell_supply(&mut self) -> Result<(), DriveError> {
         let leader = &self.setup.leader;
@@ -321,7 +296,8 @@ impl Driver {
             let here = report.workers.iter().filter(|worker| leader.is_connected(worker)).count() as u32;
             report.given_up.is_none() && report.target.max(report.live()) > here
         };
-        let supply = match self.setup.pools.borrow().iter().any(is_coming) && self.gave_up.is_none() {
+        let has_given_up = self.setup.given_up.borrow().is_some();
+        let supply = match self.setup.pools.borrow().iter().any(is_coming) && !has_given_up {
             true => Supply::Ordered,
             false if self.setup.others_may_come => Supply::Possible,
             false => Supply::None,
@@ -336,11 +312,14 @@ impl Driver {
         // Whoever asked may have gone away.
         match ask {
             Ask::Apply(event) => {
-                // Of workers that jobs share, whoever launched them tells in this way.
+                let exited = matches!(event, Event::Exited { .. });
                 if let Event::Exited { worker, wanted: false } = &event {
                     self.setup.facts.ended(worker);
                 }
                 self.apply(event).await?;
+                if exited {
+                    self.keep_tally()?;
+                }
                 self.show();
             }
             Ask::Job(reply) => drop(reply.send(self.setup.leader.core().explain_job())),
@@ -398,11 +377,6 @@ impl Driver {
     fn show(&mut self) {
         let begun = Instant::now();
         let leader = &self.setup.leader;
-        if !self.setup.situations.is_closed() {
-            let core = leader.core();
-            let situation = Situation { demand: core.demand(), workers: core.attendance() };
-            self.setup.situations.send_replace(situation);
-        }
         let connected = |name: &str| leader.is_connected(&WorkerId(name.into()));
         let view = self.setup.facts.view(&leader.core().progress(), self.started.elapsed(), connected);
         let failed_tasks = leader.core().failed_tasks();
@@ -413,7 +387,8 @@ impl Driver {
         pools.extend(
             address.map(|address| format!("workers may come by themselves: compass-worker --master {address}")),
         );
-        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, ..view };
+        let renewed = Some(Instant::now());
+        let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, renewed, ..view };
         self.setup.views.send_replace(view);
         self.setup.demands.publish(leader.core());
         self.show_again = begun + begun.elapsed() * REST;

@@ -48,7 +48,7 @@ impl Drop for Invitation {
 ///
 /// # Errors
 /// That of the last one that was tried.
-pub(super) async fn listen(address: SocketAddr, ports: u16) -> std::io::Result<TcpListener> {
+pub(crate) async fn listen(address: SocketAddr, ports: u16) -> std::io::Result<TcpListener> {
     let mut port = address.port();
     let last = if port == 0 { 0 } else { port.saturating_add(ports.saturating_sub(1)) };
     loop {

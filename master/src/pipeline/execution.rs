@@ -185,13 +185,19 @@ pub(super) fn stage_config(config: &Config) -> Config {
     Config { infer: config.eval.clone(), models: Vec::new(), pools: Vec::new(), ..config.clone() }
 }
 
-/// How the second stage runs: `unsafe_local_exec` lets local workers run programs that nothing contains.
-pub fn execution_options(config: &Config, unsafe_local_exec: bool, options: InferOptions) -> InferOptions {
+/// How the second stage runs: `unsafe_local_exec` lets local workers run programs that nothing contains, `workers_stay`
+/// says that other jobs follow, for which workers are to stay.
+pub fn execution_options(
+    config: &Config,
+    unsafe_local_exec: bool,
+    workers_stay: bool,
+    options: InferOptions,
+) -> InferOptions {
     InferOptions {
         stage: STAGE,
         predictions: LiveWriting::Off,
         programs: if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained },
-        workers_stay: options.floor.is_some(),
+        workers_stay,
         others_may_come: comes_by_itself(config),
         patience: Patience::in_mid_run(),
         ..options

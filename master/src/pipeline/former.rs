@@ -1,7 +1,7 @@
 //! What the store tells of the grants of older leaders: their attempts, and who may still hold what.
 
 use crate::core::Former;
-use crate::store::{Damage, Keys, Lease, LeasePage, LeaseStore, StoreError, leases_that_count};
+use crate::store::{Damage, Keys, Lease, LeasePage, leases_that_count};
 use compass_common::ids::{Attempt, Epoch, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
@@ -62,20 +62,6 @@ pub fn task(unit: UnitId, samples: &IntervalSet) -> (UnitId, u32) {
     (unit, samples.pairs().first().map_or(0, |pair| pair.0))
 }
 
-/// Every grant that was made durable and may still be out.
-pub(super) async fn leases(store: &impl LeaseStore, keys: &Keys) -> Result<Leases, StoreError> {
-    Leases::read(keys, store.scan_all(&keys.leases()).await?).map_err(|damage| store.damaged(damage))
-}
-
-/// The last epoch whose leader told its workers to go before it went itself.
-pub(super) async fn released(store: &impl LeaseStore, keys: &Keys) -> Result<Epoch, StoreError> {
-    let key = keys.released();
-    let found = store.scan_all(&key).await?.into_iter().find(|(name, _)| *name == key);
-    let Some((_, value)) = found else { return Ok(Epoch(0)) };
-    let epoch = value.try_into().map_err(|_| store.damaged(Damage::released(&key)))?;
-    Ok(Epoch(u64::from_le_bytes(epoch)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,34 +96,5 @@ mod tests {
         assert!(of(2).is_empty());
         assert_eq!(read().attempts().get(&(UnitId(3), 6)), Some(&Attempt(7)));
         assert_eq!(read().keys.len(), 3);
-    }
-
-    #[tokio::test]
-    async fn a_key_that_cannot_be_read_is_an_error_and_not_a_key_that_is_not_there() {
-        use crate::pipeline::lead::lengths;
-        use crate::store::{Op, Patience, SimWorld};
-        let (plan, world) = (Digest::of(b"plan"), SimWorld::default());
-        let keys = Keys::new(&plan);
-        let mut store = world.open("compass", &plan, Patience::default());
-        let lead = store.campaign("m", Epoch(0)).await.unwrap();
-        let spoiled = [
-            keys.segment("00000001-m"),
-            keys.lease_page(Epoch(1), 3),
-            format!("{}of another layout", keys.leases()),
-            keys.released(),
-        ];
-        for key in spoiled {
-            store.commit(&lead, vec![Op::Put { key: key.clone(), value: b"\x01 garbage".to_vec() }]).await.unwrap();
-            let errors = [
-                lengths(&store, &keys).await.err(),
-                leases(&store, &keys).await.err(),
-                released(&store, &keys).await.err(),
-            ];
-            let said: Vec<String> = errors.into_iter().flatten().map(|error| error.to_string()).collect();
-            assert_eq!(said.len(), 1, "{said:?}");
-            assert!(said[0].contains(&format!("remove it: etcdctl del compass/{key} (")), "{said:?}");
-            store.commit(&lead, vec![Op::Delete { key }]).await.unwrap();
-        }
-        lengths(&store, &keys).await.unwrap();
     }
 }

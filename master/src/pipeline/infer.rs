@@ -2,16 +2,12 @@
 
 use super::desk::{Demands, Desk};
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
-use super::entrance::{Entrance, EntranceError, listen};
+use super::entrance::EntranceError;
 use super::facts::RunFacts;
-use super::floor::{Floor, run_on};
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::former::{leases, released, task};
-use super::job_key::job_key;
-use super::launching::{
-    LaunchOptions, comes_by_itself, fleet, is_open, pool_terms, runner_name, slots, slots_let_in, where_models_load,
-};
-use super::lead::{Campaign, Lead, Reign, campaign, host, lengths};
+use super::former::task;
+use super::launching::{comes_by_itself, is_open, pool_terms, runner_name, slots, slots_let_in};
+use super::lead::{Campaign, Lead, Reign, campaign, host, inherited, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::origins;
 use super::pins::recorded_pins;
@@ -20,17 +16,18 @@ use super::progress::ProgressBoard;
 use super::residence::where_they_load;
 use super::score::Answers;
 use super::task_list::keep_tasks;
-use crate::core::{Core, DeviceType, Duplicates, Labels, Limits, Recorded, Requires, TaskView, Watch};
+use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
+use crate::core::{DeviceType, Duplicates, Labels, Limits, Recorded, Requires, TaskView, Wanted, Watch};
 use crate::encode::{self, EncodeError};
-use crate::launch::{Programs, Situation, is_local};
+use crate::launch::{Programs, is_local};
 use crate::leader::{Leader, Pins};
-use crate::ledger::{CommitError, Committed, Committer, Journal, Kind, Ledger, LedgerError, OwnerError, Tally};
-use crate::rpc::{KeyError, PlanFiles, Terms, Uploads, WorkerService, serve};
-use crate::screen::say;
-use crate::store::{Keys, LeaseStore, Op, Patience, StoreError};
-use crate::web::{AccessError, BearerToken, HttpServer, ListenError, RunView};
+use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Tally};
+use crate::rpc::{JobKey, KeyError, Terms};
+use crate::screen::{alike, say};
+use crate::store::{Keys, LeaseStore, Patience, StoreError};
+use crate::web::{AccessError, ListenError, RunView};
 use compass_common::config::Config;
-use compass_common::ids::{Digest, UnitId};
+use compass_common::ids::{Digest, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_common::plan::{ModelKind, Plan, Unit};
@@ -40,7 +37,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::task::block_in_place;
 
 const HEARTBEAT_MS: u32 = 2_000;
@@ -120,8 +117,8 @@ pub struct InferOptions {
     pub others_may_come: bool,
     /// Where others ask how the job stands.
     pub desk: Desk,
-    /// Where its workers come from, when they are not its own.
-    pub floor: Option<Arc<dyn Floor>>,
+    /// Where its workers come from.
+    pub source: Arc<dyn WorkerSource>,
     /// How long the store is asked that does not answer.
     pub patience: Patience,
 }
@@ -134,8 +131,6 @@ pub struct Inferred {
     pub failures: Vec<(UnitId, IntervalSet, String)>,
     /// Results that differ from the recorded ones although both come from devices of one type.
     pub diverged: usize,
-    /// Where workers found this master.
-    pub address: SocketAddr,
     /// The lead, to be given back when the table is written; `None` for a master that never had it.
     pub reign: Option<Reign>,
     /// What the ledger holds at the stage's end; `None` for a master that does not know.
@@ -191,13 +186,13 @@ fn sizes(plan: &Plan, recorded: &Recorded, duplicates: &Duplicates) -> Vec<UnitS
     size.collect()
 }
 
-pub(super) struct Opened {
-    pub(super) leader: Leader,
-    pub(super) committer: Committer,
-    pub(super) durability: watch::Receiver<Committed>,
-    pub(super) facts: RunFacts,
-    pub(super) lead: Lead,
-    pub(super) live: LivePredictions,
+struct Opened {
+    leader: Leader,
+    committer: Committer,
+    durability: watch::Receiver<Committed>,
+    facts: RunFacts,
+    lead: Lead,
+    live: LivePredictions,
 }
 
 /// Runs every sample of the plan that the ledger lacks.
@@ -212,107 +207,69 @@ pub async fn infer(
     files: BTreeMap<Digest, PathBuf>,
     options: InferOptions,
 ) -> Result<Inferred, InferError> {
-    let address = config.listen;
     let ledger = Ledger::new(folder.ledger(), digest);
     let last_epoch = ledger.last_epoch()?;
-    let without_lead =
-        |ending| Inferred { ending, failures: Vec::new(), diverged: 0, address, reign: None, answers: None };
+    let without_lead = |ending| Inferred { ending, failures: Vec::new(), diverged: 0, reign: None, answers: None };
     let reign =
         match campaign(config, folder, &digest, last_epoch, options.patience, options.interrupted.clone()).await? {
             Campaign::Won(reign) => reign,
             Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
             Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
         };
-    // Only who leads shows the run: on one host, a master that stands by would else need a port of its own.
-    let port = match &config.http {
-        None => None,
-        Some(http) => {
-            let token = http.token_file.as_deref().map(BearerToken::read).transpose()?;
-            Some(HttpServer::open(http.address, token).await?)
-        }
-    };
+    // Only a leader has ports: on one host, a master that stands by would else need ports of its own.
+    let InferOptions { debug, stage, programs, desk, source, .. } = options.clone();
+    source.open().await?;
     let standing = reign.standing();
     let opened = open(config, folder, *reign, ledger, &plan, digest, &options).await?;
-    if let Some(floor) = options.floor.clone() {
-        return Box::pin(run_on(floor, folder, plan, digest, files, options, opened)).await;
-    }
-    let listener = listen(address, config.listen_ports).await;
-    let listener = listener.map_err(|source| InferError::Listen { address, source })?;
-    let address = listener.local_addr().map_err(|source| InferError::Listen { address, source })?;
-    tracing::info!(%address, "listening for workers");
-    let (inbound, inbound_receiver) = mpsc::channel(1024);
-    let (launched, launched_receiver) = mpsc::channel(16);
-    let (stop, stopping) = watch::channel(false);
-    let pools = config.pools.iter().map(|pool| pool.name.clone());
-    let service = WorkerService::new(inbound, PlanFiles::new(files), Uploads::default()).of_pools(pools);
-    let entrance = Entrance::open(config, address).await?;
-    let server = tokio::spawn(serve(listener, entrance.access(), service, stopping.clone()));
-    let InferOptions { debug, stage, programs, desk, .. } = options.clone();
-    let (token_file, job) = (entrance.token_file(), digest.short());
-    let launching =
-        LaunchOptions { debug, stage, programs, folder: Some(folder), logs_here: None, token_file, job: &job };
-    let fleet = fleet(config, entrance.near(), entrance.advertised(), launching)?;
-    let others_may_come = options.others_may_come || comes_by_itself(config);
-    let open_at = comes_by_itself(config).then(|| entrance.advertised().to_owned());
+    let (wanted, demand) = watch::channel(Wanted::default());
+    let models = plan.models.iter().map(|model| Ok(Digest::of(&encode::json("a model of the plan", model)?)));
+    let models = models.collect::<Result<_, EncodeError>>()?;
+    let registration =
+        StageRegistration { name: stage, plan: digest, files, models, wanted: demand, config, folder, programs, debug };
+    let StageWorkers { inbound, pools, given_up, open_at } = source.enter(registration).await?;
     if let Some(address) = &open_at {
         say(format!("waiting for workers: compass-worker --master {address}"));
     }
-    let (situations, situation) = watch::channel(Situation::default());
-    let agents = fleet.start(situation, launched, stopping.clone());
     let (views, view) = watch::channel(RunView::default());
-    let asks = desk.open(stage, view.clone());
-    let showing = port.map(|port| {
-        say(format!("the run is shown at http://{}/", port.address()));
-        tokio::spawn(port.serve(view, standing, stopping))
-    });
+    let asks = desk.open(stage, view, standing);
+    let (stop, stopping) = watch::channel(false);
     let board = ProgressBoard::new(plan.clone());
-    let watching = tokio::spawn(board.show(stage, opened.facts.resumed_samples));
-    let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop.subscribe()));
+    let watching = tokio::spawn(alike(board.show(stage, opened.facts.resumed_samples)));
+    let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stopping));
     let driver = Driver::new(Setup {
         leader: opened.leader,
         committer: opened.committer,
         durability: opened.durability,
-        inbound: inbound_receiver,
-        launched: launched_receiver,
-        situations,
-        pools: agents.reports.clone(),
+        inbound,
+        pools,
+        given_up,
         open_at,
-        others_may_come,
+        others_may_come: options.others_may_come || comes_by_itself(config),
         dismisses: !options.workers_stay,
         interrupted: options.interrupted,
         board,
         facts: opened.facts,
         views,
         asks,
-        demands: Demands::default(),
+        demands: Demands::from(wanted),
     });
     let driven = Box::pin(driver.run()).await;
     desk.close();
-    // Agents first: a server that is gone would look like a lost master to them.
+    source.leave(&digest).await;
     let _ = stop.send(true);
-    agents.ended().await;
-    server.abort();
-    // The next stage listens where this one did.
-    let _ = server.await;
-    entrance.close().await;
-    // The next stage opens the same port.
-    if let Some(showing) = showing {
-        let _ = showing.await;
-    }
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;
-    left_behind(driven?, opened.lead, folder, &plan, digest, address).await
+    left_behind(driven?, opened.lead, folder, &plan, digest).await
 }
 
 /// What a stage leaves behind, with its facts written.
-pub(super) async fn left_behind(
+async fn left_behind(
     driven: Driven,
     lead: Lead,
     folder: &RunFolder,
     plan: &Plan,
     digest: Digest,
-    address: SocketAddr,
 ) -> Result<Inferred, InferError> {
     let Driven { ending, core, mut facts, store } = driven;
     let mut diverged = 0;
@@ -333,7 +290,7 @@ pub(super) async fn left_behind(
     let record = encode::pretty_json("the facts of the run", &facts)?;
     write_atomically(&folder.logs().join("run.json"), &record)?;
     let reign = store.map(|store| lead.reign(store));
-    Ok(Inferred { ending, failures: core.failures(), diverged, address, reign, answers })
+    Ok(Inferred { ending, failures: core.failures(), diverged, reign, answers })
 }
 
 /// Begins a reign: ledger, segment, tasks, in this order. What earlier leaders recorded is read under this lead, since
@@ -349,40 +306,36 @@ async fn open(
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
     let (lead, mut store) = reign.part();
-    let leases = leases(&store, &keys).await?;
-    let (attempts, known_pages) = (leases.attempts(), leases.keys.clone());
-    let lengths = lengths(&store, &keys).await?;
-    let loaded = block_in_place(|| ledger.load(&lengths))?;
+    let mut opening = inherited(&store, &keys).await?;
+    let loaded = block_in_place(|| ledger.load(opening.lengths()))?;
     for (segment, bytes) in &loaded.torn {
         tracing::warn!(segment, bytes, "ignored the end of a ledger segment that was never recorded as durable");
     }
-    let mut recorded = Recorded::default();
     for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Sample) {
         if let Ok(result) = v1::SampleResult::decode(entry.payload.as_slice()) {
-            recorded.arrive(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
+            opening.result(UnitId(entry.unit), result.index, &entry.payload, DeviceType::from_number(entry.device));
         }
     }
     let groups = block_in_place(|| read_duplicates(folder, plan))?;
-    let duplicates = Duplicates::beside(groups.of_units(plan), &recorded);
+    let recorded = opening.recorded();
+    let duplicates = Duplicates::beside(groups.of_units(plan), recorded);
     let pins = recorded_pins(&loaded);
     let leadership = lead.leadership.clone();
     let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
     let was_led = ledger.last_epoch()?.0 > 0;
     let segment = ledger.create_segment(leadership.epoch, &master)?.owned_by(lead.owner.clone());
-    // Known before anything is appended: from here on, only what this store records of it exists.
-    let (key, length) = (keys.segment(segment.name()), segment.durable_length());
-    let mut begun = vec![Op::Put { key, value: length.to_le_bytes().to_vec() }, lead.introduction()?];
-    let (job_key, writing) = job_key(&store, &keys).await?;
-    if writing.is_some() && was_led {
+    let length = segment.durable_length();
+    let (job_key, mut first) = opening.first_writes(segment.name(), length, JobKey::random)?;
+    if opening.lacks_key() && was_led {
         say("the store does not hold this job's key: results that workers still hold from before are run again");
     }
-    begun.extend(writing);
-    store.commit(&leadership, begun).await?;
+    first.push(lead.introduction()?);
+    store.commit(&leadership, first).await?;
 
     let slots = slots(config, options.debug);
-    let sizes: BTreeMap<_, _> = sizes(plan, &recorded, &duplicates).into_iter().map(|size| (size.id, size)).collect();
-    let mut views = Vec::new();
-    let specs = tasks(config, plan, (&recorded, &duplicates), slots)?;
+    let sizes: BTreeMap<_, _> = sizes(plan, recorded, &duplicates).into_iter().map(|size| (size.id, size)).collect();
+    let (mut views, attempts) = (Vec::new(), opening.attempts());
+    let specs = tasks(config, plan, (recorded, &duplicates), slots)?;
     keep_tasks(folder, plan, &digest, &specs)?;
     for spec in specs {
         for (unit, samples) in spec.pieces {
@@ -401,10 +354,7 @@ async fn open(
     }
     let max_slots = slots_let_in(config, slots, options.others_may_come);
     let split = config.infer.partitioner == PartitionerKind::Balanced;
-    let places = match &options.floor {
-        Some(floor) => where_they_load(&config.pools, floor.residences()),
-        None => where_models_load(config),
-    };
+    let places = where_they_load(&config.pools, options.source.residences());
     let limits = Limits {
         retry: config.infer.runner.retry,
         max_slots,
@@ -451,15 +401,10 @@ async fn open(
         models: plan.models.iter().map(|model| model.abbr.clone()).collect(),
         datasets: plan.datasets.iter().map(|dataset| dataset.abbr.clone()).collect(),
     };
-    let mut core = Core::new(leadership.epoch, limits, views, recorded).with_duplicates(duplicates).labelled(labels);
-    // Read in any case, so that damage is said before anything is granted.
-    let released = released(&store, &keys).await?;
+    let (journal, recorded_lengths) = (opening.journal(leadership.epoch), opening.lengths().clone());
     // Agents of this host end with their master; all others may still hold what they were granted.
-    if is_open(config) {
-        let former = leases.former(released);
-        core.recover(0, &former.into_iter().filter(|former| !is_local(&former.worker)).collect::<Vec<_>>());
-    }
-    let journal = Journal::new(keys.clone(), leadership.epoch, known_pages);
+    let may_hold = |worker: &WorkerId| is_open(config) && !is_local(worker);
+    let core = opening.core(leadership.epoch, limits, views, (duplicates, labels), may_hold);
     let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(Pins::new(plan, pins));
     let epoch = leadership.epoch;
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
@@ -467,7 +412,7 @@ async fn open(
         folder: folder.clone(),
         plan: plan.clone(),
         ledger: ledger.until(epoch),
-        recorded: lengths,
+        recorded: recorded_lengths,
         segment: segment.name().to_owned(),
     };
     let committer = Committer::start(store, leadership, keys, journal, segment, reports).map_err(InferError::Thread)?;

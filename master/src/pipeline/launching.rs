@@ -2,7 +2,8 @@
 
 use super::entrance::Entrance;
 use super::folder::RunFolder;
-use super::residence::{Residence, where_they_load};
+use super::residence::Residence;
+use super::worker_source::StageRegistration;
 use crate::launch::{
     Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool,
     Programs, Shape, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
@@ -10,7 +11,7 @@ use crate::launch::{
 use crate::rpc::PoolTerms;
 use compass_common::config::{Config, ModelConfig, PoolConfig, RunnerKind};
 use compass_common::plan::DeviceRequest;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Jobs of a remote launcher when nothing bounds them: as many as OpenCompass has by default.
@@ -82,15 +83,13 @@ fn places(config: &Config) -> Vec<Place<'_>> {
 }
 
 impl Place<'_> {
-    fn models<'c>(&self, config: &'c Config) -> Vec<(u32, &'c ModelConfig)> {
-        let all = (0..).zip(&config.models);
-        all.filter(|(_, model)| self.pool.is_none_or(|pool| loads(pool, model))).collect()
+    fn models<'c>(&self, config: &'c Config) -> Vec<&'c ModelConfig> {
+        config.models.iter().filter(|model| self.pool.is_none_or(|pool| loads(pool, model))).collect()
     }
 
     /// GPUs, slots, fewest and most jobs.
     fn shape(&self, config: &Config, debug: bool) -> Shape {
-        let models = self.models(config);
-        let models_here: Vec<&ModelConfig> = models.iter().map(|(_, model)| *model).collect();
+        let models_here = self.models(config);
         let runner = &config.infer.runner;
         let takes = gpus_of_a_replica(&models_here);
         let most_here = least(runner.max_num_workers, self.pool.and_then(|pool| pool.max_num_workers));
@@ -110,14 +109,9 @@ impl Place<'_> {
                 (takes, share, least(by_slots, by_gpus).unwrap_or(UNBOUNDED))
             }
         };
-        // What the slots of all pools together may be is for the autoscaler; of the stage that runs programs nothing is
-        // known of models, and every pool takes all of it.
-        let models: BTreeSet<u32> = match config.models.is_empty() {
-            true => (0..1).collect(),
-            false => models.into_iter().map(|(at, _)| at).collect(),
-        };
+        // What the slots of all pools together may be is for the autoscaler.
         let least = least_slots.div_ceil(slots.max(1)).min(most);
-        Shape { name: self.name.to_owned(), kind: self.runner.name(), gpus, slots, least, most, models }
+        Shape { name: self.name.to_owned(), kind: self.runner.name(), gpus, slots, least, most }
     }
 }
 
@@ -155,7 +149,7 @@ pub(super) fn is_open(config: &Config) -> bool {
 }
 
 /// Whether workers come that nobody here launches.
-pub(super) fn comes_by_itself(config: &Config) -> bool {
+pub(crate) fn comes_by_itself(config: &Config) -> bool {
     places(config).iter().any(|place| *place.runner == RunnerKind::None)
 }
 
@@ -175,11 +169,6 @@ pub(super) fn runner_name(config: &Config) -> String {
 pub(super) fn pool_terms(config: &Config) -> BTreeMap<String, PoolTerms> {
     let terms = |pool: &PoolConfig| PoolTerms { offline_continue: pool.offline_continue, paths: pool.paths.clone() };
     config.pools.iter().map(|pool| (pool.name.clone(), terms(pool))).collect()
-}
-
-/// The pools where a model loads, by its position, for those that do not load everywhere.
-pub(super) fn where_models_load(config: &Config) -> BTreeMap<u32, BTreeSet<String>> {
-    where_they_load(&config.pools, &config.models.iter().map(Residence::from).collect::<Vec<_>>())
 }
 
 fn loads(pool: &PoolConfig, model: &ModelConfig) -> bool {
@@ -216,6 +205,24 @@ pub(super) fn fleet(config: &Config, near: &str, far: &str, options: LaunchOptio
     Ok(Fleet { pools, bounds, others_may_come: comes_by_itself(config) })
 }
 
+/// The pools of a stage that has workers of its own, for a master that is open.
+///
+/// # Errors
+/// As for the pools of a stage.
+pub(crate) fn fleet_of_stage(stage: &StageRegistration<'_>, entrance: &Entrance) -> Result<Fleet, LaunchError> {
+    let job = stage.plan.short();
+    let options = LaunchOptions {
+        debug: stage.debug,
+        stage: stage.name,
+        programs: stage.programs,
+        folder: Some(stage.folder),
+        logs_here: None,
+        token_file: entrance.token_file(),
+        job: &job,
+    };
+    fleet(stage.config, entrance.near(), entrance.advertised(), options)
+}
+
 /// The pools of a master that stays: nothing is known of models, every pool takes all jobs.
 ///
 /// # Errors
@@ -242,7 +249,7 @@ fn launcher(
     master: &str,
     options: LaunchOptions<'_>,
 ) -> Result<Option<Box<dyn Launcher>>, LaunchError> {
-    let models: Vec<&ModelConfig> = place.models(config).into_iter().map(|(_, model)| model).collect();
+    let models = place.models(config);
     let worker = |device: String| -> Result<WorkerCommand, LaunchError> {
         let of_jobs = match place.runner {
             RunnerKind::Dlc(dlc) => dlc.aliyun.worker_path.as_ref().map(PathBuf::from),
@@ -312,8 +319,8 @@ fn launcher(
 fn check_gpus(config: &Config, place: &Place<'_>) -> Result<(), LaunchError> {
     let bounds = [config.infer.runner.max_gpus, place.pool.map_or(0, |pool| pool.max_gpus)];
     let Some(bound) = bounds.into_iter().filter(|bound| *bound > 0).min() else { return Ok(()) };
-    match place.models(config).into_iter().find(|(_, model)| model.num_gpus > bound) {
-        Some((_, model)) => Err(LaunchError::TooFewGpus { model: model.abbr.clone(), takes: model.num_gpus, bound }),
+    match place.models(config).into_iter().find(|model| model.num_gpus > bound) {
+        Some(model) => Err(LaunchError::TooFewGpus { model: model.abbr.clone(), takes: model.num_gpus, bound }),
         None => Ok(()),
     }
 }

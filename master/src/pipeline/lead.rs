@@ -2,6 +2,7 @@
 
 use super::folder::RunFolder;
 use super::infer::InferError;
+use super::opening::{Opening, prefixes, read_lengths};
 use crate::ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, StoreId};
 use crate::screen::{alike, say};
 use crate::stop::raised;
@@ -271,13 +272,18 @@ pub(super) async fn recorded_lengths_beside(
 
 /// Recorded lengths of ledger segments, by name.
 pub(super) async fn lengths(store: &impl LeaseStore, keys: &Keys) -> Result<BTreeMap<String, u64>, StoreError> {
-    let prefix = keys.segments();
-    let entries = store.scan_all(&prefix).await?.into_iter().map(|(key, value)| {
-        // Bytes beyond a recorded length do not exist: a length that cannot be read must not make them.
-        let length = value.try_into().map_err(|_| store.damaged(Damage::segment(&key)))?;
-        Ok((key.strip_prefix(&prefix).unwrap_or(&key).to_owned(), u64::from_le_bytes(length)))
-    });
-    entries.collect()
+    let entries = store.scan_all(&keys.segments()).await?;
+    let entries = entries.iter().map(|(key, value)| (key, value));
+    read_lengths(keys, entries).map_err(|damage| store.damaged(damage))
+}
+
+/// What the store tells a new leader of those before it.
+pub(super) async fn inherited(store: &impl LeaseStore, keys: &Keys) -> Result<Opening, StoreError> {
+    let mut held = BTreeMap::new();
+    for prefix in prefixes(keys) {
+        held.extend(store.scan_all(&prefix).await?);
+    }
+    Opening::observe(keys.clone(), &held).map_err(|damage| store.damaged(damage))
 }
 
 impl Lead {
@@ -324,5 +330,35 @@ impl Reign {
         self.store.commit(&self.lead.leadership, ops).await?;
         self.hand_over().await;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Op, Patience, SimWorld};
+
+    #[tokio::test]
+    async fn a_key_that_cannot_be_read_is_an_error_and_not_a_key_that_is_not_there() {
+        let (plan, world) = (Digest::of(b"plan"), SimWorld::default());
+        let keys = Keys::new(&plan);
+        let mut store = world.open("compass", &plan, Patience::default());
+        let lead = store.campaign("m", Epoch(0)).await.unwrap();
+        let spoiled = [
+            keys.segment("00000001-m"),
+            keys.lease_page(Epoch(1), 3),
+            format!("{}of another layout", keys.leases()),
+            keys.released(),
+        ];
+        for key in spoiled {
+            store.commit(&lead, vec![Op::Put { key: key.clone(), value: b"\x01 garbage".to_vec() }]).await.unwrap();
+            let said = inherited(&store, &keys).await.unwrap_err().to_string();
+            assert!(said.contains(&format!("remove it: etcdctl del compass/{key} (")), "{said}");
+            let of_lengths = lengths(&store, &keys).await.err().map(|error| error.to_string());
+            assert_eq!(of_lengths, key.starts_with(&keys.segments()).then_some(said));
+            store.commit(&lead, vec![Op::Delete { key }]).await.unwrap();
+        }
+        inherited(&store, &keys).await.unwrap();
+        lengths(&store, &keys).await.unwrap();
     }
 }

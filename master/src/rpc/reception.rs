@@ -26,18 +26,3 @@ pub trait Reception: Debug + Send + Sync {
     /// Its connection is down.
     fn left(&self, worker: &WorkerId, connection: ConnectionId);
 }
-
-/// The reception where there is one job: it takes in everybody.
-#[derive(Debug)]
-pub struct OneJob(pub mpsc::Sender<Inbound>);
-
-impl Reception for OneJob {
-    fn arrive(&self, _: ConnectionId, _: &v1::Hello) -> oneshot::Receiver<Answer> {
-        let (answer, answered) = oneshot::channel();
-        // The receiver is in the next line.
-        let _ = answer.send(Answer::TakenIn(self.0.clone()));
-        answered
-    }
-
-    fn left(&self, _: &WorkerId, _: ConnectionId) {}
-}

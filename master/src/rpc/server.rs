@@ -7,7 +7,7 @@ use super::frames::{Frames, first_frame, forward, uploader};
 use super::parse::misfit;
 use super::peer::{Gate, Peer, Standing};
 use super::places::Bounds;
-use super::reception::{Answer, OneJob, Reception};
+use super::reception::{Answer, Reception};
 use super::refusals::Refusals;
 use super::session::refusal;
 use super::spills::Spills;
@@ -63,13 +63,8 @@ pub struct WorkerService {
 }
 
 impl WorkerService {
-    /// A service that hands frames to `inbound`; while that is full, workers wait.
-    pub fn new(inbound: mpsc::Sender<Inbound>, files: PlanFiles, uploads: Uploads) -> Self {
-        Self::at(Arc::new(OneJob(inbound)), files, uploads)
-    }
-
-    /// A service whose workers come to this reception.
-    pub fn at(reception: Arc<dyn Reception>, files: PlanFiles, uploads: Uploads) -> Self {
+    /// A service whose workers come to this reception. While those who take them in are busy, workers wait.
+    pub fn new(reception: Arc<dyn Reception>, files: PlanFiles, uploads: Uploads) -> Self {
         let (spills, connections, pools) = (Spills::default(), Arc::default(), Arc::default());
         Self { reception, files, uploads, spills, connections, pools, gate: None }
     }
@@ -167,10 +162,13 @@ impl WorkerService {
                 () = forward(&self.uploads, &inbound, &uploader, connection, &mut frames) => {}
                 () = held.closed() => {}
             }
+            // First of all, so that it is taken in when it comes again at once.
+            self.reception.left(&worker, connection);
             // The driver may be gone at the end of a run.
             let _ = inbound.send(Inbound::Closed { worker: worker.clone(), connection }).await;
+        } else {
+            self.reception.left(&worker, connection);
         }
-        self.reception.left(&worker, connection);
         self.uploads.session_ended(&uploader, dial);
     }
 }

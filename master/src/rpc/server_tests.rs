@@ -13,12 +13,27 @@ use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
+/// Takes in whoever comes.
+#[derive(Debug)]
+struct Everyone(mpsc::Sender<Inbound>);
+
+impl Reception for Everyone {
+    fn arrive(&self, _: ConnectionId, _: &v1::Hello) -> oneshot::Receiver<Answer> {
+        let (answer, answered) = oneshot::channel();
+        // The receiver is in the next line.
+        let _ = answer.send(Answer::TakenIn(self.0.clone()));
+        answered
+    }
+
+    fn left(&self, _: &WorkerId, _: ConnectionId) {}
+}
+
 #[tokio::test]
 async fn health_and_reflection_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (inbound, _held) = mpsc::channel(1);
-    let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), Uploads::default());
+    let service = WorkerService::new(Arc::new(Everyone(inbound)), PlanFiles::new(BTreeMap::new()), Uploads::default());
     let (stop, stopping) = watch::channel(false);
     let serving = tokio::spawn(serve(listener, Access::Open, service, stopping));
     {
@@ -46,7 +61,8 @@ async fn port() -> (String, mpsc::Receiver<Inbound>, watch::Sender<bool>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (inbound, heard) = mpsc::channel(8);
-    let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), Uploads::of(1 << 20));
+    let service =
+        WorkerService::new(Arc::new(Everyone(inbound)), PlanFiles::new(BTreeMap::new()), Uploads::of(1 << 20));
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(serve(listener, Access::Open, service, stopping));
     (url, heard, stop)

@@ -1,49 +1,60 @@
-//! The port of a master that stays: all jobs on one page, each on a page of its own.
+//! What the port shows: all jobs on one page, each on a page of its own. It only reads.
 
 use super::access::BearerToken;
 use super::health::Vitals;
 use super::server::demand_token;
-use super::{metrics, page, port};
+use super::{RunView, metrics, page};
 use crate::control::Office;
 use crate::descriptors::Descriptors;
-use crate::store::Standing;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use serde_json::Value;
 use std::sync::Arc;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
-
-/// Shows what `office` says until `stop` turns true.
-pub(super) async fn serve(
-    listener: TcpListener,
-    token: Option<BearerToken>,
-    office: Arc<Office>,
-    stop: watch::Receiver<bool>,
-) {
-    port::serve(listener, router(token, office), port::Limits::default(), stop).await;
-}
 
 type Shown = State<Arc<Office>>;
 
-fn router(token: Option<BearerToken>, office: Arc<Office>) -> Router {
+pub(super) fn router(token: Option<BearerToken>, office: Arc<Office>) -> Router {
     let guarded = Router::new()
-        .route("/", get(|State(office): Shown| async move { Html(page::render_jobs(&office.status())) }))
-        .route("/status.json", get(|State(office): Shown| async move { Json(office.status()) }))
+        .route("/", get(all))
+        .route("/status.json", get(status))
         .route("/metrics", get(scrape))
         .route("/jobs/{job}", get(job_page))
         .route("/jobs/{job}/status.json", get(job_status))
         .layer(from_fn_with_state(token, demand_token));
     // Health is asked by load balancers, which bear no token, and tells nothing else.
+    let health = |State(office): Shown| async move { health(office) };
     guarded.route("/healthz", get(health)).with_state(office)
 }
 
-async fn health(State(office): Shown) -> (StatusCode, String) {
-    let standing = office.governor().map_or(Standing::Sure, |governor| governor.standing());
-    Vitals { silent_for: None, standing, descriptors: Descriptors::count() }.answer()
+pub(super) fn health(office: Arc<Office>) -> (StatusCode, String) {
+    let (silent_for, standing) = office.pulse();
+    Vitals { silent_for, standing, descriptors: Descriptors::count() }.answer()
+}
+
+/// The view of the only job, where there is one.
+fn only(office: &Office) -> Option<RunView> {
+    let mut views = office.views();
+    let (_, view) = views.pop()?;
+    views.is_empty().then_some(view)
+}
+
+async fn all(State(office): Shown) -> Html<String> {
+    Html(page::render_jobs(&office.status(), only(&office).as_ref()))
+}
+
+/// The master and its jobs; of a master with one job that one's view as well, at the top.
+async fn status(State(office): Shown) -> Result<Json<Value>, StatusCode> {
+    let failed = |_| StatusCode::INTERNAL_SERVER_ERROR;
+    let mut all = serde_json::to_value(office.status()).map_err(failed)?;
+    let view = only(&office).map(serde_json::to_value).transpose().map_err(failed)?;
+    if let (Some(all), Some(Value::Object(view))) = (all.as_object_mut(), view) {
+        all.extend(view);
+    }
+    Ok(Json(all))
 }
 
 async fn job_page(State(office): Shown, Path(job): Path<String>) -> Response {
@@ -61,7 +72,7 @@ async fn job_status(State(office): Shown, Path(job): Path<String>) -> Response {
 }
 
 async fn scrape(State(office): Shown) -> Response {
-    match metrics::render_jobs(office.status()) {
+    match metrics::render(office.status().idle_workers, office.views()) {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

@@ -11,13 +11,19 @@ const HEAD: &str = "<!doctype html><html lang=en><meta charset=utf-8><meta http-
          td.n{text-align:right;font-variant-numeric:tabular-nums}progress{width:100%}\
          @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}</style>";
 
-/// The whole page, as HTML.
+/// The whole page of a job, as HTML.
 pub(super) fn render(view: &RunView) -> String {
     let mut page = String::from(HEAD);
+    describe(&mut page, view);
+    page
+}
+
+/// All that is known of a job.
+fn describe(page: &mut String, view: &RunView) {
     let (done, all) = (view.recorded_samples, view.expected_samples);
     let _ = write!(
         page,
-        "<h1>{}</h1><p>{done} of {all} samples, {} of {} open tasks granted, {:.0} s</p><progress max={all} value={done}></progress>",
+        "<h2>{}</h2><p>{done} of {all} samples, {} of {} open tasks granted, {:.0} s</p><progress max={all} value={done}></progress>",
         escaped(&view.run),
         view.granted_tasks,
         view.open_tasks,
@@ -34,7 +40,7 @@ pub(super) fn render(view: &RunView) -> String {
         ("tokens computed", view.tokens.computed.to_string()),
         ("tokens generated", view.tokens.generated.to_string()),
     ];
-    table(&mut page, &["run", ""], facts.map(|(name, value)| vec![name.into(), value]));
+    table(page, &["run", ""], facts.map(|(name, value)| vec![name.into(), value]));
     let workers = view.workers.iter().map(|worker| {
         let state = if worker.connected { "connected" } else { "away" };
         vec![
@@ -48,7 +54,7 @@ pub(super) fn render(view: &RunView) -> String {
             worker.deaths.to_string(),
         ]
     });
-    table(&mut page, &["worker", "state", "pool", "device", "slots", "results", "busy s", "deaths"], workers);
+    table(page, &["worker", "state", "pool", "device", "slots", "results", "busy s", "deaths"], workers);
     for pool in &view.pools {
         let _ = write!(page, "<p>{}", escaped(pool));
     }
@@ -56,12 +62,11 @@ pub(super) fn render(view: &RunView) -> String {
         let value = format!("{:.2}", metric.value);
         vec![metric.model.clone(), metric.dataset.clone(), metric.metric.clone(), value]
     });
-    table(&mut page, &["model", "dataset", "metric", "so far"], live);
-    page
+    table(page, &["model", "dataset", "metric", "so far"], live);
 }
 
-/// The jobs of a master that stays, each with a way to its own page.
-pub(super) fn render_jobs(master: &MasterStatus) -> String {
+/// The jobs of a master, each with a way to its own page; below them the view of the only one.
+pub(super) fn render_jobs(master: &MasterStatus, only: Option<&RunView>) -> String {
     let mut page = String::from(HEAD);
     let MasterStatus { process, host, workers_at, idle_workers, .. } = master;
     let _ = write!(
@@ -94,6 +99,9 @@ pub(super) fn render_jobs(master: &MasterStatus) -> String {
         );
     }
     page.push_str("</table>");
+    if let Some(view) = only {
+        describe(&mut page, view);
+    }
     page
 }
 
@@ -125,7 +133,7 @@ mod tests {
     #[test]
     fn jobs_lead_to_their_pages() {
         let job = crate::control::JobStatus { job: "3f2a".into(), folder: "/<b>".into(), ..Default::default() };
-        let page = render_jobs(&MasterStatus { jobs: vec![job], ..MasterStatus::default() });
+        let page = render_jobs(&MasterStatus { jobs: vec![job], ..MasterStatus::default() }, None);
         assert!(page.contains("<a href=\"/jobs/3f2a\">3f2a</a>") && page.contains("&lt;b&gt;"), "{page}");
     }
 

@@ -1,21 +1,14 @@
-//! The server of the port. It only reads: every request gets what the latest view says.
+//! The HTTP port: bound, guarded, and served.
 
 use super::access::BearerToken;
-use super::health::Vitals;
-use super::view::RunView;
-use super::{metrics, page, port};
+use super::{jobs, port};
 use crate::control::Office;
-use crate::descriptors::Descriptors;
-use crate::store::Standing;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
-use axum::{Json, Router};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -36,16 +29,6 @@ pub struct HttpServer {
     token: Option<BearerToken>,
 }
 
-#[derive(Clone)]
-struct Shared {
-    views: watch::Receiver<RunView>,
-    token: Option<BearerToken>,
-    /// When the view was last renewed.
-    renewed: watch::Receiver<Instant>,
-    /// How sure this master may be of its lead.
-    standing: watch::Receiver<Standing>,
-}
-
 impl HttpServer {
     /// Opens the port.
     ///
@@ -63,59 +46,10 @@ impl HttpServer {
         self.address
     }
 
-    /// Shows what `views` holds until `stop` turns true. Whoever sends views does so at least every few seconds, changed or
-    /// not: that is what `/healthz` goes by, beside the store's `standing` and the descriptors that are left.
-    pub async fn serve(
-        self,
-        views: watch::Receiver<RunView>,
-        standing: watch::Receiver<Standing>,
-        stop: watch::Receiver<bool>,
-    ) {
-        let (renewals, renewed) = watch::channel(Instant::now());
-        let mut observed = views.clone();
-        let watching = async move {
-            while observed.changed().await.is_ok() {
-                let _ = renewals.send(Instant::now());
-            }
-            std::future::pending::<()>().await;
-        };
-        let app = router(Shared { views, token: self.token, renewed, standing });
-        tokio::select! {
-            () = watching => {}
-            () = port::serve(self.listener, app, port::Limits::default(), stop) => {}
-        }
-    }
-}
-
-impl HttpServer {
     /// Shows all jobs that `office` has, until `stop` turns true.
-    pub async fn serve_jobs(self, office: Arc<Office>, stop: watch::Receiver<bool>) {
-        super::jobs::serve(self.listener, self.token, office, stop).await;
+    pub async fn serve(self, office: Arc<Office>, stop: watch::Receiver<bool>) {
+        port::serve(self.listener, jobs::router(self.token, office), port::Limits::default(), stop).await;
     }
-}
-
-fn router(shared: Shared) -> Router {
-    let guarded = Router::new()
-        .route("/", get(|State(shared): State<Shared>| async move { Html(page::render(&shared.views.borrow())) }))
-        .route("/status.json", get(|State(shared): State<Shared>| async move { Json(shared.views.borrow().clone()) }))
-        .route("/metrics", get(scrape))
-        .layer(from_fn_with_state(shared.token.clone(), demand_token));
-    // Health is asked by load balancers, which bear no token, and tells nothing else.
-    guarded.route("/healthz", get(health)).with_state(shared)
-}
-
-async fn scrape(State(shared): State<Shared>) -> Response {
-    let view = shared.views.borrow().clone();
-    match metrics::render(view) {
-        Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
-}
-
-async fn health(State(shared): State<Shared>) -> (StatusCode, String) {
-    let silent_for = Some(shared.renewed.borrow().elapsed());
-    let standing = shared.standing.borrow().clone();
-    Vitals { silent_for, standing, descriptors: Descriptors::count() }.answer()
 }
 
 pub(super) async fn demand_token(State(token): State<Option<BearerToken>>, request: Request, next: Next) -> Response {
@@ -133,8 +67,14 @@ pub(super) async fn demand_token(State(token): State<Option<BearerToken>>, reque
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::broker::JobId;
+    use crate::control::Entry;
+    use crate::pipeline::Desk;
+    use crate::store::Standing;
+    use crate::web::RunView;
     use crate::web::health::STALE;
-    use std::time::Duration;
+    use compass_common::ids::Digest;
+    use std::time::{Duration, Instant};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     /// Status code and body of a GET, spoken by hand.
@@ -148,6 +88,27 @@ mod tests {
         (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
     }
 
+    /// A master with one job that shows this view, and what keeps that alive.
+    struct Shown {
+        office: Arc<Office>,
+        views: watch::Sender<RunView>,
+        standings: watch::Sender<Standing>,
+        _kept: Box<dyn std::any::Any + Send>,
+    }
+
+    fn shown(view: RunView) -> Shown {
+        let (office, desk) = (Arc::new(Office::default()), Desk::default());
+        let (views, view) = watch::channel(view);
+        let (standings, standing) = watch::channel(Standing::Sure);
+        let (ended, ending) = watch::channel(None);
+        let asks = desk.open("infer", view, standing);
+        let plan = Digest([7; 32]);
+        let id = JobId::of(&plan);
+        let (folder, submitted, priority, max_slots) = ("run".into(), String::new(), 1, None);
+        office.add(Entry { id, plan, folder, priority, submitted, max_slots, desk, journal: None, ended: ending });
+        Shown { office, views, standings, _kept: Box::new((asks, ended)) }
+    }
+
     #[tokio::test]
     async fn the_port_shows_the_latest_view_and_keeps_it_from_strangers() {
         let folder = tempfile::tempdir().unwrap();
@@ -159,11 +120,10 @@ mod tests {
         let address = server.address();
         let taken = HttpServer::open(address, None).await.unwrap_err();
         assert!(taken.to_string().contains("write another master.http"), "{taken}");
-        let (views, view) = watch::channel(RunView::default());
+        let shown = shown(RunView::default());
         let (stop, stopping) = watch::channel(false);
-        let (_standing, standing) = watch::channel(Standing::Sure);
-        let serving = tokio::spawn(server.serve(view, standing, stopping));
-        views.send_replace(RunView { recorded_samples: 41, ..RunView::default() });
+        let serving = tokio::spawn(server.serve(shown.office, stopping));
+        shown.views.send_replace(RunView { job: "j".into(), recorded_samples: 41, ..RunView::default() });
 
         assert_eq!(fetch(address, "/healthz", "").await, (200, "ok\n".into()));
         for guarded in ["/", "/status.json", "/metrics"] {
@@ -179,15 +139,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_driver_that_hangs_is_not_healthy() {
-        let (_views, view) = watch::channel(RunView::default());
-        let (renewals, renewed) = watch::channel(Instant::now());
-        let (_standing, standing) = watch::channel(Standing::Sure);
-        let shared = Shared { views: view, token: None, renewed, standing };
-        assert_eq!(health(State(shared.clone())).await.0, StatusCode::OK);
-        renewals.send_replace(Instant::now().checked_sub(STALE + Duration::from_secs(30)).unwrap());
-        let (code, text) = health(State(shared)).await;
+    async fn a_driver_that_hangs_or_has_lost_its_lead_is_not_healthy() {
+        let shown = shown(RunView::default());
+        assert_eq!(jobs::health(shown.office.clone()).0, StatusCode::OK);
+        let renewed = Instant::now().checked_sub(STALE + Duration::from_secs(30));
+        shown.views.send_replace(RunView { renewed, ..RunView::default() });
+        let (code, text) = jobs::health(shown.office.clone());
         assert_eq!(code, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(text, "the scheduler has not moved for 60 s\n");
+        shown.views.send_replace(RunView { renewed: Some(Instant::now()), ..RunView::default() });
+        shown.standings.send_replace(Standing::Lost);
+        assert_eq!(jobs::health(shown.office).1, "another master leads\n");
     }
 }

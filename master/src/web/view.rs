@@ -2,6 +2,7 @@
 
 use compass_common::engine::TokenCounters;
 use serde::Serialize;
+use std::time::Instant;
 
 /// One moment of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -34,6 +35,9 @@ pub struct RunView {
     pub pools: Vec<String>,
     /// From shard reports; the table is made from the ledger alone.
     pub live: Vec<LiveMetric>,
+    /// When it was made: a scheduler makes one every few seconds, changed or not.
+    #[serde(skip)]
+    pub renewed: Option<Instant>,
 }
 
 /// One worker that has been seen in this reign.

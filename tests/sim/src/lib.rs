@@ -9,6 +9,7 @@
 mod bulk;
 mod disk;
 mod engine;
+mod idle;
 mod inbox;
 mod job;
 mod liar;

@@ -3,17 +3,18 @@
 //! What it asks the store, and what it makes of the replies, is the shipped reign's; when it asks again is this file's.
 
 use super::disk::Found;
-use super::reign::Reign;
+use super::reign::{MOST, Reign};
 use super::store::{Answer, Request, names};
 use super::world::{Happening, World};
 use compass_common::ids::{Digest, Epoch, UnitId};
-use compass_master::core::{Core, DeviceType, Limits, Recorded, Watch, invariants};
+use compass_master::core::{DeviceType, Labels, Limits, Watch, invariants};
 use compass_master::leader::Leader;
-use compass_master::ledger::{Journal, transactions};
-use compass_master::pipeline::former::Leases;
+use compass_master::ledger::GroupCommit;
+use compass_master::pipeline::opening::Opening;
 use compass_master::rpc::{JobKey, Terms, Uploads};
 use compass_master::store::{Campaigned, Candidacy, Op, Outcome, Reign as Lead, Reply};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 /// How long a master waits for the store's answer, before it asks again.
 const CALL_MS: u64 = 500;
@@ -42,19 +43,19 @@ pub(super) enum Purpose {
     Aside,
 }
 
+/// A leader that has not begun yet.
 #[derive(Debug)]
-pub(super) struct Opening {
-    recorded: Recorded,
-    leases: Leases,
+pub(super) struct Beginning {
+    opening: Opening,
     segment: String,
-    /// The job's key, and whether this leader is the first to write it.
-    key: Option<(JobKey, bool)>,
+    key: JobKey,
 }
 
 #[derive(Debug)]
 pub(super) enum Phase {
     Standby,
-    Opening(Box<Opening>),
+    /// Leads, and reads what it takes over; then what that is, while the first writes are under way.
+    Opening(Option<Box<Beginning>>),
     Leading(Box<Reign>),
 }
 
@@ -72,8 +73,8 @@ pub(super) struct Master {
     candidacy: Option<Candidacy>,
     /// The lead as its holder knows it.
     lead: Option<Lead>,
-    /// Writes under way, a transaction each, in order.
-    writes: VecDeque<Vec<Op>>,
+    /// What is being written, in one transaction.
+    writes: Option<Vec<Op>>,
     /// What workers bring in place of frames that are too large.
     pub(super) uploads: Uploads,
     calls: BTreeMap<u64, (Purpose, Request)>,
@@ -92,7 +93,7 @@ impl Master {
             number,
             candidacy: None,
             lead: None,
-            writes: VecDeque::new(),
+            writes: None,
             uploads: Uploads::of(UPLOAD_BYTES),
             calls: BTreeMap::new(),
             last_call: 0,
@@ -214,11 +215,9 @@ impl World {
         match candidacy.judge(lease, reply) {
             Campaigned::Won(lead) => {
                 let epoch = lead.epoch();
-                let (recorded, leases, segment) = (Recorded::default(), Leases::default(), String::new());
-                let opening = Opening { recorded, leases, segment, key: None };
                 let master = &mut self.masters[at];
                 (master.candidacy, master.lead) = (None, Some(lead));
-                master.phase = Phase::Opening(Box::new(opening));
+                master.phase = Phase::Opening(None);
                 self.oracle.note(self.now, || format!("m{at} leads epoch {epoch}"));
                 self.call(at, Purpose::Load, Request::Read);
             }
@@ -240,9 +239,9 @@ impl World {
         }
     }
 
-    /// Writes these, in as many transactions as a store takes.
+    /// Writes these in one transaction.
     pub(super) fn write(&mut self, at: usize, ops: Vec<Op>) {
-        self.masters[at].writes = transactions(ops).into();
+        self.masters[at].writes = Some(ops);
         self.write_on(at);
     }
 
@@ -251,7 +250,7 @@ impl World {
         if master.asks(|purpose| matches!(purpose, Purpose::Commit)) {
             return;
         }
-        let Some((lead, ops)) = master.lead.as_ref().zip(master.writes.front()) else { return };
+        let Some((lead, ops)) = master.lead.as_ref().zip(master.writes.as_ref()) else { return };
         let (epoch, transaction, ops) = (lead.epoch(), lead.commit(ops), ops.clone());
         self.call(at, Purpose::Commit, Request::Commit { epoch, ops, transaction });
     }
@@ -264,10 +263,7 @@ impl World {
         }
         match outcome {
             Outcome::Durable => {
-                self.masters[at].writes.pop_front();
-                if !self.masters[at].writes.is_empty() {
-                    return self.write_on(at);
-                }
+                self.masters[at].writes = None;
                 match self.masters[at].phase {
                     Phase::Opening(_) => self.opened(at),
                     Phase::Leading(_) => self.committed(at),
@@ -292,32 +288,25 @@ impl World {
         let Some(epoch) = self.masters[at].lead.as_ref().map(Lead::epoch) else { return };
         let found = self.read_ledger(entries);
         self.oracle.loaded(&found);
-        let Phase::Opening(opening) = &mut self.masters[at].phase else { return };
+        let mut opening = match Opening::observe(self.job.keys.clone(), entries) {
+            Ok(opening) => opening,
+            Err(damage) => return self.oracle.violation(invariants::C3, damage.to_string()),
+        };
         for ((unit, index), result) in &found {
-            opening.recorded.arrive(UnitId(*unit), *index, result, DeviceType::Cpu);
+            opening.result(UnitId(*unit), *index, result, DeviceType::Cpu);
         }
-        let prefix = self.job.keys.leases();
-        let log = entries.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
-        match Leases::read(&self.job.keys, log.map(|(key, value)| (key.clone(), value.clone()))) {
-            Ok(leases) => opening.leases = leases,
-            Err(damage) => self.oracle.violation(invariants::C3, damage.to_string()),
-        }
-        let known = entries.get(&self.job.keys.job_key()).and_then(|value| JobKey::from_bytes(value));
-        // A key of its own for every leader that finds none.
-        let made = || (JobKey::new(Digest::of(format!("key of epoch {}", epoch).as_bytes()).0), true);
-        opening.key = Some(known.map_or_else(made, |key| (key, false)));
-        opening.segment = format!("{:08}-m{at}", epoch.0);
         if epoch.0 > 1 {
             self.oracle.saw("a leader took over");
         }
-        let segment = match &self.masters[at].phase {
-            Phase::Opening(opening) => opening.segment.clone(),
-            _ => return,
-        };
+        let segment = format!("{:08}-m{at}", epoch.0);
         if !self.disk.create(&segment) {
             self.oracle.violation(invariants::L1, format!("segment {segment} is made a second time"));
         }
-        self.open_segment(at);
+        // A key of its own for every leader that finds none.
+        let made = || Ok::<_, Infallible>(JobKey::new(Digest::of(format!("key of epoch {epoch}").as_bytes()).0));
+        let Ok((key, first)) = opening.first_writes(&segment, self.disk.synced(&segment), made);
+        self.masters[at].phase = Phase::Opening(Some(Box::new(Beginning { opening, segment, key })));
+        self.write(at, first);
     }
 
     /// The samples that exist, given what the store recorded.
@@ -342,23 +331,11 @@ impl World {
         found
     }
 
-    fn open_segment(&mut self, at: usize) {
-        let Phase::Opening(opening) = &self.masters[at].phase else { return };
-        let length = self.disk.synced(&opening.segment);
-        let key = self.job.keys.segment(&opening.segment);
-        let mut ops = vec![Op::Put { key, value: length.to_le_bytes().to_vec() }];
-        if let Some((job_key, true)) = opening.key {
-            ops.push(Op::Put { key: self.job.keys.job_key(), value: job_key.to_bytes() });
-        }
-        self.write(at, ops);
-    }
-
     fn opened(&mut self, at: usize) {
         let Some(epoch) = self.masters[at].lead.as_ref().map(Lead::epoch) else { return };
-        let Phase::Opening(opening) = std::mem::replace(&mut self.masters[at].phase, Phase::Standby) else { return };
-        let Opening { recorded, leases, segment, key } = *opening;
-        let Some((key, _)) = key else { return };
-        let journal = Journal::new(self.job.keys.clone(), epoch, leases.keys.clone());
+        let phase = std::mem::replace(&mut self.masters[at].phase, Phase::Standby);
+        let Phase::Opening(Some(beginning)) = phase else { return };
+        let Beginning { opening, segment, key } = *beginning;
         let limits = Limits {
             lease_ttl: WORKER_LEASE_MS,
             silence: WORKER_LEASE_MS / 2,
@@ -367,16 +344,17 @@ impl World {
             infrastructure: 10_000,
             fewest_attempts: 8,
             unschedulable: 60_000,
+            split: self.scenario.split,
             ..Limits::default()
         };
-        let duplicates = self.job.duplicates(&recorded);
-        let tasks = self.job.tasks((&recorded, &duplicates), &leases.attempts());
+        let commit = GroupCommit::new(opening.journal(epoch), &self.job.keys, &segment, MOST);
+        let recorded = opening.recorded();
+        let duplicates = self.job.duplicates(recorded);
+        let tasks = self.job.tasks((recorded, &duplicates), &opening.attempts());
         let units = self.job.units().into_iter().map(|(unit, _)| UnitId(unit));
         let done: Vec<_> = units.map(|unit| (unit, recorded.done(unit))).collect();
-        let mut core = Core::new(epoch, limits, tasks, recorded).with_duplicates(duplicates);
-        if self.mutant != Some(super::Mutant::NoRecoveringWindow) {
-            core.recover(0, &leases.former(Epoch(0)));
-        }
+        let may_hold = self.mutant != Some(super::Mutant::NoRecoveringWindow);
+        let core = opening.core(epoch, limits, tasks, (duplicates, Labels::default()), |_| may_hold);
         let terms = Terms {
             plan: self.job.digest,
             epoch,
@@ -388,7 +366,7 @@ impl World {
             units: self.job.terms(),
         };
         let leader = Leader::new(core, terms, self.job.keys.clone(), Watch::new(done));
-        let reign = Reign::new(epoch, leader, journal, segment, key, self.now);
+        let reign = Reign::new(epoch, leader, commit, segment, key, self.now);
         self.masters[at].phase = Phase::Leading(Box::new(reign));
     }
 

@@ -39,11 +39,13 @@ pub enum Mutant {
     HelloOmitsUnacknowledged,
     /// A worker that cannot load a model is granted more tasks of it.
     BarredGrantedAgain,
+    /// A task that waits at a busy worker is not moved to an idle one.
+    QueuedTaskNeverMoved,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::GrantBeforeDurable,
         Self::StaleEpochAccepted,
         Self::NoRereadAfterTimeout,
@@ -62,5 +64,6 @@ impl Mutant {
         Self::DeadGrantReplayed,
         Self::HelloOmitsUnacknowledged,
         Self::BarredGrantedAgain,
+        Self::QueuedTaskNeverMoved,
     ];
 }

@@ -7,16 +7,16 @@ use super::world::{Happening, Up, World};
 use compass_common::ids::{Epoch, UnitId, WorkerId};
 use compass_master::core::{ConnectionId, DeviceType, Event, Handed, Seq, invariants};
 use compass_master::leader::Leader;
-use compass_master::ledger::{Batch, Journal, Submission};
+use compass_master::ledger::{CommitStep, GroupCommit};
 use compass_master::rpc::{Claim, JobKey, Output};
-use compass_master::store::Op;
 use compass_proto::{MAX_FRAME_BYTES, intervals_from_wire, spill, v1};
 use prost::Message as _;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use v1::master_frame::Body;
 use v1::worker_frame::Body as Said;
 
-const MOST: usize = 120;
+/// Submissions of a group at most: few, so that there are many groups.
+pub(super) const MOST: usize = 120;
 /// As the driver's clock: what takes longer was a time in which nobody listened.
 const LONGEST_STEP_MS: u64 = 1_000;
 
@@ -46,9 +46,9 @@ pub(super) struct Reign {
     pub(super) leader: Leader,
     pub(super) segment: String,
     key: JobKey,
-    submitted: VecDeque<Submission>,
-    journal: Journal,
-    batch: Option<Batch>,
+    commit: GroupCommit,
+    /// How long the segment is with what is appended and not synced yet.
+    appended: Option<u64>,
     /// The attentive clock: what it shows, and when it was looked at.
     clock: u64,
     looked: u64,
@@ -58,15 +58,21 @@ pub(super) struct Reign {
 }
 
 impl Reign {
-    pub(super) fn new(epoch: Epoch, leader: Leader, journal: Journal, segment: String, key: JobKey, now: u64) -> Self {
+    pub(super) fn new(
+        epoch: Epoch,
+        leader: Leader,
+        commit: GroupCommit,
+        segment: String,
+        key: JobKey,
+        now: u64,
+    ) -> Self {
         Self {
             epoch,
             leader,
             segment,
             key,
-            submitted: VecDeque::new(),
-            journal,
-            batch: None,
+            commit,
+            appended: None,
             clock: 0,
             looked: now,
             steps: 0,
@@ -127,12 +133,15 @@ impl World {
                 reign.leader.closed(time, worker, connection, &mut out);
             }
         }
-        reign.submitted.extend(out);
+        reign.commit.submit(out);
         self.led(at);
     }
 
     pub(super) fn leader_ticks(&mut self, at: usize) {
         self.leader_decides(at, Event::Tick);
+        if self.masters[at].is_leading() {
+            self.nobody_idles();
+        }
     }
 
     pub(super) fn leader_decides(&mut self, at: usize, event: Event) {
@@ -140,7 +149,7 @@ impl World {
         let Some(reign) = self.masters[at].reign() else { return };
         let (time, mut out) = (reign.time(now), Vec::new());
         reign.leader.apply(time, event, &mut out);
-        reign.submitted.extend(out);
+        reign.commit.submit(out);
         self.led(at);
     }
 
@@ -152,12 +161,12 @@ impl World {
             reign.leader.durable(Seq(u64::MAX));
         }
         self.frames_leave(at);
-        self.begin_batch(at);
+        self.begin_group(at);
         let Some(reign) = self.masters[at].reign() else { return };
         reign.steps += 1;
         let broken = if reign.steps % 8 == 0 { invariants::check(reign.leader.core()) } else { Vec::new() };
         let watched = reign.leader.violations();
-        let settled = reign.leader.is_settled() && reign.batch.is_none() && reign.submitted.is_empty();
+        let settled = reign.leader.is_settled() && reign.commit.is_settled();
         if settled {
             let progress = reign.leader.core().progress();
             let refused = reign.leader.refusals().map(|(_, refusals)| refusals.not_granted).sum();
@@ -226,6 +235,9 @@ impl World {
             Some(body @ Body::Grant(_)) if mutant == Some(Mutant::DeadGrantReplayed) => {
                 reign.sent_grants.insert(key, body.clone());
             }
+            Some(Body::Revoke(revoke)) if revoke.only_unbegun && mutant == Some(Mutant::QueuedTaskNeverMoved) => {
+                frame.body = None;
+            }
             None if mutant == Some(Mutant::DeadGrantReplayed) => frame.body = reign.sent_grants.get(&key).cloned(),
             _ => {}
         }
@@ -276,21 +288,18 @@ impl World {
         self.at(arrives, Happening::Down { link, frame });
     }
 
-    fn begin_batch(&mut self, at: usize) {
-        let Some(reign) = self.masters[at].reign().filter(|reign| reign.batch.is_none()) else { return };
-        let count = reign.submitted.len().min(MOST);
-        if count == 0 {
-            return;
-        }
-        let mut batch = reign.journal.batch(reign.submitted.drain(..count));
+    fn begin_group(&mut self, at: usize) {
+        let Some(reign) = self.masters[at].reign() else { return };
+        let Some(step) = reign.commit.begin() else { return };
         let segment = reign.segment.clone();
-        let length = self.disk.append(&segment, &batch.entries);
-        let key = self.job.keys.segment(&segment);
-        batch.ops.push(Op::Put { key, value: length.to_le_bytes().to_vec() });
-        let life = self.masters[at].life;
+        let appended = match step {
+            CommitStep::Append(entries) => Some(self.disk.append(&segment, &entries)),
+            _ => None,
+        };
         if let Some(reign) = self.masters[at].reign() {
-            reign.batch = Some(batch);
+            reign.appended = appended;
         }
+        let life = self.masters[at].life;
         let pause = if self.rng.chance(20) { self.rng.between(50, 400) } else { self.rng.between(1, 10) };
         self.after(pause, Happening::Synced { master: at, life });
     }
@@ -298,22 +307,34 @@ impl World {
     pub(super) fn synced(&mut self, at: usize) {
         let early = self.mutant == Some(Mutant::CommitBeforeLength);
         let Some(reign) = self.masters[at].reign() else { return };
-        let (segment, last) = (reign.segment.clone(), reign.batch.as_ref().map(|batch| batch.last));
-        if let Some(last) = last.filter(|_| early) {
+        if let Some(last) = reign.commit.under_way().filter(|_| early) {
             reign.leader.durable(last);
         }
+        let (segment, appended) = (reign.segment.clone(), reign.appended.take());
+        let step = reign.commit.appended(appended);
         self.disk.sync(&segment);
         self.frames_leave(at);
-        let ops = self.masters[at].reign().and_then(|reign| reign.batch.as_ref()).map(|batch| batch.ops.clone());
-        self.write(at, ops.unwrap_or_default());
+        self.goes_on(at, step);
     }
 
-    /// The batch is durable.
+    /// A transaction of the group took effect.
     pub(super) fn committed(&mut self, at: usize) {
         let Some(reign) = self.masters[at].reign() else { return };
-        let Some(batch) = reign.batch.take() else { return };
-        reign.leader.durable(batch.last);
-        self.led(at);
+        let step = reign.commit.committed();
+        self.goes_on(at, step);
+    }
+
+    fn goes_on(&mut self, at: usize, step: CommitStep) {
+        match step {
+            CommitStep::Commit(ops) => self.write(at, ops),
+            CommitStep::Durable(up_to) => {
+                if let Some(reign) = self.masters[at].reign() {
+                    reign.leader.durable(up_to);
+                }
+                self.led(at);
+            }
+            CommitStep::Append(_) | CommitStep::Check => {}
+        }
     }
 
     pub(super) fn cancel(&mut self) {

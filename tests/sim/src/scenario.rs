@@ -69,6 +69,8 @@ pub struct Scenario {
     pub distinct: Option<u32>,
     /// Samples of a task at most.
     pub task_samples: u32,
+    /// Whether tasks may be cut for workers that have nothing to do.
+    pub split: bool,
     /// How long a sample takes.
     pub sample_ms: u64,
     /// Samples that an engine gives back together.
@@ -105,6 +107,7 @@ impl Scenario {
             units: vec![10],
             distinct: None,
             task_samples: 5,
+            split: true,
             sample_ms: 100,
             burst: 1,
             part_samples: 3,
@@ -130,6 +133,9 @@ impl Scenario {
         }
         if rng.chance(30) {
             return Self::left_with_answers_on_the_way(seed, &mut rng);
+        }
+        if rng.chance(30) {
+            return Self::queued_behind_others(seed, &mut rng);
         }
         let masters = rng.between(1, 2) as usize;
         let workers: Vec<u32> = (0..rng.between(1, 4)).map(|_| rng.between(1, 2) as u32).collect();
@@ -342,6 +348,24 @@ impl Scenario {
             faults: vec![Fault { at: rng.between(3_500, 7_000), kind }],
             ..Self::plain(seed)
         }
+    }
+}
+
+impl Scenario {
+    /// Tasks are long and may not be cut, and few more than workers: of those that wait at a busy worker somebody else has
+    /// to take some.
+    fn queued_behind_others(seed: u64, rng: &mut Rng) -> Self {
+        let workers = vec![1; rng.between(2, 4) as usize];
+        let task_samples = rng.between(8, 20) as u32;
+        let tasks = workers.len() as u64 + rng.between(1, 3);
+        let (units, sample_ms) = (vec![task_samples * tasks as u32], rng.between(400, 900));
+        Self { workers, units, task_samples, split: false, sample_ms, ..Self::plain(seed) }
+    }
+
+    /// Whether nothing goes wrong, and any worker may take any task at once.
+    pub(super) fn is_quiet(&self) -> bool {
+        let goes_right = self.faults.is_empty() && self.unable.is_empty() && self.poison.is_none();
+        goes_right && self.kinds.is_empty() && self.load_ms == 0 && self.task_samples <= 1_000
     }
 }
 

@@ -111,6 +111,11 @@ impl Worker {
         self.engines.iter().any(Engine::is_busy)
     }
 
+    /// Whether it is there, connected, and computes nothing.
+    pub(super) fn is_idle(&self) -> bool {
+        self.alive && self.opened && self.link.is_some() && !self.leaving && !self.is_busy()
+    }
+
     fn has_room(&self, now: u64) -> bool {
         self.opened && self.link.is_some() && self.choked_until <= now
     }

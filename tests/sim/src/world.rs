@@ -1,6 +1,7 @@
 //! The world of a history: everybody in it, and what is going to happen when.
 
 use super::disk::Disk;
+use super::idle::Watched;
 use super::job::{Job, SampleKey};
 use super::links::Links;
 use super::master::Master;
@@ -204,6 +205,7 @@ pub(super) struct World {
     order: u64,
     /// What the clock of uploads showed at the beginning; only differences count.
     began: Instant,
+    pub(super) watched: Watched,
 }
 
 impl World {
@@ -229,6 +231,7 @@ impl World {
             queue: BinaryHeap::new(),
             order: 0,
             began: Instant::now(),
+            watched: Watched::default(),
         };
         for master in 0..scenario.masters {
             world.after(1 + 40 * master as u64, Happening::MasterStarts { master });

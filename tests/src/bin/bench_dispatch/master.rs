@@ -2,17 +2,19 @@
 
 use crate::options::{Options, Role, Store};
 use compass_common::config::EtcdConfig;
-use compass_common::ids::{Attempt, Digest, Epoch, UnitId};
+use compass_common::ids::{Attempt, Digest, Epoch, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{PLAN_FORMAT, Plan};
-use compass_master::core::{Core, Limits, Recorded, Requires, TaskView, Watch};
-use compass_master::launch::Situation;
+use compass_master::core::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
 use compass_master::leader::Leader;
 use compass_master::ledger::{Committed, Committer, Journal, Ledger};
 use compass_master::pipeline::{Demands, Driver, ProgressBoard, RunFacts, Setup};
-use compass_master::rpc::{Access, JobKey, PlanFiles, Terms, Uploads, WorkerService, serve};
+use compass_master::rpc::{
+    Access, Answer, Inbound, JobKey, PlanFiles, Reception, Terms, Uploads, WorkerService, serve,
+};
 use compass_master::store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
 use compass_master::web::RunView;
+use compass_proto::v1;
 use compass_tests::{Etcd, EtcdOptions};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -22,7 +24,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Units of the made-up job, each with a share of the tasks.
 const UNITS: u32 = 8;
@@ -162,6 +164,21 @@ async fn store(options: &Options) -> Result<AnyStore, Box<dyn Error>> {
     })
 }
 
+/// Takes in whoever comes.
+#[derive(Debug)]
+struct Everyone(mpsc::Sender<Inbound>);
+
+impl Reception for Everyone {
+    fn arrive(&self, _: ConnectionId, _: &v1::Hello) -> oneshot::Receiver<Answer> {
+        let (answer, answered) = oneshot::channel();
+        // The receiver is in the next line.
+        let _ = answer.send(Answer::TakenIn(self.0.clone()));
+        answered
+    }
+
+    fn left(&self, _: &WorkerId, _: ConnectionId) {}
+}
+
 async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let (digest, keys) = (plan(), Keys::new(&plan()));
     let mut store = store(options).await?;
@@ -187,25 +204,24 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let (inbound, received) = mpsc::channel(1024);
-    let (_launcher, launched) = mpsc::channel(1);
     let (_stop, stopping) = watch::channel(false);
     let (_interrupt, interrupted) = watch::channel(false);
-    let service = WorkerService::new(inbound, PlanFiles::new(BTreeMap::new()), Uploads::default());
+    let service = WorkerService::new(Arc::new(Everyone(inbound)), PlanFiles::new(BTreeMap::new()), Uploads::default());
     let server = tokio::spawn(serve(listener, Access::Open, service, stopping));
     let (models, datasets) = (Vec::new(), Vec::new());
     let empty = Plan { format: PLAN_FORMAT, config: digest, models, datasets, duplicates: None };
     let (views, _view) = watch::channel(RunView::default());
-    let (situations, _) = watch::channel(Situation::default());
     let (_fleet, reported) = watch::channel(Vec::new());
+    let (_launching, given_up) = watch::channel(None);
+    let (wanted, _demand) = watch::channel(Wanted::default());
     let (_desk, asks) = mpsc::channel(1);
     let driver = Driver::new(Setup {
         leader,
         committer,
         durability,
         inbound: received,
-        launched,
-        situations,
         pools: reported,
+        given_up,
         open_at: None,
         others_may_come: true,
         dismisses: false,
@@ -214,7 +230,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         facts: RunFacts::default(),
         views,
         asks,
-        demands: Demands::default(),
+        demands: Demands::from(wanted),
     });
     println!("{address}");
     std::io::stdout().flush()?;

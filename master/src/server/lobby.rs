@@ -3,20 +3,18 @@
 use crate::broker::{Ability, Broker, Decision, Demand, JobId, Need, Offer, Share, Terms};
 use crate::core::{Attendance, ConnectionId, Event, Needed, Requires, Wanted};
 use crate::launch::Situation;
-use crate::pipeline::{Desk, Floor, Residence, Seat, StageEntry};
+use crate::pipeline::Desk;
 use crate::rpc::{Answer, Inbound, PlanFiles, Reception};
 use compass_common::ids::{Digest, WorkerId};
 use compass_proto::{digest_from_wire, v1};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How often the broker is asked when nothing happens: turns end by themselves.
 const TICK: Duration = Duration::from_millis(250);
-/// The model of a pool's shape that stands for what may run anywhere.
-pub(super) const ANYWHERE: u32 = 0;
 /// Frames that wait for a job's driver.
 const INBOUND: usize = 1024;
 
@@ -24,9 +22,10 @@ const INBOUND: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Lobby {
     pub(super) files: PlanFiles,
-    address: SocketAddr,
     started: Instant,
     state: Mutex<State>,
+    /// What launchers go by.
+    situation: watch::Sender<Situation>,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +35,8 @@ struct State {
     /// Jobs that will have a stage soon, by the plan of it: who holds something of theirs waits for them.
     expected: BTreeMap<Digest, JobId>,
     visitors: BTreeMap<WorkerId, Visitor>,
+    /// The job that a worker went to last, for as long as that has a stage.
+    last_jobs: BTreeMap<WorkerId, JobId>,
     /// Said to everybody who is at the door, or comes there.
     closed: Option<&'static str>,
 }
@@ -45,6 +46,10 @@ struct Stage {
     plan: Digest,
     inbound: mpsc::Sender<Inbound>,
     desk: Desk,
+    /// Whether every worker is its own.
+    everyone: bool,
+    /// Its workers, as it saw them last.
+    attendance: BTreeMap<WorkerId, Attendance>,
 }
 
 #[derive(Debug)]
@@ -60,9 +65,9 @@ struct Visitor {
 }
 
 impl Lobby {
-    pub(super) fn new(address: SocketAddr) -> Arc<Self> {
-        let files = PlanFiles::default();
-        Arc::new(Self { files, address, started: Instant::now(), state: Mutex::default() })
+    pub(super) fn new() -> Arc<Self> {
+        let (files, situation) = (PlanFiles::default(), watch::Sender::new(Situation::default()));
+        Arc::new(Self { files, started: Instant::now(), state: Mutex::default(), situation })
     }
 
     fn now(&self) -> u64 {
@@ -78,10 +83,23 @@ impl Lobby {
         let mut tick = tokio::time::interval(TICK);
         loop {
             tokio::select! {
-                _ = tick.tick() => self.with(State::settle),
+                _ = tick.tick() => self.look(),
                 () = crate::stop::raised(&mut stop) => return,
             }
         }
+    }
+
+    /// The broker is asked, and launchers hear how things stand.
+    fn look(&self) {
+        self.situation.send_replace(self.with(|state, now| {
+            state.settle(now);
+            state.situation()
+        }));
+    }
+
+    /// What launchers go by: all jobs as one.
+    pub(super) fn situation(&self) -> watch::Receiver<Situation> {
+        self.situation.subscribe()
     }
 
     /// A job will have a stage of this plan: who holds something of it is kept for it.
@@ -113,35 +131,17 @@ impl Lobby {
         self.with(|state, _| state.broker.at_the_door())
     }
 
-    /// A launcher saw a worker's process end.
+    /// A launcher saw a worker's process end: whoever it works for, or did last, hears of it.
     pub(super) async fn exited(&self, worker: WorkerId, wanted: bool) {
-        let desk = self.with(|state, _| {
-            let job = state.visitors.get(&worker)?.job.as_ref()?;
-            state.stages.get(job).map(|stage| stage.desk.clone())
+        let desks: Vec<Desk> = self.with(|state, _| {
+            let job = state.visitors.get(&worker).and_then(|visitor| visitor.job.as_ref());
+            let job = job.or_else(|| state.last_jobs.get(&worker)).cloned();
+            let concerned = state.stages.iter().filter(|(id, stage)| stage.everyone || job.as_ref() == Some(*id));
+            concerned.map(|(_, stage)| stage.desk.clone()).collect()
         });
-        if let Some(desk) = desk {
-            desk.tell(Event::Exited { worker, wanted }).await;
+        for desk in desks {
+            desk.tell(Event::Exited { worker: worker.clone(), wanted }).await;
         }
-    }
-
-    /// What launchers go by: all jobs as one. Its models are [`ANYWHERE`] for what every pool takes, and behind it, in the
-    /// order of `pools`, what is bound to each of them.
-    pub(super) fn situation(&self, pools: &[String]) -> Situation {
-        self.with(|state, _| {
-            let open = state.broker.open_slots(|_| true);
-            let bound_to = |pool: &String| {
-                state.broker.open_slots(|need| need.pools.as_ref().is_some_and(|pools| pools.contains(pool)))
-            };
-            let anywhere = state.broker.open_slots(|need| need.pools.is_none());
-            let demand = (ANYWHERE..).zip(std::iter::once(anywhere).chain(pools.iter().map(bound_to)));
-            let demand = demand.filter(|(_, slots)| *slots > 0).collect();
-            let attendance = |(worker, visitor): (&WorkerId, &Visitor)| {
-                let busy = visitor.job.is_some() || open > 0;
-                (worker.clone(), Attendance { slots: visitor.offer.slots, busy, useless: false })
-            };
-            let workers = state.visitors.iter().map(attendance).collect();
-            Situation { demand, workers }
-        })
     }
 
     /// Tells everybody at the door to end.
@@ -155,36 +155,46 @@ impl Lobby {
         });
     }
 
-    fn enter(self: &Arc<Self>, job: &ServedJob, stage: StageEntry) -> Seat {
+    /// A stage of a job begins: its workers, as they come.
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        (id, terms, desk): (&JobId, Terms, &Desk),
+        plan: Digest,
+        files: BTreeMap<Digest, PathBuf>,
+        mut wanted: watch::Receiver<Wanted>,
+    ) -> mpsc::Receiver<Inbound> {
         let (inbound, received) = mpsc::channel(INBOUND);
-        let StageEntry { plan, files, models, mut wanted } = stage;
         self.files.add(plan, files);
-        let id = job.id.clone();
+        let (lobby, id, everyone) = (self.clone(), id.clone(), terms.everyone);
         self.with(|state, now| {
-            let terms = Terms { weight: job.priority, bound: job.bound, models };
             state.broker.job(now, id.clone(), terms);
-            state.stages.insert(id.clone(), Stage { plan, inbound, desk: job.desk.clone() });
+            let stage = Stage { plan, inbound, desk: desk.clone(), everyone, attendance: BTreeMap::new() };
+            state.stages.insert(id.clone(), stage);
             state.expected.remove(&plan);
             state.welcome_those_who_waited(now);
             state.settle(now);
         });
-        let lobby = self.clone();
         tokio::spawn(async move {
             while wanted.changed().await.is_ok() {
-                let demand = demand(wanted.borrow_and_update().clone());
+                let (demand, attendance) = demand(wanted.borrow_and_update().clone());
                 lobby.with(|state, now| {
                     state.broker.demand(now, &id, demand);
-                    state.settle(now);
+                    if let Some(stage) = state.stages.get_mut(&id).filter(|stage| stage.plan == plan) {
+                        stage.attendance = attendance;
+                    }
                 });
+                lobby.look();
             }
         });
-        Seat { inbound: received }
+        received
     }
 
-    fn leave(&self, job: &JobId, plan: &Digest) {
+    /// The stage of this plan is over.
+    pub(super) fn leave(&self, job: &JobId, plan: &Digest) {
         self.files.remove(plan);
         self.with(|state, now| {
             state.stages.remove(job);
+            state.last_jobs.retain(|_, last| last != job);
             state.broker.job_gone(now, job);
             state.settle(now);
         });
@@ -199,10 +209,12 @@ fn ability(requires: Requires) -> Ability {
     }
 }
 
-fn demand(wanted: Wanted) -> Demand {
+/// What a job asks for, and how its workers are.
+fn demand(wanted: Wanted) -> (Demand, BTreeMap<WorkerId, Attendance>) {
     let need = |Needed { requires, pools }| Need { ability: ability(requires), pools };
     let needs = |of: BTreeMap<Needed, u32>| of.into_iter().map(|(what, count)| (need(what), count)).collect();
-    Demand { waiting: needs(wanted.waiting), usable: needs(wanted.usable), held: wanted.held, taken: wanted.slots }
+    let (waiting, usable) = (needs(wanted.waiting), needs(wanted.usable));
+    (Demand { waiting, usable, held: wanted.held, taken: wanted.slots, open: wanted.open }, wanted.attendance)
 }
 
 impl State {
@@ -217,7 +229,8 @@ impl State {
                         tracing::debug!(%worker, %job, "a worker goes to a job");
                         // One that has gone is reported as such.
                         let _ = door.send(Answer::TakenIn(stage.inbound.clone()));
-                        visitor.job = Some(job);
+                        visitor.job = Some(job.clone());
+                        self.last_jobs.insert(worker, job);
                     }
                 }
                 Decision::Release { worker, job } => {
@@ -228,6 +241,22 @@ impl State {
                 }
             }
         }
+    }
+
+    /// What there is to do for all jobs, and who is there to do it.
+    fn situation(&self) -> Situation {
+        let demand = self.broker.open_slots();
+        let attendance = |(worker, visitor): (&WorkerId, &Visitor)| {
+            let slots = visitor.offer.slots;
+            let seen = visitor.job.as_ref().map(|job| {
+                let seen = self.stages.get(job).and_then(|stage| stage.attendance.get(worker));
+                // One that the job has not heard of yet is about to be busy.
+                seen.copied().unwrap_or(Attendance { slots, busy: true, useless: false })
+            });
+            let idle = Attendance { slots, busy: !demand.is_empty(), useless: false };
+            (worker.clone(), seen.unwrap_or(idle))
+        };
+        Situation { workers: self.visitors.iter().map(attendance).collect(), demand }
     }
 
     /// The job of a plan, when it has a stage.
@@ -302,34 +331,4 @@ fn abilities(hello: &v1::Hello) -> BTreeSet<Ability> {
     let sandbox = hello.sandbox.as_ref().is_some_and(|sandbox| sandbox.refusal.is_empty());
     let has = [(hello.has_engine, Ability::Engine), (sandbox, Ability::Sandbox)];
     has.into_iter().filter_map(|(has, ability)| has.then_some(ability)).collect()
-}
-
-/// The lobby as one of the jobs sees it.
-#[derive(Debug)]
-pub(super) struct ServedJob {
-    pub(super) lobby: Arc<Lobby>,
-    pub(super) id: JobId,
-    pub(super) priority: u32,
-    pub(super) bound: Option<u32>,
-    /// Its models, in their order.
-    pub(super) residences: Vec<Residence>,
-    pub(super) desk: Desk,
-}
-
-impl Floor for ServedJob {
-    fn residences(&self) -> &[Residence] {
-        &self.residences
-    }
-
-    fn enter(&self, stage: StageEntry) -> Seat {
-        self.lobby.enter(self, stage)
-    }
-
-    fn leave(&self, plan: &Digest) {
-        self.lobby.leave(&self.id, plan);
-    }
-
-    fn address(&self) -> SocketAddr {
-        self.lobby.address
-    }
 }

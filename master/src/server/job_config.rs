@@ -6,18 +6,18 @@ use compass_common::partition::PartitionerKind;
 use std::net::SocketAddr;
 
 /// What launchers are told: nothing of models, which come with the jobs.
-pub(super) fn launch_config(base: &Base, address: SocketAddr) -> Config {
+pub(super) fn launch_config(base: &Base) -> Config {
     let stage = StageConfig { partitioner: PartitionerKind::Balanced, runner: base.runner.clone() };
     Config {
         work_dir: base.state_dir.clone(),
         data_dir: None,
         state_dir: base.state_dir.clone(),
         store: base.store.clone(),
-        listen: address,
+        listen: base.listen,
         listen_ports: 1,
         advertise: base.advertise.clone(),
         authority: base.authority.clone(),
-        http: None,
+        http: base.http.clone(),
         models: Vec::new(),
         datasets: Vec::new(),
         infer: stage.clone(),
@@ -47,6 +47,8 @@ pub(super) fn job_config(base: &Base, address: SocketAddr, job: &JobRecord) -> C
         // Of them a job knows what its workers are told, and where its models load.
         pools: base.pools.iter().map(|pool| PoolConfig { runner: RunnerKind::None, ..pool.clone() }).collect(),
         summary_groups: job.summary_groups.clone(),
-        ..launch_config(base, address)
+        listen: address,
+        http: None,
+        ..launch_config(base)
     }
 }

@@ -1,7 +1,6 @@
-//! The server's own workers: launched once for all jobs. On this host an agent has one slot, so that a slot is what jobs
-//! share.
+//! Workers that are launched here, and the lobby that hears how they end.
 
-use super::lobby::{ANYWHERE, Lobby};
+use super::lobby::Lobby;
 use crate::launch::{
     Bounds, Fleet, LaunchError, LaunchEvent, LocalLauncher, Pool, PoolReport, Programs, Shape, WorkerCommand, explain,
     find_worker,
@@ -11,32 +10,32 @@ use compass_common::config::{Base, Config, RunnerKind};
 use compass_common::ids::WorkerId;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-
-/// How often launchers hear what there is to do.
-const LOOK: Duration = Duration::from_millis(250);
 
 /// Agents that are kept running.
 #[derive(Debug)]
 pub(super) struct Agents {
     task: JoinHandle<()>,
-    reports: watch::Receiver<Vec<PoolReport>>,
+    stop: watch::Sender<bool>,
+    launching: Launching,
 }
 
-/// The fleet of a server, at rest.
+/// How the launching of workers stands.
+#[derive(Clone, Debug)]
+pub(super) struct Launching {
+    pub(super) pools: watch::Receiver<Vec<PoolReport>>,
+    /// Why nobody launches any more, once that is so.
+    pub(super) given_up: watch::Receiver<Option<String>>,
+}
+
+/// The fleet of a server that stays, at rest.
 ///
 /// # Errors
 /// There is no worker to launch, or nobody to launch it.
 pub(super) fn fleet(base: &Base, config: &Config, entrance: &Entrance) -> Result<Fleet, LaunchError> {
     if !base.pools.is_empty() || base.runner.kind != RunnerKind::Local {
-        let mut fleet = Fleet { others_may_come: true, ..pipeline::fleet_of(config, entrance)? };
-        for pool in &mut fleet.pools {
-            let bound = (ANYWHERE + 1..).zip(&base.pools).find(|(_, known)| known.name == pool.shape.name);
-            pool.shape.models = std::iter::once(ANYWHERE).chain(bound.map(|(model, _)| model)).collect();
-        }
-        return Ok(fleet);
+        return Ok(Fleet { others_may_come: true, ..pipeline::fleet_of(config, entrance)? });
     }
     let slots = own_slots(base);
     let worker = WorkerCommand {
@@ -51,7 +50,8 @@ pub(super) fn fleet(base: &Base, config: &Config, entrance: &Entrance) -> Result
     let environment = vec![("COMPASS_TOKEN_FILE".to_owned(), token_file)];
     let launcher = Box::new(LocalLauncher::new(worker, environment, Some(log(base))));
     let (name, kind) = ("local".to_owned(), RunnerKind::Local.name());
-    let shape = Shape { name, kind, gpus: 0, slots: 1, least: slots, most: slots, models: [ANYWHERE].into() };
+    // An agent has one slot, so that a slot is what jobs share.
+    let shape = Shape { name, kind, gpus: 0, slots: 1, least: slots, most: slots };
     let bounds = Bounds { slots: Some(slots), gpus: None };
     Ok(Fleet { pools: vec![Pool { shape, launcher }], bounds, others_may_come: true })
 }
@@ -67,45 +67,53 @@ fn log(base: &Base) -> PathBuf {
 }
 
 impl Agents {
-    /// Puts the fleet to work until `stop` is raised.
-    pub(super) fn start(fleet: Fleet, pools: Vec<String>, lobby: Arc<Lobby>, stop: watch::Receiver<bool>) -> Self {
+    /// Puts the fleet to work for those who meet in the lobby.
+    pub(super) fn start(fleet: Fleet, lobby: Arc<Lobby>) -> Self {
         let (events, mut launched) = mpsc::channel(16);
-        let (situations, situation) = watch::channel(lobby.situation(&pools));
-        let handle = fleet.start(situation, events, stop.clone());
-        let reports = handle.reports.clone();
+        let (stop, stopping) = watch::channel(false);
+        let handle = fleet.start(lobby.situation(), events, stopping);
+        let (gave_up, given_up) = watch::channel(None);
+        let launching = Launching { pools: handle.reports.clone(), given_up };
         let task = tokio::spawn(async move {
-            let mut look = tokio::time::interval(LOOK);
             let mut ended = std::pin::pin!(handle.ended());
             loop {
                 tokio::select! {
                     () = &mut ended => return,
-                    _ = look.tick() => drop(situations.send_replace(lobby.situation(&pools))),
                     Some(event) = launched.recv() => match event {
                         LaunchEvent::Exited { worker, is_death } => lobby.exited(worker, !is_death).await,
-                        LaunchEvent::GaveUp { reason } => tracing::warn!(reason, "no more workers are launched"),
+                        LaunchEvent::GaveUp { reason } => {
+                            tracing::warn!(reason, "no more workers are launched");
+                            gave_up.send_replace(Some(reason));
+                        }
                     },
                 }
             }
         });
-        Self { task, reports }
+        Self { task, stop, launching }
     }
 
-    /// Waits until every agent has ended; `stop` was raised before.
-    pub(super) async fn ended(self) {
+    /// How they stand, as long as they are kept running.
+    pub(super) fn launching(&self) -> Launching {
+        self.launching.clone()
+    }
+
+    /// None is launched any more, and those that run are asked to end.
+    pub(super) fn retire(&self) {
+        let _ = self.stop.send(true);
+    }
+
+    /// Ends every agent and launches none any more. Returns when they are gone.
+    pub(super) async fn end(self) {
+        self.retire();
         let _ = self.task.await;
     }
+}
 
+impl Launching {
     /// How launchers stand that have not brought what they should, given who is connected.
-    pub(super) fn notes(
-        reports: &watch::Receiver<Vec<PoolReport>>,
-        is_connected: impl Fn(&WorkerId) -> bool,
-    ) -> Vec<String> {
-        let reports: Vec<_> = reports.borrow().iter().map(|report| report.clone().knowing(&is_connected)).collect();
+    pub(super) fn notes(&self, is_connected: impl Fn(&WorkerId) -> bool) -> Vec<String> {
+        let reports: Vec<_> = self.pools.borrow().iter().map(|report| report.clone().knowing(&is_connected)).collect();
         let lacking = reports.into_iter().filter(|report| report.count.reported < report.target.max(1));
         explain(&lacking.collect::<Vec<_>>())
-    }
-
-    pub(super) fn reports(&self) -> watch::Receiver<Vec<PoolReport>> {
-        self.reports.clone()
     }
 }

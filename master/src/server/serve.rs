@@ -1,25 +1,25 @@
-//! The server: opens everything, goes on with what has not ended, takes in what is submitted, and ends when it is asked to.
+//! A server that stays: opens everything, goes on with what has not ended, takes in what is submitted, and ends when it is
+//! asked to.
 
-use super::agents::{Agents, fleet, own_slots};
+use super::agents::{Agents, Launching, fleet, own_slots};
+use super::book::{Book, is_seen};
 use super::job_config::{job_config, launch_config};
-use super::jobs::{Jobs, is_seen};
-use super::lobby::{Lobby, ServedJob};
+use super::job_workers::LaunchedFor;
+use super::ports::BoundPorts;
+use super::server::{Job, Server};
 use crate::broker::{JobId, Share};
 use crate::cli::exit;
-use crate::control::{self, Accepted, ControlService, Declined, Entry, Governor, Office};
-use crate::job::{self, Ended, Failure, JobRecord, OpenedRun, Place, now};
+use crate::control::{self, Accepted, Declined, Entry, Governor};
+use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
 use crate::journal::{Journal, Line};
-use crate::launch::PoolReport;
-use crate::pipeline::{self, Desk, Entrance, Residence, RunFolder};
-use crate::rpc::{self, WorkerService};
+use crate::pipeline::{self, Desk, InferError, Residence, RunFolder};
 use crate::screen::{say, within};
 use crate::store::Standing;
-use crate::web::{BearerToken, HttpServer};
 use compass_common::config::{Base, PoolConfig, RunnerKind};
 use compass_common::ids::WorkerId;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
-use tokio::net::TcpListener;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
@@ -28,14 +28,13 @@ use tracing::Instrument as _;
 const STOPPED: &str = "the master was asked to stop";
 
 #[derive(Debug)]
-struct Server {
+struct Jobs {
     base: Base,
-    lobby: Arc<Lobby>,
-    address: std::net::SocketAddr,
-    office: Arc<Office>,
+    server: Arc<Server>,
+    address: SocketAddr,
     /// How its launchers stand.
-    pools: OnceLock<watch::Receiver<Vec<PoolReport>>>,
-    jobs: Mutex<Jobs>,
+    launching: Launching,
+    book: Mutex<Book>,
     /// Whether other servers may stand by.
     is_shared: bool,
     running: Mutex<JoinSet<()>>,
@@ -51,77 +50,47 @@ struct Server {
 pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> Result<u8, Failure> {
     pipeline::check_writable("state_dir", &base.state_dir).map_err(|error| Failure::of_folder(&error))?;
     let holder = pipeline::candidate();
-    let Some(mut jobs) = Jobs::open(&base, &holder, &mut interrupted).await? else {
+    let Some(mut book) = Book::open(&base, &holder, &mut interrupted).await? else {
         return Ok((*interrupted.borrow()).unwrap_or(exit::TERMINATED));
     };
-    let (took_over, mut standing) = (jobs.took_over, jobs.standing());
-    let known = jobs.all().await.map_err(|error| Failure::of_store(&error))?;
-    let listener = TcpListener::bind(base.listen).await;
-    let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok()).unwrap_or(base.listen);
-    let listener = listener.map_err(|source| {
-        let error = pipeline::InferError::Listen { address: base.listen, source };
-        Failure::of(exit::INFRASTRUCTURE, &error)
-    })?;
-    let launch = launch_config(&base, address);
-    let entrance = Entrance::open(&launch, address).await;
-    let entrance = entrance.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    let told = entrance.advertised().to_owned();
-    let fleet = fleet(&base, &launch, &entrance);
+    let (took_over, mut standing) = (book.took_over, book.standing());
+    let known = book.all().await.map_err(|error| Failure::of_store(&error))?;
+    let config = launch_config(&base);
+    let bound = BoundPorts::bind(&config).await.map_err(|error| of_ports(&error))?;
+    let (address, told) = (bound.address(), bound.entrance().advertised().to_owned());
+    let fleet = fleet(&base, &config, bound.entrance());
     let fleet = fleet.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     let socket = control::open(&base.state_dir, control::SERVER);
     let socket = socket.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
-    let port = match &base.http {
-        None => None,
-        Some(http) => {
-            let token = http.token_file.as_deref().map(BearerToken::read).transpose();
-            let token = token.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
-            let port = HttpServer::open(http.address, token).await;
-            Some(port.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?)
-        }
-    };
-    let lobby = Lobby::new(address);
-    let office = Arc::new(Office::default());
-    let (stop, stopping) = watch::channel(false);
-    let server = Arc::new(Server {
-        lobby: lobby.clone(),
+    let server = Server::new(config, "the jobs are");
+    let agents = Agents::start(fleet, server.lobby.clone());
+    let jobs = Arc::new(Jobs {
+        server: server.clone(),
         address,
-        office: office.clone(),
-        pools: OnceLock::new(),
-        is_shared: jobs.is_shared(),
-        jobs: Mutex::new(jobs),
+        launching: agents.launching(),
+        is_shared: book.is_shared(),
+        book: Mutex::new(book),
         running: Mutex::default(),
         standing: standing.clone(),
         interrupted: interrupted.clone(),
         base,
     });
-    office.governed_by(server.clone(), told.clone());
+    server.office.governed_by(jobs.clone(), told.clone());
     for job in known {
         if took_over && job.ended.is_none() && !is_seen(&job) {
             let (id, folder) = (JobId::of(&job.plan), job.folder.display());
             say(format!("job {id} is left alone: this host does not see its run folder, {folder}"));
             continue;
         }
-        server.begin(job).await;
+        jobs.begin(job).await;
     }
-    let service = WorkerService::at(lobby.clone(), lobby.files.clone(), rpc::Uploads::default());
-    let service = service.of_pools(server.base.pools.iter().map(|pool| pool.name.clone()));
-    let (hang_up, hung_up) = watch::channel(false);
-    let serving = tokio::spawn(rpc::serve(listener, entrance.access(), service, hung_up));
-    let sharing = tokio::spawn(lobby.clone().run(stopping.clone()));
-    let showing = port.map(|port| {
-        say(format!("the jobs are shown at http://{}/", port.address()));
-        tokio::spawn(port.serve_jobs(office.clone(), stopping.clone()))
-    });
-    let answering = tokio::spawn(socket.serve(ControlService::new(office), stopping.clone()));
-    let (retire, retiring) = watch::channel(false);
-    let pools = server.base.pools.iter().map(|pool| pool.name.clone()).collect();
-    let agents = Agents::start(fleet, pools, lobby.clone(), retiring);
-    // Set once, here.
-    let _ = server.pools.set(agents.reports());
-    match &server.base.runner.kind {
-        _ if !server.base.pools.is_empty() => say(format!("serving; workers dial {told}")),
+    // Only now, so that workers that hold something of a job wait for it.
+    server.open_at(bound).await;
+    server.answer(socket);
+    match &jobs.base.runner.kind {
+        _ if !jobs.base.pools.is_empty() => say(format!("serving; workers dial {told}")),
         RunnerKind::Local => {
-            let slots = own_slots(&server.base);
+            let slots = own_slots(&jobs.base);
             say(format!("serving with {slots} workers of this host; more may dial {told}"));
         }
         RunnerKind::None => say(format!("serving; waiting for workers: compass-worker --master {told}")),
@@ -141,22 +110,17 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         }
     }
     let code = (*interrupted.borrow()).unwrap_or(exit::TERMINATED);
-    lobby.close(STOPPED);
+    server.lobby.close(STOPPED);
     // Else those that are told to end would be replaced.
-    let _ = retire.send(true);
+    agents.retire();
     // Each hears of the signal by itself, and keeps what it has received.
-    let mut running = std::mem::take(&mut *server.running.lock().await);
+    let mut running = std::mem::take(&mut *jobs.running.lock().await);
     while running.join_next().await.is_some() {}
     let open = server.office.status().jobs.iter().filter(|job| job.exit_code.is_none()).count();
-    let _ = stop.send(true);
-    agents.ended().await;
-    for task in [sharing, answering].into_iter().chain(showing) {
-        let _ = task.await;
-    }
-    let _ = hang_up.send(true);
-    serving.abort();
-    entrance.close().await;
-    server.jobs.lock().await.hand_over().await;
+    server.stop().await;
+    agents.end().await;
+    server.close().await;
+    jobs.book.lock().await.hand_over().await;
     match open {
         0 => {}
         1 => say("stopped; one job goes on when the server is started again"),
@@ -165,7 +129,13 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     Ok(code)
 }
 
-impl Server {
+/// Why the ports of a server cannot be opened.
+fn of_ports(error: &InferError) -> Failure {
+    let code = if matches!(error, InferError::Access(_)) { exit::BAD_INPUT } else { exit::INFRASTRUCTURE };
+    Failure::of(code, error)
+}
+
+impl Jobs {
     /// Puts a job on the books, and runs it unless it has ended.
     async fn begin(self: &Arc<Self>, job: JobRecord) {
         let (ended, ending) = watch::channel(job.ended.clone());
@@ -178,7 +148,7 @@ impl Server {
             Some(_) => Journal::ended(),
             None => Journal::new(&job.folder.join("logs").join("serve.log")),
         });
-        self.office.add(Entry {
+        self.server.office.add(Entry {
             id: id.clone(),
             plan: job.plan,
             folder: job.folder.clone(),
@@ -192,20 +162,20 @@ impl Server {
         if job.ended.is_some() {
             return;
         }
-        self.lobby.expect(job.plan, id.clone());
-        let server = self.clone();
+        self.server.lobby.expect(job.plan, id.clone());
+        let jobs = self.clone();
         let span = tracing::info_span!("job", %id);
         let run = async move {
-            let ran = within(journal.clone(), server.run_on(&id, &job, &desk)).await;
-            server.lobby.forget(&id);
-            let stopped = server.interrupted.borrow().is_some();
+            let ran = within(journal.clone(), jobs.run_on(&id, &job, &desk)).await;
+            jobs.server.lobby.forget(&id);
+            let stopped = jobs.interrupted.borrow().is_some();
             let (exit_code, reason) = match ran {
                 // Whatever the job says of a signal: it goes on with the next server.
                 Err(_) if stopped => return,
                 Ok(code) => (code, String::new()),
                 Err(failure) => (failure.code, failure.text),
             };
-            let mut jobs = server.jobs.lock().await;
+            let mut book = jobs.book.lock().await;
             let (_, view) = desk.view();
             let outcome = Ended {
                 exit_code,
@@ -217,7 +187,7 @@ impl Server {
             };
             let cancelled = desk.cancelled();
             let record = JobRecord { ended: Some(outcome.clone()), cancelled, ..job };
-            if let Err(error) = jobs.keep(&record).await {
+            if let Err(error) = book.keep(&record).await {
                 journal.write(Line::Said(format!("error: the end of this job cannot be recorded: {error}")));
             }
             say(format!("job {id} ended with exit code {exit_code}"));
@@ -252,17 +222,18 @@ impl Server {
         let folder = RunFolder::at(&job.folder).ok_or_else(gone)?;
         let earlier = job.earlier.as_ref().and_then(|folder| RunFolder::at(folder));
         let opened = OpenedRun { folder, earlier, plan: None };
-        let floor = ServedJob {
-            lobby: self.lobby.clone(),
+        let job = Job {
             id: id.clone(),
+            config: job_config(&self.base, self.address, job),
+            request: job.request(),
+            opened,
+            desk,
             priority: job.priority,
             bound: job.infer.slots,
             residences: job.residences.clone(),
-            desk: desk.clone(),
+            launched: LaunchedFor::Server(self.launching.clone()),
         };
-        let place = Place { desk, floor: Some(Arc::new(floor)) };
-        let config = job_config(&self.base, self.address, job);
-        Box::pin(job::run(config, &job.request(), &opened, &place, self.interrupted.clone())).await
+        Box::pin(self.server.run(job, self.interrupted.clone())).await
     }
 }
 
@@ -279,7 +250,7 @@ fn nowhere(model: &Residence, pools: &[PoolConfig]) -> String {
 }
 
 #[tonic::async_trait]
-impl Governor for Arc<Server> {
+impl Governor for Arc<Jobs> {
     async fn submit(&self, job: JobRecord) -> Result<Accepted, Declined> {
         if self.interrupted.borrow().is_some() {
             return Err(Declined::Now("the server is stopping; submit again when it is started again".into()));
@@ -288,34 +259,34 @@ impl Governor for Arc<Server> {
             return Err(Declined::Ever(nowhere(residence, &self.base.pools)));
         }
         // Held to the end: of two who submit the same at once, one attaches.
-        let mut jobs = self.jobs.lock().await;
+        let mut book = self.book.lock().await;
         let id = JobId::of(&job.plan);
-        if let Some(known) = self.office.find(&job.plan) {
+        if let Some(known) = self.server.office.find(&job.plan) {
             return Ok(Accepted { job: known.id, folder: known.folder, attached: true });
         }
         let folder = job.folder.clone();
-        jobs.keep(&job).await.map_err(|error| Declined::Now(Failure::of_store(&error).text))?;
+        book.keep(&job).await.map_err(|error| Declined::Now(Failure::of_store(&error).text))?;
         self.begin(job).await;
         Ok(Accepted { job: id, folder, attached: false })
     }
 
     async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), String> {
-        let mut jobs = self.jobs.lock().await;
-        let all = jobs.all().await.map_err(|error| Failure::of_store(&error).text)?;
+        let mut book = self.book.lock().await;
+        let all = book.all().await.map_err(|error| Failure::of_store(&error).text)?;
         let Some(record) = all.into_iter().find(|record| JobId::of(&record.plan) == *job && record.ended.is_none())
         else {
             return Ok(());
         };
         let record = JobRecord { cancelled: Some(reason.to_owned()), ..record };
-        jobs.keep(&record).await.map_err(|error| Failure::of_store(&error).text)
+        book.keep(&record).await.map_err(|error| Failure::of_store(&error).text)
     }
 
     fn shares(&self) -> BTreeMap<JobId, Share> {
-        self.lobby.shares()
+        self.server.lobby.shares()
     }
 
     fn idle_workers(&self) -> Vec<WorkerId> {
-        self.lobby.idle()
+        self.server.lobby.idle()
     }
 
     fn standing(&self) -> Standing {
@@ -323,7 +294,7 @@ impl Governor for Arc<Server> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let connected = self.lobby.connected();
-        self.pools.get().map(|pools| Agents::notes(pools, |worker| connected.contains(worker))).unwrap_or_default()
+        let connected = self.server.lobby.connected();
+        self.launching.notes(|worker| connected.contains(worker))
     }
 }

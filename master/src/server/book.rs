@@ -1,4 +1,4 @@
-//! What a server remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
+//! What a server that stays remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
 //! in etcd several servers may share it, of which one leads and the others stand by.
 
 use crate::broker::JobId;
@@ -21,14 +21,14 @@ const ENDED: usize = 100;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Jobs {
+pub(super) struct Book {
     store: AnyStore,
     leadership: Leadership,
     /// Whether this server stood by until another was gone.
     pub(super) took_over: bool,
 }
 
-impl Jobs {
+impl Book {
     /// Opens the store as `holder`, once no other server leads where servers share it; `None` when `interrupted` came first.
     ///
     /// # Errors

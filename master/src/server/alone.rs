@@ -1,0 +1,64 @@
+//! One job, with a server that ends with it: `compass-master --config`.
+
+use super::job_workers::LaunchedFor;
+use super::server::{Job, Server};
+use crate::broker::JobId;
+use crate::cli::exit;
+use crate::control::{self, Entry};
+use crate::job::{Failure, JobRequest, OpenedRun, now};
+use crate::pipeline::{Desk, Residence, plan_digest};
+use compass_common::config::Config;
+use tokio::sync::{Mutex, watch};
+
+/// What workers are told that wait for another stage when there is none.
+const OVER: &str = "the run is over";
+
+/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks to
+/// stop.
+///
+/// # Errors
+/// What stopped it; all that was recorded stays, and the run can be resumed.
+pub async fn run_alone(
+    config: Config,
+    request: JobRequest,
+    opened: OpenedRun,
+    interrupted: watch::Receiver<Option<u8>>,
+) -> Result<u8, Failure> {
+    let plan = match &opened.plan {
+        Some(read) => read.digest,
+        None => plan_digest(&opened.folder).map_err(|error| Failure::of_plan(&error))?,
+    };
+    let server = Server::new(config.clone(), "the run is");
+    let (_ended, ending) = watch::channel(None);
+    let (id, desk, folder) = (JobId::of(&plan), Desk::default(), &opened.folder);
+    server.office.add(Entry {
+        id: id.clone(),
+        plan,
+        folder: std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into()),
+        priority: 1,
+        submitted: now(),
+        max_slots: config.infer.runner.max_num_workers,
+        desk: desk.clone(),
+        journal: None,
+        ended: ending,
+    });
+    if request.infers() {
+        // The run does not depend on it.
+        match control::open(&config.state_dir, &format!("{}-{}", folder.name(), std::process::id())) {
+            Ok(socket) => server.answer(socket),
+            Err(error) => tracing::warn!(%error, "this run answers no commands"),
+        }
+    }
+    let residences = config.models.iter().map(Residence::from).collect();
+    let launched = LaunchedFor::Stage(Mutex::default());
+    let job = Job { id, config, request, opened, desk, priority: 1, bound: None, residences, launched };
+    let ran = server.run(job, interrupted.clone()).await;
+    // Where another master leads by now, workers that this one has not heard of it from are that one's.
+    let is_led_elsewhere = matches!(&ran, Err(failure) if failure.code == exit::LEADERSHIP_LOST);
+    if !is_led_elsewhere {
+        server.lobby.close(OVER);
+    }
+    server.stop().await;
+    server.close().await;
+    ran
+}

@@ -1,0 +1,20 @@
+//! A master's server: one listener for workers, one set of launched workers, one page and one socket for commands, whatever
+//! the number of jobs. `alone` runs one job with a server that ends with it; `serve` takes jobs from `submit`, runs them side
+//! by side, and shares its workers out among them.
+//!
+//! What `serve` accepted is in its store before it says so; one that is killed and started again goes on with every job that
+//! has not ended, as a leader of its own epoch each. The `broker` says who works for whom; the lobby carries it out.
+
+mod agents;
+mod alone;
+mod book;
+mod job_config;
+mod job_workers;
+mod lobby;
+mod ports;
+mod serve;
+#[expect(clippy::module_inception, reason = "the module is named after what it holds")]
+mod server;
+
+pub use alone::run_alone;
+pub use serve::serve;

@@ -1,0 +1,97 @@
+//! The ports of a master: where workers dial, and where people look.
+
+use super::lobby::Lobby;
+use crate::control::Office;
+use crate::pipeline::{Entrance, InferError, listen};
+use crate::rpc::{self, ServeError, Uploads, WorkerService};
+use crate::screen::say;
+use crate::web::{BearerToken, HttpServer};
+use compass_common::config::Config;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// Ports that are bound; nobody is answered yet.
+#[derive(Debug)]
+pub(super) struct BoundPorts {
+    listener: TcpListener,
+    address: SocketAddr,
+    entrance: Entrance,
+    http: Option<HttpServer>,
+    pools: Vec<String>,
+}
+
+/// Ports at which everybody is answered.
+#[derive(Debug)]
+pub(super) struct Ports {
+    entrance: Entrance,
+    hang_up: watch::Sender<bool>,
+    serving: JoinHandle<Result<(), ServeError>>,
+    stop_showing: watch::Sender<bool>,
+    showing: Option<JoinHandle<()>>,
+}
+
+impl BoundPorts {
+    /// Binds what `config` names.
+    ///
+    /// # Errors
+    /// A port is taken, or its secrets cannot be read.
+    pub(super) async fn bind(config: &Config) -> Result<Self, InferError> {
+        let http = match &config.http {
+            None => None,
+            Some(http) => {
+                let token = http.token_file.as_deref().map(BearerToken::read).transpose()?;
+                Some(HttpServer::open(http.address, token).await?)
+            }
+        };
+        let failed = |source| InferError::Listen { address: config.listen, source };
+        let listener = listen(config.listen, config.listen_ports).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        tracing::info!(%address, "listening for workers");
+        let entrance = Entrance::open(config, address).await?;
+        let pools = config.pools.iter().map(|pool| pool.name.clone()).collect();
+        Ok(Self { listener, address, entrance, http, pools })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(super) fn entrance(&self) -> &Entrance {
+        &self.entrance
+    }
+
+    /// Answers workers for `lobby` and readers for `office`. `shown` is what the page shows, for the screen.
+    pub(super) fn serve(self, lobby: Arc<Lobby>, office: Arc<Office>, shown: &str) -> Ports {
+        let files = lobby.files.clone();
+        let service = WorkerService::new(lobby, files, Uploads::default()).of_pools(self.pools);
+        let (hang_up, hung_up) = watch::channel(false);
+        let serving = tokio::spawn(rpc::serve(self.listener, self.entrance.access(), service, hung_up));
+        let (stop_showing, stopped) = watch::channel(false);
+        let showing = self.http.map(|http| {
+            say(format!("{shown} shown at http://{}/", http.address()));
+            tokio::spawn(http.serve(office, stopped))
+        });
+        Ports { entrance: self.entrance, hang_up, serving, stop_showing, showing }
+    }
+}
+
+impl Ports {
+    pub(super) fn entrance(&self) -> &Entrance {
+        &self.entrance
+    }
+
+    /// Nobody is answered any more.
+    pub(super) async fn close(self) {
+        let _ = self.stop_showing.send(true);
+        if let Some(showing) = self.showing {
+            let _ = showing.await;
+        }
+        let _ = self.hang_up.send(true);
+        self.serving.abort();
+        let _ = self.serving.await;
+        self.entrance.close().await;
+    }
+}
