@@ -140,9 +140,13 @@ pub struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// The peer said with which number it goes on. It only matters as long as nothing was handled.
+    /// The peer said with which number it goes on: what comes before that, and was not handled, never comes. It may have
+    /// spoken to another meanwhile, or have let go of what nobody asks for any more.
     pub fn goes_on_with(&mut self, first: Seq) {
         self.first = first;
+        if self.handled > 0 {
+            self.handled = self.handled.max(first.saturating_sub(1));
+        }
     }
 
     /// Judges a frame by its number. Frames without one are always new.
@@ -323,6 +327,11 @@ mod tests {
         window.handled(4);
         assert_eq!([4, 5, 6].map(|seq| window.accept(seq)), [Arrival::Repeat, Arrival::New, Arrival::Gap]);
         assert_eq!(window.accept(u64::MAX), Arrival::Gap);
+        // It was elsewhere meanwhile, and let go of what it had for us.
+        window.goes_on_with(9);
+        assert_eq!([8, 9, 10].map(|seq| window.accept(seq)), [Arrival::Repeat, Arrival::New, Arrival::Gap]);
+        window.goes_on_with(7);
+        assert_eq!(window.accept(9), Arrival::New, "what was handled stays so");
     }
 
     #[test]

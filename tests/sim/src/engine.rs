@@ -33,7 +33,8 @@ impl World {
         let Some(unit) = self.job.unit_of_part(&order.part.digest) else { return };
         let (name, now) = (self.workers[at].name.clone(), self.now);
         for &index in &order.samples {
-            self.oracle.begins(now, &name, unit, index);
+            let goes_on = self.scenario.far.contains(&at);
+            self.oracle.begins(now, (&name, goes_on), unit, index);
             self.begins_once(at, (unit, index));
         }
         let Some(engine) = self.workers[at].engines.get_mut(slot).filter(|engine| engine.pack.is_none()) else {

@@ -5,13 +5,14 @@
 use super::disk::Found;
 use super::reign::{MOST, Reign};
 use super::store::{Answer, Request, names};
+use super::worker::FAR;
 use super::world::{Happening, World};
 use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_master::core::{DeviceType, Labels, Limits, Watch, invariants};
 use compass_master::leader::Leader;
 use compass_master::ledger::GroupCommit;
 use compass_master::pipeline::opening::Opening;
-use compass_master::rpc::{JobKey, Terms, Uploads};
+use compass_master::rpc::{JobKey, PoolTerms, Terms, Uploads};
 use compass_master::store::{Campaigned, Candidacy, Op, Outcome, Reign as Lead, Reply};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -361,7 +362,7 @@ impl World {
             lease_ttl_ms: WORKER_LEASE_MS as u32,
             heartbeat_ms: HEARTBEAT_MS as u32,
             engine_timeout_ms: 0,
-            pools: Default::default(),
+            pools: [(FAR.to_owned(), PoolTerms { offline_continue: true, ..PoolTerms::default() })].into(),
             key,
             units: self.job.terms(),
         };

@@ -263,10 +263,13 @@ impl Oracle {
         self.job.is_poison(key) || self.deaths.get(&self.job.asked(key)).is_some_and(|deaths| *deaths >= 2)
     }
 
-    /// A worker begins a sample.
-    pub(super) fn begins(&mut self, now: u64, worker: &str, unit: u32, index: u32) {
+    /// A worker begins a sample. One that `goes_on` while it is cut off may begin what another has by now.
+    pub(super) fn begins(&mut self, now: u64, (worker, goes_on): (&str, bool), unit: u32, index: u32) {
         self.note(now, || format!("{worker} begins sample {index} of unit {unit}"));
-        if let Some(holder) = self.holders.get(&(unit, index)).filter(|holder| *holder != worker) {
+        let holder = self.holders.get(&(unit, index)).filter(|holder| *holder != worker);
+        if holder.is_some() && goes_on {
+            self.saw("a worker that was cut off began what another had by then");
+        } else if let Some(holder) = holder {
             let detail = format!("{worker} begins sample {index} of unit {unit}, which {holder} has by now");
             self.violation(W1, detail);
         }

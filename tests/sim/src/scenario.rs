@@ -87,6 +87,8 @@ pub struct Scenario {
     pub bulk_passes: bool,
     /// Workers that cannot load a model.
     pub unable: Vec<(usize, u32)>,
+    /// Workers of a pool that goes on while it is cut off.
+    pub far: Vec<usize>,
     /// A sample that no worker can run.
     pub poison: Option<(u32, u32)>,
     /// Whether results differ from worker to worker.
@@ -116,6 +118,7 @@ impl Scenario {
             load_ms: 0,
             bulk_passes: false,
             unable: Vec::new(),
+            far: Vec::new(),
             poison: None,
             unsteady: false,
             faults: Vec::new(),
@@ -185,7 +188,20 @@ impl Scenario {
             faults,
             ..Self::plain(seed)
         };
-        drawn.with_bad_nodes(&mut rng).with_long_texts(&mut rng).at_size(&mut rng)
+        drawn.with_bad_nodes(&mut rng).with_long_texts(&mut rng).at_size(&mut rng).with_a_far_pool(&mut rng)
+    }
+
+    /// Perhaps with a pool whose workers go on without a master, and are cut off.
+    fn with_a_far_pool(mut self, rng: &mut Rng) -> Self {
+        if rng.chance(80) {
+            self.far = (0..self.workers.len()).filter(|_| rng.chance(600)).collect();
+            for worker in self.far.clone() {
+                let (at, ms) = (rng.below(FAULTS_UNTIL), rng.between(6_000, 20_000));
+                self.faults.push(Fault { at, kind: FaultKind::Partition { worker, ms } });
+            }
+            self.faults.sort_by_key(|fault| fault.at);
+        }
+        self
     }
 
     /// Perhaps with workers that cannot load a model; seldom, none of them can.
@@ -352,13 +368,13 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Tasks are long and may not be cut, and few more than workers: of those that wait at a busy worker somebody else has
-    /// to take some.
+    /// Tasks may not be cut, and short ones wait at workers that are at long ones: somebody else has to take them.
     fn queued_behind_others(seed: u64, rng: &mut Rng) -> Self {
         let workers = vec![1; rng.between(2, 4) as usize];
-        let task_samples = rng.between(8, 20) as u32;
-        let tasks = workers.len() as u64 + rng.between(1, 3);
-        let (units, sample_ms) = (vec![task_samples * tasks as u32], rng.between(400, 900));
+        let (task_samples, sample_ms) = (rng.between(20, 40) as u32, rng.between(400, 900));
+        let long = rng.between(1, workers.len() as u64 - 1) as usize;
+        let short = workers.len() * 2 - long;
+        let units = (0..long).map(|_| task_samples).chain((0..short).map(|at| 2 + at as u32 % 3)).collect();
         Self { workers, units, task_samples, split: false, sample_ms, ..Self::plain(seed) }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 46] = [
+const SOMETIMES: [&str; 47] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -41,6 +41,7 @@ const SOMETIMES: [&str; 46] = [
     "a sample that nobody can run was tried",
     "the job was cancelled",
     "all that is out was recorded",
+    "a worker that was cut off began what another had by then",
     "a worker lied",
     "a result that was never granted was refused",
     "a claim without a proof was void",

@@ -18,6 +18,8 @@ use v1::worker_frame::Body;
 /// How long a worker knocks at a master that does not answer, and how long it waits for the answer to its hello.
 const CONNECT_MS: u64 = 3_000;
 const ANSWER_MS: u64 = 10_000;
+/// The pool that goes on while it is cut off.
+pub(super) const FAR: &str = "far";
 /// Frames of one step at most: more are a loop without end.
 const MOST_FRAMES: u32 = 10_000;
 /// Bytes that travel in a millisecond.
@@ -153,10 +155,11 @@ impl World {
         *worker = Worker::new(number, slots);
         (worker.life, worker.alive, worker.born) = (life, true, self.now);
         worker.engines = (0..slots).map(|_| Engine::default()).collect();
+        let is_far = self.scenario.far.contains(&at);
         let mut core = Box::new(AgentCore::new(Boot {
             name: worker.name.clone(),
             session: worker.session(),
-            pool: String::new(),
+            pool: if is_far { FAR.into() } else { String::new() },
             host: format!("h{number}"),
             masters,
             master_lost_timeout: Duration::from_secs(3_600),
