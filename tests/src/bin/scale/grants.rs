@@ -1,8 +1,8 @@
 //! How long workers wait for their next grant, at a real master with a real plan: sessions that take a second for a task.
 //!
 //! Each session joins as a worker does and holds one grant while it works on another, as agents do beside their master. A wait
-//! runs from when results are handed in until the grant in their place is heard; the first ones, which all workers ask for at
-//! once, count as well.
+//! runs from when results are handed in until the grant in their place is heard; those for the first ones count as well. Sessions
+//! come over a second, as workers do that a scheduler starts.
 
 use compass_proto::v1::master_frame::Body;
 use compass_proto::v1::sample_result::Outcome;
@@ -50,6 +50,8 @@ async fn live(place: Arc<Place>, number: usize) -> Result<Vec<f64>, JoinError> {
     let name = format!("paced-{number}");
     // Not in step with the others.
     let pace = PACE.mul_f64(0.75 + 0.5 * ((number * 7919 % 1000) as f64 / 1000.0));
+    // Nor do they come all at once.
+    tokio::time::sleep(PACE.mul_f64((number * 7919 % 1000) as f64 / 1000.0)).await;
     let mut client = WorkersClient::new(joined_channel(&place.address, &place.token, &name).await?);
     let (up, frames) = mpsc::channel(64);
     let hello = v1::Hello {

@@ -21,7 +21,7 @@ use bounds::{Bounds, COMPUTED_PER_DISTINCT, GRANT_P99_MS, MASTER_MIB, OPEN_S};
 use compass_common::ids::Digest;
 use compass_tests::{Job, Outcome, RealSize, Table, folder_digest, join_token_file, peak_rss_mib, told_address};
 use options::{Options, Part, USAGE};
-use run::{Opened, Watched, open_again, run};
+use run::{Opened, Watched, open_again, run, start};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -217,7 +217,7 @@ impl Scale {
         let partitioner = format!("{}max_task_size = {cost}\ngen_task_coef = {GENERATION_COST}\n", infer("size", 0));
         let job = size.job(LISTEN, &partitioner);
         let begun = Instant::now();
-        let master = job.start_logged(&[], "master.log");
+        let master = start(&job, &[], "master.log");
         let address = told_address(&job, "master.log");
         let plan_s = begun.elapsed().as_secs_f64();
         let place = grants::Place { address, token: join_token_file(&job), size };

@@ -1,6 +1,6 @@
 //! One run: a master and its agents, watched from start to end.
 
-use compass_tests::{Job, Worker, peak_rss_mib, rss_mib, told_address, worker_command};
+use compass_tests::{Job, Running, Worker, peak_rss_mib, rss_mib, told_address, worker_command};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub(crate) struct Watched {
 /// Runs the job under `agents` processes of compass-worker, of one slot each; `trace` is what their engines write.
 pub(crate) fn run(job: &Job, agents: usize, trace: Option<&Path>) -> Result<Watched, String> {
     let begun = Instant::now();
-    let mut master = job.start_logged(&[], "master.log");
+    let mut master = start(job, &[], "master.log");
     let address = told_address(job, "master.log");
     let mut watched = Watched { plan_s: begun.elapsed().as_secs_f64(), ..Watched::default() };
     let workers: Vec<Worker> = (0..agents).map(|at| agent(job, &address, at, trace)).collect();
@@ -62,6 +62,11 @@ pub(crate) fn run(job: &Job, agents: usize, trace: Option<&Path>) -> Result<Watc
     Ok(watched)
 }
 
+/// Starts a master. Its table goes nowhere: that of a thousand units would fill a pipe that is read at the end alone.
+pub(crate) fn start(job: &Job, arguments: &[&str], log: &str) -> Running {
+    job.command_line(&[&["--config", "eval.toml"], arguments].concat()).spawn_logged(&job.path(log))
+}
+
 fn agent(job: &Job, address: &str, number: usize, trace: Option<&Path>) -> Worker {
     let mut command = worker_command(address, &job.path("home"));
     command.args(["--slots", "1"]).env("NO_COLOR", "1");
@@ -84,7 +89,7 @@ pub(crate) struct Opened {
 /// Opens the latest run of the job with `-r`.
 pub(crate) fn open_again(job: &Job) -> Result<Opened, String> {
     let begun = Instant::now();
-    let mut master = job.start_logged(&["-r"], "again.log");
+    let mut master = start(job, &["-r"], "again.log");
     let mut opened = Opened::default();
     while !master.has_ended() {
         if begun.elapsed() > PATIENCE {
