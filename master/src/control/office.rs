@@ -103,6 +103,19 @@ impl Office {
         self.jobs(|jobs| drop(jobs.insert(entry.id.clone(), entry)));
     }
 
+    /// Forgets the jobs that have ended, except for the `most` that were submitted last; returns those forgotten.
+    pub fn forget_ended(&self, most: usize) -> Vec<JobId> {
+        self.jobs(|jobs| {
+            let ended = jobs.values().filter(|job| job.ended.borrow().is_some());
+            let mut ended: Vec<(String, JobId)> = ended.map(|job| (job.submitted.clone(), job.id.clone())).collect();
+            ended.sort_unstable();
+            ended.truncate(ended.len().saturating_sub(most));
+            let forgotten: Vec<JobId> = ended.into_iter().map(|(_, id)| id).collect();
+            forgotten.iter().for_each(|id| drop(jobs.remove(id)));
+            forgotten
+        })
+    }
+
     /// The job of a plan, unless it has ended.
     pub fn find(&self, plan: &Digest) -> Option<Entry> {
         self.jobs(|jobs| jobs.values().find(|job| job.plan == *plan && job.ended.borrow().is_none()).cloned())
@@ -299,4 +312,44 @@ fn shares_in_words(id: &JobId, job: &Entry, shares: &BTreeMap<JobId, Share>, idl
         lines.push(format!("{idle} workers wait at the door: no job has anything for them that they can do"));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: u32, ended: bool) -> Entry {
+        let plan = Digest::of(&number.to_le_bytes());
+        let outcome = ended.then(|| Ended {
+            exit_code: 0,
+            reason: String::new(),
+            at: String::new(),
+            recorded_samples: 1,
+            expected_samples: 1,
+            failed_tasks: 0,
+        });
+        Entry {
+            id: JobId::of(&plan),
+            plan,
+            folder: PathBuf::new(),
+            priority: 1,
+            submitted: format!("2026-11-23T00:00:{number:02}Z"),
+            max_slots: None,
+            desk: Desk::default(),
+            journal: None,
+            ended: watch::channel(outcome).1,
+        }
+    }
+
+    #[test]
+    fn of_jobs_that_have_ended_the_latest_are_remembered() {
+        let office = Office::default();
+        let all: Vec<Entry> = (0..10).map(|number| entry(number, number % 2 == 0)).collect();
+        all.iter().cloned().for_each(|entry| office.add(entry));
+        assert_eq!(office.forget_ended(3), [all[0].id.clone(), all[2].id.clone()]);
+        assert_eq!(office.forget_ended(3), []);
+        assert_eq!(office.status().jobs.len(), 8);
+        assert!(office.find(&all[1].plan).is_some(), "it runs");
+        assert!(office.job(&all[2].id.0).is_err() && office.job(&all[4].id.0).is_ok());
+    }
 }

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 const NAME: &str = "serve";
 const JOBS: &str = "serve/jobs/";
 /// Jobs that have ended are remembered, so many of them.
-const ENDED: usize = 100;
+pub(super) const ENDED: usize = 100;
 
 /// See the module.
 #[derive(Debug)]
@@ -134,6 +134,15 @@ impl Book {
             self.store.commit(&self.leadership, ops.to_vec()).await?;
         }
         Ok(kept)
+    }
+
+    /// Forgets jobs for good.
+    pub(super) async fn forget(&mut self, jobs: &[JobId]) -> Result<(), StoreError> {
+        for jobs in jobs.chunks(ENDED) {
+            let ops = jobs.iter().map(|id| Op::Delete { key: format!("{JOBS}{id}") }).collect();
+            self.store.commit(&self.leadership, ops).await?;
+        }
+        Ok(())
     }
 
     /// Makes a job, or what has become of it, durable.

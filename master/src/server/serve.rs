@@ -2,7 +2,7 @@
 //! asked to.
 
 use super::agents::{Agents, Launching, fleet, own_slots};
-use super::book::{Book, is_seen};
+use super::book::{Book, ENDED, is_seen};
 use super::job_config::{job_config, launch_config};
 use super::job_workers::LaunchedFor;
 use super::ports::BoundPorts;
@@ -193,8 +193,17 @@ impl Jobs {
             say(format!("job {id} ended with exit code {exit_code}"));
             journal.close();
             ended.send_replace(Some(outcome));
+            // The records are still locked: a job that is submitted again meanwhile is not forgotten.
+            let forgotten = jobs.server.office.forget_ended(ENDED);
+            if let Err(error) = book.forget(&forgotten).await {
+                // They are forgotten when a server begins.
+                tracing::debug!(%error, "could not forget jobs that ended long ago");
+            }
         };
-        self.running.lock().await.spawn(run.instrument(span));
+        let mut running = self.running.lock().await;
+        // What has ended leaves nothing behind.
+        while running.try_join_next().is_some() {}
+        running.spawn(run.instrument(span));
     }
 
     /// Whether the model loads in some pool, where there are pools.
