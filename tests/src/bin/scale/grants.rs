@@ -31,22 +31,41 @@ pub(crate) struct Place {
     pub(crate) size: RealSize,
 }
 
-/// Runs so many sessions to the end of the job; their waits in milliseconds, shortest first.
-pub(crate) fn waits(place: Place, sessions: usize) -> Result<Vec<f64>, JoinError> {
+/// What the sessions measured, in milliseconds, shortest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waits {
+    pub(crate) grants: Vec<f64>,
+    /// How late the sessions' own timers were: what this machine adds to every wait.
+    pub(crate) timers: Vec<f64>,
+}
+
+impl Waits {
+    /// The wait of `all` that a share of them does not exceed.
+    pub(crate) fn at(all: &[f64], share: f64) -> f64 {
+        let at = ((all.len() as f64 * share) as usize).min(all.len().saturating_sub(1));
+        all.get(at).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Runs so many sessions to the end of the job.
+pub(crate) fn waits(place: Place, sessions: usize) -> Result<Waits, JoinError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
         let place = Arc::new(place);
         let all: Vec<_> = (0..sessions).map(|number| tokio::spawn(live(place.clone(), number))).collect();
-        let mut waits = Vec::new();
+        let mut waits = Waits::default();
         for session in all {
-            waits.extend(session.await??);
+            let Waits { grants, timers } = session.await??;
+            waits.grants.extend(grants);
+            waits.timers.extend(timers);
         }
-        waits.sort_by(f64::total_cmp);
+        waits.grants.sort_by(f64::total_cmp);
+        waits.timers.sort_by(f64::total_cmp);
         Ok(waits)
     })
 }
 
-async fn live(place: Arc<Place>, number: usize) -> Result<Vec<f64>, JoinError> {
+async fn live(place: Arc<Place>, number: usize) -> Result<Waits, JoinError> {
     let name = format!("paced-{number}");
     // Not in step with the others.
     let pace = PACE.mul_f64(0.75 + 0.5 * ((number * 7919 % 1000) as f64 / 1000.0));
@@ -68,7 +87,7 @@ async fn live(place: Arc<Place>, number: usize) -> Result<Vec<f64>, JoinError> {
     up.send(v1::WorkerFrame { seq: 0, ack: 0, body: Some(Say::Hello(hello)) }).await?;
     let mut down = client.session(ReceiverStream::new(frames)).await?.into_inner();
     let mut beat = tokio::time::interval(HEARTBEAT);
-    let (mut waits, mut asked, mut held) = (Vec::new(), VecDeque::<Instant>::new(), VecDeque::<v1::Grant>::new());
+    let (mut waits, mut asked, mut held) = (Waits::default(), VecDeque::<Instant>::new(), VecDeque::<v1::Grant>::new());
     let (mut seq, mut handled) = (0_u64, 0_u64);
     let mut done_at = tokio::time::Instant::now();
     loop {
@@ -82,7 +101,7 @@ async fn live(place: Arc<Place>, number: usize) -> Result<Vec<f64>, JoinError> {
                         up.send(frame(handled, Say::Credit(v1::Credit { grants: CREDIT }))).await?;
                     }
                     Some(Body::Grant(grant)) => {
-                        waits.extend(asked.pop_front().map(|at| at.elapsed().as_secs_f64() * 1e3));
+                        waits.grants.extend(asked.pop_front().map(|at| at.elapsed().as_secs_f64() * 1e3));
                         if held.is_empty() {
                             done_at = tokio::time::Instant::now() + pace;
                         }
@@ -93,6 +112,7 @@ async fn live(place: Arc<Place>, number: usize) -> Result<Vec<f64>, JoinError> {
                 }
             }
             () = tokio::time::sleep_until(done_at), if !held.is_empty() => {
+                waits.timers.push(done_at.elapsed().as_secs_f64() * 1e3);
                 done_at = tokio::time::Instant::now() + pace;
                 let Some(grant) = held.pop_front() else { continue };
                 for results in results(&place.size, &grant) {
