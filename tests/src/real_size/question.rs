@@ -31,7 +31,7 @@ impl Question {
         let text = format!("row {number} of it is {letter}");
         let prompt = format!("{abbr}: {text}");
         let answer = format!("{} {letter}", &Digest::of(prompt.as_bytes()).to_string()[..8]);
-        Self { number, prompt, text, answer, letter, is_right: number % 3 != 0 }
+        Self { number, prompt, text, answer, letter, is_right: !number.is_multiple_of(3) }
     }
 
     /// The letter that the gold answer names: the answer's own, or the next one.
