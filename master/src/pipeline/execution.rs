@@ -169,8 +169,10 @@ async fn run(
         }
     };
     answers.fail(&failures);
-    if let Some(reign) = reign {
-        reign.hand_over().await;
+    match reign {
+        Some(reign) if ending == Ending::Finished => reign.conclude().await?,
+        Some(reign) => reign.hand_over().await,
+        None => {}
     }
     Ok(Ran { ending, answers })
 }

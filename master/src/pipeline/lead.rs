@@ -3,7 +3,7 @@
 use super::folder::RunFolder;
 use super::infer::InferError;
 use super::opening::{Opening, prefixes, read_lengths};
-use crate::ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, StoreId};
+use crate::ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, StoreId, seal};
 use crate::screen::{alike, say};
 use crate::stop::raised;
 use crate::store::{
@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::task::block_in_place;
 
 /// How long a new leader may take to say where it works.
 const INTRODUCTION: Duration = Duration::from_secs(5);
@@ -320,7 +321,8 @@ impl Reign {
         }
     }
 
-    /// The run is over, its table written: masters that stand by have nothing left to do.
+    /// The run is over, its table written: masters that stand by have nothing left to do, and a store that is this run's
+    /// alone is needed no more.
     ///
     /// # Errors
     /// The lead was lost meanwhile, or the store fails.
@@ -328,7 +330,17 @@ impl Reign {
         self.lead.record.finished = true;
         let ops = vec![self.lead.introduction()?];
         self.store.commit(&self.lead.leadership, ops).await?;
-        self.hand_over().await;
+        if self.store.is_shared() {
+            self.hand_over().await;
+            return Ok(());
+        }
+        let recorded = lengths(&self.store, &self.lead.keys).await?;
+        let (folder, epoch) = (self.lead.record.folder.join("ledger"), self.lead.leadership.epoch);
+        match block_in_place(|| seal(&folder, &recorded, epoch)) {
+            Ok(()) => self.store.discard(),
+            // The store goes on saying what there is.
+            Err(error) => tracing::debug!(%error, "the ledger of a run that is over could not be sealed"),
+        }
         Ok(())
     }
 }

@@ -22,6 +22,13 @@ impl AnyStore {
         matches!(self, Self::Etcd(_))
     }
 
+    /// Forgets everything, where that is this run's alone: the ledger says by now what there is.
+    pub(crate) fn discard(self) {
+        if let Self::Embedded(store) = self {
+            store.discard();
+        }
+    }
+
     /// What tells this store from all others; masters that share one get the same, however they write its address.
     ///
     /// # Errors

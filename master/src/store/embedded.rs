@@ -12,6 +12,7 @@ use compass_common::private_file;
 use redb::{Database, ReadableDatabase, TableDefinition};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tokio::sync::watch;
 
@@ -71,18 +72,21 @@ impl EmbeddedStore {
         private_file::make_folder(directory).map_err(|error| io_error("create", directory)(error.into()))?;
         refuse_network_file_system(directory)?;
         let lock_path = directory.join(format!("{name}.lock"));
-        let mut lock = private_file::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&lock_path)
-            .map_err(|error| io_error("open", &lock_path)(error.into()))?;
-        if lock.try_lock().is_err() {
-            let mut holder = String::new();
-            let _ = lock.read_to_string(&mut holder);
-            return Err(StoreError::Held { holder: holder.trim().to_owned() });
-        }
+        let failed = |error: io::Error| io_error("open", &lock_path)(error.into());
+        let lock = loop {
+            let options = private_file::options().create(true).truncate(false).read(true).write(true).clone();
+            let mut lock = options.open(&lock_path).map_err(failed)?;
+            if lock.try_lock().is_err() {
+                let mut holder = String::new();
+                let _ = lock.read_to_string(&mut holder);
+                return Err(StoreError::Held { holder: holder.trim().to_owned() });
+            }
+            // Whoever had it may have discarded the store, and the file of the lock with it: then others lock another file.
+            let inode = lock.metadata().map_err(failed)?.ino();
+            if std::fs::metadata(&lock_path).is_ok_and(|data| data.ino() == inode) {
+                break lock;
+            }
+        };
         let path = directory.join(format!("{name}.redb"));
         if !path.exists() {
             make_whole(directory, &path)?;
@@ -99,6 +103,16 @@ impl EmbeddedStore {
         })?;
         let standing = watch::Sender::new(Standing::Sure);
         Ok(Self { path, database, lock, epoch: Epoch(0), candidate: None, standing })
+    }
+
+    /// Removes the store and the file of its lock, which this process holds to the end.
+    pub(super) fn discard(self) {
+        let Self { path, database, lock, .. } = self;
+        drop(database);
+        // What stays is a file that nobody needs.
+        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(path.with_extension("lock"));
+        drop(lock);
     }
 
     /// The folder that it lies in.
@@ -246,6 +260,19 @@ mod tests {
         assert_eq!((first.epoch, second.epoch), (Epoch(1), Epoch(8)));
         assert!(matches!(store.commit(&first, vec![put("k/1", b"late")]).await, Err(StoreError::Fenced(Epoch(1)))));
         assert_eq!(store.scan_all("k/").await.unwrap(), [("k/1".to_owned(), b"one".to_vec())]);
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_discarded_leaves_nothing_and_its_name_can_be_used_again() {
+        let dir = tempfile::tempdir().unwrap();
+        // A dot in the name is no extension.
+        let mut store = EmbeddedStore::open(dir.path(), "run.7").unwrap();
+        store.campaign("a", Epoch(4)).await.unwrap();
+        assert!(matches!(EmbeddedStore::open(dir.path(), "run.7"), Err(StoreError::Held { holder }) if holder == "a"));
+        store.discard();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let mut again = EmbeddedStore::open(dir.path(), "run.7").unwrap();
+        assert_eq!(again.campaign("b", Epoch(5)).await.unwrap().epoch, Epoch(6));
     }
 
     #[tokio::test]
