@@ -1,6 +1,6 @@
 //! All workers of a run, and what they measured.
 
-use crate::master::{cpu_seconds, plan};
+use crate::master::{MasterProcess, cpu_seconds, plan};
 use crate::options::Options;
 use crate::session::{Session, Tally};
 use std::error::Error;
@@ -17,7 +17,9 @@ pub(crate) struct Measured {
     pub(crate) attached_s: f64,
     /// From the first credit until the last result was acknowledged.
     pub(crate) seconds: f64,
+    /// Processor time of this process and of the master's, over that time.
     pub(crate) cpu_s: f64,
+    pub(crate) master_cpu_s: f64,
     pub(crate) vanished_s: Option<f64>,
     waits: Vec<u32>,
 }
@@ -32,7 +34,7 @@ impl Measured {
 }
 
 /// Runs every worker to the end of the job.
-pub(crate) async fn run(options: &Options, master: &str) -> Result<Measured, Box<dyn Error>> {
+pub(crate) async fn run(options: &Options, master: &str, process: MasterProcess) -> Result<Measured, Box<dyn Error>> {
     let options = Arc::new(options.clone());
     let begun = Instant::now();
     let mut channels = Vec::new();
@@ -58,15 +60,27 @@ pub(crate) async fn run(options: &Options, master: &str) -> Result<Measured, Box
         tokio::time::sleep(LOOK).await;
     }
     let attached_s = begun.elapsed().as_secs_f64();
-    let (started, cpu) = (Instant::now(), cpu_seconds());
+    let (started, cpu, master_cpu) = (Instant::now(), cpu_seconds(), process.cpu_seconds());
     go.send(true)?;
     while tally.durable.load(Ordering::Relaxed) < options.tasks {
         if sessions.iter().all(tokio::task::JoinHandle::is_finished) {
-            return Err("the master ended before every task was durable".into());
+            let (mut failed, mut first) = (0, None);
+            for session in sessions {
+                if let Ok(Err(error)) = session.await {
+                    failed += 1;
+                    first.get_or_insert(error);
+                }
+            }
+            let durable = tally.durable.load(Ordering::Relaxed);
+            let first = first.map(|error| error.to_string()).unwrap_or_default();
+            return Err(
+                format!("every session ended after {durable} tasks, {failed} of them with an error: {first}").into()
+            );
         }
         tokio::time::sleep(LOOK).await;
     }
     let (seconds, cpu_s) = (started.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+    let master_cpu_s = process.cpu_seconds() - master_cpu;
     let mut waits = Vec::new();
     for session in sessions {
         // A stream may end before the word that all is done.
@@ -78,5 +92,5 @@ pub(crate) async fn run(options: &Options, master: &str) -> Result<Measured, Box
     let at = |time: u64| (time > 0).then_some(time as f64 / 1e6);
     let (silent, again) = (tally.silent_at.load(Ordering::Relaxed), tally.regranted_at.load(Ordering::Relaxed));
     let vanished_s = at(again).zip(at(silent)).map(|(again, silent)| again - silent);
-    Ok(Measured { attached_s, seconds, cpu_s, vanished_s, waits })
+    Ok(Measured { attached_s, seconds, cpu_s, master_cpu_s, vanished_s, waits })
 }

@@ -8,7 +8,8 @@
 //! something in (or announces its credit) until it hears of a grant in its place, and so holds the wait for both
 //! processes' turn on the processors.
 //!
-//! The last line is `tasks/s: T, p99 ms: L, rss MiB: R`.
+//! The last line is `tasks/s: T, p99 ms: L, rss MiB: R`; with `--compare` it is the master's processor time per task with 64
+//! workers and with many, and their ratio. Processor time counts from the first credit, so that attaching is no part of it.
 
 mod clients;
 mod disk;
@@ -40,8 +41,42 @@ fn main() -> ExitCode {
 }
 
 fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
+    if options.compare > 0 {
+        return compare(options);
+    }
+    measure(options).map(|_| ())
+}
+
+/// Few workers and many in turn, at equal credit: what the number of workers costs.
+fn compare(options: &Options) -> Result<(), Box<dyn Error>> {
+    let counts = [options::FEW, options.workers];
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..options.compare {
+        for (workers, times) in counts.into_iter().zip(&mut times) {
+            let Some(time) = measure(&Options { workers, ..options.clone() })? else { return Ok(()) };
+            times.push(time);
+        }
+    }
+    let [few, many] = times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    });
+    println!(
+        "master's processor time per task at credit {}: {few:.1} us with {} workers, {many:.1} us with {}, ratio {:.2} \
+         (medians of {} runs each)",
+        options.credit,
+        counts[0],
+        counts[1],
+        many / few,
+        options.compare
+    );
+    Ok(())
+}
+
+/// One run; the master's processor time per task in microseconds, `None` where the store is missing.
+fn measure(options: &Options) -> Result<Option<f64>, Box<dyn Error>> {
     let place = master::Place::prepare(options)?;
-    let Some(place) = place else { return Ok(()) };
+    let Some(place) = place else { return Ok(None) };
     let fsync = disk::fsync_times(place.folder())?;
     println!(
         "{} tasks of {} samples, {} workers over {} connections, credit {}, {} store",
@@ -55,14 +90,14 @@ fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
     println!("this disk's fdatasync after 4 KiB: median {:.3} ms, p99 {:.3} ms", fsync.median_ms, fsync.p99_ms);
     let mut master = place.start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(options.threads).enable_all().build()?;
-    let measured: Measured = runtime.block_on(clients::run(options, master.address()))?;
-    let told = master.finish()?;
+    let measured: Measured = runtime.block_on(clients::run(options, master.address(), master.process()))?;
+    let rss_mib = master.finish()?;
     println!("{} workers attached in {:.2} s", options.workers, measured.attached_s);
     let rate = f64::from(options.tasks) / measured.seconds;
     println!("{} tasks durable in {:.2} s: {rate:.0} tasks/s", options.tasks, measured.seconds);
+    let of_master = measured.master_cpu_s * 1e6 / f64::from(options.tasks);
     println!(
-        "processor time per task: master {:.1} us, workers {:.1} us",
-        told.cpu_s * 1e6 / f64::from(options.tasks),
+        "processor time per task: master {of_master:.1} us, workers {:.1} us",
         measured.cpu_s * 1e6 / f64::from(options.tasks)
     );
     println!(
@@ -74,6 +109,6 @@ fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
     if let Some(vanished) = measured.vanished_s {
         println!("a vanished worker's tasks were granted to others after {vanished:.1} s");
     }
-    println!("tasks/s: {rate:.0}, p99 ms: {:.2}, rss MiB: {:.0}", measured.latency_ms(0.99), told.rss_mib);
-    Ok(())
+    println!("tasks/s: {rate:.0}, p99 ms: {:.2}, rss MiB: {:.0}", measured.latency_ms(0.99), rss_mib);
+    Ok(Some(of_master))
 }

@@ -36,7 +36,12 @@ pub(crate) fn plan() -> Digest {
 
 /// Processor time of this process so far, in seconds.
 pub(crate) fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    cpu_seconds_of("self")
+}
+
+/// Processor time of a process so far, in seconds, by its number in `/proc`.
+fn cpu_seconds_of(process: &str) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
     // Linux counts in hundredths for everybody.
@@ -64,12 +69,6 @@ pub(crate) struct Master {
     stdout: BufReader<ChildStdout>,
     address: String,
     _place: Place,
-}
-
-/// What it tells at its end.
-pub(crate) struct Told {
-    pub(crate) cpu_s: f64,
-    pub(crate) rss_mib: f64,
 }
 
 impl Place {
@@ -108,21 +107,36 @@ impl Master {
         &self.address
     }
 
+    /// The number of its process.
+    pub(crate) fn process(&self) -> MasterProcess {
+        MasterProcess(self.child.id())
+    }
+
     fn line(&mut self) -> Result<String, Box<dyn Error>> {
         let mut line = String::new();
         self.stdout.read_line(&mut line)?;
         if line.is_empty() { Err("the master's process ended".into()) } else { Ok(line.trim().to_owned()) }
     }
 
-    pub(crate) fn finish(&mut self) -> Result<Told, Box<dyn Error>> {
+    /// Waits for its end; the most memory that it ever had, in MiB.
+    pub(crate) fn finish(&mut self) -> Result<f64, Box<dyn Error>> {
         let line = self.line()?;
         let status = self.child.wait()?;
         if !status.success() {
             return Err(format!("the master's process ended with {status}").into());
         }
-        let mut numbers = line.split_whitespace().map(str::parse);
-        let (Some(Ok(cpu_s)), Some(Ok(rss_mib))) = (numbers.next(), numbers.next()) else { return Err(line.into()) };
-        Ok(Told { cpu_s, rss_mib })
+        Ok(line.parse()?)
+    }
+}
+
+/// The process of a master that runs.
+#[derive(Clone, Copy)]
+pub(crate) struct MasterProcess(u32);
+
+impl MasterProcess {
+    /// Its processor time so far, in seconds.
+    pub(crate) fn cpu_seconds(self) -> f64 {
+        cpu_seconds_of(&self.0.to_string())
     }
 }
 
@@ -243,6 +257,6 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         begun.elapsed().as_secs_f64(),
         driven.facts.violations
     );
-    println!("{} {}", cpu_seconds(), peak_rss_mib());
+    println!("{}", peak_rss_mib());
     Ok(())
 }

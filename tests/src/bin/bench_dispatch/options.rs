@@ -1,7 +1,13 @@
 //! The command line.
 
 pub(crate) const USAGE: &str = "usage: bench-dispatch [--store embedded|etcd] [--tasks N] [--workers W] [--samples S] \
-[--credit C] [--pace MS] [--vanish] [--small]";
+[--credit C] [--pace MS] [--vanish] [--small] [--compare RUNS]
+  --compare RUNS: runs 64 workers and W of them (10000 unless said) in turn, so many times, at equal credit; prints the medians of the
+                  master's processor time per task, and their ratio";
+
+/// Workers that are few, and that are many, of a comparison.
+pub(crate) const FEW: u32 = 64;
+const MANY: u32 = 10_000;
 
 /// Sessions of one connection; the master takes 64 streams of one.
 const PER_CONNECTION: u32 = 50;
@@ -44,6 +50,8 @@ pub(crate) struct Options {
     pub(crate) pace_ms: u64,
     /// Whether one worker falls silent with what it holds.
     pub(crate) vanish: bool,
+    /// How often few workers and many are compared; 0 for one run of `workers`.
+    pub(crate) compare: u32,
     /// Threads of this process for its sessions.
     pub(crate) threads: usize,
     /// For the master: its folder, and where etcd is.
@@ -62,6 +70,7 @@ impl Options {
             credit: 4,
             pace_ms: 0,
             vanish: false,
+            compare: 0,
             threads: 2,
             folder: String::new(),
             endpoints: String::new(),
@@ -83,6 +92,10 @@ impl Options {
                 "--pace" => options.pace_ms = next()?.parse().ok()?,
                 "--vanish" => options.vanish = true,
                 "--small" => (options.tasks, options.workers) = (20_000, 200),
+                "--compare" => {
+                    options.compare = next()?.parse().ok().filter(|runs| *runs > 0)?;
+                    options.workers = options.workers.max(MANY);
+                }
                 "--as-master" => options.role = Role::Master,
                 "--folder" => options.folder = next()?,
                 "--endpoints" => options.endpoints = next()?,
