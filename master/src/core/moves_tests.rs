@@ -1,9 +1,9 @@
 //! Whole tasks that have not begun move to idle slots, and slots load a model only where it pays.
 
-use super::tests::{Bench, view, worker};
+use super::tests::{Bench, attached, view, worker};
 use super::*;
 use compass_common::intervals::IntervalSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Workers answer what they are asked to return: all of a grant that is not the first that they hold.
 fn answer(bench: &mut Bench) {
@@ -81,6 +81,32 @@ fn a_task_stays_where_it_ends_sooner() {
     assert!(bench.core.is_finished());
     let late = bench.grants.iter().filter(|(who, ..)| *who == 1).count();
     assert!(late <= 2, "the slow worker must not end last: {:?}", bench.grants);
+}
+
+#[test]
+fn idle_workers_that_find_nothing_leave_the_turn_to_those_behind_them() {
+    let places = BTreeMap::from([(0, BTreeSet::from(["able".to_owned()]))]);
+    let tasks = (0..4).map(|at| view(0, at * 10, (at + 1) * 10)).collect();
+    let mut bench = Bench::new(Limits { split: false, places, ..Limits::default() }, tasks);
+    let attach = |bench: &mut Bench, at: u8, pool: &str, credit: u32| {
+        let Event::Attached { worker: id, connection, capabilities, held } = attached(at, u64::from(at) + 1, 0, 1)
+        else {
+            return;
+        };
+        let capabilities = Capabilities { pool: pool.to_owned(), ..capabilities };
+        bench.apply(Event::Attached { worker: id, connection, capabilities, held });
+        bench.apply(Event::Credit { worker: worker(at), grants: credit });
+    };
+    attach(&mut bench, 0, "able", 4);
+    (1..=100).for_each(|at| attach(&mut bench, at, "other", 2));
+    attach(&mut bench, 101, "able", 2);
+    assert_eq!(shares(&bench), BTreeMap::from([(0, 40)]));
+    for _ in 0..100 {
+        bench.now += 100;
+        bench.apply(Event::Tick);
+        answer(&mut bench);
+    }
+    assert!(shares(&bench).contains_key(&101), "{:?}", shares(&bench));
 }
 
 /// The model of a slot, the grant that is under way, and until when.

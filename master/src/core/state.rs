@@ -137,6 +137,8 @@ pub struct Core {
     pub(super) failure_words: BTreeSet<String>,
     /// Before then nothing is worth stealing.
     pub(super) steal_again: u64,
+    /// Idle workers that found nothing, and whose turn is over until the others had theirs.
+    pub(super) steal_turn: usize,
     /// Before then no busy worker takes what waits.
     pub(super) offer_again: u64,
     /// How long the job will still take, in milliseconds, if everybody is busy to the end; known only towards it.
@@ -181,6 +183,7 @@ impl Core {
             failed: 0,
             failure_words: BTreeSet::new(),
             steal_again: 0,
+            steal_turn: 0,
             offer_again: 0,
             fair_ms: None,
             last_seq: Seq(0),

@@ -6,7 +6,7 @@
 //! the speeds of the two: they are to be done at the same time.
 
 use super::effect::{Effect, Message};
-use super::state::Core;
+use super::state::{Core, Worker};
 use super::task::{Task, TaskState};
 use compass_common::ids::{TaskId, WorkerId};
 use compass_common::intervals::IntervalSet;
@@ -26,6 +26,36 @@ const AT_ONCE: usize = 4;
 /// Beyond so many workers nobody looks at all of them with every event, but after a pause, and then for so many idle ones.
 const MANY: usize = 64;
 const AT_ONCE_OF_MANY: usize = 512;
+/// Idle workers that find nothing in one step of many; the step after goes on with those behind them.
+const VAIN_OF_MANY: usize = 16;
+/// Beyond so many workers the pause is longer in proportion: a step looks at all of them.
+const PAUSE_FOR_EACH: u64 = 1_000;
+
+/// A worker that could give something away.
+struct Giver {
+    /// How long it will be busy, in milliseconds.
+    load: f64,
+    id: WorkerId,
+    /// Whether a whole task waits behind those that its slots run.
+    has_queued: bool,
+}
+
+/// Those that could give something away, the busiest first.
+#[derive(Default)]
+struct Givers {
+    list: Vec<Giver>,
+    /// Whether a speed is known for the models of all that they hold: then nothing moves that would save less than
+    /// [`WORTH_MS`] or end later, and those who are less busy than that need not be looked at.
+    known: bool,
+}
+
+impl Givers {
+    /// Those who will be busy for longer than `own` and, where speeds are known, `worth`.
+    fn busier(&self, own: f64, worth: f64) -> impl Iterator<Item = (usize, &Giver)> {
+        let least = if self.known { own + worth } else { own };
+        self.list.iter().enumerate().take_while(move |(_, giver)| giver.load > least)
+    }
+}
 
 impl Core {
     /// Asks the busiest workers for samples on behalf of idle ones.
@@ -40,27 +70,45 @@ impl Core {
             .take_while(|(load, _)| *load < 1000)
             .filter_map(|(_, seat)| Some(self.workers.at(*seat)?.0));
         let many = self.workers.len() > MANY;
-        let idle = free.filter(|id| self.is_idle(id)).take(if many { AT_ONCE_OF_MANY } else { AT_ONCE });
+        let turn = if many { self.steal_turn } else { 0 };
+        let idle = free.filter(|id| self.is_idle(id)).skip(turn).take(if many { AT_ONCE_OF_MANY } else { AT_ONCE });
         let idle = idle.cloned().collect::<Vec<_>>();
-        let mut busiest = if many && !idle.is_empty() { self.busiest() } else { Vec::new() };
+        let mut givers = if many && !idle.is_empty() { self.givers() } else { Givers::default() };
         if many {
-            self.steal_again = self.now + PAUSE_MS;
+            let pause = (PAUSE_MS * self.workers.len() as u64 / PAUSE_FOR_EACH).max(PAUSE_MS);
+            self.steal_again = self.now + pause;
+            // Those who find nothing below are not asked again before all others were.
+            self.steal_turn = if idle.len() < AT_ONCE_OF_MANY { 0 } else { turn };
         }
+        let mut vain = 0;
         for thief in idle {
             if !many {
-                busiest = self.busiest();
+                givers = self.givers();
             }
             let found = match self.limits.split {
-                true => self.spoils(&thief, &mut busiest).or_else(|| self.movable(&thief, &busiest)),
-                false => self.movable(&thief, &busiest),
+                true => self.spoils(&thief, &mut givers).or_else(|| self.movable(&thief, &givers)),
+                false => self.movable(&thief, &givers),
             };
             let Some((id, samples, only_unbegun)) = found else {
-                self.steal_again = self.now + PAUSE_MS;
+                if !many {
+                    self.steal_again = self.now + PAUSE_MS;
+                    continue;
+                }
+                vain += 1;
+                if vain == VAIN_OF_MANY {
+                    self.steal_turn = turn + vain;
+                    break;
+                }
                 continue;
             };
             let Some((holder, grant)) = self.holder(id) else { continue };
             if let Some(task) = self.task_mut(id) {
                 (task.asked, task.asked_unbegun) = (samples.clone(), only_unbegun);
+            }
+            // One that has nothing more to give is not looked at again for the others.
+            if let Some(giver) = givers.list.iter().position(|giver| giver.id == holder) {
+                let worker = self.workers.get(&holder);
+                givers.list[giver].has_queued = worker.is_some_and(|worker| self.has_queued(worker));
             }
             if let Some(worker) = self.workers.get_mut(&thief) {
                 worker.awaits = Some(id);
@@ -81,7 +129,10 @@ impl Core {
     /// How long a worker will be busy with what it holds, in milliseconds, beside what it was asked to return. Where no
     /// speed is known yet, a millisecond a unit of cost: only comparisons count then.
     pub(super) fn load_ms(&self, id: &WorkerId) -> f64 {
-        let Some(worker) = self.workers.get(id) else { return 0.0 };
+        self.workers.get(id).map_or(0.0, |worker| self.load_of(id, worker))
+    }
+
+    fn load_of(&self, id: &WorkerId, worker: &Worker) -> f64 {
         let each = worker.held.iter().filter_map(|&task| self.task(task)).map(|task| {
             let left = task.remaining.len().saturating_sub(task.asked.len());
             self.sample_cost(task) * f64::from(left) / self.rate(id, task.model)
@@ -99,19 +150,36 @@ impl Core {
     }
 
     /// Who could give something away, by how long they will be busy, longest first.
-    fn busiest(&self) -> Vec<(f64, WorkerId)> {
-        let could = self.workers.iter().filter(|(_, worker)| worker.connection.is_some() && !worker.held.is_empty());
-        let mut busiest: Vec<_> = could.map(|(id, _)| (self.load_ms(id), id.clone())).collect();
-        busiest.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-        busiest
+    fn givers(&self) -> Givers {
+        let mut known = true;
+        let mut list = Vec::new();
+        for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.connection.is_some()) {
+            let mut is_giver = false;
+            for task in worker.held.iter().filter_map(|&task| self.task(task)) {
+                is_giver |= is_to_be_had(task);
+                known &= self.speeds.average(task.model).is_some();
+            }
+            if is_giver {
+                let (load, has_queued) = (self.load_of(id, worker), self.has_queued(worker));
+                list.push(Giver { load, id: id.clone(), has_queued });
+            }
+        }
+        list.sort_by(|one, other| other.load.total_cmp(&one.load));
+        Givers { list, known }
+    }
+
+    /// Whether a worker holds more than its slots run, beside what it was asked to return.
+    fn has_queued(&self, worker: &Worker) -> bool {
+        let is_asked = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.asked.is_empty());
+        worker.models.queued() as usize > worker.held.iter().filter(is_asked).count()
     }
 
     /// The end of a task of the worker that will be busy longest, as far as the idle one may run it, and whether only if
     /// none of it has begun; that worker is taken off the list.
-    fn spoils(&self, thief: &WorkerId, busiest: &mut Vec<(f64, WorkerId)>) -> Option<(TaskId, IntervalSet, bool)> {
+    fn spoils(&self, thief: &WorkerId, givers: &mut Givers) -> Option<(TaskId, IntervalSet, bool)> {
         let own = self.load_ms(thief);
         let mut best = None;
-        for (at, (load, id)) in busiest.iter().enumerate().take_while(|(_, (load, _))| *load > own) {
+        for (at, Giver { load, id, .. }) in givers.busier(own, WORTH_MS) {
             // The latest grant has most likely not been begun.
             let held =
                 self.workers.get(id).filter(|_| id != thief).into_iter().flat_map(|worker| worker.held.iter().rev());
@@ -124,7 +192,7 @@ impl Core {
             }
         }
         let (at, id) = best?;
-        let (load, _) = busiest.remove(at);
+        let Giver { load, .. } = givers.list.remove(at);
         let task = self.task(id)?;
         let (holder, _) = self.holder(id)?;
         let (slow, fast) = (self.rate(&holder, task.model), self.rate(thief, task.model));
@@ -162,16 +230,13 @@ impl Core {
 
     /// The latest task of a worker that holds more than its slots run, if none of it has begun and it would end earlier at
     /// the idle one.
-    fn movable(&self, thief: &WorkerId, busiest: &[(f64, WorkerId)]) -> Option<(TaskId, IntervalSet, bool)> {
+    fn movable(&self, thief: &WorkerId, givers: &Givers) -> Option<(TaskId, IntervalSet, bool)> {
         let own = self.load_ms(thief);
-        busiest.iter().filter(|(_, id)| id != thief).find_map(|(load, id)| {
-            let worker = self.workers.get(id)?;
-            let is_asked = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.asked.is_empty());
-            let asked = worker.held.iter().filter(is_asked).count();
-            if worker.models.queued() as usize <= asked {
-                return None;
-            }
-            let ends = load / f64::from(worker.slots.max(1));
+        // Where no speed is known, whatever waits moves, however long its holder will be busy.
+        let least = if givers.known { own } else { f64::NEG_INFINITY };
+        givers.busier(least, 0.0).filter(|(_, giver)| giver.has_queued && giver.id != *thief).find_map(|(_, giver)| {
+            let worker = self.workers.get(&giver.id)?;
+            let ends = giver.load / f64::from(worker.slots.max(1));
             let would_do = |&id: &TaskId| {
                 let Some(task) = self.task(id).filter(|task| !task.begun && self.yields(id, thief)) else {
                     return false;
@@ -208,7 +273,11 @@ impl Core {
 
     fn yields(&self, id: TaskId, thief: &WorkerId) -> bool {
         let (Some(task), Some(worker)) = (self.task(id), self.workers.get(thief)) else { return false };
-        let splits = |task: &Task| matches!(task.state, TaskState::Granted { .. }) && !task.unyielding;
-        splits(task) && task.asked.is_empty() && self.suits(thief, worker, task)
+        is_to_be_had(task) && self.suits(thief, worker, task)
     }
+}
+
+/// Whether the holder of a task may be asked for some of it.
+fn is_to_be_had(task: &Task) -> bool {
+    matches!(task.state, TaskState::Granted { .. }) && !task.unyielding && task.asked.is_empty()
 }

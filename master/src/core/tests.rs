@@ -23,7 +23,7 @@ pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
     }
 }
 
-fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
+pub(super) fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Event {
     let (session, sandbox) = (format!("s{session}"), SandboxState::Works);
     let capabilities = Capabilities { session, slots, has_engine: true, sandbox, ..Capabilities::default() };
     Event::Attached { worker: worker(at), connection: ConnectionId(connection), capabilities, held: vec![] }
