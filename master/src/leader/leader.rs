@@ -15,7 +15,7 @@ use compass_common::engine::UnableKind;
 use compass_common::ids::{UnitId, WorkerId};
 use compass_proto::session::Arrival;
 use compass_proto::{PROTOCOL_VERSION, Protocols, v1};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
 /// A load that is said to have taken longer is taken for one of so long.
@@ -393,7 +393,7 @@ impl Leader {
     }
 
     pub(super) fn let_out(&mut self) {
-        let mut owed: BTreeSet<WorkerId> = BTreeSet::new();
+        let mut owed: Vec<WorkerId> = Vec::new();
         let mut leaving = Vec::new();
         // First all that is durable by now, so that the frames which leave anyway say so.
         while let Some(gated) = self.gate.next() {
@@ -402,7 +402,10 @@ impl Leader {
                 Gated::Acknowledge { worker, nonce, seq } => {
                     if let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.nonce == nonce) {
                         session.acknowledge(seq);
-                        owed.insert(worker);
+                        // Those of one worker mostly come in a row; once told, it is owed nothing.
+                        if owed.last() != Some(&worker) {
+                            owed.push(worker);
+                        }
                     }
                 }
             }
