@@ -9,6 +9,9 @@ use compass_common::ids::{TaskId, WorkerId};
 /// What a worker hears when nothing is left to do.
 pub const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
 
+/// Workers whose speeds are refined with every tick; of more, with every second, third one.
+const REFINED_EACH_TICK: usize = 2_000;
+
 impl Core {
     /// Takes one event at `now` (milliseconds of a clock that never goes back) and appends what is to be done.
     pub fn apply(&mut self, now: u64, event: Event, effects: &mut Vec<Effect>) {
@@ -129,22 +132,31 @@ impl Core {
         for worker in lost {
             self.lose(&worker, FailureClass::Lost, "its lease ran out", effects);
         }
-        self.speeds.refine();
+        self.refine_speeds();
         // What they held counts as waiting by now: nobody is to get it in crumbs.
         self.rebalance(effects);
+    }
+
+    /// Looks at what all workers were seen to take: the more there are, the less often.
+    fn refine_speeds(&mut self) {
+        self.ticks_to_refine = self.ticks_to_refine.saturating_sub(1);
+        if self.ticks_to_refine == 0 {
+            self.ticks_to_refine = self.workers.len() / REFINED_EACH_TICK;
+            self.speeds.refine();
+        }
     }
 
     /// A hung engine looks like a slow one from here, so nobody is thrown out; but a run must not stand still in silence.
     fn name_the_stalled(&mut self, effects: &mut Vec<Effect>) {
         let (now, stall) = (self.now, self.limits.stall);
-        for id in self.workers.keys().cloned().collect::<Vec<_>>() {
-            let Some(worker) = self.workers.get_mut(&id) else { continue };
+        let mut stalled = Vec::new();
+        self.workers.for_each_mut(|id, worker| {
             if worker.held.is_empty() {
                 worker.last_progress = now;
             }
             let since = now.saturating_sub(worker.last_progress);
             if since < worker.stall.max(stall) {
-                continue;
+                return;
             }
             worker.stall = since * 2;
             let (tasks, seconds) = (worker.held.len(), since / 1000);
@@ -153,9 +165,10 @@ impl Core {
                  or an engine of it hangs; its log tells"
             );
             effects.push(Effect::Note { text });
-            // What it holds may be loaded elsewhere.
-            self.refresh(&id);
-        }
+            stalled.push(id.clone());
+        });
+        // What they hold may be loaded elsewhere.
+        stalled.iter().for_each(|id| self.refresh(id));
     }
 
     /// A slot of a worker has loaded a model.

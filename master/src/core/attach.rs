@@ -86,6 +86,7 @@ impl Core {
                     infrastructure: 0,
                     awaits: None,
                     load: None,
+                    is_present: false,
                 },
             );
             self.bar_anew(&id);

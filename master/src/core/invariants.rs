@@ -109,6 +109,11 @@ pub fn check(core: &Core) -> Vec<Violation> {
     if slots != core.slots {
         fail(R1, format!("{slots} slots, counted {}", core.slots));
     }
+    let present = core.workers.values().filter(|worker| worker.connection.is_some());
+    let present = present.fold((0, 0), |(workers, slots), worker| (workers + 1, slots + worker.slots));
+    if present != (core.present.workers, core.present.slots) {
+        fail(R1, format!("{present:?} workers and slots are connected, counted {:?}", core.present));
+    }
     let failed = core.tasks.iter().filter(|task| task.has_failed()).count() as u32;
     if failed != core.failed || core.open_by.iter().sum::<u32>() != core.open {
         fail(P1, format!("{failed} tasks failed, counted {}; open {} by {:?}", core.failed, core.open, core.open_by));

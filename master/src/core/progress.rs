@@ -34,13 +34,12 @@ pub struct Progress {
 impl Core {
     /// Counters for the screen and `logs/run.json`.
     pub fn progress(&self) -> Progress {
-        let up = || self.workers.values().filter(|worker| worker.connection.is_some());
         Progress {
             recorded: self.recorded.len(),
             open_tasks: self.open,
             granted: self.granted,
-            workers: up().count() as u32,
-            slots: up().map(|worker| worker.slots).sum(),
+            workers: self.present.workers,
+            slots: self.present.slots,
             ..self.counters.clone()
         }
     }

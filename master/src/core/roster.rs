@@ -71,6 +71,15 @@ impl Roster {
         self.order.values().filter_map(|&seat| self.at(seat))
     }
 
+    /// By name, to be changed.
+    pub(super) fn for_each_mut(&mut self, mut change: impl FnMut(&WorkerId, &mut Worker)) {
+        for seat in self.order.values() {
+            if let Some((id, worker)) = self.seats.get_mut(seat.0 as usize).and_then(Option::as_mut) {
+                change(id, worker);
+            }
+        }
+    }
+
     /// By name.
     pub(super) fn keys(&self) -> impl Iterator<Item = &WorkerId> {
         self.order.keys()

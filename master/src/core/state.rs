@@ -70,6 +70,26 @@ pub(super) struct Worker {
     pub(super) awaits: Option<TaskId>,
     /// Its key in [`Core::ready`], while it is there.
     pub(super) load: Option<u32>,
+    /// Whether it is counted in [`Core::present`].
+    pub(super) is_present: bool,
+}
+
+/// How many workers are connected, and how many slots they have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Present {
+    pub(super) workers: u32,
+    pub(super) slots: u32,
+}
+
+impl Present {
+    fn count(&mut self, worker: &mut Worker, is_present: bool) {
+        if std::mem::replace(&mut worker.is_present, is_present) != is_present {
+            (self.workers, self.slots) = match is_present {
+                true => (self.workers + 1, self.slots + worker.slots),
+                false => (self.workers - 1, self.slots - worker.slots),
+            };
+        }
+    }
 }
 
 impl Worker {
@@ -119,6 +139,8 @@ pub struct Core {
     pub(super) recorded: Recorded,
     pub(super) duplicates: Duplicates,
     pub(super) speeds: Speeds,
+    /// Ticks until speeds and corrections are told apart again.
+    pub(super) ticks_to_refine: usize,
     /// Open tasks by what they require.
     pub(super) open_by: [u32; Requires::KINDS],
     /// Slots that hold a model, or have grants of it ahead of them, of workers that may get tasks.
@@ -132,6 +154,8 @@ pub struct Core {
     pub(super) labels: Labels,
     /// Slots of all workers.
     pub(super) slots: u32,
+    /// Workers that are connected, and their slots.
+    pub(super) present: Present,
     /// Tasks that have failed or are in quarantine, and the words that were said of them.
     pub(super) failed: u32,
     pub(super) failure_words: BTreeSet<String>,
@@ -172,6 +196,7 @@ impl Core {
             recorded,
             duplicates: Duplicates::default(),
             speeds: Speeds::default(),
+            ticks_to_refine: 0,
             open_by: [0; Requires::KINDS],
             residents: BTreeMap::new(),
             open_cost: BTreeMap::new(),
@@ -180,6 +205,7 @@ impl Core {
             supply,
             labels: Labels::default(),
             slots: 0,
+            present: Present::default(),
             failed: 0,
             failure_words: BTreeSet::new(),
             steal_again: 0,
@@ -286,6 +312,7 @@ impl Core {
     pub(super) fn refresh(&mut self, id: &WorkerId) {
         let Some(seat) = self.workers.seat(id) else { return };
         let Some(worker) = self.workers.get_mut(id) else { return };
+        self.present.count(worker, worker.connection.is_some());
         let load = worker.free_load();
         if worker.load != load {
             if let Some(old) = std::mem::replace(&mut worker.load, load) {
@@ -364,7 +391,8 @@ impl Core {
     /// Forgets a worker; what it held is for the caller to see to.
     pub(super) fn remove_worker(&mut self, id: &WorkerId) -> Option<Worker> {
         let seat = self.workers.seat(id)?;
-        let worker = self.workers.remove(id)?;
+        let mut worker = self.workers.remove(id)?;
+        self.present.count(&mut worker, false);
         worker.units.iter().for_each(|&unit| self.leaves(unit));
         if let Some(load) = worker.load {
             self.ready.remove(&(load, seat));

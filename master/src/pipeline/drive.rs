@@ -27,7 +27,7 @@ const AT_ONCE: usize = 256;
 /// How often the screen learns how far the run is.
 const PUBLISH: Duration = Duration::from_millis(100);
 /// How much longer than it took to make, the next view is put off: with thousands of workers it takes a while.
-const REST: u32 = 20;
+const REST: u32 = 50;
 /// Records that wait for a place in the committer's queue before the driver stops listening.
 const MOST_WAITING: usize = 100_000;
 /// How long the reports of the last samples may take after their results: what they say is no part of any score.
