@@ -84,7 +84,10 @@ impl Failure {
         let damaged = matches!(
             error,
             ScoreError::Ledger(
-                LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. } | LedgerError::ImpossibleEpoch { .. }
+                LedgerError::Corrupt { .. }
+                    | LedgerError::Seal { .. }
+                    | LedgerError::ForeignPlan { .. }
+                    | LedgerError::ImpossibleEpoch { .. }
             ) | ScoreError::Plan(PlanError::Damaged { .. })
         );
         // A stage that ran before may not be called nothing.
@@ -103,7 +106,10 @@ impl Failure {
             InferError::Partition(_) | InferError::Access(_) | InferError::Elsewhere { .. } => exit::BAD_INPUT,
             // Another try would find the same: somebody must put the file right first. Nothing was started.
             InferError::Ledger(
-                LedgerError::Corrupt { .. } | LedgerError::ForeignPlan { .. } | LedgerError::ImpossibleEpoch { .. },
+                LedgerError::Corrupt { .. }
+                | LedgerError::Seal { .. }
+                | LedgerError::ForeignPlan { .. }
+                | LedgerError::ImpossibleEpoch { .. },
             )
             | InferError::Plan(PlanError::Damaged { .. }) => exit::BAD_INPUT,
             _ => exit::INFRASTRUCTURE,

@@ -16,6 +16,6 @@ pub use committer::{CommitError, Committed, Committer};
 pub use group_commit::{CommitStep, GroupCommit};
 pub use owner::{Claim, Doubt, LEASE, Owner, OwnerError, StoreId};
 pub use record::{Entry, Kind, encode};
-pub use seal::{seal, sealed};
+pub use seal::Seal;
 pub use segment::{Change, Ledger, LedgerError, Loaded, SegmentWriter, header, read_segment};
 pub use tally::Tally;

@@ -1,57 +1,63 @@
-//! The end of a run: segments are cut to what was recorded of them, so that what they hold is told by them alone, and the
-//! store that recorded it can go.
+//! The end of a run: what was recorded of its segments is written down beside them, so that the store can go that recorded it.
 
 use super::segment::LedgerError;
 use compass_common::ids::Epoch;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Beside the segments: the epoch of the leader that sealed them.
-const NAME: &str = "sealed";
+/// Beside the folder of segments.
+const NAME: &str = "sealed.json";
 
-fn failed(action: &'static str, path: PathBuf) -> impl FnOnce(io::Error) -> LedgerError {
-    move |source| LedgerError::Io { action, path, source }
+/// What the leader that ended a run wrote down of its ledger.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// The epoch of that leader: nothing that one up to it granted is out.
+    pub epoch: Epoch,
+    /// Bytes of each segment that exist, by its name.
+    pub lengths: BTreeMap<String, u64>,
 }
 
-/// Cuts the segments below `folder` to their `recorded` lengths, durably, and notes that the leader of `epoch` did so: nothing
-/// that a leader up to it granted is out. Bytes beyond a recorded length do not exist; once no store says so, their checksums
-/// would bring them back. Whoever calls this leads, so that nobody appends.
-///
-/// # Errors
-/// The disk fails. What was cut by then had not existed.
-pub fn seal(folder: &Path, recorded: &BTreeMap<String, u64>, epoch: Epoch) -> Result<(), LedgerError> {
-    for (name, length) in recorded {
-        let path = folder.join(name);
-        let is_longer = match fs::metadata(&path) {
-            Ok(data) => data.len() > *length,
-            // It was removed, to run its samples again.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => return Err(failed("find", path)(error)),
-        };
-        if is_longer {
-            let cut = File::options().write(true).open(&path).and_then(|file| {
-                file.set_len(*length)?;
-                file.sync_all()
-            });
-            cut.map_err(failed("cut", path))?;
-        }
+fn path(folder: &Path) -> PathBuf {
+    folder.with_file_name(NAME)
+}
+
+impl Seal {
+    /// Writes this down, durably, for the segments in `folder`. Whoever calls it leads, so that nobody appends.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn write(&self, folder: &Path) -> Result<(), LedgerError> {
+        let path = path(folder);
+        let bytes = crate::encode::pretty_json("the lengths of the ledger's segments", self)?;
+        let partial = path.with_extension("partial");
+        let written = File::create(&partial).and_then(|mut file| {
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            fs::rename(&partial, &path)?;
+            File::open(path.parent().unwrap_or(folder))?.sync_all()
+        });
+        written.map_err(|source| LedgerError::Io { action: "seal", path, source })
     }
-    let (path, partial) = (folder.join(NAME), folder.join(format!("{NAME}.partial")));
-    let written = File::create(&partial).and_then(|mut file| {
-        writeln!(file, "{}", epoch.0)?;
-        file.sync_all()?;
-        fs::rename(&partial, &path)?;
-        File::open(folder)?.sync_all()
-    });
-    written.map_err(failed("seal", path))
-}
 
-/// The epoch of the latest leader that sealed the segments below `folder`; 0 where none did.
-pub fn sealed(folder: &Path) -> Epoch {
-    let text = fs::read_to_string(folder.join(NAME)).ok();
-    Epoch(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0))
+    /// What was written down last of the segments in `folder`; nothing where no run ended there.
+    ///
+    /// # Errors
+    /// It cannot be read: what was never recorded might then be taken for recorded, or the other way round.
+    pub fn read(folder: &Path) -> Result<Self, LedgerError> {
+        let path = path(folder);
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            read => read.map_err(|source| LedgerError::Io {
+                action: "read what was recorded of",
+                path: path.clone(),
+                source,
+            })?,
+        };
+        serde_json::from_slice(&bytes).map_err(|source| LedgerError::Seal { path, source })
+    }
 }
 
 #[cfg(test)]
@@ -61,24 +67,33 @@ mod tests {
     use compass_common::ids::Digest;
 
     #[test]
-    fn what_was_never_recorded_does_not_come_back_without_the_store() {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::new(folder.path().into(), Digest([1; 32]));
+    fn what_was_never_recorded_does_not_come_back_without_the_store_and_what_was_is_guarded() {
+        let run = tempfile::tempdir().unwrap();
+        let folder = run.path().join("ledger");
+        fs::create_dir(&folder).unwrap();
+        let ledger = Ledger::new(folder.clone(), Digest([1; 32]));
         let entry = |index: u8| Entry { kind: Kind::Sample.into(), payload: vec![index], ..Entry::default() };
-        let mut recorded = BTreeMap::new();
+        let mut lengths = BTreeMap::new();
         for epoch in 1..=2 {
             let mut segment = ledger.create_segment(Epoch(epoch), "m").unwrap();
-            recorded.insert(segment.name().to_owned(), segment.append(&[entry(epoch as u8)]).unwrap());
+            lengths.insert(segment.name().to_owned(), segment.append(&[entry(epoch as u8)]).unwrap());
             // Synced by a leader that was killed before the store knew.
             segment.append(&[entry(9)]).unwrap();
         }
-        recorded.insert("00000003-gone".into(), 40);
-        let known = ledger.load(&recorded).unwrap().entries;
-        assert_eq!((known.len(), sealed(folder.path())), (2, Epoch(0)));
+        let known = ledger.load(&lengths).unwrap().entries;
+        assert_eq!((known.len(), Seal::read(&folder).unwrap()), (2, Seal::default()));
         assert_eq!(ledger.load(&BTreeMap::new()).unwrap().entries.len(), 4, "checksums alone would bring them back");
-        seal(folder.path(), &recorded, Epoch(3)).unwrap();
-        let alone = ledger.load(&BTreeMap::new()).unwrap();
-        assert_eq!((alone.entries, alone.torn.len()), (known, 0));
-        assert_eq!((sealed(folder.path()), ledger.last_epoch().unwrap()), (Epoch(3), Epoch(2)));
+        let seal = Seal { epoch: Epoch(2), lengths };
+        seal.write(&folder).unwrap();
+        assert_eq!(ledger.load(&BTreeMap::new()).unwrap().entries, known);
+        assert_eq!(Seal::read(&folder).unwrap(), seal);
+        let first = folder.join(seal.lengths.keys().next().unwrap());
+        let mut bytes = fs::read(&first).unwrap();
+        bytes[60] ^= 1;
+        fs::write(&first, bytes).unwrap();
+        assert!(matches!(ledger.load(&BTreeMap::new()), Err(LedgerError::Corrupt { .. })));
+        fs::write(run.path().join(NAME), "{").unwrap();
+        let said = ledger.load(&BTreeMap::new()).unwrap_err().to_string();
+        assert!(said.contains("sealed.json cannot be read; restore it"), "{said}");
     }
 }

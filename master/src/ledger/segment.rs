@@ -2,6 +2,7 @@
 
 use super::owner::{Owner, OwnerError};
 use super::record::{self, Entry};
+use super::seal::Seal;
 use compass_common::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -35,6 +36,8 @@ pub enum LedgerError {
          from another run; restore the file that is wrong, or start a fresh run"
     )]
     ForeignPlan { path: PathBuf },
+    #[error("{path} cannot be read; restore it, or remove it: then every segment counts as far as its checksums hold")]
+    Seal { path: PathBuf, source: serde_json::Error },
     #[error(transparent)]
     Owner(#[from] OwnerError),
     /// Results would be acknowledged that no one finds again.
@@ -94,18 +97,19 @@ impl Ledger {
 
     /// Reads every segment. `recorded` is what the store knows of this job: of a segment, bytes beyond the recorded
     /// length do not exist. A leader records its segment before it appends, so one that the store does not know was
-    /// written under another store (lost, or of another host), and checksums decide.
+    /// written under another store (lost, or of another host): what was written down at the end of a run decides, then
+    /// checksums.
     ///
     /// # Errors
     /// A segment that is corrupt within its recorded length, that cannot be read, or that belongs to another plan.
     pub fn load(&self, recorded: &BTreeMap<String, u64>) -> Result<Loaded, LedgerError> {
-        let mut loaded = Loaded::default();
+        let (mut loaded, sealed) = (Loaded::default(), Seal::read(&self.folder)?);
         for (name, epoch) in self.segments()? {
             let path = self.folder.join(&name);
             let bytes =
                 fs::read(&path).map_err(|source| LedgerError::Io { action: "read", path: path.clone(), source })?;
             loaded.last_epoch = loaded.last_epoch.max(epoch);
-            let limit = recorded.get(&name).copied();
+            let limit = recorded.get(&name).or_else(|| sealed.lengths.get(&name)).copied();
             let end = read_segment(&self.plan, &path, &bytes, limit, &mut loaded.entries)?;
             // A header alone is a leader that recorded nothing: nothing is lost with it.
             if end < bytes.len() && bytes.len() > HEADER {

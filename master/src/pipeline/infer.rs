@@ -21,7 +21,7 @@ use crate::core::{DeviceType, Duplicates, Labels, Limits, Recorded, Requires, Ta
 use crate::encode::{self, EncodeError};
 use crate::launch::{Programs, is_local};
 use crate::leader::{Leader, Pins};
-use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Tally, sealed};
+use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Seal, Tally};
 use crate::rpc::{JobKey, KeyError, Terms};
 use crate::screen::{alike, say};
 use crate::store::{Keys, LeaseStore, Patience, StoreError};
@@ -323,7 +323,7 @@ async fn open(
     let leadership = lead.leadership.clone();
     let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
     // Of leaders whose ledger was sealed at the end nobody holds anything.
-    let was_led = ledger.last_epoch()? > sealed(&folder.ledger());
+    let was_led = ledger.last_epoch()? > Seal::read(&folder.ledger())?.epoch;
     let segment = ledger.create_segment(leadership.epoch, &master)?.owned_by(lead.owner.clone());
     let length = segment.durable_length();
     let (job_key, mut first) = opening.first_writes(segment.name(), length, JobKey::random)?;

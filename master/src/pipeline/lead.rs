@@ -3,7 +3,7 @@
 use super::folder::RunFolder;
 use super::infer::InferError;
 use super::opening::{Opening, prefixes, read_lengths};
-use crate::ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, StoreId, seal};
+use crate::ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
 use crate::screen::{alike, say};
 use crate::stop::raised;
 use crate::store::{
@@ -334,9 +334,14 @@ impl Reign {
             self.hand_over().await;
             return Ok(());
         }
-        let recorded = lengths(&self.store, &self.lead.keys).await?;
+        let lengths = lengths(&self.store, &self.lead.keys).await?;
         let (folder, epoch) = (self.lead.record.folder.join("ledger"), self.lead.leadership.epoch);
-        match block_in_place(|| seal(&folder, &recorded, epoch)) {
+        let sealed = block_in_place(|| {
+            // Of segments of runs before, which no store knows any more, it said more than checksums do.
+            let before = Seal::read(&folder)?.lengths;
+            Seal { epoch, lengths: before.into_iter().chain(lengths).collect() }.write(&folder)
+        });
+        match sealed {
             Ok(()) => self.store.discard(),
             // The store goes on saying what there is.
             Err(error) => tracing::debug!(%error, "the ledger of a run that is over could not be sealed"),
