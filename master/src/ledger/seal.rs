@@ -89,9 +89,11 @@ mod tests {
         assert_eq!(Seal::read(&folder).unwrap(), seal);
         let first = folder.join(seal.lengths.keys().next().unwrap());
         let mut bytes = fs::read(&first).unwrap();
-        bytes[60] ^= 1;
+        let last = *seal.lengths.values().next().unwrap() as usize - 1;
+        bytes[last] ^= 1;
         fs::write(&first, bytes).unwrap();
-        assert!(matches!(ledger.load(&BTreeMap::new()), Err(LedgerError::Corrupt { .. })));
+        let damaged = ledger.load(&BTreeMap::new());
+        assert!(matches!(damaged, Err(LedgerError::Corrupt { .. })), "{damaged:?}");
         fs::write(run.path().join(NAME), "{").unwrap();
         let said = ledger.load(&BTreeMap::new()).unwrap_err().to_string();
         assert!(said.contains("sealed.json cannot be read; restore it"), "{said}");
