@@ -93,7 +93,7 @@ impl Core {
         let over = load - if task.shared_cost > 0 { fair } else { fair * HELD };
         let count = (over / self.sample_ms(id, task)) as u32;
         // Somebody else will have to compute what they begin with.
-        if !self.is_worth(task, f64::from(count) * self.sample_cost(task), over) {
+        if !self.is_worth(id, task, f64::from(count) * self.sample_cost(task), over) {
             return None;
         }
         let kept = task.remaining.len().saturating_sub(count);
@@ -130,7 +130,7 @@ impl Core {
         }
         // Somebody else may have to compute what the rest begins with.
         let rest = f64::from(task.remaining.len()) - count as f64;
-        if !self.is_worth(task, rest * self.sample_cost(task), rest * self.sample_ms(id, task)) {
+        if !self.is_worth(id, task, rest * self.sample_cost(task), rest * self.sample_ms(id, task)) {
             return at;
         }
         let (unit, head) = (task.unit, IntervalSet::from_indices(task.remaining.iter().take(count)));

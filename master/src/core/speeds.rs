@@ -187,9 +187,10 @@ impl Speeds {
         self.models.get(&model)?.all.rate()
     }
 
-    /// From how many milliseconds of all workers the model's speeds were learnt.
-    pub(super) fn seen_ms(&self, model: u32) -> f64 {
-        self.models.get(&model).map_or(0.0, |of_model| of_model.all.ms)
+    /// From how many milliseconds the worker's own speed with a model was learnt.
+    pub(super) fn seen_ms(&self, worker: &WorkerId, model: u32) -> f64 {
+        let seen = self.models.get(&model).and_then(|of_model| of_model.workers.get(*of_model.places.get(worker)?));
+        seen.map_or(0.0, |seen| seen.ms)
     }
 
     /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.

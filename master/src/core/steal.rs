@@ -15,8 +15,8 @@ use compass_common::intervals::IntervalSet;
 const WORTH_MS: f64 = 100.0;
 /// What is moved must be so many times the beginning that is computed once more for it.
 const SHARED_WORTH: f64 = 50.0;
-/// Or only so many times, if it saves so many milliseconds as far as a speed tells that was learnt from so many: the first
-/// samples of an engine take many times as long as the next.
+/// Or only so many times, if it saves so many milliseconds as far as a worker's own speed tells that was learnt from so many:
+/// the first samples of an engine take many times as long as the next.
 const SHARED_WORTH_OF_LONG: f64 = 10.0;
 const SHARED_WORTH_MS: f64 = 20_000.0;
 /// Where nothing was to be had, nobody looks again for so long.
@@ -208,7 +208,7 @@ impl Core {
         if again > 0.0 && self.is_unbegun(&holder, id) {
             return Some((id, task.remaining.clone(), true));
         }
-        if again > 0.0 && !self.is_worth(task, share, share / slow) {
+        if again > 0.0 && !self.is_worth(&holder, task, share, share / slow) {
             return None;
         }
         let most = if self.workers.get(&holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
@@ -264,10 +264,10 @@ impl Core {
     }
 
     /// Whether to move so much of a task's cost to somebody who has to compute once more what its samples begin with, when
-    /// that saves so many milliseconds.
-    pub(super) fn is_worth(&self, task: &Task, cost: f64, ms: f64) -> bool {
+    /// that saves so many milliseconds, as far as the worker tells that would else take them.
+    pub(super) fn is_worth(&self, id: &WorkerId, task: &Task, cost: f64, ms: f64) -> bool {
         let again = task.shared_cost as f64 * self.speeds.correction(task.model, task.unit);
-        let is_long = ms.min(self.speeds.seen_ms(task.model)) >= SHARED_WORTH_MS;
+        let is_long = ms.min(self.speeds.seen_ms(id, task.model)) >= SHARED_WORTH_MS;
         cost >= again * if is_long { SHARED_WORTH_OF_LONG } else { SHARED_WORTH }
     }
 
