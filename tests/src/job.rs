@@ -193,6 +193,23 @@ impl Job {
     }
 }
 
+/// Whatever a test is about, no run of it may have broken a rule of the scheduler.
+impl Drop for Job {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        for run in self.runs() {
+            let facts = fs::read(run.join("logs/run.json")).unwrap_or_default();
+            // One that was killed has none, and one of a test on damage may be anything.
+            if let Ok(serde_json::Value::Object(facts)) = serde_json::from_slice(&facts) {
+                let violations = facts.get("violations").and_then(serde_json::Value::as_u64);
+                assert_eq!(violations, Some(0), "{}: invariants were broken: {facts:?}", run.display());
+            }
+        }
+    }
+}
+
 /// Keys before the first table belong to the top level.
 fn top(toml: &str) -> &str {
     toml.split_once("\n[").map_or("", |(top, _)| top)

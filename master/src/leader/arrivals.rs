@@ -6,7 +6,8 @@ use super::leader::{Heard, Leader};
 use crate::core::{DeviceType, Event, Handed, Record, Unfit};
 use crate::ledger::Submission;
 use crate::rpc::HandedIn;
-use compass_common::ids::WorkerId;
+use compass_common::ids::{GrantId, UnitId, WorkerId};
+use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
 use compass_common::result::Outcome;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ impl Leader {
         handed: HandedIn,
         out: &mut Vec<Submission>,
     ) -> Heard {
-        let HandedIn { grant, unit, plan, samples: arrived } = handed;
+        let HandedIn { grant, unit, plan, samples: arrived, .. } = handed;
         let count = arrived.len() as u64;
         let Some(session) = self.sessions.get(worker) else { return Heard::Nothing };
         let (of_worker, is_ours) = (DeviceType::named(&session.device), plan == self.terms.plan.0);
@@ -105,33 +106,32 @@ impl Leader {
     }
 
     /// Whether a report is of a grant that was made to the worker; one that is not is counted and named.
-    pub(super) fn may_report(&mut self, worker: &WorkerId, event: &Event) -> bool {
-        let Event::Report { grant, unit, .. } = event else { return true };
+    pub(super) fn may_report(&mut self, worker: &WorkerId, grant: &GrantId, unit: UnitId) -> bool {
         // Its samples may be more: those handed in under names that the grant had before.
-        let covered = |session: &crate::rpc::Session| session.rights.include(grant, *unit);
+        let covered = |session: &crate::rpc::Session| session.rights.include(grant, unit);
         if self.sessions.get(worker).is_some_and(covered) {
             return true;
         }
         let refusals = self.refusals.entry(worker.clone()).or_default();
         refusals.void_reports += 1;
         if refusals.void_reports == 1 {
-            let name = self.terms.unit_name(*unit);
+            let name = self.terms.unit_name(unit);
             tracing::warn!("refused a report of worker {worker} on samples of {name} that it was never granted");
         }
         false
     }
 
-    /// What of the worker's rights an event ends.
-    pub(super) fn ends_rights(&mut self, event: &Event) {
-        let (worker, grant, returned) = match event {
-            Event::Report { worker, grant, .. } | Event::Failed { worker, grant, .. } => (worker, grant, None),
-            Event::Returned { worker, grant, samples, held } => (worker, grant, Some((samples, *held))),
-            _ => return,
-        };
-        let Some(session) = self.sessions.get_mut(worker) else { return };
-        match returned {
-            Some((samples, true)) => session.rights.shrink(grant, samples),
-            _ => session.rights.end(grant),
+    /// The worker has said its last of a grant: what it hands in of it from now on counts no more.
+    pub(super) fn ends_right(&mut self, worker: &WorkerId, grant: &GrantId) {
+        if let Some(session) = self.sessions.get_mut(worker) {
+            session.rights.end(grant);
+        }
+    }
+
+    /// The worker will not begin these samples of a grant.
+    pub(super) fn shrinks_right(&mut self, worker: &WorkerId, grant: &GrantId, samples: &IntervalSet) {
+        if let Some(session) = self.sessions.get_mut(worker) {
+            session.rights.shrink(grant, samples);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::core::{
     Watch,
 };
 use crate::ledger::{Content, Submission};
-use crate::rpc::{Output, Parsed, Rejection, Session, Terms, misfit, parse_frame, refusal};
+use crate::rpc::{Output, Parsed, ParsedFrame, Rejection, Session, Terms, misfit, refusal};
 use crate::store::{Keys, Op};
 use compass_common::engine::UnableKind;
 use compass_common::ids::{UnitId, WorkerId};
@@ -175,9 +175,10 @@ impl Leader {
         now: u64,
         worker: WorkerId,
         connection: ConnectionId,
-        frame: v1::WorkerFrame,
+        frame: impl Into<ParsedFrame>,
         out: &mut Vec<Submission>,
     ) -> Heard {
+        let frame: ParsedFrame = frame.into();
         let Some(session) = self.sessions.get_mut(&worker).filter(|session| session.is_current(connection)) else {
             return Heard::Nothing;
         };
@@ -192,24 +193,24 @@ impl Leader {
             }
         }
         let mut heard = Heard::Nothing;
-        let judged = self.judge_weights(&worker, &frame);
+        let said = match frame.body {
+            Ok(said) => said,
+            Err(error) => {
+                self.reject(now, worker, connection, frame.seq > 0, error.to_string(), out);
+                return Heard::Nothing;
+            }
+        };
+        let judged = self.judge_weights(&worker, &said);
         if let Some(event) = judged.event {
             self.apply(now, event, out);
         }
-        let body = frame.body.filter(|_| judged.counts);
-        let Some(session) = self.sessions.get_mut(&worker) else { return Heard::Nothing };
-        match parse_frame(&worker, body) {
-            Err(error) => {
-                let numbered = frame.seq > 0;
-                self.reject(now, worker, connection, numbered, error.to_string(), out);
-                return Heard::Nothing;
-            }
-            Ok(Parsed::Nothing) => {}
-            Ok(Parsed::Rejected { seq, reason }) => {
+        match if judged.counts { said } else { Parsed::Nothing } {
+            Parsed::Nothing => {}
+            Parsed::Rejected { seq, reason } => {
                 self.rejected(now, worker, connection, seq, &reason, out);
                 return Heard::Nothing;
             }
-            Ok(Parsed::Facts { model, facts, load }) => {
+            Parsed::Facts { model, facts, load } => {
                 if let Some(load) = load {
                     let ms = (load.seconds.clamp(0.0, MOST_LOAD_SECONDS) * 1000.0) as u64;
                     let event = Event::Loaded { worker: worker.clone(), model, slot: load.slot, ms };
@@ -217,19 +218,36 @@ impl Leader {
                 }
                 heard = Heard::Facts { model, facts };
             }
-            Ok(Parsed::Heartbeat { sent_ms }) => {
-                session.heartbeat(sent_ms, &mut self.outputs);
+            Parsed::Heartbeat { sent_ms } => {
+                if let Some(session) = self.sessions.get_mut(&worker) {
+                    session.heartbeat(sent_ms, &mut self.outputs);
+                }
                 self.apply(now, Event::Heartbeat { worker: worker.clone() }, out);
             }
-            Ok(Parsed::Results(handed)) => heard = self.results(now, &worker, handed, out),
-            Ok(Parsed::Event(event)) => {
-                if self.may_report(&worker, &event) {
-                    if let Event::Report { unit, report, .. } = &event {
-                        heard = Heard::Report { unit: *unit, report: report.clone() };
-                    }
-                    self.ends_rights(&event);
+            Parsed::Results(handed) => heard = self.results(now, &worker, handed, out),
+            Parsed::Report { grant, unit, samples, busy_ms, report } => {
+                if self.may_report(&worker, &grant, unit) {
+                    heard = Heard::Report { unit, report: report.clone() };
+                    self.ends_right(&worker, &grant);
+                    let event = Event::Report { worker: worker.clone(), grant, unit, samples, busy_ms, report };
                     self.apply(now, event, out);
                 }
+            }
+            Parsed::Failed { grant, class, message } => {
+                self.ends_right(&worker, &grant);
+                self.apply(now, Event::Failed { worker: worker.clone(), grant, class, message }, out);
+            }
+            Parsed::Returned { grant, samples, held } => {
+                match held {
+                    true => self.shrinks_right(&worker, &grant, &samples),
+                    false => self.ends_right(&worker, &grant),
+                }
+                self.apply(now, Event::Returned { worker: worker.clone(), grant, samples, held }, out);
+            }
+            Parsed::Credit { grants } => self.apply(now, Event::Credit { worker: worker.clone(), grants }, out),
+            Parsed::Draining { reason } => {
+                tracing::info!(%worker, reason, "worker is draining");
+                self.apply(now, Event::Draining { worker: worker.clone() }, out);
             }
         }
         if frame.seq > 0
@@ -313,32 +331,28 @@ impl Leader {
     }
 
     /// What a frame says of the weights that a worker loaded or computed with, and whether it counts.
-    fn judge_weights(&mut self, worker: &WorkerId, frame: &v1::WorkerFrame) -> Judged {
-        use v1::worker_frame::Body;
+    fn judge_weights(&mut self, worker: &WorkerId, said: &Parsed) -> Judged {
         let unable = |model, text| Event::Unable { worker: worker.clone(), model, kind: UnableKind::Content, text };
-        let (counts, event) = match &frame.body {
-            Some(Body::Facts(facts)) => match self.pins.loaded(worker, facts.model, &facts.facts) {
+        let (counts, event) = match said {
+            Parsed::Facts { model, facts, .. } => match self.pins.loaded(worker, *model, facts) {
                 Loaded::Fits => (true, None),
                 // Plain data always serialises.
                 Loaded::First(pin) => match serde_json::to_vec(&pin) {
-                    Ok(pin) => (true, Some(Event::Pinned { worker: worker.clone(), model: facts.model, pin })),
-                    Err(error) => (false, Some(unable(facts.model, error.to_string()))),
+                    Ok(pin) => (true, Some(Event::Pinned { worker: worker.clone(), model: *model, pin })),
+                    Err(error) => (false, Some(unable(*model, error.to_string()))),
                 },
-                Loaded::Differs(text) => (false, Some(unable(facts.model, text))),
+                Loaded::Differs(text) => (false, Some(unable(*model, text))),
             },
-            Some(Body::Results(results)) => {
-                let unit = UnitId(results.unit);
-                let model = self.pins.model_of(unit);
+            Parsed::Results(results) => {
+                let model = self.pins.model_of(results.unit);
                 let known = self.pins.is_refused(worker, model);
-                match self.pins.admit(worker, unit, &results.weights) {
+                match self.pins.admit(worker, results.unit, &results.weights) {
                     Ok(()) => (!known, None),
                     Err(text) => (false, (!known).then(|| unable(model, text))),
                 }
             }
             // It tells of samples that did not count.
-            Some(Body::Report(report)) => {
-                (!self.pins.is_refused(worker, self.pins.model_of(UnitId(report.unit))), None)
-            }
+            Parsed::Report { unit, .. } => (!self.pins.is_refused(worker, self.pins.model_of(*unit)), None),
             _ => (true, None),
         };
         Judged { counts, event }

@@ -63,7 +63,7 @@ pub(super) async fn forward(
         };
         let worker = worker.clone();
         let (event, is_last) = match read {
-            Ok(frame) => (Inbound::Frame { worker, connection, frame }, false),
+            Ok(frame) => (Inbound::Frame { worker, connection, frame: frame.into() }, false),
             Err(Unreadable::Malformed(reason)) => (Inbound::Unreadable { worker, connection, reason }, true),
             Err(Unreadable::NotHere) => {
                 tracing::info!(%worker, "closed a connection whose upload is gone; the worker uploads it again");

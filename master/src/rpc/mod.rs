@@ -20,7 +20,7 @@ mod uploads;
 
 pub use accept::{Access, Connection, Connections, connections};
 pub use bulk::PlanFiles;
-pub use parse::{Arrived, HandedIn, Parsed, misfit, parse_frame};
+pub use parse::{Arrived, HandedIn, Parsed, ParsedFrame, misfit};
 pub use peer::{Gate, Peer, Standing};
 pub use places::{Bounds, Places};
 pub use proof::{Claim, JobKey, KeyError};

@@ -1,8 +1,10 @@
-//! From a worker's frame to the scheduler's event: parsed here, trusted afterwards.
+//! Reads a worker's frame: once, on the task of its connection, and trusted afterwards.
 
-use crate::core::{Event, FailureClass};
-use compass_common::ids::{GrantId, UnitId, WorkerId};
+use crate::core::FailureClass;
+use compass_common::ids::{GrantId, UnitId};
+use compass_common::intervals::IntervalSet;
 use compass_common::result::{Outcome, SampleResult};
+use compass_proto::session::Seq;
 use compass_proto::{ParseError, grant_from_wire, intervals_from_wire, v1};
 use prost::Message as _;
 use v1::worker_frame::Body;
@@ -23,11 +25,36 @@ pub fn misfit(hello: &v1::Hello) -> Option<String> {
     }
 }
 
+/// A worker's frame, read where it arrived: nothing behind this reads the wire again.
+#[derive(Debug)]
+pub struct ParsedFrame {
+    /// Its number; 0 where it has none.
+    pub seq: Seq,
+    /// The highest of the master's frames that the worker has handled.
+    pub ack: Seq,
+    /// What it asks for; an error where the protocol does not allow it: the connection is not worth keeping.
+    pub body: Result<Parsed, ParseError>,
+}
+
+impl From<v1::WorkerFrame> for ParsedFrame {
+    fn from(frame: v1::WorkerFrame) -> Self {
+        Self { seq: frame.seq, ack: frame.ack, body: parse_body(frame.body) }
+    }
+}
+
 /// What a frame asks for.
 #[derive(Debug)]
 pub enum Parsed {
-    /// For the scheduler.
-    Event(Event),
+    /// A grant is not held, or no longer; or samples that were asked for will not begin.
+    Returned { grant: GrantId, samples: IntervalSet, held: bool },
+    /// So many grants at once.
+    Credit { grants: u32 },
+    /// It begins nothing more.
+    Draining { reason: String },
+    /// The end of a grant; `report` is the message as it is recorded.
+    Report { grant: GrantId, unit: UnitId, samples: u32, busy_ms: u64, report: Vec<u8> },
+    /// A grant comes back undone.
+    Failed { grant: GrantId, class: FailureClass, message: String },
     /// For the session, which knows what was granted to it.
     Results(HandedIn),
     /// To be echoed, and for the scheduler as a sign of life.
@@ -44,39 +71,30 @@ fn malformed(field: &'static str, reason: &'static str) -> ParseError {
     ParseError::Malformed { field, reason }
 }
 
-/// Reads one frame of `worker`.
-///
-/// # Errors
-/// A frame that the protocol does not allow; the connection that sent it is not worth keeping.
-pub fn parse_frame(worker: &WorkerId, body: Option<Body>) -> Result<Parsed, ParseError> {
-    let worker = worker.clone();
+/// Reads the body of a frame.
+fn parse_body(body: Option<Body>) -> Result<Parsed, ParseError> {
     Ok(match body {
         None => Parsed::Nothing,
         Some(Body::RevokeAck(ack)) => {
             let grant = grant_from_wire(ack.grant)?;
-            let samples = intervals_from_wire(&ack.returned);
-            Parsed::Event(Event::Returned { worker, grant, samples, held: ack.held })
+            Parsed::Returned { grant, samples: intervals_from_wire(&ack.returned), held: ack.held }
         }
         Some(Body::Hello(_)) => return Err(malformed("hello", "a second one on the same stream")),
         Some(Body::Spilled(_)) => return Err(malformed("spilled", "its content was not put in its place")),
         Some(Body::Rejected(rejected)) => Parsed::Rejected { seq: rejected.seq, reason: rejected.reason },
         Some(Body::Heartbeat(heartbeat)) => Parsed::Heartbeat { sent_ms: heartbeat.sent_ms },
-        Some(Body::Credit(credit)) => Parsed::Event(Event::Credit { worker, grants: credit.grants }),
-        Some(Body::Draining(draining)) => {
-            tracing::info!(%worker, reason = draining.reason, "worker is draining");
-            Parsed::Event(Event::Draining { worker })
-        }
+        Some(Body::Credit(credit)) => Parsed::Credit { grants: credit.grants },
+        Some(Body::Draining(draining)) => Parsed::Draining { reason: draining.reason },
         Some(Body::Facts(facts)) => Parsed::Facts { model: facts.model, facts: facts.facts, load: facts.load },
         Some(Body::Results(results)) => Parsed::Results(parse_results(results)?),
         Some(Body::Report(report)) => {
-            let unit = UnitId(report.unit);
             let grant = grant_from_wire(report.grant)?;
             if !(0.0..=MOST_SECONDS).contains(&report.seconds) {
                 return Err(malformed("report.seconds", "no duration"));
             }
             let samples = intervals_from_wire(&report.samples).len();
             let busy_ms = (report.seconds * 1000.0) as u64;
-            Parsed::Event(Event::Report { worker, grant, unit, samples, busy_ms, report: report.encode_to_vec() })
+            Parsed::Report { grant, unit: UnitId(report.unit), samples, busy_ms, report: report.encode_to_vec() }
         }
         Some(Body::Failed(failed)) => {
             let class = match failed.class() {
@@ -86,8 +104,7 @@ pub fn parse_frame(worker: &WorkerId, body: Option<Body>) -> Result<Parsed, Pars
                 v1::FailureClass::Unable => FailureClass::Unable(failed.kind().try_into()?),
                 v1::FailureClass::Unspecified => return Err(ParseError::Missing("failed.class")),
             };
-            let grant = grant_from_wire(failed.grant)?;
-            Parsed::Event(Event::Failed { worker, grant, class, message: failed.message })
+            Parsed::Failed { grant: grant_from_wire(failed.grant)?, class, message: failed.message }
         }
     })
 }
@@ -99,6 +116,8 @@ pub struct HandedIn {
     pub unit: UnitId,
     /// Digest of the plan that they belong to, as the worker names it.
     pub plan: Vec<u8>,
+    /// Digest of the weights that computed them; empty for a model without weights.
+    pub weights: Vec<u8>,
     pub samples: Vec<Arrived>,
 }
 
@@ -115,7 +134,7 @@ pub struct Arrived {
 fn parse_results(results: v1::Results) -> Result<HandedIn, ParseError> {
     let samples = results.samples.into_iter().map(arrived).collect();
     let grant = grant_from_wire(results.grant)?;
-    Ok(HandedIn { grant, unit: UnitId(results.unit), plan: results.plan, samples })
+    Ok(HandedIn { grant, unit: UnitId(results.unit), plan: results.plan, weights: results.weights, samples })
 }
 
 fn arrived(result: v1::SampleResult) -> Arrived {

@@ -4,7 +4,7 @@ use super::accept::{Access, connections};
 use super::bulk::{Chunks, PlanFiles, in_chunks};
 use super::enrolment::EnrolmentDesk;
 use super::frames::{Frames, first_frame, forward, uploader};
-use super::parse::misfit;
+use super::parse::{ParsedFrame, misfit};
 use super::peer::{Gate, Peer, Standing};
 use super::places::Bounds;
 use super::reception::{Answer, Reception};
@@ -41,7 +41,7 @@ pub enum Inbound {
     /// A stream is up and said who it is.
     Hello { connection: ConnectionId, hello: v1::Hello, outbound: mpsc::Sender<Result<v1::MasterFrame, Status>> },
     /// A later frame.
-    Frame { worker: WorkerId, connection: ConnectionId, frame: v1::WorkerFrame },
+    Frame { worker: WorkerId, connection: ConnectionId, frame: ParsedFrame },
     /// The next frame cannot be decoded; it is the last of this connection.
     Unreadable { worker: WorkerId, connection: ConnectionId, reason: String },
     /// The stream is down.
