@@ -227,7 +227,7 @@ fn jobs_that_wait_say_for_what_and_leave_the_queue_with_the_master() {
     let dlc = FakeDlc::install(&mut job, 0, "");
     dlc.faults("queue=1\n");
     let master = job.start_logged(&with(&["2"]), "screen");
-    wait_until("it is explained", || job.log("screen").contains("2 jobs wait since").then_some(()));
+    wait_until("it is explained", || job.log("screen").contains("2 jobs pending for").then_some(()));
     assert!(job.log("screen").contains("Queuing"), "{}", job.log("screen"));
     master.signal("TERM");
     master.finish().expect(143);

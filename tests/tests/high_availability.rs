@@ -163,8 +163,8 @@ fn a_second_master_stands_by_and_takes_over() {
 }
 
 #[test]
-fn who_stands_by_ends_with_the_run() {
-    let Some(etcd) = one_node("who_stands_by_ends_with_the_run") else { return };
+fn standby_exits_when_run_finishes() {
+    let Some(etcd) = one_node("standby_exits_when_run_finishes") else { return };
     let job = echo_job(15, &store(&etcd.endpoints()), "");
     let first = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();

@@ -29,7 +29,7 @@ pub(super) fn read(check: &mut Check, fields: &mut Fields<'_>) -> Option<HttpCon
         return None;
     };
     if !address.ip().is_loopback() && token_file.is_none() {
-        let help = "name a file with a long random word in `http_token_file`, or write a loopback address";
+        let help = "name a file with a random secret of at least 32 characters in `http_token_file`, or write a loopback address";
         check.error(node.span, format!("`http = \"{written}\"` is open to other hosts"), Some(help.into()));
         return None;
     }

@@ -32,7 +32,7 @@ pub enum VaultError {
          or name it as `key_file` in [master]"
     )]
     Foreign { path: PathBuf },
-    #[error("the system gives no random numbers")]
+    #[error("cannot read from the OS random number generator")]
     Random,
 }
 

@@ -87,7 +87,7 @@ pub struct JobArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_partition_size: Option<u64>,
 
-    /// How much dearer a generated sample is, for the `size` partitioner
+    /// Cost multiplier for generation samples, for the `size` partitioner
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub gen_task_coef: Option<u64>,
 
@@ -157,7 +157,7 @@ pub enum Command {
     Cancel {
         /// The id of a job or the beginning of it, or the name of its run [default: the only one that runs]
         job: Option<String>,
-        /// Stands beside every number that is missing for it
+        /// Reason, shown next to every missing result
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         #[command(flatten)]

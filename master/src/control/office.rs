@@ -237,7 +237,7 @@ impl Office {
             return Ok(lines);
         }
         if self.governor().is_some_and(|governor| governor.idle_workers().contains(&worker)) {
-            return Ok(vec![format!("worker {name} waits at the door: no job has anything for it that it can do")]);
+            return Ok(vec![format!("worker {name} idle: no running job has work it can execute")]);
         }
         known.sort();
         known.dedup();

@@ -52,7 +52,7 @@ pub enum LaunchError {
     /// Whoever takes jobs does not answer.
     #[error("{sentence}")]
     Unreached { sentence: String },
-    #[error("`{program}` said what cannot be understood: {what}")]
+    #[error("cannot parse the output of `{program}`: {what}")]
     Unreadable { program: String, what: String },
 }
 

@@ -32,7 +32,7 @@ fn standing(report: &PoolReport) -> String {
         return format!("nothing more is launched: {reason}");
     }
     if let Some(deaf) = &report.deaf {
-        return format!("nobody knows where its {} jobs stand: {deaf}", report.live());
+        return format!("cannot query the state of its {} jobs: {deaf}", report.live());
     }
     if count.reported > 0 {
         let all = report.target.max(report.live());
@@ -74,7 +74,7 @@ fn present(report: &PoolReport) -> Option<String> {
     if count.queued > 0 {
         let why: Vec<String> = count.reasons.iter().map(|(reason, jobs)| because(reason, *jobs)).collect();
         let why = if why.is_empty() { "no reason is given".to_owned() } else { why.join("; ") };
-        return Some(format!("{} jobs wait since {} s: {why}", count.queued, count.longest_wait / 1000));
+        return Some(format!("{} jobs pending for {} s: {why}", count.queued, count.longest_wait / 1000));
     }
     (report.target > 0).then(|| "jobs are being submitted".to_owned())
 }
@@ -124,7 +124,7 @@ mod tests {
         });
         assert_eq!(
             queued,
-            "pool s (slurm): 4 jobs wait since 61 s: others are before it in the queue (Priority); the nodes that it needs \
+            "pool s (slurm): 4 jobs pending for 61 s: others are before it in the queue (Priority); the nodes that it needs \
              are busy (Resources)"
         );
         let mute = report(|report| (report.count.running, report.count.longest_mute) = (2, 40_000));

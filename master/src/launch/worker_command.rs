@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum Programs {
     /// It does not: agents need not look for a sandbox.
     None,
-    /// It does, where an isolation holds them.
+    /// Runs model-written programs only inside a working sandbox.
     Contained,
     /// It does, as plain processes where no isolation works.
     Unsafe,

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_on_all_that_is_out_makes_the_log_short_and_no_cut_of_it_loses_a_lease() {
+    fn checkpoint_truncates_lease_log_without_losing_leases() {
         let keys = Keys::new(&Digest::of(b"plan"));
         let mut store = BTreeMap::new();
         let mut older = Journal::new(keys.clone(), Epoch(1), Vec::new());

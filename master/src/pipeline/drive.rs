@@ -385,7 +385,7 @@ impl Driver {
         let mut pools = explain_now(&self.setup.pools.borrow(), |worker| leader.is_connected(worker));
         let address = self.setup.open_at.as_ref();
         pools.extend(
-            address.map(|address| format!("workers may come by themselves: compass-worker --master {address}")),
+            address.map(|address| format!("workers can also join manually: compass-worker --master {address}")),
         );
         let renewed = Some(Instant::now());
         let view = RunView { expected_samples: job.0, live: job.1, failed_tasks, violations, pools, renewed, ..view };

@@ -10,7 +10,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 /// Length of a proof in bytes.
 const PROOF_BYTES: usize = 16;
 
-/// The operating system gives no random numbers to make a key of.
+/// The OS random number generator cannot be read, of which a key is made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make the job's key: the random number generator of the operating system failed")]
 pub struct KeyError;

@@ -76,7 +76,7 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// The server understood, and said no.
-    #[error("the store at {endpoints} did not do it")]
+    #[error("etcd at {endpoints} rejected the request")]
     Rejected {
         endpoints: String,
         #[source]

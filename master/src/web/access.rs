@@ -15,7 +15,7 @@ pub enum AccessError {
     },
     #[error("master.http_token_file {0}")]
     Exposed(PrivateFileError),
-    #[error("master.http_token_file {path} is empty; put a long random word into it")]
+    #[error("master.http_token_file {path} is empty; write a random secret of at least 32 characters to it")]
     Empty { path: PathBuf },
 }
 

@@ -31,7 +31,7 @@ fn this_executable() -> io::Result<PathBuf> {
 fn how(status: ExitStatus) -> String {
     match status.signal() {
         Some(signal) if signal == Signal::KILL.as_raw() => {
-            format!("{status}; so the kernel ends what takes more memory than there is")
+            format!("{status}; probably killed by the kernel OOM killer")
         }
         _ => status.to_string(),
     }

@@ -45,7 +45,7 @@ struct Talk {
 }
 
 impl<'a> Talks<'a> {
-    /// Nobody speaks yet.
+    /// Creates an empty batch.
     pub(super) fn new(
         prompting: &'a Prompting<'a>,
         decoder: Decoder<'a>,
