@@ -22,6 +22,7 @@ mod reign;
 mod run;
 mod scenario;
 mod shrink;
+mod spool;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::job::{SampleKey, garble};
 use super::mutant::Mutant;
+use super::spool::{SimSpool, SpoolUse};
 use super::world::{Happening, Up, World};
 use compass_agent::{AgentCore, Boot, Ending, Input, News, Output, Shut};
 use compass_common::ids::GrantId;
@@ -22,6 +23,8 @@ const ANSWER_MS: u64 = 10_000;
 pub(super) const FAR: &str = "far";
 /// Frames of one step at most: more are a loop without end.
 const MOST_FRAMES: u32 = 10_000;
+/// Room on a disk that is nearly full, in bytes.
+const LITTLE_ROOM: usize = 700_000;
 /// Bytes that travel in a millisecond.
 const BYTES_A_MS: u64 = 4_000;
 
@@ -72,6 +75,8 @@ pub(super) struct Worker {
     brought: Arc<Vec<u8>>,
     /// Grants that its process was told of.
     pub(super) granted: BTreeMap<GrantId, Told>,
+    /// What became of its spool.
+    spool: SpoolUse,
 }
 
 impl Worker {
@@ -105,6 +110,7 @@ impl Worker {
             highest_sent: 0,
             brought: Arc::default(),
             granted: BTreeMap::new(),
+            spool: SpoolUse::default(),
         }
     }
 
@@ -156,7 +162,10 @@ impl World {
         (worker.life, worker.alive, worker.born) = (life, true, self.now);
         worker.engines = (0..slots).map(|_| Engine::default()).collect();
         let is_far = self.scenario.far.contains(&at);
-        let mut core = Box::new(AgentCore::new(Boot {
+        // Some hosts' disks are nearly full.
+        let room = if (self.scenario.seed + at as u64) % 4 == 0 { LITTLE_ROOM } else { usize::MAX };
+        let spool = SimSpool::new(room, worker.spool.clone());
+        let boot = Boot {
             name: worker.name.clone(),
             session: worker.session(),
             pool: if is_far { FAR.into() } else { String::new() },
@@ -170,7 +179,8 @@ impl World {
             sandbox: None,
             runs_programs: false,
             seed,
-        }));
+        };
+        let mut core = Box::new(AgentCore::new(boot, Box::new(spool)));
         let mut outputs = Vec::new();
         core.start(&mut outputs);
         self.carry_out(at, &mut outputs);
@@ -219,6 +229,12 @@ impl World {
                 self.oracle.violation(S1, format!("w{at} sends without end"));
                 break;
             }
+        }
+        if self.workers[at].spool.take_used() {
+            self.oracle.saw("results were put aside on disk");
+        }
+        if self.workers[at].spool.take_full() {
+            self.oracle.saw("a disk had no room for results");
         }
         let (ending, wakes_at) = (core.take_ending(), self.workers[at].born + core.wake_at_ms());
         self.workers[at].core = Some(core);

@@ -1,8 +1,7 @@
 //! What a worker decides, and nothing that it does: which master it dials, what it says, what it runs next, until when.
 //!
 //! [`AgentCore`] takes one [`Input`] at a time, with the time, and says what is to be done as [`Output`]. It holds no socket,
-//! no task, no process and no clock: the worker's shell does what it says, and so does a simulation. What is put aside for
-//! want of memory goes to a file without a name (`spool`), the one thing that it does itself.
+//! no task, no process, no file and no clock: the worker's shell does what it says, and so does a simulation.
 
 mod batch;
 mod dispatch;
@@ -41,5 +40,6 @@ pub use order::{ModelOrder, PackEnd, PackOrder, PartOrder, SlotEvent, SlotReport
 pub use output::Output;
 pub use session::{AgentCore, Boot};
 pub use shut::Shut;
+pub use spool::SpoolFile;
 pub use suspects::Suspects;
 pub use transfer::BulkError;

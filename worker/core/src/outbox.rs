@@ -8,7 +8,7 @@
 
 use super::grants::{Assignment, UnderWay};
 use super::rejection::{instead, named};
-use super::spool::{Place, Spool};
+use super::spool::{Extent, Spool, SpoolFile};
 use compass_common::ids::{Digest, UnitId};
 use compass_proto::session::SendWindow;
 use compass_proto::v1::worker_frame::Body;
@@ -56,15 +56,15 @@ struct Entry {
 enum Kept {
     InMemory(Box<Outgoing>),
     /// The frame, then its attachment.
-    Spooled(Place),
+    Spooled(Extent),
 }
 
 impl Entry {
-    /// Frees what it holds: bytes in memory, or a place in the spool.
+    /// Frees what it holds: bytes in memory, or an extent of the spool.
     fn let_go(&self, bytes: &mut usize, spool: &mut Spool) {
         match &self.kept {
             Kept::InMemory(_) => *bytes -= self.size,
-            Kept::Spooled(place) => spool.free(*place),
+            Kept::Spooled(extent) => spool.free(*extent),
         }
     }
 }
@@ -79,7 +79,7 @@ pub(super) enum Rejection {
 }
 
 /// Frames that are not acknowledged yet, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Outbox {
     window: SendWindow<Entry>,
     /// Of entries in memory.
@@ -90,6 +90,11 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
+    /// An empty one that spools to this file.
+    pub(super) fn new(file: Box<dyn SpoolFile>) -> Self {
+        Self { window: SendWindow::default(), bytes: 0, spool: Spool::new(file), loaded: None }
+    }
+
     /// Appends a frame under the next number.
     pub(super) fn push(&mut self, body: Body) {
         self.append(body, None);
@@ -103,9 +108,9 @@ impl Outbox {
 
     fn append(&mut self, body: Body, under_way: Option<UnderWay>) {
         let (outgoing, size) = outgoing(self.window.next_seq(), Some(body));
-        let place = if self.bytes >= OUTBOX_BYTES { self.spool.put(&to_bytes(&outgoing)) } else { None };
-        let kept = match place {
-            Some(place) => Kept::Spooled(place),
+        let spooled = if self.bytes >= OUTBOX_BYTES { self.spool.put(&to_bytes(&outgoing)) } else { None };
+        let kept = match spooled {
+            Some(extent) => Kept::Spooled(extent),
             None => {
                 self.bytes += size;
                 Kept::InMemory(Box::new(outgoing))
@@ -134,7 +139,7 @@ impl Outbox {
         let Some(entry) = self.window.get_mut(seq) else { return Ok(Rejection::Again) };
         let loaded = match &entry.kept {
             Kept::InMemory(outgoing) => (**outgoing).clone(),
-            Kept::Spooled(place) => from_bytes(&self.spool.get(*place)?)?,
+            Kept::Spooled(extent) => from_bytes(&self.spool.get(*extent)?)?,
         };
         entry.let_go(&mut self.bytes, &mut self.spool);
         let body = loaded.whole()?;
@@ -160,9 +165,9 @@ impl Outbox {
         let Some((seq, entry)) = self.window.unsent() else { return Ok(None) };
         match &entry.kept {
             Kept::InMemory(outgoing) => Ok(Some(outgoing)),
-            Kept::Spooled(place) => {
+            Kept::Spooled(extent) => {
                 if self.loaded.as_ref().is_none_or(|loaded| loaded.seq != seq) {
-                    self.loaded = Some(from_bytes(&self.spool.get(*place)?)?);
+                    self.loaded = Some(from_bytes(&self.spool.get(*extent)?)?);
                 }
                 Ok(self.loaded.as_ref())
             }
@@ -254,7 +259,12 @@ fn from_bytes(mut bytes: &[u8]) -> io::Result<Outgoing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spool::doubles::Full;
     use compass_common::ids::GrantId;
+
+    fn empty() -> Outbox {
+        Outbox::new(Box::new(Vec::new()))
+    }
 
     fn small(model: u32) -> Body {
         Body::Facts(v1::Facts { model, ..Default::default() })
@@ -271,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_frame_goes_once_per_connection_until_it_is_acknowledged() {
-        let mut outbox = Outbox::default();
+        let mut outbox = empty();
         (0..5).for_each(|task| outbox.push(small(task)));
         assert_eq!(send_all(&mut outbox), [1, 2, 3, 4, 5]);
         assert_eq!(send_all(&mut outbox), [0; 0]);
@@ -286,7 +296,7 @@ mod tests {
 
     #[test]
     fn an_old_acknowledgement_and_one_of_the_future_are_harmless() {
-        let mut outbox = Outbox::default();
+        let mut outbox = empty();
         (0..3).for_each(|task| outbox.push(small(task)));
         outbox.acknowledged(2);
         outbox.acknowledged(1);
@@ -309,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_large_body_of_whatever_kind_is_attached_and_counts_towards_the_bound() {
-        let mut outbox = Outbox::default();
+        let mut outbox = empty();
         let runs = |at: u32| v1::Interval { first: 2 * at, end: 2 * at + 1 };
         let returned = (0..60_000).map(runs).collect();
         let bodies = [
@@ -346,7 +356,7 @@ mod tests {
 
     #[test]
     fn what_memory_should_not_hold_waits_on_disk_and_goes_out_the_same_as_often_as_needed() {
-        let mut outbox = Outbox::default();
+        let mut outbox = empty();
         outbox.push(large(0, OUTBOX_BYTES));
         let in_memory = outbox.bytes;
         // Some are spilled, some are not.
@@ -376,7 +386,7 @@ mod tests {
 
     #[test]
     fn without_a_disk_it_stays_in_memory_and_slots_wait() {
-        let mut outbox = Outbox { spool: Spool::in_folder("/proc/nowhere".into()), ..Outbox::default() };
+        let mut outbox = Outbox::new(Box::new(Full));
         (0..6000).for_each(|sample| outbox.push(large(sample, 1000)));
         assert!(outbox.is_full(true));
         assert_eq!(transmit(&mut outbox).len(), 6000);
@@ -386,7 +396,7 @@ mod tests {
 
     #[test]
     fn what_is_rejected_three_times_gives_way_to_the_failure_of_its_samples_and_then_to_nothing() {
-        let mut outbox = Outbox::default();
+        let mut outbox = empty();
         // One in memory, one in the spool; both too large for a frame.
         outbox.push_of(&Arc::default(), large(5, OUTBOX_BYTES));
         outbox.push_of(&Arc::default(), large(6, 300_000));
@@ -417,7 +427,7 @@ mod tests {
 
     #[test]
     fn rejections_of_different_frames_are_not_added_up() {
-        let mut outbox = Outbox::default();
+        let mut outbox = empty();
         (0..2).for_each(|task| outbox.push(small(task)));
         for seq in [1, 2, 1, 2, 1, 2] {
             assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);

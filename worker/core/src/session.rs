@@ -13,6 +13,7 @@ use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::send::upload_pauses;
 use super::shut::Shut;
 use super::slots::SlotState;
+use super::spool::SpoolFile;
 use super::starvation::Starvation;
 use compass_common::backoff::{self, FullJitter};
 use compass_common::ids::{Digest, Epoch, UnitId};
@@ -165,8 +166,8 @@ fn new_backoff(boot: &Boot, link: u64) -> FullJitter {
 }
 
 impl AgentCore {
-    /// A core that has not dialled yet.
-    pub fn new(boot: Boot) -> Self {
+    /// A core that has not dialled yet. What it puts aside for want of memory goes to `spool`.
+    pub fn new(boot: Boot, spool: Box<dyn SpoolFile>) -> Self {
         let slots = (0..boot.slots).map(|_| SlotState::default()).collect();
         Self {
             now_ms: 0,
@@ -180,7 +181,7 @@ impl AgentCore {
             last_check_ms: 0,
             next_heartbeat_ms: 0,
             control: VecDeque::new(),
-            outbox: Outbox::default(),
+            outbox: Outbox::new(spool),
             batches: Batches::default(),
             lease: Lease::default(),
             pace: Pace::default(),

@@ -1,27 +1,42 @@
-//! Where results wait that memory should not hold: a file without a name in the temporary folder, gone with the agent.
+//! Where results wait that memory should not hold: in a file that the shell has, and of which the core decides what lies where.
 //!
 //! A place is good until it is freed. The file is emptied whenever nothing in it is needed any more.
 
-use std::fs::{File, OpenOptions};
+use std::fmt::Debug;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::PathBuf;
 
 /// Most bytes in the file. Beyond them, and where it cannot be written, results stay in memory and nothing new is begun.
 const MOST_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 
-/// Where something lies.
+/// The file of a spool. It need not outlive its process.
+pub trait SpoolFile: Debug + Send {
+    /// Writes bytes from `start` on.
+    ///
+    /// # Errors
+    /// They are not written, or not all of them.
+    fn write(&mut self, start: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Reads `length` bytes from `start` on.
+    ///
+    /// # Errors
+    /// They are not what was written there.
+    fn read(&self, start: u64, length: u64) -> io::Result<Vec<u8>>;
+
+    /// Gives its room back: nothing in it is needed. One that cannot be emptied is written over.
+    fn clear(&mut self);
+}
+
+/// Part of the spool's file that holds one entry, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Extent {
     start: u64,
     length: u64,
 }
 
-/// See the module. Makes its file when it is first needed.
+/// Entries in a file, one behind the other.
 #[derive(Debug)]
 pub(super) struct Spool {
-    folder: PathBuf,
-    file: Option<File>,
+    file: Box<dyn SpoolFile>,
     end: u64,
     /// Bytes that are needed.
     live: u64,
@@ -29,15 +44,9 @@ pub(super) struct Spool {
     broken: bool,
 }
 
-impl Default for Spool {
-    fn default() -> Self {
-        Self::in_folder(std::env::temp_dir())
-    }
-}
-
 impl Spool {
-    pub(super) fn in_folder(folder: PathBuf) -> Self {
-        Self { folder, file: None, end: 0, live: 0, broken: false }
+    pub(super) fn new(file: Box<dyn SpoolFile>) -> Self {
+        Self { file, end: 0, live: 0, broken: false }
     }
 
     /// Whether it takes more.
@@ -46,56 +55,80 @@ impl Spool {
     }
 
     /// Puts bytes away; `None` where that is impossible, which is said.
-    pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Place> {
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Extent> {
         if !self.takes() {
             return None;
         }
-        let place = Place { start: self.end, length: bytes.len() as u64 };
-        match self.open().and_then(|file| file.write_all_at(bytes, place.start)) {
+        let extent = Extent { start: self.end, length: bytes.len() as u64 };
+        match self.file.write(extent.start, bytes) {
             Ok(()) => {
-                self.end += place.length;
-                self.live += place.length;
-                Some(place)
+                self.end += extent.length;
+                self.live += extent.length;
+                Some(extent)
             }
             Err(error) => {
-                tracing::warn!(%error, folder = %self.folder.display(), "cannot put results aside; nothing new is begun");
+                tracing::warn!(%error, "cannot put results aside; nothing new is begun");
                 self.broken = true;
                 None
             }
         }
     }
 
-    /// What lies in a place.
+    /// Reads an entry.
     ///
     /// # Errors
     /// The disk lost it.
-    pub(super) fn get(&self, place: Place) -> io::Result<Vec<u8>> {
-        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        let mut bytes = vec![0; place.length as usize];
-        file.read_exact_at(&mut bytes, place.start)?;
-        Ok(bytes)
+    pub(super) fn get(&self, extent: Extent) -> io::Result<Vec<u8>> {
+        self.file.read(extent.start, extent.length)
     }
 
-    /// Nobody needs it any more.
-    pub(super) fn free(&mut self, place: Place) {
-        self.live = self.live.saturating_sub(place.length);
+    /// Lets go of an entry that is no longer needed.
+    pub(super) fn free(&mut self, extent: Extent) {
+        self.live = self.live.saturating_sub(extent.length);
         if self.live == 0 {
             self.end = 0;
             self.broken = false;
-            // Its room goes back to others; a file that cannot be emptied is written over.
-            let _ = self.file.as_ref().map(|file| file.set_len(0));
+            self.file.clear();
+        }
+    }
+}
+
+/// A file in memory, and one that takes nothing.
+#[cfg(test)]
+pub(super) mod doubles {
+    use super::*;
+
+    impl SpoolFile for Vec<u8> {
+        fn write(&mut self, start: u64, bytes: &[u8]) -> io::Result<()> {
+            self.truncate(start as usize);
+            self.extend_from_slice(bytes);
+            Ok(())
+        }
+
+        fn read(&self, start: u64, length: u64) -> io::Result<Vec<u8>> {
+            let bytes = self.get(start as usize..(start + length) as usize);
+            bytes.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        }
+
+        fn clear(&mut self) {
+            Vec::clear(self);
         }
     }
 
-    fn open(&mut self) -> io::Result<&File> {
-        if self.file.is_none() {
-            let name = format!("compass-spool-{}-{:p}", std::process::id(), self);
-            let path = self.folder.join(name);
-            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-            std::fs::remove_file(&path)?;
-            self.file = Some(file);
+    /// A disk without room.
+    #[derive(Debug)]
+    pub(crate) struct Full;
+
+    impl SpoolFile for Full {
+        fn write(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
         }
-        self.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+
+        fn read(&self, _: u64, _: u64) -> io::Result<Vec<u8>> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+
+        fn clear(&mut self) {}
     }
 }
 
@@ -104,11 +137,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_away_comes_back_and_leaves_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::in_folder(folder.path().to_owned());
+    fn entries_come_back_until_they_are_freed_and_an_empty_spool_begins_again() {
+        let mut spool = Spool::new(Box::new(Vec::new()));
         let (a, b) = (spool.put(b"first").unwrap(), spool.put(b"second").unwrap());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!((spool.get(b).unwrap(), spool.get(a).unwrap()), (b"second".to_vec(), b"first".to_vec()));
         spool.free(a);
         assert_eq!(spool.get(b).unwrap(), b"second");
@@ -119,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_takes_nothing_is_no_disaster() {
-        let mut spool = Spool::in_folder("/proc/nowhere".into());
+    fn a_file_that_takes_nothing_is_not_tried_again() {
+        let mut spool = Spool::new(Box::new(doubles::Full));
         assert_eq!(spool.put(b"x"), None);
         assert!(!spool.takes());
     }

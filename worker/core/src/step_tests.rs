@@ -37,7 +37,7 @@ impl Played {
             runs_programs: false,
             seed: 7,
         };
-        let mut played = Self { core: AgentCore::new(boot), now: 0, outputs: Vec::new() };
+        let mut played = Self { core: AgentCore::new(boot, Box::new(Vec::new())), now: 0, outputs: Vec::new() };
         played.core.start(&mut played.outputs);
         played
     }

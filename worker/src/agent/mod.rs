@@ -11,6 +11,7 @@ mod options;
 mod programs;
 mod run;
 mod shell;
+mod spool_file;
 
 pub use compass_agent::Ending;
 pub use options::{AgentOptions, ProgramPolicy};

@@ -4,6 +4,7 @@ use super::event::Event;
 use super::options::AgentOptions;
 use super::programs::Programs;
 use super::shell::Shell;
+use super::spool_file::UnnamedFile;
 use crate::dial::{Applicant, Doorway, Invitations};
 use crate::engine_child::HAS_ENGINE;
 use crate::parent::end_with_parent;
@@ -77,7 +78,8 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
         sandbox: programs.found.clone(),
         runs_programs: programs.refusal().is_none(),
     };
-    let mut shell = Shell::new(AgentCore::new(boot), &options, doorways, programs, events);
+    let spool = UnnamedFile::in_folder(std::env::temp_dir());
+    let mut shell = Shell::new(AgentCore::new(boot, Box::new(spool)), &options, doorways, programs, events);
     let ending = Box::pin(shell.run(inbox)).await;
     let _ = tokio::time::timeout(STOP_GRACE, shell.stop()).await;
     Ok(ending)
