@@ -3,6 +3,7 @@
 use super::apply::SHUTDOWN;
 use super::effect::{Effect, Holder, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, HeldGrant};
+use super::hold::Hold;
 use super::slot_models::SlotModels;
 use super::state::{Core, Going, Worker};
 use super::task::{Failures, Former, Requires, Task, TaskState};
@@ -213,7 +214,7 @@ impl Core {
         task.attempt = Attempt(task.attempt.0.saturating_add(1));
         task.failures.again = false;
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
-        self.set_state(id, TaskState::Granted { worker: worker.clone() });
+        self.set_state(id, TaskState::Granted { worker: worker.clone(), hold: Hold::default() });
         if let Some(worker) = self.workers.get_mut(worker) {
             worker.resident = Some(model);
             worker.models.granted(model, loads);
@@ -233,7 +234,7 @@ impl Core {
     pub(super) fn holder(&self, id: TaskId) -> Option<(WorkerId, GrantId)> {
         let task = self.task(id)?;
         match &task.state {
-            TaskState::Granted { worker } => {
+            TaskState::Granted { worker, .. } => {
                 Some((worker.clone(), GrantId { epoch: self.epoch, task: id, attempt: task.attempt }))
             }
             _ => None,

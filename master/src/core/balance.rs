@@ -6,7 +6,7 @@
 
 use super::effect::{Effect, Message};
 use super::state::{Core, Worker};
-use super::task::{Task, TaskState};
+use super::task::Task;
 use compass_common::ids::{TaskId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
@@ -42,9 +42,7 @@ impl Core {
         for id in self.workers.keys().cloned().collect::<Vec<_>>() {
             let Some((task, samples)) = self.excess(&id, fair) else { continue };
             let Some((_, grant)) = self.holder(task) else { continue };
-            if let Some(task) = self.task_mut(task) {
-                task.asked = samples.clone();
-            }
+            self.ask(task, samples.len(), false);
             let (samples, reason) = (Some(samples), "others will be done before");
             let message = Message::Revoke { grant, samples, reason, only_unbegun: false };
             self.send(&id, message, self.last_seq, effects);
@@ -83,9 +81,7 @@ impl Core {
     fn excess(&self, id: &WorkerId, fair: f64) -> Option<(TaskId, IntervalSet)> {
         let worker = self.workers.get(id).filter(|worker| worker.connection.is_some())?;
         let load = self.load_ms(id);
-        let splits =
-            |task: &Task| matches!(task.state, TaskState::Granted { .. }) && !task.unyielding && task.asked.is_empty();
-        let at = worker.held.iter().rev().copied().find(|&task| self.task(task).is_some_and(splits))?;
+        let at = worker.held.iter().rev().copied().find(|&task| self.task(task).is_some_and(Task::is_revocable))?;
         let task = self.task(at)?;
         if load <= most_ms(fair, task) {
             return None;

@@ -41,9 +41,9 @@ impl Core {
                     "waiting for worker {worker}, to which an older master granted it; after {left} s anybody gets it"
                 )
             }
-            TaskState::Granted { worker } => {
+            TaskState::Granted { worker, .. } => {
                 let left = self.lease_left(worker) / 1000;
-                let asked = self.task(id).map_or(0, |task| task.asked.len());
+                let asked = self.task(id).map_or(0, |task| task.asked());
                 let for_whom = self.workers.iter().find(|(_, worker)| worker.awaits == Some(id)).map(|(id, _)| id);
                 let for_whom = for_whom.map(|id| format!(" for idle worker {id}")).unwrap_or_default();
                 let split =
@@ -145,9 +145,7 @@ impl Core {
             format!("asked last: its node failed {} times in a row", worker.infrastructure)
         } else if worker.held.len() as u32 >= worker.credit {
             format!("holds all that it wants ({})", worker.credit)
-        } else if let Some(task) =
-            worker.awaits.filter(|task| self.task(*task).is_some_and(|task| !task.asked.is_empty()))
-        {
+        } else if let Some(task) = worker.awaits.filter(|task| self.task(*task).is_some_and(|task| task.asked() > 0)) {
             format!("task {task} is asked back for it")
         } else if !self.queue.is_empty() {
             "no pending task suits it".to_owned()

@@ -60,7 +60,7 @@ pub fn check(core: &Core) -> Vec<Violation> {
     for (at, task) in core.tasks.iter().enumerate() {
         let id = TaskId(at as u32);
         open += u32::from(task.is_open());
-        if let TaskState::Granted { worker } = &task.state {
+        if let TaskState::Granted { worker, .. } = &task.state {
             granted += 1;
             if !core.workers.get(worker).is_some_and(|worker| worker.held.contains(&id)) {
                 fail(G1, format!("task {id} is granted to {worker}, which does not hold it"));

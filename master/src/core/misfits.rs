@@ -84,7 +84,7 @@ impl Core {
         }
         // What another has by now is its business.
         let own = |_, task: &Task| match &task.state {
-            TaskState::Granted { worker } => worker == id,
+            TaskState::Granted { worker, .. } => worker == id,
             state => *state == TaskState::Pending,
         };
         if let Some(task) = self.carve(unit, &again, own) {

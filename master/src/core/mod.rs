@@ -16,6 +16,7 @@ mod effect;
 mod event;
 mod explain;
 mod failure;
+mod hold;
 #[cfg(test)]
 mod holding_tests;
 mod homes;

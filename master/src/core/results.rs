@@ -122,10 +122,10 @@ impl Core {
         let (model, unit) = (task.model, task.unit);
         let part = task.remaining.minus(&task.remaining.minus(samples));
         let whole = part == task.remaining;
-        let was_asked = !std::mem::take(&mut task.asked).is_empty();
-        let asked_unbegun = std::mem::take(&mut task.asked_unbegun);
-        task.unyielding = part.is_empty() && !asked_unbegun;
-        task.begun |= part.is_empty() && asked_unbegun;
+        let was_asked = task.asked() > 0;
+        if let TaskState::Granted { hold, .. } = &mut task.state {
+            *hold = hold.answered(!part.is_empty());
+        }
         self.counters.stolen += u64::from(was_asked && !part.is_empty());
         if whole && !part.is_empty() {
             self.set_state(grant.task, TaskState::Pending);

@@ -231,10 +231,6 @@ impl Core {
                 attempt: view.attempt,
                 state: TaskState::Done,
                 failures: Failures::default(),
-                asked: IntervalSet::new(),
-                asked_unbegun: false,
-                unyielding: false,
-                begun: false,
                 first: false,
             });
         }
@@ -260,13 +256,12 @@ impl Core {
         let (was_open, was_failed) = (task.is_open(), task.has_failed());
         let model = task.model;
         let before = std::mem::replace(&mut task.state, state);
-        task.asked = IntervalSet::new();
         match before {
             TaskState::Pending => self.queue.remove(id, task),
             TaskState::Recovering { .. } => {
                 self.recovering.remove(&id);
             }
-            TaskState::Granted { worker } => {
+            TaskState::Granted { worker, .. } => {
                 self.granted -= 1;
                 if let Some(holder) = self.workers.get_mut(&worker)
                     && holder.held.remove(&id)
@@ -284,9 +279,8 @@ impl Core {
             TaskState::Recovering { .. } => {
                 self.recovering.insert(id);
             }
-            TaskState::Granted { worker } => {
+            TaskState::Granted { worker, .. } => {
                 self.granted += 1;
-                (task.asked_unbegun, task.unyielding, task.begun) = (false, false, false);
                 let worker = worker.clone();
                 if let Some(holder) = self.workers.get_mut(&worker) {
                     holder.held.insert(id);
@@ -306,6 +300,13 @@ impl Core {
         *requiring = *requiring + u32::from(is_open) - u32::from(was_open);
         self.open = self.open + u32::from(is_open) - u32::from(was_open);
         self.failed = self.failed + u32::from(has_failed) - u32::from(was_failed);
+    }
+
+    /// The holder of a task was asked for samples of it.
+    pub(super) fn ask(&mut self, id: TaskId, samples: u32, whole: bool) {
+        if let Some(TaskState::Granted { hold, .. }) = self.task_mut(id).map(|task| &mut task.state) {
+            *hold = hold.ask(samples, whole);
+        }
     }
 
     /// Puts a worker where it belongs among those that can take a grant.
@@ -485,7 +486,7 @@ impl Core {
         grant.epoch == self.epoch
             && self.task(grant.task).is_some_and(|task| {
                 task.attempt == grant.attempt
-                    && matches!(&task.state, TaskState::Granted { worker: holder } if holder == worker)
+                    && matches!(&task.state, TaskState::Granted { worker: holder, .. } if holder == worker)
             })
     }
 

@@ -7,7 +7,7 @@
 
 use super::effect::{Effect, Message};
 use super::state::{Core, Worker};
-use super::task::{Task, TaskState};
+use super::task::Task;
 use compass_common::ids::{TaskId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
@@ -102,9 +102,7 @@ impl Core {
                 continue;
             };
             let Some((holder, grant)) = self.holder(id) else { continue };
-            if let Some(task) = self.task_mut(id) {
-                (task.asked, task.asked_unbegun) = (samples.clone(), only_unbegun);
-            }
+            self.ask(id, samples.len(), only_unbegun);
             // One that has nothing more to give is not looked at again for the others.
             if let Some(giver) = givers.list.iter().position(|giver| giver.id == holder) {
                 let worker = self.workers.get(&holder);
@@ -122,7 +120,7 @@ impl Core {
     /// Whether a slot of the worker has nothing to do, and nothing is on its way to it.
     fn is_idle(&self, id: &WorkerId) -> bool {
         let Some(worker) = self.workers.get(id) else { return false };
-        let promised = worker.awaits.and_then(|task| self.task(task)).is_some_and(|task| !task.asked.is_empty());
+        let promised = worker.awaits.and_then(|task| self.task(task)).is_some_and(|task| task.asked() > 0);
         worker.models.has_idle() && !promised && !self.is_last_choice(id)
     }
 
@@ -134,7 +132,7 @@ impl Core {
 
     fn load_of(&self, id: &WorkerId, worker: &Worker) -> f64 {
         let each = worker.held.iter().filter_map(|&task| self.task(task)).map(|task| {
-            let left = task.remaining.len().saturating_sub(task.asked.len());
+            let left = task.remaining.len().saturating_sub(task.asked());
             self.sample_cost(task) * f64::from(left) / self.rate(id, task.model)
         });
         each.sum()
@@ -156,7 +154,7 @@ impl Core {
         for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.connection.is_some()) {
             let mut is_giver = false;
             for task in worker.held.iter().filter_map(|&task| self.task(task)) {
-                is_giver |= is_to_be_had(task);
+                is_giver |= task.is_revocable();
                 known &= self.speeds.average(task.model).is_some();
             }
             if is_giver {
@@ -170,7 +168,7 @@ impl Core {
 
     /// Whether a worker holds more than its slots run, beside what it was asked to return.
     fn has_queued(&self, worker: &Worker) -> bool {
-        let is_asked = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.asked.is_empty());
+        let is_asked = |id: &&TaskId| self.task(**id).is_some_and(|task| task.asked() > 0);
         worker.models.queued() as usize > worker.held.iter().filter(is_asked).count()
     }
 
@@ -238,7 +236,7 @@ impl Core {
             let worker = self.workers.get(&giver.id)?;
             let ends = giver.load / f64::from(worker.slots.max(1));
             let would_do = |&id: &TaskId| {
-                let Some(task) = self.task(id).filter(|task| !task.begun && self.yields(id, thief)) else {
+                let Some(task) = self.task(id).filter(|task| !task.has_begun() && self.yields(id, thief)) else {
                     return false;
                 };
                 let Some(rate) = self.speeds.rate(thief, task.model) else { return true };
@@ -256,7 +254,7 @@ impl Core {
 
     /// Whether the holder is most likely still at other tasks with all of its slots: it gets to the latest last.
     fn is_unbegun(&self, holder: &WorkerId, id: TaskId) -> bool {
-        if self.task(id).is_none_or(|task| task.begun) {
+        if self.task(id).is_none_or(Task::has_begun) {
             return false;
         }
         let holder = self.workers.get(holder);
@@ -273,11 +271,6 @@ impl Core {
 
     fn yields(&self, id: TaskId, thief: &WorkerId) -> bool {
         let (Some(task), Some(worker)) = (self.task(id), self.workers.get(thief)) else { return false };
-        is_to_be_had(task) && self.suits(thief, worker, task)
+        task.is_revocable() && self.suits(thief, worker, task)
     }
-}
-
-/// Whether the holder of a task may be asked for some of it.
-fn is_to_be_had(task: &Task) -> bool {
-    matches!(task.state, TaskState::Granted { .. }) && !task.unyielding && task.asked.is_empty()
 }

@@ -1,6 +1,7 @@
 //! A task: an interval set of samples of one unit, and where it stands.
 
 use super::event::FailureClass;
+use super::hold::Hold;
 use compass_common::ids::{Attempt, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeSet;
@@ -15,7 +16,7 @@ pub enum TaskState {
     /// An older leader granted it to this worker, which may come back with it: nobody else gets it meanwhile.
     Recovering { worker: WorkerId },
     /// Out, under the task's present attempt.
-    Granted { worker: WorkerId },
+    Granted { worker: WorkerId, hold: Hold },
     /// Every sample is recorded.
     Done,
     /// A budget is spent.
@@ -92,14 +93,6 @@ pub(super) struct Task {
     pub(super) attempt: Attempt,
     pub(super) state: TaskState,
     pub(super) failures: Failures,
-    /// Samples that its holder was asked to return, to be run by others.
-    pub(super) asked: IntervalSet,
-    /// Whether they are to come back only if none of the grant has begun.
-    pub(super) asked_unbegun: bool,
-    /// Whether the holder had nothing to return when it was asked last.
-    pub(super) unyielding: bool,
-    /// Whether the holder said so of a grant that was to come back unbegun: it is at its samples.
-    pub(super) begun: bool,
     /// Whether it is granted before others: a worker that could not load its model handed it back.
     pub(super) first: bool,
 }
@@ -118,9 +111,32 @@ impl Task {
     pub(super) fn is_free_for(&self, worker: &WorkerId) -> bool {
         match &self.state {
             TaskState::Pending => true,
-            TaskState::Recovering { worker: holder } | TaskState::Granted { worker: holder } => holder == worker,
+            TaskState::Recovering { worker: holder } | TaskState::Granted { worker: holder, .. } => holder == worker,
             _ => false,
         }
+    }
+
+    /// How far the revocation of its grant is; `None` while it is not granted.
+    pub(super) fn hold(&self) -> Option<Hold> {
+        match self.state {
+            TaskState::Granted { hold, .. } => Some(hold),
+            _ => None,
+        }
+    }
+
+    /// How many samples its holder was asked to return and has not answered for.
+    pub(super) fn asked(&self) -> u32 {
+        self.hold().map_or(0, Hold::asked)
+    }
+
+    /// Whether its holder may be asked for some of it.
+    pub(super) fn is_revocable(&self) -> bool {
+        self.hold().is_some_and(|hold| matches!(hold, Hold::Unasked | Hold::Begun))
+    }
+
+    /// Whether its holder has said that it is at its samples.
+    pub(super) fn has_begun(&self) -> bool {
+        self.hold().is_some_and(Hold::has_begun)
     }
 
     /// What is left of it to pay, in its unit of cost.
