@@ -2,8 +2,10 @@
 
 use super::effect::{Effect, Message, Record};
 use super::event::{Event, FailureClass};
-use super::state::{Core, Going};
+use super::state::Core;
 use super::task::TaskState;
+use super::worker::Going;
+use super::worker_table::WorkerIx;
 use compass_common::ids::{TaskId, WorkerId};
 
 /// What a worker hears when nothing is left to do.
@@ -18,66 +20,82 @@ impl Core {
         self.now = now;
         match event {
             Event::Attached { worker, connection, capabilities, held } => {
+                let worker = self.workers.intern(&worker);
                 self.attach(worker, connection, capabilities, &held, effects);
             }
-            Event::Detached { worker, connection } => self.detach(&worker, connection, effects),
+            Event::Detached { worker, connection } => {
+                if let Some(worker) = self.workers.find(&worker) {
+                    self.detach(worker, connection, effects);
+                }
+            }
             Event::Exited { worker, wanted } => {
                 let class = if wanted { FailureClass::Preempted } else { FailureClass::Lost };
-                self.lose(&worker, class, "its process ended", effects);
+                if let Some(worker) = self.workers.find(&worker) {
+                    self.lose(worker, class, "its process ended", effects);
+                }
                 self.recover_from(&worker);
             }
             // Nothing else has changed: with thousands of workers most of what comes is this.
-            Event::Heartbeat { worker } => return self.heard(&worker),
-            Event::Credit { worker, grants } => {
+            Event::Heartbeat { worker } => {
                 self.heard(&worker);
-                if let Some(worker) = self.workers.get_mut(&worker) {
+                return;
+            }
+            Event::Credit { worker, grants } => {
+                let id = self.heard(&worker);
+                if let Some(worker) = self.workers.get_mut(id) {
                     worker.credit = grants;
                 }
-                self.refresh(&worker);
+                self.refresh(id);
             }
             Event::Results { worker, grant, unit, samples } => {
-                self.heard(&worker);
-                self.results(&worker, grant, unit, samples, effects);
-                self.progressed(&worker);
+                let worker = self.heard(&worker);
+                self.results(worker, grant, unit, samples, effects);
+                self.progressed(worker);
             }
             Event::Misfits { worker, grant, unit, samples } => {
-                self.heard(&worker);
-                self.progressed(&worker);
-                self.misfits(&worker, grant, unit, samples, effects);
+                let worker = self.heard(&worker);
+                self.progressed(worker);
+                self.misfits(worker, grant, unit, samples, effects);
             }
             Event::Report { worker, grant, unit, report, .. } => {
-                self.heard(&worker);
-                self.report(&worker, grant, unit, report, effects);
+                let worker = self.heard(&worker);
+                self.report(worker, grant, unit, report, effects);
             }
             Event::Pinned { worker, model, pin } => {
                 self.heard(&worker);
                 self.persist(Record::Pin { worker, model, pin }, effects);
             }
             Event::Failed { worker, grant, class, message } => {
-                self.heard(&worker);
-                self.progressed(&worker);
-                self.hand_back(&worker, grant, class, message, effects);
+                let worker = self.heard(&worker);
+                self.progressed(worker);
+                self.hand_back(worker, grant, class, message, effects);
             }
             Event::Unable { worker, model, kind, text } => {
-                self.heard(&worker);
-                self.unable(&worker, model, kind, text, effects);
+                let worker = self.heard(&worker);
+                self.unable(worker, model, kind, text, effects);
             }
             Event::Loaded { worker, model, slot, ms } => {
-                self.heard(&worker);
-                self.loaded(&worker, model, slot, ms);
+                let worker = self.heard(&worker);
+                self.loaded(worker, model, slot, ms);
             }
             Event::Supply(supply) => self.supply = supply,
             Event::Returned { worker, grant, samples, held } => {
-                self.heard(&worker);
-                self.returned(&worker, grant, &samples, held, effects);
+                let worker = self.heard(&worker);
+                self.returned(worker, grant, &samples, held, effects);
             }
             Event::Draining { worker } => {
-                if let Some(worker) = self.workers.get_mut(&worker) {
-                    worker.going = Going::Drains;
+                if let Some(id) = self.workers.find(&worker) {
+                    if let Some(worker) = self.workers.get_mut(id) {
+                        worker.going = Going::Drains;
+                    }
+                    self.refresh(id);
                 }
-                self.refresh(&worker);
             }
-            Event::Release { worker } => self.release(&worker, effects),
+            Event::Release { worker } => {
+                if let Some(worker) = self.workers.find(&worker) {
+                    self.release(worker, effects);
+                }
+            }
             Event::Cancel { reason } => self.cancel(&reason, effects),
             Event::Tick => self.tick(effects),
         }
@@ -88,14 +106,17 @@ impl Core {
         self.conclude(effects);
     }
 
-    fn heard(&mut self, worker: &WorkerId) {
-        if let Some(worker) = self.workers.get_mut(worker) {
+    /// Notes a sign of life of a worker; its number, by which it goes from here on.
+    fn heard(&mut self, worker: &WorkerId) -> WorkerIx {
+        let id = self.workers.intern(worker);
+        if let Some(worker) = self.workers.get_mut(id) {
             worker.last_heard = self.now;
         }
+        id
     }
 
     /// The worker handed something in.
-    fn progressed(&mut self, worker: &WorkerId) {
+    fn progressed(&mut self, worker: WorkerIx) {
         if let Some(known) = self.workers.get_mut(worker) {
             let stalled = std::mem::take(&mut known.stall) > 0;
             known.last_progress = self.now;
@@ -116,21 +137,21 @@ impl Core {
         for (id, worker) in self.workers.iter() {
             let since = self.now.saturating_sub(worker.last_heard);
             if since >= self.limits.lease_ttl {
-                lost.push(id.clone());
+                lost.push(id);
             } else if since >= self.limits.silence && worker.connection.is_some() {
-                silent.push(id.clone());
+                silent.push(id);
             }
         }
         for id in silent {
-            if let Some(connection) = self.workers.get_mut(&id).and_then(|worker| worker.connection.take()) {
-                effects.push(Effect::Disconnect { worker: id.clone(), connection });
+            if let Some(connection) = self.workers.get_mut(id).and_then(|worker| worker.connection.take()) {
+                effects.push(Effect::Disconnect { worker: self.workers.name(id).clone(), connection });
             }
-            self.refresh(&id);
+            self.refresh(id);
         }
         self.name_the_stalled(effects);
         self.lift_bars();
         for worker in lost {
-            self.lose(&worker, FailureClass::Lost, "its lease ran out", effects);
+            self.lose(worker, FailureClass::Lost, "its lease ran out", effects);
         }
         self.refine_speeds();
         // What they held counts as waiting by now: nobody is to get it in crumbs.
@@ -150,7 +171,7 @@ impl Core {
     fn name_the_stalled(&mut self, effects: &mut Vec<Effect>) {
         let (now, stall) = (self.now, self.limits.stall);
         let mut stalled = Vec::new();
-        self.workers.for_each_mut(|id, worker| {
+        self.workers.for_each_mut(|id, name, worker| {
             if worker.held.is_empty() {
                 worker.last_progress = now;
             }
@@ -161,18 +182,18 @@ impl Core {
             worker.stall = since * 2;
             let (tasks, seconds) = (worker.held.len(), since / 1000);
             let text = format!(
-                "worker {id} holds {tasks} tasks and has handed in nothing for {seconds} s: it may be loading a model, \
+                "worker {name} holds {tasks} tasks and has handed in nothing for {seconds} s: it may be loading a model, \
                  or an engine of it hangs; its log tells"
             );
             effects.push(Effect::Note { text });
-            stalled.push(id.clone());
+            stalled.push(id);
         });
         // What they hold may be loaded elsewhere.
-        stalled.iter().for_each(|id| self.refresh(id));
+        stalled.into_iter().for_each(|id| self.refresh(id));
     }
 
     /// A slot of a worker has loaded a model.
-    fn loaded(&mut self, id: &WorkerId, model: u32, slot: u32, ms: u64) {
+    fn loaded(&mut self, id: WorkerIx, model: u32, slot: u32, ms: u64) {
         self.counters.loads += 1;
         self.speeds.loaded(model, ms);
         self.got_on.insert(model, self.now);
@@ -189,7 +210,7 @@ impl Core {
             if let Some((worker, grant)) = self.holder(id) {
                 let (samples, reason) = (None, "the job was cancelled");
                 let message = Message::Revoke { grant, samples, reason, only_unbegun: false };
-                self.send(&worker, message, self.last_seq, effects);
+                self.send(worker, message, self.last_seq, effects);
             }
             self.set_state(id, TaskState::Failed { class: FailureClass::User, message: reason.to_owned() });
         }

@@ -5,8 +5,10 @@ use super::effect::{Effect, Holder, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, HeldGrant};
 use super::hold::Hold;
 use super::slot_models::SlotModels;
-use super::state::{Core, Going, Worker};
+use super::state::Core;
 use super::task::{Failures, Former, Requires, Task, TaskState};
+use super::worker::{Going, Worker};
+use super::worker_table::{Rank, WorkerIx};
 use compass_common::ids::{Attempt, GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -34,20 +36,20 @@ impl Core {
 
     pub(super) fn attach(
         &mut self,
-        id: WorkerId,
+        id: WorkerIx,
         connection: ConnectionId,
         capabilities: Capabilities,
         held: &[HeldGrant],
         effects: &mut Vec<Effect>,
     ) {
-        if self.workers.get(&id).is_some_and(|known| known.session != capabilities.session) {
-            self.lose(&id, FailureClass::Lost, "another process took its name", effects);
+        if self.workers.get(id).is_some_and(|known| known.session != capabilities.session) {
+            self.lose(id, FailureClass::Lost, "another process took its name", effects);
         }
-        if let Some(reason) = self.is_barred(&id) {
-            self.send(&id, Message::Refused { reason }, self.last_seq, effects);
+        if let Some(reason) = self.is_barred(self.workers.name(id)) {
+            self.send(id, Message::Refused { reason }, self.last_seq, effects);
             return;
         }
-        let before = self.workers.get(&id).map_or(0, |known| known.slots);
+        let before = self.workers.get(id).map_or(0, |known| known.slots);
         let elsewhere = self.slots - before;
         // What a worker claims never makes the sum of all slots overflow.
         let room = self.limits.max_slots.unwrap_or(u32::MAX).saturating_sub(elsewhere);
@@ -55,15 +57,16 @@ impl Core {
         if slots == 0 {
             let most = self.limits.max_slots.unwrap_or_default();
             let reason = format!("all {most} slots of this job are taken (max_num_workers = {most})");
-            self.send(&id, Message::Refused { reason }, self.last_seq, effects);
+            self.send(id, Message::Refused { reason }, self.last_seq, effects);
             return;
         }
         let now = self.now;
         if before == 0 {
             self.slots += slots;
             self.workers.insert(
-                id.clone(),
+                id,
                 Worker {
+                    rank: Rank::default(),
                     connection: None,
                     session: capabilities.session.clone(),
                     slots,
@@ -90,9 +93,9 @@ impl Core {
                     is_present: false,
                 },
             );
-            self.bar_anew(&id);
+            self.bar_anew(id);
         }
-        let Some(worker) = self.workers.get_mut(&id) else { return };
+        let Some(worker) = self.workers.get_mut(id) else { return };
         worker.last_heard = now;
         // One that was to go, and has gone with nothing left, is here anew.
         if held.is_empty() {
@@ -101,28 +104,31 @@ impl Core {
         if let Some(old) = worker.connection.replace(connection)
             && old != connection
         {
-            effects.push(Effect::Disconnect { worker: id.clone(), connection: old });
+            effects.push(Effect::Disconnect { worker: self.workers.name(id).clone(), connection: old });
         }
-        self.refresh(&id);
-        let kept = self.keep(&id, held, effects);
-        self.send(&id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
+        self.refresh(id);
+        let kept = self.keep(id, held, effects);
+        self.send(id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
         if !capabilities.has_engine && self.open_by[Requires::Engine as usize] > 0 {
             let build = "it was built without libtorch; build compass-worker with its default features";
-            effects.push(Effect::Note { text: format!("worker {id} cannot run every model of this job: {build}") });
+            effects.push(Effect::Note {
+                text: format!("worker {} cannot run every model of this job: {build}", self.workers.name(id)),
+            });
         }
-        self.refuse_programs(&id, effects);
+        self.refuse_programs(id, effects);
         if self.finished && !self.limits.workers_stay {
-            self.send(&id, SHUTDOWN, self.last_seq, effects);
+            self.send(id, SHUTDOWN, self.last_seq, effects);
         }
     }
 
     /// What the worker keeps: live grants, and of others whatever nobody else has by now, under a new attempt that is
     /// durable before the worker hears of it. A hello lists all that is held, so what it does not list never arrived or
     /// was handed back in a frame that is lost: it goes back into the queue.
-    fn keep(&mut self, id: &WorkerId, held: &[HeldGrant], effects: &mut Vec<Effect>) -> Vec<Kept> {
+    fn keep(&mut self, id: WorkerIx, held: &[HeldGrant], effects: &mut Vec<Effect>) -> Vec<Kept> {
         let mut kept = Vec::new();
+        let name = self.workers.name(id).clone();
         let mut listed = BTreeSet::new();
-        let (live, lapsed): (Vec<_>, Vec<_>) = held.iter().partition(|held| self.is_live(id, &held.grant));
+        let (live, lapsed): (Vec<_>, Vec<_>) = held.iter().partition(|held| self.holds(id, &held.grant));
         for held in live {
             let Some(task) = self.task(held.grant.task) else { continue };
             let now = HeldGrant { grant: held.grant, unit: task.unit, samples: task.remaining.clone() };
@@ -131,8 +137,9 @@ impl Core {
         }
         let barred = self.workers.get(id).map(|worker| worker.barred.clone()).unwrap_or_default();
         for held in lapsed {
-            let free =
-                |task: TaskId, of: &Task| of.is_free_for(id) && !listed.contains(&task) && !barred.contains(&of.model);
+            let free = |task: TaskId, of: &Task| {
+                of.is_free_for(id, &name) && !listed.contains(&task) && !barred.contains(&of.model)
+            };
             if let Some(task) = self.carve(held.unit, &held.samples, free)
                 && let Some((grant, _, _)) = self.assign(id, task, true, effects)
             {
@@ -144,7 +151,7 @@ impl Core {
         }
         let unlisted = self.workers.get(id).map(|worker| &worker.held - &listed).unwrap_or_default();
         let awaited = self.recovering.iter().copied().filter(|&task| {
-            matches!(self.task(task).map(|task| &task.state), Some(TaskState::Recovering { worker }) if worker == id)
+            matches!(self.task(task).map(|task| &task.state), Some(TaskState::Recovering { worker }) if *worker == name)
         });
         for task in unlisted.into_iter().chain(awaited).collect::<Vec<_>>() {
             self.set_state(task, TaskState::Pending);
@@ -204,7 +211,7 @@ impl Core {
     /// slot of the worker may load its model.
     pub(super) fn assign(
         &mut self,
-        worker: &WorkerId,
+        worker: WorkerIx,
         id: TaskId,
         loads: bool,
         effects: &mut Vec<Effect>,
@@ -214,7 +221,7 @@ impl Core {
         task.attempt = Attempt(task.attempt.0.saturating_add(1));
         task.failures.again = false;
         let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
-        self.set_state(id, TaskState::Granted { worker: worker.clone(), hold: Hold::default() });
+        self.set_state(id, TaskState::Granted { worker, hold: Hold::default() });
         if let Some(worker) = self.workers.get_mut(worker) {
             worker.resident = Some(model);
             worker.models.granted(model, loads);
@@ -224,18 +231,18 @@ impl Core {
         }
         self.count_models(worker);
         self.comes_to(worker, unit);
-        let holder = Holder { worker: worker.clone(), unit, attempt, samples: samples.clone() };
+        let holder = Holder { worker: self.workers.name(worker).clone(), unit, attempt, samples: samples.clone() };
         self.persist(Record::Attempt { task: id, holder }, effects);
         self.attempts_since += 1;
         Some((GrantId { epoch, task: id, attempt }, unit, samples))
     }
 
     /// Who holds a task, and under which grant.
-    pub(super) fn holder(&self, id: TaskId) -> Option<(WorkerId, GrantId)> {
+    pub(super) fn holder(&self, id: TaskId) -> Option<(WorkerIx, GrantId)> {
         let task = self.task(id)?;
-        match &task.state {
+        match task.state {
             TaskState::Granted { worker, .. } => {
-                Some((worker.clone(), GrantId { epoch: self.epoch, task: id, attempt: task.attempt }))
+                Some((worker, GrantId { epoch: self.epoch, task: id, attempt: task.attempt }))
             }
             _ => None,
         }
@@ -243,7 +250,7 @@ impl Core {
 
     /// A worker may come back until its lease runs out, unless it said that it would go, or was to go and holds nothing. One
     /// that was to go and holds something may never have heard so, and be at it.
-    pub(super) fn detach(&mut self, id: &WorkerId, connection: ConnectionId, effects: &mut Vec<Effect>) {
+    pub(super) fn detach(&mut self, id: WorkerIx, connection: ConnectionId, effects: &mut Vec<Effect>) {
         let Some(worker) = self.workers.get_mut(id).filter(|worker| worker.connection == Some(connection)) else {
             return;
         };
@@ -260,22 +267,23 @@ impl Core {
     }
 
     /// Forgets a worker: what it held can be granted again.
-    pub(super) fn lose(&mut self, id: &WorkerId, class: FailureClass, why: &str, effects: &mut Vec<Effect>) {
+    pub(super) fn lose(&mut self, id: WorkerIx, class: FailureClass, why: &str, effects: &mut Vec<Effect>) {
         let Some(worker) = self.remove_worker(id) else { return };
+        let name = self.workers.name(id).clone();
         if let Some(connection) = worker.connection {
-            effects.push(Effect::Disconnect { worker: id.clone(), connection });
+            effects.push(Effect::Disconnect { worker: name.clone(), connection });
         }
         if !worker.held.is_empty() {
             let fate = if class == FailureClass::Preempted { "left" } else { "is lost" };
-            let text = format!("worker {id} {fate} ({why}); {} tasks go to others", worker.held.len());
+            let text = format!("worker {name} {fate} ({why}); {} tasks go to others", worker.held.len());
             effects.push(Effect::Note { text });
         }
         // A worker that got something done died of something else than these tasks. What it recorded is finite, so that
         // a task that does kill its workers is still found in the end.
-        let is_blameless = worker.recorded_any || self.misfits.barred.contains_key(id);
+        let is_blameless = worker.recorded_any || self.misfits.barred.contains_key(&name);
         let budget = if is_blameless { FailureClass::Preempted } else { class };
         for task in worker.held {
-            self.requeue(task, id, budget, format!("worker {id} was lost: {why}"), effects);
+            self.requeue(task, id, budget, format!("worker {name} was lost: {why}"), effects);
             if let Some(task) = self.task_mut(task) {
                 // Counted as what it is, whatever it costs the task.
                 task.failures.again = class != FailureClass::Preempted;

@@ -5,9 +5,11 @@
 //! once a good part of what is left is out: before, what is too much for one is no harm.
 
 use super::effect::{Effect, Message};
-use super::state::{Core, Worker};
+use super::state::Core;
 use super::task::Task;
-use compass_common::ids::{TaskId, WorkerId};
+use super::worker::Worker;
+use super::worker_table::WorkerIx;
+use compass_common::ids::TaskId;
 use compass_common::intervals::IntervalSet;
 
 /// Tasks in the queue beyond which the end is far, and so many times as much work waiting as is out.
@@ -39,13 +41,13 @@ impl Core {
     pub(super) fn rebalance(&mut self, effects: &mut Vec<Effect>) {
         self.fair_ms = if self.limits.split { self.time_left_ms() } else { None };
         let Some(fair) = self.fair_ms else { return };
-        for id in self.workers.keys().cloned().collect::<Vec<_>>() {
-            let Some((task, samples)) = self.excess(&id, fair) else { continue };
+        for id in self.workers.keys().collect::<Vec<_>>() {
+            let Some((task, samples)) = self.excess(id, fair) else { continue };
             let Some((_, grant)) = self.holder(task) else { continue };
             self.ask(task, samples.len(), false);
             let (samples, reason) = (Some(samples), "others will be done before");
             let message = Message::Revoke { grant, samples, reason, only_unbegun: false };
-            self.send(&id, message, self.last_seq, effects);
+            self.send(id, message, self.last_seq, effects);
         }
     }
 
@@ -78,7 +80,7 @@ impl Core {
     }
 
     /// The end of the latest task of a worker that holds more than its time.
-    fn excess(&self, id: &WorkerId, fair: f64) -> Option<(TaskId, IntervalSet)> {
+    fn excess(&self, id: WorkerIx, fair: f64) -> Option<(TaskId, IntervalSet)> {
         let worker = self.workers.get(id).filter(|worker| worker.connection.is_some())?;
         let load = self.load_ms(id);
         let at = worker.held.iter().rev().copied().find(|&task| self.task(task).is_some_and(Task::is_revocable))?;
@@ -98,26 +100,26 @@ impl Core {
     }
 
     /// How long one of the task's samples takes the worker, in milliseconds.
-    fn sample_ms(&self, id: &WorkerId, task: &Task) -> f64 {
+    fn sample_ms(&self, id: WorkerIx, task: &Task) -> f64 {
         self.sample_cost(task) / self.rate(id, task.model)
     }
 
     /// Whether a worker that has something to do, so much of it, would still be through with the task in time.
-    pub(super) fn is_in_time(&self, id: &WorkerId, end: Option<TimeLeft>, task: &Task) -> bool {
+    pub(super) fn is_in_time(&self, id: WorkerIx, end: Option<TimeLeft>, task: &Task) -> bool {
         end.is_none_or(|TimeLeft { fair, load }| {
             load + self.sample_ms(id, task) * f64::from(task.remaining.len()) <= most_ms(fair, task)
         })
     }
 
     /// What bounds a worker that has something to do; `None` where nothing does.
-    pub(super) fn time_left_of(&self, id: &WorkerId, worker: &Worker) -> Option<TimeLeft> {
+    pub(super) fn time_left_of(&self, id: WorkerIx, worker: &Worker) -> Option<TimeLeft> {
         let fair = self.fair_ms.filter(|_| !worker.held.is_empty())?;
         Some(TimeLeft { fair, load: self.load_ms(id) })
     }
 
     /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,
     /// as estimates are what they are, and the rest is there for whoever is first.
-    pub(super) fn in_time(&mut self, id: &WorkerId, at: TaskId) -> TaskId {
+    pub(super) fn in_time(&mut self, id: WorkerIx, at: TaskId) -> TaskId {
         let Some(fair) = self.fair_ms else { return at };
         let Some(task) = self.task(at) else { return at };
         let count = ((fair / 2.0 / self.sample_ms(id, task)) as usize).max(1);

@@ -7,6 +7,7 @@ use super::effect::{Effect, Message};
 use super::event::FailureClass;
 use super::state::Core;
 use super::task::TaskState;
+use super::worker_table::WorkerIx;
 use compass_common::engine::UnableKind;
 use compass_common::ids::{TaskId, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,7 +110,7 @@ impl Core {
     /// A worker cannot load a model: it gets no more tasks of it, and those that it holds are asked back.
     pub(super) fn unable(
         &mut self,
-        id: &WorkerId,
+        id: WorkerIx,
         model: u32,
         kind: UnableKind,
         text: String,
@@ -117,20 +118,22 @@ impl Core {
     ) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         worker.by_host.remove(&model);
-        if !worker.barred.insert(model) && self.has_told(id, model) {
+        let is_new = worker.barred.insert(model);
+        let name = self.workers.name(id).clone();
+        if !is_new && self.has_told(&name, model) {
             return;
         }
         let Some(worker) = self.workers.get_mut(id) else { return };
         let (host, held, session) = (worker.host.clone(), worker.held.clone(), worker.session.clone());
         self.unload(id, model);
         let on = if host.is_empty() { String::new() } else { format!(" on {host}") };
-        let name = self.labels.model(model);
-        let note = format!("worker {id}{on} cannot load {name} and gets no more of its tasks: {text}");
+        let label = self.labels.model(model);
+        let note = format!("worker {name}{on} cannot load {label} and gets no more of its tasks: {text}");
         effects.push(Effect::Note { text: note });
         let now = self.now;
         let bars = self.bars.entry(model).or_default();
         if bars.told.len() < MOST_TOLD {
-            bars.told.push(Barred { worker: id.clone(), session, host: host.clone(), model, kind, text });
+            bars.told.push(Barred { worker: name, session, host: host.clone(), model, kind, text });
         }
         bars.waiting_since = Some(now);
         bars.say_at = now;
@@ -148,7 +151,7 @@ impl Core {
             if let Some((holder, grant)) = self.holder(task) {
                 let message =
                     Message::Revoke { grant, samples: None, reason: "it cannot load the model", only_unbegun: false };
-                self.send(&holder, message, self.last_seq, effects);
+                self.send(holder, message, self.last_seq, effects);
             }
         }
     }
@@ -159,10 +162,10 @@ impl Core {
 
     /// Keeps a worker that has just attached off the models that its process could not load when it was here before, and
     /// off those that its host is barred from.
-    pub(super) fn bar_anew(&mut self, id: &WorkerId) {
-        let now = self.now;
+    pub(super) fn bar_anew(&mut self, id: WorkerIx) {
+        let (now, name) = (self.now, self.workers.name(id).clone());
         let Some(worker) = self.workers.get_mut(id) else { return };
-        let told = self.bars.iter().filter(|(_, bars)| bars.told.iter().any(|bar| bar.is_of(id, &worker.session)));
+        let told = self.bars.iter().filter(|(_, bars)| bars.told.iter().any(|bar| bar.is_of(&name, &worker.session)));
         worker.barred.extend(told.map(|(model, _)| *model));
         if worker.host.is_empty() {
             return;
@@ -183,8 +186,8 @@ impl Core {
         if !self.bars.values().any(is_over) {
             return;
         }
-        for id in self.workers.keys().cloned().collect::<Vec<_>>() {
-            let Some(worker) = self.workers.get_mut(&id) else { continue };
+        for id in self.workers.keys().collect::<Vec<_>>() {
+            let Some(worker) = self.workers.get_mut(id) else { continue };
             let over: Vec<u32> =
                 worker.by_host.iter().filter(|(_, until)| **until <= now).map(|(model, _)| *model).collect();
             for model in over {
@@ -205,7 +208,7 @@ impl Core {
                 .workers
                 .iter()
                 .filter(|(_, worker)| worker.connection.is_some() && worker.barred.contains(&model))
-                .map(|(id, _)| id.clone())
+                .map(|(id, _)| self.workers.name(id).clone())
                 .collect();
             let Some(bars) = self.bars.get_mut(&model) else { continue };
             if is_able {
@@ -254,14 +257,15 @@ impl Core {
 
     /// Why a worker gets no tasks of a model, if it is barred from it, and how long the tasks will still wait, in
     /// milliseconds, where no other worker is able.
-    pub(super) fn bar_in_words(&self, id: &WorkerId, model: u32) -> Option<String> {
+    pub(super) fn bar_in_words(&self, id: WorkerIx, model: u32) -> Option<String> {
         let worker = self.workers.get(id).filter(|worker| worker.barred.contains(&model))?;
         if let Some(until) = worker.by_host.get(&model) {
             let left = until.saturating_sub(self.now) / 1000;
             return Some(format!("barred for {left} s: other workers on {} cannot load the model", worker.host));
         }
         let bars = self.bars.get(&model)?;
-        let bar = bars.told.iter().rev().find(|bar| bar.worker == *id)?;
+        let name = self.workers.name(id);
+        let bar = bars.told.iter().rev().find(|bar| bar.worker == *name)?;
         Some(format!("barred: {}", bar.text))
     }
 

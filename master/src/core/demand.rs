@@ -1,7 +1,8 @@
 //! What there is to do and who is there to do it: what launchers go by.
 
-use super::state::{Core, Worker};
+use super::state::Core;
 use super::wanted::PoolChoice;
+use super::worker::Worker;
 use compass_common::ids::WorkerId;
 use std::collections::BTreeMap;
 
@@ -47,6 +48,6 @@ impl Core {
             let useless = !busy && !pending.is_empty() && pending.iter().all(|model| worker.barred.contains(model));
             Attendance { slots: worker.slots, busy, useless }
         };
-        up.map(|(id, worker)| (id.clone(), seen(worker))).collect()
+        up.map(|(id, worker)| (self.workers.name(id).clone(), seen(worker))).collect()
     }
 }

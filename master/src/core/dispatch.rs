@@ -2,9 +2,11 @@
 //! neighbours of what the worker has just computed.
 
 use super::effect::{Effect, Message};
-use super::state::{Core, Worker};
+use super::state::Core;
 use super::task::Task;
-use compass_common::ids::{TaskId, UnitId, WorkerId};
+use super::worker::Worker;
+use super::worker_table::WorkerIx;
+use compass_common::ids::{TaskId, UnitId};
 use std::collections::BTreeSet;
 
 /// Busy workers that are offered what waits, in vain, before all of them are left alone for so long, in milliseconds, and
@@ -21,26 +23,23 @@ impl Core {
     pub(super) fn dispatch(&mut self, effects: &mut Vec<Effect>) {
         let (mut unsuited, mut vain) = (BTreeSet::new(), 0);
         while !self.queue.is_empty() {
-            let next = self.ready.iter().map(|(_, seat)| *seat).find(|seat| !unsuited.contains(seat));
-            let Some(seat) = next else { return };
-            let Some((worker, busy)) = self.workers.at(seat).map(|(id, worker)| (id.clone(), !worker.held.is_empty()))
-            else {
-                return;
-            };
+            let next = self.ready.iter().map(|(_, _, id)| *id).find(|id| !unsuited.contains(id));
+            let Some(worker) = next else { return };
+            let Some(busy) = self.workers.get(worker).map(|worker| !worker.held.is_empty()) else { return };
             if busy && vain >= VAIN_OFFERS {
                 self.offer_again = self.now + PAUSE_MS;
             }
             if busy && self.now < self.offer_again {
                 return;
             }
-            match self.choose(&worker) {
+            match self.choose(worker) {
                 Some((task, loads)) => {
-                    let task = self.in_time(&worker, task);
-                    self.grant(&worker, task, loads, effects);
+                    let task = self.in_time(worker, task);
+                    self.grant(worker, task, loads, effects);
                 }
                 None => {
                     vain += usize::from(busy);
-                    unsuited.insert(seat);
+                    unsuited.insert(worker);
                 }
             }
         }
@@ -48,7 +47,7 @@ impl Core {
 
     /// What a worker gets next, and whether a slot of it is to load the model: what an idle slot holds comes first, then for
     /// an idle slot what is worth a load, then more of what the others are at.
-    fn choose(&self, id: &WorkerId) -> Option<(TaskId, bool)> {
+    fn choose(&self, id: WorkerIx) -> Option<(TaskId, bool)> {
         let worker = self.workers.get(id)?;
         if self.is_last_choice(id) {
             return None;
@@ -154,7 +153,7 @@ impl Core {
     }
 
     /// Whether the worker may run the task.
-    pub(super) fn suits(&self, id: &WorkerId, worker: &Worker, task: &Task) -> bool {
+    pub(super) fn suits(&self, id: WorkerIx, worker: &Worker, task: &Task) -> bool {
         self.can_run(worker, task) && !self.is_for_another(id, task)
     }
 
@@ -166,7 +165,7 @@ impl Core {
     }
 
     /// The attempt is durable before the grant is sent.
-    fn grant(&mut self, worker: &WorkerId, id: TaskId, loads: bool, effects: &mut Vec<Effect>) {
+    fn grant(&mut self, worker: WorkerIx, id: TaskId, loads: bool, effects: &mut Vec<Effect>) {
         self.counters.retries += u64::from(self.task(id).is_some_and(|task| task.failures.again));
         if let Some((grant, unit, samples)) = self.assign(worker, id, loads, effects) {
             let model = self.task(id).map_or(0, |task| task.model);

@@ -6,7 +6,8 @@
 use super::effect::{Effect, Record};
 use super::recorded::{Arrival, DeviceType, Recorded};
 use super::state::Core;
-use compass_common::ids::{GrantId, UnitId, WorkerId};
+use super::worker_table::WorkerIx;
+use compass_common::ids::{GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
@@ -85,7 +86,7 @@ impl Core {
     /// Records the first result of a sample for its duplicates; its own record comes after theirs.
     pub(super) fn record_duplicates(
         &mut self,
-        worker: &WorkerId,
+        worker: WorkerIx,
         grant: GrantId,
         original: SampleKey,
         (result, device): (&[u8], DeviceType),
@@ -96,7 +97,7 @@ impl Core {
         }
         for (unit, index) in self.duplicates.of(original).collect::<Vec<_>>() {
             if self.recorded.arrive(unit, index, result, device) == Arrival::First {
-                let (worker, result) = (worker.clone(), result.to_vec());
+                let (worker, result) = (self.workers.name(worker).clone(), result.to_vec());
                 self.persist(Record::Duplicate { unit, index, grant, worker, device, result }, effects);
             }
         }

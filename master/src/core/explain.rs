@@ -1,7 +1,9 @@
 //! Why a task waits, and what a worker is doing, in words. Pure: nothing changes by asking.
 
-use super::state::{Core, Going, Worker};
+use super::state::Core;
 use super::task::{Requires, TaskState};
+use super::worker::{Going, Worker};
+use super::worker_table::WorkerIx;
 use compass_common::ids::{TaskId, WorkerId};
 
 /// Workers that a sentence names.
@@ -42,10 +44,11 @@ impl Core {
                 )
             }
             TaskState::Granted { worker, .. } => {
-                let left = self.lease_left(worker) / 1000;
+                let (left, worker) = (self.lease_left(*worker) / 1000, self.workers.name(*worker));
                 let asked = self.task(id).map_or(0, |task| task.asked());
-                let for_whom = self.workers.iter().find(|(_, worker)| worker.awaits == Some(id)).map(|(id, _)| id);
-                let for_whom = for_whom.map(|id| format!(" for idle worker {id}")).unwrap_or_default();
+                let for_whom = self.workers.iter().find(|(_, worker)| worker.awaits == Some(id));
+                let for_whom =
+                    for_whom.map(|(id, _)| format!(" for idle worker {}", self.workers.name(id))).unwrap_or_default();
                 let split =
                     if asked > 0 { format!("; asked to return {asked} samples{for_whom}") } else { String::new() };
                 format!("granted to worker {worker}, whose lease ends in {left} s unless it is heard{split}")
@@ -57,7 +60,8 @@ impl Core {
                 format!("failed ({class}): {message}")
             }
             TaskState::Quarantined { message, workers } => {
-                let workers: Vec<_> = workers.iter().map(|worker| worker.0.as_str()).collect();
+                let mut workers: Vec<_> = workers.iter().map(|worker| self.workers.name(*worker).to_string()).collect();
+                workers.sort_unstable();
                 format!("in quarantine: the same error on {}: {message}", workers.join(", "))
             }
         }
@@ -81,8 +85,9 @@ impl Core {
         }
         let able: Vec<_> = up.iter().filter(|(_, worker)| self.can_run(worker, task)).collect();
         let mut causes: Vec<String> = Vec::new();
-        let barred =
-            up.iter().filter_map(|(id, _)| Some(format!("worker {id} is {}", self.bar_in_words(id, task.model)?)));
+        let barred = up.iter().filter_map(|&(id, _)| {
+            Some(format!("worker {} is {}", self.workers.name(id), self.bar_in_words(id, task.model)?))
+        });
         let barred: Vec<_> = barred.collect();
         let more = barred.len().saturating_sub(MOST_NAMED);
         causes.extend(barred.into_iter().take(MOST_NAMED));
@@ -100,8 +105,8 @@ impl Core {
             return causes.join("; ");
         }
         let stays: Vec<_> = able.into_iter().filter(|(_, worker)| !worker.is_going()).collect();
-        let count = |what: &dyn Fn(&WorkerId, &Worker) -> bool| {
-            stays.iter().filter(|(other, worker)| what(other, worker)).count()
+        let count = |what: &dyn Fn(WorkerIx, &Worker) -> bool| {
+            stays.iter().filter(|(other, worker)| what(*other, worker)).count()
         };
         let full = count(&|_, worker| worker.held.len() as u32 >= worker.credit);
         let failed = count(&|other, _| self.is_for_another(other, task) || self.is_last_choice(other));
@@ -121,16 +126,17 @@ impl Core {
         causes.join("; ")
     }
 
-    fn lease_left(&self, id: &WorkerId) -> u64 {
+    fn lease_left(&self, id: WorkerIx) -> u64 {
         let heard = self.workers.get(id).map_or(0, |worker| worker.last_heard);
         (heard + self.limits.lease_ttl).saturating_sub(self.now)
     }
 
     /// What a worker holds, how fast it gets on, and why it gets nothing more; `None` for one that is not attached.
-    pub fn explain_worker(&self, id: &WorkerId) -> Option<String> {
-        if let Some(barred) = self.is_barred(id) {
+    pub fn explain_worker(&self, name: &WorkerId) -> Option<String> {
+        if let Some(barred) = self.is_barred(name) {
             return Some(barred);
         }
+        let id = self.workers.find(name)?;
         let worker = self.workers.get(id)?;
         let held: Vec<_> = worker.held.iter().map(|task| task.to_string()).collect();
         let tasks = if held.is_empty() { "no task".to_owned() } else { format!("tasks {}", held.join(", ")) };
@@ -164,6 +170,6 @@ impl Core {
             .filter_map(|model| Some(format!("; {}: {}", self.labels.model(*model), self.bar_in_words(id, *model)?)))
             .collect();
         let barred = barred.concat();
-        Some(format!("worker {id}: {} slots, {tasks}, heard {silent} s ago; {next}{barred}", worker.slots))
+        Some(format!("worker {name}: {} slots, {tasks}, heard {silent} s ago; {next}{barred}", worker.slots))
     }
 }

@@ -4,13 +4,15 @@ use super::effect::Effect;
 use super::event::FailureClass;
 use super::state::Core;
 use super::task::{Task, TaskState};
-use compass_common::ids::{GrantId, TaskId, WorkerId};
+use super::worker::Worker;
+use super::worker_table::WorkerIx;
+use compass_common::ids::{GrantId, TaskId};
 
 impl Core {
     /// A grant comes back undone.
     pub(super) fn hand_back(
         &mut self,
-        id: &WorkerId,
+        id: WorkerIx,
         grant: GrantId,
         class: FailureClass,
         message: String,
@@ -18,12 +20,12 @@ impl Core {
     ) {
         let model = self.task(grant.task).filter(|_| grant.epoch == self.epoch).map(|task| task.model);
         if let (FailureClass::Unable(kind), Some(model)) = (class, model) {
-            if self.is_live(id, &grant) {
+            if self.holds(id, &grant) {
                 self.requeue(grant.task, id, class, message.clone(), effects);
             }
             return self.unable(id, model, kind, message, effects);
         }
-        if !self.is_live(id, &grant) {
+        if !self.holds(id, &grant) {
             return;
         }
         if let Some(worker) = self.workers.get_mut(id).filter(|_| class == FailureClass::Infrastructure) {
@@ -45,7 +47,7 @@ impl Core {
     pub(super) fn requeue(
         &mut self,
         id: TaskId,
-        worker: &WorkerId,
+        worker: WorkerIx,
         class: FailureClass,
         message: String,
         effects: &mut Vec<Effect>,
@@ -67,7 +69,7 @@ impl Core {
                     failures.message.clone_from(&message);
                     failures.workers.clear();
                 }
-                failures.workers.insert(worker.clone());
+                failures.workers.insert(worker);
                 if failures.workers.len() > 1 {
                     state = TaskState::Quarantined { message: message.clone(), workers: failures.workers.clone() };
                 }
@@ -96,25 +98,23 @@ impl Core {
     }
 
     /// Whether the node of this worker has failed so often in a row that others are asked first.
-    pub(super) fn is_last_choice(&self, id: &WorkerId) -> bool {
-        let failing = |id: &WorkerId| {
-            self.workers.get(id).is_some_and(|worker| worker.infrastructure >= self.limits.infrastructure.max(1))
+    pub(super) fn is_last_choice(&self, id: WorkerIx) -> bool {
+        let fails = |worker: &Worker| worker.infrastructure >= self.limits.infrastructure.max(1);
+        let sound = |(other, worker): (WorkerIx, &Worker)| {
+            other != id && worker.connection.is_some() && worker.credit > 0 && !fails(worker)
         };
-        let sound = |(other, worker): (&WorkerId, &super::state::Worker)| {
-            other != id && worker.connection.is_some() && worker.credit > 0 && !failing(other)
-        };
-        failing(id) && self.workers.iter().any(sound)
+        self.workers.get(id).is_some_and(fails) && self.workers.iter().any(sound)
     }
 
     /// Whether the task has failed on this worker and somebody else is there to try it.
-    pub(super) fn is_for_another(&self, id: &WorkerId, task: &Task) -> bool {
-        let suits = |(other, worker): (&WorkerId, &super::state::Worker)| {
+    pub(super) fn is_for_another(&self, id: WorkerIx, task: &Task) -> bool {
+        let suits = |(other, worker): (WorkerIx, &Worker)| {
             other != id
                 && worker.connection.is_some()
                 && worker.credit > 0
                 && !worker.is_going()
                 && self.can_run(worker, task)
         };
-        task.failures.workers.contains(id) && self.workers.iter().any(suits)
+        task.failures.workers.contains(&id) && self.workers.iter().any(suits)
     }
 }

@@ -62,8 +62,8 @@ pub fn check(core: &Core) -> Vec<Violation> {
         open += u32::from(task.is_open());
         if let TaskState::Granted { worker, .. } = &task.state {
             granted += 1;
-            if !core.workers.get(worker).is_some_and(|worker| worker.held.contains(&id)) {
-                fail(G1, format!("task {id} is granted to {worker}, which does not hold it"));
+            if !core.workers.get(*worker).is_some_and(|worker| worker.held.contains(&id)) {
+                fail(G1, format!("task {id} is granted to {}, which does not hold it", core.workers.name(*worker)));
             }
         }
         if (task.state == TaskState::Pending) != core.queue.contains(id) {
@@ -97,9 +97,8 @@ pub fn check(core: &Core) -> Vec<Violation> {
     }
     for (id, worker) in core.workers.iter() {
         held += worker.held.len() as u32;
-        let seat = core.workers.seat(id);
-        if worker.load.zip(seat).is_some_and(|place| !core.ready.contains(&place)) {
-            fail(P1, format!("worker {id} is ready and not where such workers are"));
+        if worker.load.is_some_and(|load| !core.ready.contains(&(load, worker.rank, id))) {
+            fail(P1, format!("worker {} is ready and not where such workers are", core.workers.name(id)));
         }
     }
     if held != granted || (open, granted) != (core.open, core.granted) {

@@ -5,8 +5,10 @@
 
 use super::effect::{Effect, Record};
 use super::event::{FailureClass, Unfit};
-use super::state::{Core, Going};
+use super::state::Core;
 use super::task::{Task, TaskState};
+use super::worker::Going;
+use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
@@ -54,20 +56,21 @@ impl Core {
     /// Results of samples of `unit` that are none.
     pub(super) fn misfits(
         &mut self,
-        id: &WorkerId,
+        id: WorkerIx,
         grant: GrantId,
         unit: UnitId,
         samples: Vec<Unfit>,
         effects: &mut Vec<Effect>,
     ) {
+        let name = self.workers.name(id).clone();
         let mut again = IntervalSet::new();
         let mut given_up: BTreeMap<String, IntervalSet> = BTreeMap::new();
         let mut last = None;
         for Unfit { index, result, misfit } in samples {
             self.counters.misfits += 1;
-            self.persist(Record::Misfit { unit, grant, worker: id.clone(), result }, effects);
+            self.persist(Record::Misfit { unit, grant, worker: name.clone(), result }, effects);
             if misfit != Misfit::NotFinite {
-                *self.misfits.strikes.entry(id.clone()).or_default() += 1;
+                *self.misfits.strikes.entry(name.clone()).or_default() += 1;
                 last = Some(misfit.to_string());
             }
             if self.recorded.contains(unit, index) {
@@ -75,7 +78,7 @@ impl Core {
             }
             let doubt = self.misfits.doubts.entry((unit, index)).or_default();
             doubt.tries += 1;
-            doubt.by.insert(id.clone(), misfit);
+            doubt.by.insert(name.clone(), misfit);
             if doubt.tries < TRIES {
                 again.insert(index);
             } else {
@@ -84,7 +87,7 @@ impl Core {
         }
         // What another has by now is its business.
         let own = |_, task: &Task| match &task.state {
-            TaskState::Granted { worker, .. } => worker == id,
+            TaskState::Granted { worker, .. } => *worker == id,
             state => *state == TaskState::Pending,
         };
         if let Some(task) = self.carve(unit, &again, own) {
@@ -98,26 +101,26 @@ impl Core {
             }
         }
         if let Some(misfit) = last {
-            self.bar_if_struck(id, &misfit, effects);
+            self.bar_if_struck(&name, &misfit, effects);
         }
     }
 
-    fn is_to_be_tried_elsewhere(&mut self, id: TaskId, worker: &WorkerId) {
+    fn is_to_be_tried_elsewhere(&mut self, id: TaskId, worker: WorkerIx) {
         if let Some(task) = self.task_mut(id) {
-            task.failures.workers.insert(worker.clone());
+            task.failures.workers.insert(worker);
         }
         self.counters.retries += 1;
         self.set_state(id, TaskState::Pending);
     }
 
     /// A sample has a result: those who gave numbers that are not finite were wrong.
-    pub(super) fn refute(&mut self, id: &WorkerId, unit: UnitId, index: u32, effects: &mut Vec<Effect>) {
+    pub(super) fn refute(&mut self, id: WorkerIx, unit: UnitId, index: u32, effects: &mut Vec<Effect>) {
         if self.misfits.doubts.is_empty() {
             return;
         }
         let Some(doubt) = self.misfits.doubts.remove(&(unit, index)) else { return };
         for (worker, misfit) in doubt.by {
-            if misfit == Misfit::NotFinite && worker != *id {
+            if misfit == Misfit::NotFinite && worker != *self.workers.name(id) {
                 *self.misfits.strikes.entry(worker.clone()).or_default() += 1;
                 self.bar_if_struck(&worker, &misfit.to_string(), effects);
             }
@@ -133,13 +136,14 @@ impl Core {
         effects.push(Effect::Note { text: format!("worker {id} is barred from this job: {reason}") });
         self.misfits.barred.insert(id.clone(), reason);
         // It may be at what it holds until it hears so: that goes to others when its process has ended, or its lease.
-        if let Some(worker) = self.workers.get_mut(id) {
+        let Some(number) = self.workers.find(id) else { return };
+        if let Some(worker) = self.workers.get_mut(number) {
             worker.going = Going::Wanted;
             if let Some(connection) = worker.connection.take() {
                 effects.push(Effect::Disconnect { worker: id.clone(), connection });
             }
         }
-        self.refresh(id);
+        self.refresh(number);
     }
 
     /// Why a worker takes no more part; `None` when it may.

@@ -36,7 +36,7 @@ mod refusal;
 #[cfg(test)]
 mod release_tests;
 mod results;
-mod roster;
+
 mod sample_set;
 mod slot_models;
 mod speeds;
@@ -47,6 +47,8 @@ mod task;
 mod tests;
 mod wanted;
 mod watch;
+mod worker;
+mod worker_table;
 
 pub use apply::SHUTDOWN;
 pub use bars::{Barred, Supply};

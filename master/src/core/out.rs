@@ -24,7 +24,11 @@ impl Core {
     /// Who holds a task, or may come back with it.
     fn holder_of(&self, id: TaskId) -> Option<Holder> {
         let task = self.task(id)?;
-        let (TaskState::Granted { worker, .. } | TaskState::Recovering { worker }) = &task.state else { return None };
+        let worker = match &task.state {
+            TaskState::Granted { worker, .. } => self.workers.name(*worker),
+            TaskState::Recovering { worker } => worker,
+            _ => return None,
+        };
         let (worker, samples) = (worker.clone(), task.remaining.clone());
         Some(Holder { worker, unit: task.unit, attempt: task.attempt, samples })
     }

@@ -5,12 +5,13 @@ use super::effect::Effect;
 use super::event::{FailureClass, SandboxState};
 use super::state::Core;
 use super::task::{Requires, TaskState};
-use compass_common::ids::{TaskId, WorkerId};
+use super::worker_table::WorkerIx;
+use compass_common::ids::TaskId;
 
 impl Core {
     /// Looks at the sandbox of a worker that has just attached. Where no other workers can come and none of those that
     /// are here has one, the tasks that need it fail with the worker's reason.
-    pub(super) fn refuse_programs(&mut self, id: &WorkerId, effects: &mut Vec<Effect>) {
+    pub(super) fn refuse_programs(&mut self, id: WorkerIx, effects: &mut Vec<Effect>) {
         let reason = match self.workers.get(id).map(|worker| &worker.sandbox) {
             None | Some(SandboxState::Works) => return,
             Some(SandboxState::Unknown) => "it was told not to look for a sandbox (--no-sandbox)".to_owned(),
@@ -23,7 +24,7 @@ impl Core {
         if waiting.is_empty() {
             return;
         }
-        let text = format!("worker {id} refuses to run programs: {reason}");
+        let text = format!("worker {} refuses to run programs: {reason}", self.workers.name(id));
         effects.push(Effect::Note { text });
         let someone_can = self.workers.values().any(|worker| worker.suits(Requires::Sandbox));
         if someone_can || self.limits.others_may_come {

@@ -5,7 +5,8 @@ use super::event::{FailureClass, Handed};
 use super::recorded::Arrival;
 use super::state::Core;
 use super::task::TaskState;
-use compass_common::ids::{GrantId, TaskId, UnitId, WorkerId};
+use super::worker_table::WorkerIx;
+use compass_common::ids::{GrantId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
 
 impl Core {
@@ -13,7 +14,7 @@ impl Core {
     /// leader's to know.
     pub(super) fn results(
         &mut self,
-        id: &WorkerId,
+        id: WorkerIx,
         grant: GrantId,
         unit: UnitId,
         samples: Vec<Handed>,
@@ -23,13 +24,16 @@ impl Core {
         let mut got_through = Vec::new();
         for Handed { index, result, device } in samples {
             let Some(home) = self.known_sample(unit, index) else {
-                effects.push(Effect::Note { text: format!("worker {id} sent a result for an unknown sample {index}") });
+                effects.push(Effect::Note {
+                    text: format!("worker {} sent a result for an unknown sample {index}", self.workers.name(id)),
+                });
                 continue;
             };
             self.record_duplicates(id, grant, (unit, index), (&result, device), effects);
             match self.recorded.arrive(unit, index, &result, device) {
                 Arrival::First => {
-                    self.persist(Record::Sample { unit, index, grant, worker: id.clone(), device, result }, effects);
+                    let worker = self.workers.name(id).clone();
+                    self.persist(Record::Sample { unit, index, grant, worker, device, result }, effects);
                     self.refute(id, unit, index, effects);
                     if let Some(home) = home {
                         got_through.push(home);
@@ -45,7 +49,7 @@ impl Core {
                 Arrival::Repeat => self.counters.repeats += 1,
                 Arrival::Divergent { same_device } => {
                     self.counters.divergences += 1;
-                    let worker = id.clone();
+                    let worker = self.workers.name(id).clone();
                     let record = Record::Divergence { unit, index, grant, worker, device, same_device, result };
                     self.persist(record, effects);
                 }
@@ -65,7 +69,7 @@ impl Core {
     /// How fast the worker gets on: what the samples cost that it hands in at once, one for each entry of `homes`, in the time
     /// since it last handed something in. The first of a unit also took the time for what all of them begin with: without
     /// that, a few samples after a long header would make a worker look many times slower than it is.
-    fn learn(&mut self, id: &WorkerId, homes: &[TaskId], elapsed: u64) {
+    fn learn(&mut self, id: WorkerIx, homes: &[TaskId], elapsed: u64) {
         let Some(task) = homes.first().and_then(|home| self.task(*home)) else { return };
         let (unit, model) = (task.unit, task.model);
         let first = if self.speeds.has_seen(id, model, unit) { 0 } else { task.shared_cost };
@@ -92,16 +96,21 @@ impl Core {
 
     pub(super) fn report(
         &mut self,
-        id: &WorkerId,
+        id: WorkerIx,
         grant: GrantId,
         unit: UnitId,
         report: Vec<u8>,
         effects: &mut Vec<Effect>,
     ) {
-        self.persist(Record::Report { worker: id.clone(), report }, effects);
-        if self.is_live(id, &grant) {
+        let worker = self.workers.name(id).clone();
+        self.persist(Record::Report { worker, report }, effects);
+        if self.holds(id, &grant) {
             // The worker believes to be done, yet samples are missing: the rest is granted again.
-            let message = format!("worker {id} finished task {} of unit {unit} but left samples out", grant.task);
+            let message = format!(
+                "worker {} finished task {} of unit {unit} but left samples out",
+                self.workers.name(id),
+                grant.task
+            );
             self.hand_back(id, grant, FailureClass::Transient, message, effects);
         }
     }
@@ -109,13 +118,13 @@ impl Core {
     /// Only now do the samples leave the grant: from here on their holder will not begin them.
     pub(super) fn returned(
         &mut self,
-        id: &WorkerId,
+        id: WorkerIx,
         grant: GrantId,
         samples: &IntervalSet,
         held: bool,
         effects: &mut Vec<Effect>,
     ) {
-        if !self.is_live(id, &grant) {
+        if !self.holds(id, &grant) {
             return;
         }
         let Some(task) = self.task_mut(grant.task) else { return };
@@ -137,7 +146,7 @@ impl Core {
             self.carve(self.task(grant.task).map(|task| task.unit).unwrap_or_default(), &part, free);
         }
         if !held {
-            let message = format!("worker {id} does not hold task {}", grant.task);
+            let message = format!("worker {} does not hold task {}", self.workers.name(id), grant.task);
             // Asked back because the worker cannot load the model, it costs no try.
             let is_barred = self.workers.get(id).is_some_and(|worker| worker.barred.contains(&model));
             let class = if is_barred { FailureClass::Preempted } else { FailureClass::Lost };

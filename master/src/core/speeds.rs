@@ -6,9 +6,9 @@
 //! corrections from speeds with every [`Speeds::refine`]. Only their product counts, so that the corrections of a model are
 //! 1 on average: what a unit that nobody has seen yet is taken for.
 
-use compass_common::ids::{UnitId, WorkerId};
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use super::worker_table::WorkerIx;
+use compass_common::ids::UnitId;
+use std::collections::BTreeMap;
 
 /// Observed time of a worker, in milliseconds, after which what was seen counts half: speeds change with the neighbours.
 const HORIZON_MS: f64 = 300_000.0;
@@ -36,7 +36,8 @@ struct Seen {
 
 #[derive(Clone, Debug, Default)]
 struct OfModel {
-    places: HashMap<WorkerId, usize, BuildHasherDefault<DefaultHasher>>,
+    /// Position among `workers`, by number of the worker; one that has gone is remembered.
+    places: Vec<Option<u32>>,
     /// In the order in which they were first seen.
     workers: Vec<Seen>,
     corrections: BTreeMap<UnitId, f64>,
@@ -94,6 +95,11 @@ impl Seen {
 }
 
 impl OfModel {
+    fn of(&self, worker: WorkerIx) -> Option<&Seen> {
+        let place = self.places.get(worker.0 as usize).copied().flatten()?;
+        self.workers.get(place as usize)
+    }
+
     fn refine(&mut self) {
         let mut units: BTreeMap<UnitId, (Taken, f64)> = BTreeMap::new();
         for seen in &self.workers {
@@ -135,21 +141,21 @@ pub(super) struct Speeds {
 
 impl Speeds {
     /// A worker got through `cost` of a unit in `ms`.
-    pub(super) fn observe(&mut self, worker: &WorkerId, unit: UnitId, model: u32, cost: u64, ms: u64) {
+    pub(super) fn observe(&mut self, worker: WorkerIx, unit: UnitId, model: u32, cost: u64, ms: u64) {
         let of_model = self.models.entry(model).or_default();
-        let place = match of_model.places.get(worker) {
-            Some(place) => *place,
-            None => {
-                of_model.places.insert(worker.clone(), of_model.workers.len());
-                of_model.workers.push(Seen::default());
-                of_model.workers.len() - 1
-            }
-        };
         let taken = Taken { cost: cost as f64, ms: ms as f64 };
         let factor = correction(&of_model.corrections, unit);
         of_model.all.add(Taken { cost: taken.cost * factor, ms: taken.ms });
         of_model.news = true;
-        if let Some(seen) = of_model.workers.get_mut(place) {
+        let at = worker.0 as usize;
+        if of_model.places.len() <= at {
+            of_model.places.resize(at + 1, None);
+        }
+        let place = *of_model.places[at].get_or_insert_with(|| {
+            of_model.workers.push(Seen::default());
+            of_model.workers.len() as u32 - 1
+        });
+        if let Some(seen) = of_model.workers.get_mut(place as usize) {
             seen.observe(unit, taken);
             seen.rate = seen.corrected(&of_model.corrections).rate();
         }
@@ -167,8 +173,8 @@ impl Speeds {
     }
 
     /// Whether the worker got through some of the unit, as far as is remembered.
-    pub(super) fn has_seen(&self, worker: &WorkerId, model: u32, unit: UnitId) -> bool {
-        let seen = self.models.get(&model).and_then(|of_model| of_model.workers.get(*of_model.places.get(worker)?));
+    pub(super) fn has_seen(&self, worker: WorkerIx, model: u32, unit: UnitId) -> bool {
+        let seen = self.models.get(&model).and_then(|of_model| of_model.of(worker));
         seen.is_some_and(|seen| seen.units.iter().any(|(known, _)| *known == unit))
     }
 
@@ -194,9 +200,9 @@ impl Speeds {
     }
 
     /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.
-    pub(super) fn rate(&self, worker: &WorkerId, model: u32) -> Option<f64> {
+    pub(super) fn rate(&self, worker: WorkerIx, model: u32) -> Option<f64> {
         let of_model = self.models.get(&model)?;
-        let own = of_model.places.get(worker).and_then(|place| of_model.workers.get(*place)?.rate);
+        let own = of_model.of(worker).and_then(|seen| seen.rate);
         own.or_else(|| of_model.all.rate())
     }
 }
@@ -210,21 +216,21 @@ mod tests {
     fn slow_workers_and_dear_units_are_told_apart() {
         let (speeds, costs) = ([1.0, 2.0, 4.0], [0.4, 1.0, 2.5]);
         let mut learnt = Speeds::default();
-        let worker = |at: usize| WorkerId(format!("w{at}"));
+        let worker = |at: usize| WorkerIx(at as u32);
         for round in 0..60 {
             for (at, speed) in speeds.iter().enumerate() {
                 let unit = (at + round / 20) % costs.len();
                 let ms = 16.0 * 1000.0 * costs[unit] / speed;
-                learnt.observe(&worker(at), UnitId(unit as u32), 0, 16, ms as u64);
+                learnt.observe(worker(at), UnitId(unit as u32), 0, 16, ms as u64);
             }
             learnt.refine();
         }
-        let rate = |at: usize| learnt.rate(&worker(at), 0).unwrap();
+        let rate = |at: usize| learnt.rate(worker(at), 0).unwrap();
         assert!((rate(1) / rate(0) - 2.0).abs() < 0.1 && (rate(2) / rate(0) - 4.0).abs() < 0.2, "{learnt:?}");
         let correction = |unit: usize| learnt.correction(0, UnitId(unit as u32));
         assert!((correction(2) / correction(0) - 2.5 / 0.4).abs() < 0.3, "{learnt:?}");
         assert_eq!(learnt.correction(0, UnitId(9)), 1.0, "what nobody has seen is as dear as was thought");
-        let new = learnt.rate(&WorkerId("new".into()), 0).unwrap();
+        let new = learnt.rate(WorkerIx(9), 0).unwrap();
         assert!(rate(0) < new && new < rate(2), "{new} is nobody's average");
     }
 }

@@ -3,7 +3,6 @@
 use super::bars::{ModelBars, Supply};
 use super::duplicates::Duplicates;
 use super::effect::{Effect, Message, Record, Seq};
-use super::event::{ConnectionId, SandboxState};
 use super::homes::Homes;
 use super::labels::Labels;
 use super::limits::Limits;
@@ -11,68 +10,16 @@ use super::misfits::Misfits;
 use super::progress::Progress;
 use super::queue::Queue;
 use super::recorded::Recorded;
-use super::roster::{Roster, Seat};
-use super::slot_models::SlotModels;
 use super::speeds::Speeds;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
+use super::worker::Worker;
+use super::worker_table::{Rank, WorkerIx, WorkerTable};
 use compass_common::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Units that are remembered of a worker, however many slots it has.
 const MOST_UNITS: u32 = 16;
-
-/// Whether a worker is to stay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Going {
-    #[default]
-    Stays,
-    /// Another job wants it, and it was told so; whether it has heard, only what it does shows.
-    Wanted,
-    /// It said itself that it begins nothing more.
-    Drains,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Worker {
-    pub(super) connection: Option<ConnectionId>,
-    pub(super) session: String,
-    pub(super) slots: u32,
-    pub(super) has_engine: bool,
-    pub(super) sandbox: SandboxState,
-    pub(super) pool: String,
-    pub(super) credit: u32,
-    pub(super) held: BTreeSet<TaskId>,
-    /// Model of its latest grant.
-    pub(super) resident: Option<u32>,
-    /// What its slots hold.
-    pub(super) models: SlotModels,
-    /// Whether its slots count among those that hold a model: whether it may still get tasks of it.
-    pub(super) counted: bool,
-    /// Name of its host; empty when it did not say.
-    pub(super) host: String,
-    /// Models that it gets no tasks of, and until when where that is only due to its host.
-    pub(super) barred: BTreeSet<u32>,
-    pub(super) by_host: BTreeMap<u32, u64>,
-    /// The units of its latest grants, the latest last: others of them share prefixes with what it has computed.
-    pub(super) units: VecDeque<UnitId>,
-    pub(super) last_heard: u64,
-    pub(super) going: Going,
-    /// When it last handed anything in, or had nothing to hand in.
-    pub(super) last_progress: u64,
-    /// How long it may hand in nothing until it is named next.
-    pub(super) stall: u64,
-    /// Whether a sample was recorded from it since it attached.
-    pub(super) recorded_any: bool,
-    /// Failures of its node in a row.
-    pub(super) infrastructure: u32,
-    /// The task of which it is to have what the holder has not begun.
-    pub(super) awaits: Option<TaskId>,
-    /// Its key in [`Core::ready`], while it is there.
-    pub(super) load: Option<u32>,
-    /// Whether it is counted in [`Core::present`].
-    pub(super) is_present: bool,
-}
 
 /// How many workers are connected, and how many slots they have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,29 +39,6 @@ impl Present {
     }
 }
 
-impl Worker {
-    /// Whether it has what a task requires.
-    pub(super) fn suits(&self, requires: Requires) -> bool {
-        match requires {
-            Requires::Echo => true,
-            Requires::Engine => self.has_engine,
-            Requires::Sandbox => self.sandbox == SandboxState::Works,
-        }
-    }
-
-    /// Whether it gets nothing more.
-    pub(super) fn is_going(&self) -> bool {
-        self.going != Going::Stays
-    }
-
-    /// What it holds per slot, in thousandths, while it can take another grant.
-    fn free_load(&self) -> Option<u32> {
-        let held = self.held.len() as u32;
-        let ready = self.connection.is_some() && !self.is_going() && held < self.credit;
-        ready.then(|| held.saturating_mul(1000) / self.slots.max(1))
-    }
-}
-
 /// The scheduler of one job. See [`Core::apply`].
 ///
 /// One job per core: several jobs are several cores, and who of them is asked first when a worker has credit is for their
@@ -131,11 +55,11 @@ pub struct Core {
     pub(super) recovering: BTreeSet<TaskId>,
     pub(super) recovering_until: u64,
     pub(super) homes: Homes,
-    pub(super) workers: Roster,
+    pub(super) workers: WorkerTable,
     /// How many workers have a unit among their latest.
     pub(super) at_units: BTreeMap<UnitId, u32>,
     /// Workers that can take a grant, the least loaded first.
-    pub(super) ready: BTreeSet<(u32, Seat)>,
+    pub(super) ready: BTreeSet<(u32, Rank, WorkerIx)>,
     pub(super) recorded: Recorded,
     pub(super) duplicates: Duplicates,
     pub(super) speeds: Speeds,
@@ -190,7 +114,7 @@ impl Core {
             recovering: BTreeSet::new(),
             recovering_until: 0,
             homes: Homes::default(),
-            workers: Roster::default(),
+            workers: WorkerTable::default(),
             at_units: BTreeMap::new(),
             ready: BTreeSet::new(),
             recorded,
@@ -263,12 +187,12 @@ impl Core {
             }
             TaskState::Granted { worker, .. } => {
                 self.granted -= 1;
-                if let Some(holder) = self.workers.get_mut(&worker)
+                if let Some(holder) = self.workers.get_mut(worker)
                     && holder.held.remove(&id)
                 {
                     holder.models.ended(model);
-                    self.count_models(&worker);
-                    self.refresh(&worker);
+                    self.count_models(worker);
+                    self.refresh(worker);
                 }
             }
             _ => {}
@@ -279,12 +203,11 @@ impl Core {
             TaskState::Recovering { .. } => {
                 self.recovering.insert(id);
             }
-            TaskState::Granted { worker, .. } => {
+            &TaskState::Granted { worker, .. } => {
                 self.granted += 1;
-                let worker = worker.clone();
-                if let Some(holder) = self.workers.get_mut(&worker) {
+                if let Some(holder) = self.workers.get_mut(worker) {
                     holder.held.insert(id);
-                    self.refresh(&worker);
+                    self.refresh(worker);
                 }
             }
             _ => {}
@@ -310,16 +233,15 @@ impl Core {
     }
 
     /// Puts a worker where it belongs among those that can take a grant.
-    pub(super) fn refresh(&mut self, id: &WorkerId) {
-        let Some(seat) = self.workers.seat(id) else { return };
+    pub(super) fn refresh(&mut self, id: WorkerIx) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         self.present.count(worker, worker.connection.is_some());
         let load = worker.free_load();
         if worker.load != load {
             if let Some(old) = std::mem::replace(&mut worker.load, load) {
-                self.ready.remove(&(old, seat));
+                self.ready.remove(&(old, worker.rank, id));
             }
-            self.ready.extend(load.map(|load| (load, seat)));
+            self.ready.extend(load.map(|load| (load, worker.rank, id)));
         }
         let fails = worker.infrastructure >= self.limits.infrastructure.max(1);
         let stays = worker.connection.is_some() && !worker.is_going() && worker.credit > 0;
@@ -333,7 +255,7 @@ impl Core {
     }
 
     /// Counts what has changed in the slots of a worker.
-    pub(super) fn count_models(&mut self, id: &WorkerId) {
+    pub(super) fn count_models(&mut self, id: WorkerIx) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         let (counted, changes) = (worker.counted, worker.models.take_changes());
         if counted {
@@ -342,7 +264,7 @@ impl Core {
     }
 
     /// No slot of the worker holds a model any more.
-    pub(super) fn unload(&mut self, id: &WorkerId, model: u32) {
+    pub(super) fn unload(&mut self, id: WorkerIx, model: u32) {
         if let Some(worker) = self.workers.get_mut(id) {
             worker.models.unload(model);
         }
@@ -350,7 +272,7 @@ impl Core {
     }
 
     /// Notes that a worker is at a unit: its engines hold what samples of it begin with, two units a slot.
-    pub(super) fn comes_to(&mut self, id: &WorkerId, unit: UnitId) {
+    pub(super) fn comes_to(&mut self, id: WorkerIx, unit: UnitId) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         if let Some(place) = worker.units.iter().position(|&known| known == unit) {
             worker.units.remove(place);
@@ -367,7 +289,7 @@ impl Core {
 
     /// Notes that a worker handed a whole grant back: unless it has others of that unit or has recorded some of it, it never
     /// computed what its samples begin with.
-    pub(super) fn was_not_at(&mut self, id: &WorkerId, model: u32, unit: UnitId) {
+    pub(super) fn was_not_at(&mut self, id: WorkerIx, model: u32, unit: UnitId) {
         let Some(worker) = self.workers.get(id) else { return };
         let has_others = worker.held.iter().filter_map(|&task| self.task(task)).any(|task| task.unit == unit);
         if has_others || self.speeds.has_seen(id, model, unit) {
@@ -390,13 +312,12 @@ impl Core {
     }
 
     /// Forgets a worker; what it held is for the caller to see to.
-    pub(super) fn remove_worker(&mut self, id: &WorkerId) -> Option<Worker> {
-        let seat = self.workers.seat(id)?;
+    pub(super) fn remove_worker(&mut self, id: WorkerIx) -> Option<Worker> {
         let mut worker = self.workers.remove(id)?;
         self.present.count(&mut worker, false);
         worker.units.iter().for_each(|&unit| self.leaves(unit));
         if let Some(load) = worker.load {
-            self.ready.remove(&(load, seat));
+            self.ready.remove(&(load, worker.rank, id));
         }
         self.slots -= worker.slots;
         if worker.counted {
@@ -469,8 +390,8 @@ impl Core {
         self.last_seq
     }
 
-    pub(super) fn send(&self, worker: &WorkerId, message: Message, after: Seq, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Send { worker: worker.clone(), message, after });
+    pub(super) fn send(&self, worker: WorkerIx, message: Message, after: Seq, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Send { worker: self.workers.name(worker).clone(), message, after });
     }
 
     pub(super) fn task(&self, id: TaskId) -> Option<&Task> {
@@ -483,23 +404,29 @@ impl Core {
 
     /// Whether this is the grant that the task is out on now.
     pub fn is_live(&self, worker: &WorkerId, grant: &GrantId) -> bool {
+        self.workers.find(worker).is_some_and(|worker| self.holds(worker, grant))
+    }
+
+    /// Whether the task is out at the worker under this grant.
+    pub(super) fn holds(&self, worker: WorkerIx, grant: &GrantId) -> bool {
         grant.epoch == self.epoch
             && self.task(grant.task).is_some_and(|task| {
                 task.attempt == grant.attempt
-                    && matches!(&task.state, TaskState::Granted { worker: holder, .. } if holder == worker)
+                    && matches!(task.state, TaskState::Granted { worker: holder, .. } if holder == worker)
             })
     }
 
     /// Whether a worker takes no more: it drains, or is wanted elsewhere.
     pub fn is_going(&self, worker: &WorkerId) -> bool {
-        self.workers.get(worker).is_some_and(Worker::is_going)
+        self.workers.named(worker).is_some_and(Worker::is_going)
     }
 
     /// Whether a grant may leave now that it is durable: meanwhile it may have gone to another, or its worker may have said
     /// that it cannot load the model, which then has been asked for the grant already.
     pub fn may_leave(&self, worker: &WorkerId, grant: &GrantId) -> bool {
         let model = self.task(grant.task).map(|task| task.model);
-        let barred = self.workers.get(worker).zip(model).is_some_and(|(worker, model)| worker.barred.contains(&model));
+        let barred =
+            self.workers.named(worker).zip(model).is_some_and(|(worker, model)| worker.barred.contains(&model));
         self.is_live(worker, grant) && !barred
     }
 }

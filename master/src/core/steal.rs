@@ -6,9 +6,11 @@
 //! the speeds of the two: they are to be done at the same time.
 
 use super::effect::{Effect, Message};
-use super::state::{Core, Worker};
+use super::state::Core;
 use super::task::Task;
-use compass_common::ids::{TaskId, WorkerId};
+use super::worker::Worker;
+use super::worker_table::WorkerIx;
+use compass_common::ids::TaskId;
 use compass_common::intervals::IntervalSet;
 
 /// Work of less time than this, in milliseconds, is not worth a round trip.
@@ -35,7 +37,7 @@ const PAUSE_FOR_EACH: u64 = 1_000;
 struct Giver {
     /// How long it will be busy, in milliseconds.
     load: f64,
-    id: WorkerId,
+    id: WorkerIx,
     /// Whether a whole task waits behind those that its slots run.
     has_queued: bool,
 }
@@ -64,15 +66,11 @@ impl Core {
             return;
         }
         // The least loaded come first; beyond a full slot each nobody is idle.
-        let free = self
-            .ready
-            .iter()
-            .take_while(|(load, _)| *load < 1000)
-            .filter_map(|(_, seat)| Some(self.workers.at(*seat)?.0));
+        let free = self.ready.iter().take_while(|(load, ..)| *load < 1000).map(|(_, _, id)| *id);
         let many = self.workers.len() > MANY;
         let turn = if many { self.steal_turn } else { 0 };
-        let idle = free.filter(|id| self.is_idle(id)).skip(turn).take(if many { AT_ONCE_OF_MANY } else { AT_ONCE });
-        let idle = idle.cloned().collect::<Vec<_>>();
+        let idle = free.filter(|id| self.is_idle(*id)).skip(turn).take(if many { AT_ONCE_OF_MANY } else { AT_ONCE });
+        let idle = idle.collect::<Vec<_>>();
         let mut givers = if many && !idle.is_empty() { self.givers() } else { Givers::default() };
         if many {
             let pause = (PAUSE_MS * self.workers.len() as u64 / PAUSE_FOR_EACH).max(PAUSE_MS);
@@ -86,8 +84,8 @@ impl Core {
                 givers = self.givers();
             }
             let found = match self.limits.split {
-                true => self.spoils(&thief, &mut givers).or_else(|| self.movable(&thief, &givers)),
-                false => self.movable(&thief, &givers),
+                true => self.spoils(thief, &mut givers).or_else(|| self.movable(thief, &givers)),
+                false => self.movable(thief, &givers),
             };
             let Some((id, samples, only_unbegun)) = found else {
                 if !many {
@@ -105,20 +103,20 @@ impl Core {
             self.ask(id, samples.len(), only_unbegun);
             // One that has nothing more to give is not looked at again for the others.
             if let Some(giver) = givers.list.iter().position(|giver| giver.id == holder) {
-                let worker = self.workers.get(&holder);
+                let worker = self.workers.get(holder);
                 givers.list[giver].has_queued = worker.is_some_and(|worker| self.has_queued(worker));
             }
-            if let Some(worker) = self.workers.get_mut(&thief) {
+            if let Some(worker) = self.workers.get_mut(thief) {
                 worker.awaits = Some(id);
             }
             let (samples, reason) = (Some(samples), "another worker is idle");
             let message = Message::Revoke { grant, samples, reason, only_unbegun };
-            self.send(&holder, message, self.last_seq, effects);
+            self.send(holder, message, self.last_seq, effects);
         }
     }
 
     /// Whether a slot of the worker has nothing to do, and nothing is on its way to it.
-    fn is_idle(&self, id: &WorkerId) -> bool {
+    fn is_idle(&self, id: WorkerIx) -> bool {
         let Some(worker) = self.workers.get(id) else { return false };
         let promised = worker.awaits.and_then(|task| self.task(task)).is_some_and(|task| task.asked() > 0);
         worker.models.has_idle() && !promised && !self.is_last_choice(id)
@@ -126,11 +124,11 @@ impl Core {
 
     /// How long a worker will be busy with what it holds, in milliseconds, beside what it was asked to return. Where no
     /// speed is known yet, a millisecond a unit of cost: only comparisons count then.
-    pub(super) fn load_ms(&self, id: &WorkerId) -> f64 {
+    pub(super) fn load_ms(&self, id: WorkerIx) -> f64 {
         self.workers.get(id).map_or(0.0, |worker| self.load_of(id, worker))
     }
 
-    fn load_of(&self, id: &WorkerId, worker: &Worker) -> f64 {
+    fn load_of(&self, id: WorkerIx, worker: &Worker) -> f64 {
         let each = worker.held.iter().filter_map(|&task| self.task(task)).map(|task| {
             let left = task.remaining.len().saturating_sub(task.asked());
             self.sample_cost(task) * f64::from(left) / self.rate(id, task.model)
@@ -143,7 +141,7 @@ impl Core {
         task.sample_cost as f64 * self.speeds.correction(task.model, task.unit)
     }
 
-    pub(super) fn rate(&self, id: &WorkerId, model: u32) -> f64 {
+    pub(super) fn rate(&self, id: WorkerIx, model: u32) -> f64 {
         self.speeds.rate(id, model).unwrap_or(1.0)
     }
 
@@ -159,7 +157,7 @@ impl Core {
             }
             if is_giver {
                 let (load, has_queued) = (self.load_of(id, worker), self.has_queued(worker));
-                list.push(Giver { load, id: id.clone(), has_queued });
+                list.push(Giver { load, id, has_queued });
             }
         }
         list.sort_by(|one, other| other.load.total_cmp(&one.load));
@@ -174,17 +172,17 @@ impl Core {
 
     /// The end of a task of the worker that will be busy longest, as far as the idle one may run it, and whether only if
     /// none of it has begun; that worker is taken off the list.
-    fn spoils(&self, thief: &WorkerId, givers: &mut Givers) -> Option<(TaskId, IntervalSet, bool)> {
+    fn spoils(&self, thief: WorkerIx, givers: &mut Givers) -> Option<(TaskId, IntervalSet, bool)> {
         let own = self.load_ms(thief);
         let mut best = None;
-        for (at, Giver { load, id, .. }) in givers.busier(own, WORTH_MS) {
+        for (at, &Giver { load, id, .. }) in givers.busier(own, WORTH_MS) {
             // The latest grant has most likely not been begun.
             let held =
                 self.workers.get(id).filter(|_| id != thief).into_iter().flat_map(|worker| worker.held.iter().rev());
             let Some(task) = held.copied().find(|&task| self.yields(task, thief)) else { continue };
             let model = self.task(task).map_or(0, |task| task.model);
             let worth = if self.speeds.rate(id, model).is_some() { WORTH_MS } else { 0.0 };
-            if *load > own + worth + self.load_for(thief, model, task).unwrap_or(f64::INFINITY) {
+            if load > own + worth + self.load_for(thief, model, task).unwrap_or(f64::INFINITY) {
                 best = Some((at, task));
                 break;
             }
@@ -193,7 +191,7 @@ impl Core {
         let Giver { load, .. } = givers.list.remove(at);
         let task = self.task(id)?;
         let (holder, _) = self.holder(id)?;
-        let (slow, fast) = (self.rate(&holder, task.model), self.rate(thief, task.model));
+        let (slow, fast) = (self.rate(holder, task.model), self.rate(thief, task.model));
         // What the samples begin with must be computed once more, unless the thief has been at the unit.
         let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(&task.unit));
         let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.model, task.unit) };
@@ -203,13 +201,13 @@ impl Core {
         if share <= 0.0 && loads > 0.0 {
             return None;
         }
-        if again > 0.0 && self.is_unbegun(&holder, id) {
+        if again > 0.0 && self.is_unbegun(holder, id) {
             return Some((id, task.remaining.clone(), true));
         }
         if again > 0.0 && !self.is_worth(&holder, task, share, share / slow) {
             return None;
         }
-        let most = if self.workers.get(&holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
+        let most = if self.workers.get(holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
         let count = (share / self.sample_cost(task)) as u32;
         let count = count.max(1).min(task.remaining.len().saturating_sub(most));
         let indices = task.remaining.iter().skip((task.remaining.len() - count) as usize);
@@ -218,7 +216,7 @@ impl Core {
 
     /// How long the worker would load a model first, in milliseconds: 0 where a slot of it holds it, or where speeds are not
     /// known yet; `None` where a load does not pay.
-    fn load_for(&self, id: &WorkerId, model: u32, task: TaskId) -> Option<f64> {
+    fn load_for(&self, id: WorkerIx, model: u32, task: TaskId) -> Option<f64> {
         let holds = self.workers.get(id).is_some_and(|worker| worker.models.slots_of(model) > 0);
         if holds || self.speeds.rate(id, model).is_none() {
             return Some(0.0);
@@ -228,12 +226,12 @@ impl Core {
 
     /// The latest task of a worker that holds more than its slots run, if none of it has begun and it would end earlier at
     /// the idle one.
-    fn movable(&self, thief: &WorkerId, givers: &Givers) -> Option<(TaskId, IntervalSet, bool)> {
+    fn movable(&self, thief: WorkerIx, givers: &Givers) -> Option<(TaskId, IntervalSet, bool)> {
         let own = self.load_ms(thief);
         // Where no speed is known, whatever waits moves, however long its holder will be busy.
         let least = if givers.known { own } else { f64::NEG_INFINITY };
-        givers.busier(least, 0.0).filter(|(_, giver)| giver.has_queued && giver.id != *thief).find_map(|(_, giver)| {
-            let worker = self.workers.get(&giver.id)?;
+        givers.busier(least, 0.0).filter(|(_, giver)| giver.has_queued && giver.id != thief).find_map(|(_, giver)| {
+            let worker = self.workers.get(giver.id)?;
             let ends = giver.load / f64::from(worker.slots.max(1));
             let would_do = |&id: &TaskId| {
                 let Some(task) = self.task(id).filter(|task| !task.has_begun() && self.yields(id, thief)) else {
@@ -253,7 +251,7 @@ impl Core {
     }
 
     /// Whether the holder is most likely still at other tasks with all of its slots: it gets to the latest last.
-    fn is_unbegun(&self, holder: &WorkerId, id: TaskId) -> bool {
+    fn is_unbegun(&self, holder: WorkerIx, id: TaskId) -> bool {
         if self.task(id).is_none_or(Task::has_begun) {
             return false;
         }
@@ -269,7 +267,7 @@ impl Core {
         cost >= again * if is_long { SHARED_WORTH_OF_LONG } else { SHARED_WORTH }
     }
 
-    fn yields(&self, id: TaskId, thief: &WorkerId) -> bool {
+    fn yields(&self, id: TaskId, thief: WorkerIx) -> bool {
         let (Some(task), Some(worker)) = (self.task(id), self.workers.get(thief)) else { return false };
         task.is_revocable() && self.suits(thief, worker, task)
     }

@@ -2,6 +2,7 @@
 
 use super::event::FailureClass;
 use super::hold::Hold;
+use super::worker_table::WorkerIx;
 use compass_common::ids::{Attempt, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeSet;
@@ -16,13 +17,13 @@ pub enum TaskState {
     /// An older leader granted it to this worker, which may come back with it: nobody else gets it meanwhile.
     Recovering { worker: WorkerId },
     /// Out, under the task's present attempt.
-    Granted { worker: WorkerId, hold: Hold },
+    Granted { worker: WorkerIx, hold: Hold },
     /// Every sample is recorded.
     Done,
     /// A budget is spent.
     Failed { class: FailureClass, message: String },
     /// The same error on two distinct workers: it is the samples' own.
-    Quarantined { message: String, workers: BTreeSet<WorkerId> },
+    Quarantined { message: String, workers: BTreeSet<WorkerIx> },
 }
 
 /// What a worker must have to run a task.
@@ -79,7 +80,7 @@ pub(super) struct Failures {
     pub(super) again: bool,
     /// The latest words, and who said them.
     pub(super) message: String,
-    pub(super) workers: BTreeSet<WorkerId>,
+    pub(super) workers: BTreeSet<WorkerIx>,
 }
 
 #[derive(Clone, Debug)]
@@ -108,10 +109,11 @@ impl Task {
 
     /// Whether it waits, or waits for `worker`, or is out at `worker`. What waits for another one is not free: that one may
     /// be at it, within its lease, whatever this one held before.
-    pub(super) fn is_free_for(&self, worker: &WorkerId) -> bool {
+    pub(super) fn is_free_for(&self, worker: WorkerIx, name: &WorkerId) -> bool {
         match &self.state {
             TaskState::Pending => true,
-            TaskState::Recovering { worker: holder } | TaskState::Granted { worker: holder, .. } => holder == worker,
+            TaskState::Recovering { worker: holder } => holder == name,
+            TaskState::Granted { worker: holder, .. } => *holder == worker,
             _ => false,
         }
     }

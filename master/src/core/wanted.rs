@@ -2,8 +2,10 @@
 
 use super::demand::Attendance;
 use super::effect::{Effect, Message};
-use super::state::{Core, Going};
+use super::state::Core;
 use super::task::{Requires, Task, TaskState};
+use super::worker::Going;
+use super::worker_table::WorkerIx;
 use compass_common::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +54,7 @@ impl Core {
         }
         wanted.usable.clone_from(&wanted.waiting);
         for (id, worker) in self.workers.iter() {
-            wanted.held.insert(id.clone(), worker.held.len() as u32);
+            wanted.held.insert(self.workers.name(id).clone(), worker.held.len() as u32);
             wanted.slots = wanted.slots.saturating_add(worker.slots);
             for task in worker.held.iter().filter_map(|id| self.task(*id)) {
                 let usable = wanted.usable.entry(self.needed(task)).or_default();
@@ -68,7 +70,7 @@ impl Core {
 
     /// A worker is wanted elsewhere: it gets nothing more, hands back what it has not begun, and goes when everything of it
     /// is recorded.
-    pub(super) fn release(&mut self, id: &WorkerId, effects: &mut Vec<Effect>) {
+    pub(super) fn release(&mut self, id: WorkerIx, effects: &mut Vec<Effect>) {
         let Some(worker) = self.workers.get_mut(id).filter(|worker| !worker.is_going()) else { return };
         worker.going = Going::Wanted;
         self.refresh(id);
