@@ -3,10 +3,10 @@
 use super::effect::{Effect, Message, Record};
 use super::event::{Event, FailureClass};
 use super::state::Core;
-use super::task::TaskState;
+use super::task_table::To;
 use super::worker::Going;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{TaskId, WorkerId};
+use compass_common::ids::WorkerId;
 
 /// What a worker hears when nothing is left to do.
 pub const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
@@ -127,11 +127,7 @@ impl Core {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) {
-        if self.now >= self.recovering_until {
-            for task in std::mem::take(&mut self.recovering) {
-                self.set_state(task, TaskState::Pending);
-            }
-        }
+        self.end_recovery();
         let mut lost = Vec::new();
         let mut silent = Vec::new();
         for (id, worker) in self.workers.iter() {
@@ -204,15 +200,14 @@ impl Core {
 
     /// No new grants from here on, and those that are out are taken back; what is recorded stays.
     fn cancel(&mut self, reason: &str, effects: &mut Vec<Effect>) {
-        let open =
-            (0..self.tasks.len() as u32).map(TaskId).filter(|&id| self.task(id).is_some_and(|task| task.is_open()));
+        let open = self.tasks.iter().filter(|(_, task)| task.is_open()).map(|(id, _)| id);
         for id in open.collect::<Vec<_>>() {
             if let Some((worker, grant)) = self.holder(id) {
                 let (samples, reason) = (None, "the job was cancelled");
                 let message = Message::Revoke { grant, samples, reason, only_unbegun: false };
                 self.send(worker, message, self.last_seq, effects);
             }
-            self.set_state(id, TaskState::Failed { class: FailureClass::User, message: reason.to_owned() });
+            self.transition(id, To::Failed { class: FailureClass::User, message: reason.to_owned() });
         }
     }
 

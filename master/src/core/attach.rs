@@ -3,37 +3,17 @@
 use super::apply::SHUTDOWN;
 use super::effect::{Effect, Holder, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, HeldGrant};
-use super::hold::Hold;
 use super::slot_models::SlotModels;
 use super::state::Core;
-use super::task::{Failures, Former, Requires, Task, TaskState};
+use super::task::{Requires, Task, TaskState};
+use super::task_table::To;
 use super::worker::{Going, Worker};
 use super::worker_table::{Rank, WorkerIx};
-use compass_common::ids::{Attempt, GrantId, TaskId, UnitId, WorkerId};
+use compass_common::ids::{GrantId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 impl Core {
-    /// Keeps from everybody else, for the time of a lease, what an older leader granted: its holder may come back. The
-    /// latest grant of a sample counts, so `former` goes from the latest to the oldest.
-    pub fn recover(&mut self, now: u64, former: &[Former]) {
-        self.recovering_until = now + self.limits.lease_ttl;
-        for former in former {
-            if let Some(task) = self.carve(former.unit, &former.samples, |_, task| task.state == TaskState::Pending) {
-                self.set_state(task, TaskState::Recovering { worker: former.worker.clone() });
-            }
-        }
-    }
-
-    /// A worker that an older leader granted something will not come back.
-    pub(super) fn recover_from(&mut self, id: &WorkerId) {
-        let of_worker = |task: &Task| matches!(&task.state, TaskState::Recovering { worker } if worker == id);
-        let tasks = self.recovering.iter().copied().filter(|&task| self.task(task).is_some_and(of_worker));
-        for task in tasks.collect::<Vec<_>>() {
-            self.set_state(task, TaskState::Pending);
-        }
-    }
-
     pub(super) fn attach(
         &mut self,
         id: WorkerIx,
@@ -109,7 +89,7 @@ impl Core {
         self.refresh(id);
         let kept = self.keep(id, held, effects);
         self.send(id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
-        if !capabilities.has_engine && self.open_by[Requires::Engine as usize] > 0 {
+        if !capabilities.has_engine && self.tasks.open_by(Requires::Engine) > 0 {
             let build = "it was built without libtorch; build compass-worker with its default features";
             effects.push(Effect::Note {
                 text: format!("worker {} cannot run every model of this job: {build}", self.workers.name(id)),
@@ -150,61 +130,11 @@ impl Core {
             }
         }
         let unlisted = self.workers.get(id).map(|worker| &worker.held - &listed).unwrap_or_default();
-        let awaited = self.recovering.iter().copied().filter(|&task| {
-            matches!(self.task(task).map(|task| &task.state), Some(TaskState::Recovering { worker }) if *worker == name)
-        });
-        for task in unlisted.into_iter().chain(awaited).collect::<Vec<_>>() {
-            self.set_state(task, TaskState::Pending);
+        let awaited = self.kept_for(&name);
+        for task in unlisted.into_iter().chain(awaited) {
+            self.transition(task, To::Pending);
         }
         kept
-    }
-
-    /// A task of its own for those of the samples that are open and whose task is `free`; `None` when none is.
-    pub(super) fn carve(
-        &mut self,
-        unit: UnitId,
-        samples: &IntervalSet,
-        free: impl Fn(TaskId, &Task) -> bool,
-    ) -> Option<TaskId> {
-        let mut found: Vec<(TaskId, IntervalSet)> = Vec::new();
-        for id in self.homes.touched(unit, samples) {
-            let Some(task) = self.task(id).filter(|task| task.is_open() && free(id, task)) else { continue };
-            let part = task.remaining.minus(&task.remaining.minus(samples));
-            if !part.is_empty() {
-                found.push((id, part));
-            }
-        }
-        let (first, of_first) = found.first()?;
-        if found.len() == 1 && self.task(*first).is_some_and(|task| task.remaining == *of_first) {
-            return Some(*first);
-        }
-        let mut cut = self.task(*first)?.clone();
-        cut.failures = Failures::default();
-        cut.attempt = found.iter().filter_map(|(id, _)| Some(self.task(*id)?.attempt)).max().unwrap_or_default();
-        cut.remaining = IntervalSet::from_pairs(found.iter().flat_map(|(_, part)| part.pairs().iter().copied()));
-        for (id, part) in found {
-            self.shrink(id, &part);
-        }
-        Some(self.add(cut))
-    }
-
-    /// Takes samples out of a task.
-    pub(super) fn shrink(&mut self, id: TaskId, part: &IntervalSet) {
-        let Some(task) = self.task_mut(id) else { return };
-        task.remaining = task.remaining.minus(part);
-        let (model, gone) = (task.model, task.sample_cost.saturating_mul(u64::from(part.len())));
-        let is_empty = task.remaining.is_empty();
-        self.got_done(model, gone);
-        if is_empty {
-            self.set_state(id, TaskState::Done);
-        }
-    }
-
-    /// So much less of a model is left to pay.
-    pub(super) fn got_done(&mut self, model: u32, cost: u64) {
-        if let Some(open) = self.open_cost.get_mut(&model) {
-            *open = open.saturating_sub(cost);
-        }
     }
 
     /// Gives a task to a worker under a new attempt, and records it; the grant, its unit and samples. With `loads` an idle
@@ -217,11 +147,8 @@ impl Core {
         effects: &mut Vec<Effect>,
     ) -> Option<(GrantId, UnitId, IntervalSet)> {
         let (epoch, now) = (self.epoch, self.now);
-        let task = self.task_mut(id)?;
-        task.attempt = Attempt(task.attempt.0.saturating_add(1));
-        task.failures.again = false;
-        let (unit, model, attempt, samples) = (task.unit, task.model, task.attempt, task.remaining.clone());
-        self.set_state(id, TaskState::Granted { worker, hold: Hold::default() });
+        let (attempt, unit, model, samples) = self.tasks.next_attempt(id)?;
+        self.transition(id, To::Granted { worker });
         if let Some(worker) = self.workers.get_mut(worker) {
             worker.resident = Some(model);
             worker.models.granted(model, loads);
@@ -284,10 +211,8 @@ impl Core {
         let budget = if is_blameless { FailureClass::Preempted } else { class };
         for task in worker.held {
             self.requeue(task, id, budget, format!("worker {name} was lost: {why}"), effects);
-            if let Some(task) = self.task_mut(task) {
-                // Counted as what it is, whatever it costs the task.
-                task.failures.again = class != FailureClass::Preempted;
-            }
+            // Counted as what it is, whatever it costs the task.
+            self.tasks.with_failures(task, |failures| failures.again = class != FailureClass::Preempted);
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::effect::{Effect, Message};
 use super::event::FailureClass;
 use super::state::Core;
-use super::task::TaskState;
+use super::task_table::To;
 use super::worker_table::WorkerIx;
 use compass_common::engine::UnableKind;
 use compass_common::ids::{TaskId, WorkerId};
@@ -246,7 +246,7 @@ impl Core {
         let text = format!("no worker can load {name}; its {} tasks failed: {words}", tasks.len());
         effects.push(Effect::Note { text });
         for task in tasks {
-            self.set_state(task, TaskState::Failed { class, message: words.clone() });
+            self.transition(task, To::Failed { class, message: words.clone() });
         }
     }
 

@@ -31,7 +31,7 @@ impl Core {
     fn open_by_model(&self) -> BTreeMap<u32, u32> {
         let mut demand: BTreeMap<u32, u32> = self.queue.models().collect();
         let held = self.workers.values().flat_map(|worker| &worker.held);
-        for task in held.chain(&self.recovering).filter_map(|id| self.task(*id)) {
+        for task in held.copied().chain(self.recovering.iter()).filter_map(|id| self.task(id)) {
             *demand.entry(task.model).or_default() += u32::from(task.is_open());
         }
         demand.retain(|_, open| *open > 0);

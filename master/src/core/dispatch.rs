@@ -121,7 +121,7 @@ impl Core {
             let slots = self.residents.get(&model).copied().unwrap_or(0);
             let others = slots.saturating_sub(worker.models.slots_of(model));
             let rank = match slots {
-                0 => (true, self.open_cost.get(&model).copied().unwrap_or(0)),
+                0 => (true, self.tasks.open_cost(model)),
                 _ => (false, u64::from(waiting).saturating_mul(1000) / u64::from(1 + others)),
             };
             if best.is_none_or(|(before, _)| rank > before)
@@ -142,7 +142,7 @@ impl Core {
         let has_failed = self.task(id).is_some_and(|task| !task.failures.workers.is_empty());
         let still = self.got_on.get(&model).map_or(0, |at| self.now.saturating_sub(*at));
         let Some(rate) = self.speeds.average(model) else { return true };
-        let left = self.open_cost.get(&model).copied().unwrap_or(0) as f64 / rate;
+        let left = self.tasks.open_cost(model) as f64 / rate;
         has_failed || still as f64 > (2.0 * load).max(self.limits.stall as f64) || left > PAYS * f64::from(slots) * load
     }
 

@@ -38,7 +38,7 @@ impl Core {
         match state {
             TaskState::Pending => format!("waiting: {}", self.why_pending(id)),
             TaskState::Recovering { worker } => {
-                let left = self.recovering_until.saturating_sub(self.now) / 1000;
+                let left = self.recovering.left(self.now) / 1000;
                 format!(
                     "waiting for worker {worker}, to which an older master granted it; after {left} s anybody gets it"
                 )

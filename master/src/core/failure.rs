@@ -2,11 +2,49 @@
 
 use super::effect::Effect;
 use super::event::FailureClass;
+use super::limits::Limits;
 use super::state::Core;
-use super::task::{Task, TaskState};
+use super::task::{Failures, Task};
+use super::task_table::To;
 use super::worker::Worker;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, TaskId};
+
+impl Failures {
+    /// Counts a failure on a worker; what becomes of the task.
+    fn count(&mut self, worker: WorkerIx, class: FailureClass, message: &str, limits: &Limits) -> To {
+        let mut to = To::Pending;
+        let spent = match class {
+            FailureClass::User | FailureClass::Deterministic => true,
+            FailureClass::Preempted | FailureClass::Unable(_) => false,
+            FailureClass::Transient => {
+                self.transient += 1;
+                if self.message != message {
+                    self.message = message.to_owned();
+                    self.workers.clear();
+                }
+                self.workers.insert(worker);
+                if self.workers.len() > 1 {
+                    to = To::Quarantined { message: message.to_owned(), workers: self.workers.clone() };
+                }
+                self.transient > limits.retry
+            }
+            FailureClass::Infrastructure => {
+                self.infrastructure += 1;
+                self.infrastructure > limits.infrastructure
+            }
+            FailureClass::Lost => {
+                self.losses += 1;
+                self.losses > limits.losses
+            }
+        };
+        self.again = !matches!(class, FailureClass::Preempted | FailureClass::Unable(_));
+        match to {
+            To::Pending if spent => To::Failed { class, message: message.to_owned() },
+            to => to,
+        }
+    }
+}
 
 impl Core {
     /// A grant comes back undone.
@@ -38,12 +76,12 @@ impl Core {
         {
             // No worker can do better with this model: its other tasks fail with the same words, at once.
             for task in self.queue.of_model(model).collect::<Vec<_>>() {
-                self.set_state(task, TaskState::Failed { class, message: message.clone() });
+                self.transition(task, To::Failed { class, message: message.clone() });
             }
         }
     }
 
-    /// A task that was out at `worker` waits again, or its budget is spent.
+    /// Requeues a task that was out at `worker`, or fails it if its budget is spent.
     pub(super) fn requeue(
         &mut self,
         id: TaskId,
@@ -52,49 +90,17 @@ impl Core {
         message: String,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
+        if matches!(class, FailureClass::Unable(_)) {
+            self.tasks.put_first(id);
+        }
         let limits = &self.limits;
-        let failures = &mut task.failures;
-        let mut state = TaskState::Pending;
-        let spent = match class {
-            FailureClass::User | FailureClass::Deterministic => true,
-            FailureClass::Preempted => false,
-            FailureClass::Unable(_) => {
-                task.first = true;
-                false
-            }
-            FailureClass::Transient => {
-                failures.transient += 1;
-                if failures.message != message {
-                    failures.message.clone_from(&message);
-                    failures.workers.clear();
-                }
-                failures.workers.insert(worker);
-                if failures.workers.len() > 1 {
-                    state = TaskState::Quarantined { message: message.clone(), workers: failures.workers.clone() };
-                }
-                failures.transient > limits.retry
-            }
-            FailureClass::Infrastructure => {
-                failures.infrastructure += 1;
-                failures.infrastructure > limits.infrastructure
-            }
-            FailureClass::Lost => {
-                failures.losses += 1;
-                failures.losses > limits.losses
-            }
-        };
-        failures.again = !matches!(class, FailureClass::Preempted | FailureClass::Unable(_));
-        if spent && state == TaskState::Pending {
-            state = TaskState::Failed { class, message: message.clone() };
+        let next = self.tasks.with_failures(id, |failures| failures.count(worker, class, &message, limits));
+        let Some(to) = next else { return };
+        // A model that cannot be loaded fails every task with the same words: they are said once.
+        if to != To::Pending && self.failure_words.insert(message.clone()) {
+            effects.push(Effect::Note { text: format!("task {id} failed: {message}") });
         }
-        if state != TaskState::Pending {
-            // A model that cannot be loaded fails every task with the same words: they are said once.
-            if self.failure_words.insert(message.clone()) {
-                effects.push(Effect::Note { text: format!("task {id} failed: {message}") });
-            }
-        }
-        self.set_state(id, state);
+        self.transition(id, to);
     }
 
     /// Whether the node of this worker has failed so often in a row that others are asked first.

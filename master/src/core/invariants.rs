@@ -6,7 +6,6 @@
 
 use super::state::Core;
 use super::task::TaskState;
-use compass_common::ids::TaskId;
 use std::collections::BTreeMap;
 
 /// One leader can commit per epoch, and none once a later epoch has begun.
@@ -56,36 +55,26 @@ pub struct Violation {
 pub fn check(core: &Core) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut fail = |id, detail: String| found.push(Violation { id, detail });
-    let (mut open, mut granted, mut held) = (0, 0, 0);
-    for (at, task) in core.tasks.iter().enumerate() {
-        let id = TaskId(at as u32);
-        open += u32::from(task.is_open());
-        if let TaskState::Granted { worker, .. } = &task.state {
-            granted += 1;
-            if !core.workers.get(*worker).is_some_and(|worker| worker.held.contains(&id)) {
-                fail(G1, format!("task {id} is granted to {}, which does not hold it", core.workers.name(*worker)));
-            }
+    core.tasks.check(&mut fail);
+    core.recovering.check(&core.tasks, &mut fail);
+    for (id, task) in core.tasks.iter() {
+        if let TaskState::Granted { worker, .. } = task.state
+            && !core.workers.get(worker).is_some_and(|worker| worker.held.contains(&id))
+        {
+            fail(G1, format!("task {id} is granted to {}, which does not hold it", core.workers.name(worker)));
         }
         if (task.state == TaskState::Pending) != core.queue.contains(id) {
             fail(P1, format!("task {id} is {:?} and in the queue: {}", task.state, core.queue.contains(id)));
-        }
-        if matches!(task.state, TaskState::Recovering { .. }) != core.recovering.contains(&id) {
-            fail(P1, format!("task {id} is {:?} and not where such tasks are", task.state));
-        }
-        if task.is_open() && task.remaining.is_empty() {
-            fail(P1, format!("task {id} is {:?} with nothing left to do", task.state));
         }
         for &(first, end) in task.remaining.pairs() {
             if let Some(index) = (first..end).find(|&index| core.recorded.contains(task.unit, index)) {
                 fail(C2, format!("sample {index} of unit {} is recorded and still to do", task.unit));
             }
-            if let Some(index) = (first..end).find(|&index| core.homes.of(task.unit, index) != Some(id)) {
-                fail(G1, format!("sample {index} of unit {} is in task {id}, which is not its home", task.unit));
-            }
         }
     }
+    let mut held = 0;
     for &(original, (unit, index)) in core.duplicates.pairs() {
-        if core.homes.of(unit, index).is_some() {
+        if core.tasks.of_sample(unit, index).is_some() {
             fail(G1, format!("sample {index} of unit {unit} is in a task and gets the result of another"));
         }
         if core.recorded.contains(unit, index) != core.recorded.contains(original.0, original.1) {
@@ -101,8 +90,8 @@ pub fn check(core: &Core) -> Vec<Violation> {
             fail(P1, format!("worker {} is ready and not where such workers are", core.workers.name(id)));
         }
     }
-    if held != granted || (open, granted) != (core.open, core.granted) {
-        fail(G1, format!("{held} held, {granted} granted, {open} open; counted {} and {}", core.granted, core.open));
+    if held != core.tasks.granted() {
+        fail(G1, format!("{held} tasks are held, {} granted", core.tasks.granted()));
     }
     let slots: u32 = core.workers.values().map(|worker| worker.slots).sum();
     if slots != core.slots {
@@ -113,26 +102,12 @@ pub fn check(core: &Core) -> Vec<Violation> {
     if present != (core.present.workers, core.present.slots) {
         fail(R1, format!("{present:?} workers and slots are connected, counted {:?}", core.present));
     }
-    let failed = core.tasks.iter().filter(|task| task.has_failed()).count() as u32;
-    if failed != core.failed || core.open_by.iter().sum::<u32>() != core.open {
-        fail(P1, format!("{failed} tasks failed, counted {}; open {} by {:?}", core.failed, core.open, core.open_by));
-    }
     let mut residents = BTreeMap::new();
     for model in core.workers.values().filter(|worker| worker.counted).flat_map(|worker| worker.models.held()) {
         *residents.entry(model).or_insert(0) += 1;
     }
     if residents != core.residents {
         fail(R1, format!("slots hold models {residents:?}, counted {:?}", core.residents));
-    }
-    let mut open_cost = BTreeMap::new();
-    for task in core.tasks.iter().filter(|task| task.is_open()) {
-        *open_cost.entry(task.model).or_insert(0) += task.cost();
-    }
-    for (model, &counted) in &core.open_cost {
-        let open = open_cost.get(model).copied().unwrap_or(0);
-        if open != counted {
-            fail(P1, format!("{open} is left to pay of model {model}, counted {counted}"));
-        }
     }
     if core.limits.max_slots.is_some_and(|most| slots > most) {
         fail(R1, format!("{slots} slots, {:?} allowed", core.limits.max_slots));

@@ -7,6 +7,7 @@ use super::effect::{Effect, Record};
 use super::event::{FailureClass, Unfit};
 use super::state::Core;
 use super::task::{Task, TaskState};
+use super::task_table::To;
 use super::worker::Going;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, TaskId, UnitId, WorkerId};
@@ -97,7 +98,7 @@ impl Core {
             if let Some(task) = self.carve(unit, &samples, own) {
                 let text = format!("{} samples failed: {message}", samples.len());
                 effects.push(Effect::Note { text });
-                self.set_state(task, TaskState::Failed { class: FailureClass::Deterministic, message });
+                self.transition(task, To::Failed { class: FailureClass::Deterministic, message });
             }
         }
         if let Some(misfit) = last {
@@ -106,11 +107,9 @@ impl Core {
     }
 
     fn is_to_be_tried_elsewhere(&mut self, id: TaskId, worker: WorkerIx) {
-        if let Some(task) = self.task_mut(id) {
-            task.failures.workers.insert(worker);
-        }
+        self.tasks.with_failures(id, |failures| failures.workers.insert(worker));
         self.counters.retries += 1;
-        self.set_state(id, TaskState::Pending);
+        self.transition(id, To::Pending);
     }
 
     /// A sample has a result: those who gave numbers that are not finite were wrong.

@@ -19,7 +19,6 @@ mod failure;
 mod hold;
 #[cfg(test)]
 mod holding_tests;
-mod homes;
 pub mod invariants;
 mod labels;
 mod limits;
@@ -32,17 +31,20 @@ mod out;
 mod progress;
 mod queue;
 mod recorded;
+mod recovering;
 mod refusal;
 #[cfg(test)]
 mod release_tests;
 mod results;
 
+mod sample_index;
 mod sample_set;
 mod slot_models;
 mod speeds;
 mod state;
 mod steal;
 mod task;
+mod task_table;
 #[cfg(test)]
 mod tests;
 mod wanted;

@@ -10,14 +10,14 @@ const TIMES: u64 = 4;
 
 impl Core {
     pub(super) fn record_what_is_out(&mut self, effects: &mut Vec<Effect>) {
-        let out = u64::from(self.granted) + self.recovering.len() as u64;
+        let out = u64::from(self.tasks.granted()) + self.recovering.len() as u64;
         // What is over needs no shorter log, and what was assigned just before a cancellation is on its way to be told.
-        if self.open == 0 || self.attempts_since < (TIMES * out).max(u64::from(self.limits.fewest_attempts)) {
+        if self.tasks.open() == 0 || self.attempts_since < (TIMES * out).max(u64::from(self.limits.fewest_attempts)) {
             return;
         }
         self.attempts_since = 0;
-        let held = self.workers.values().flat_map(|worker| &worker.held).chain(&self.recovering);
-        let holders = held.filter_map(|&id| self.holder_of(id)).collect();
+        let held = self.workers.values().flat_map(|worker| worker.held.iter().copied());
+        let holders = held.chain(self.recovering.iter()).filter_map(|id| self.holder_of(id)).collect();
         self.persist(Record::Out { holders }, effects);
     }
 

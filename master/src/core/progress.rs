@@ -36,8 +36,8 @@ impl Core {
     pub fn progress(&self) -> Progress {
         Progress {
             recorded: self.recorded.len(),
-            open_tasks: self.open,
-            granted: self.granted,
+            open_tasks: self.tasks.open(),
+            granted: self.tasks.granted(),
             workers: self.present.workers,
             slots: self.present.slots,
             ..self.counters.clone()

@@ -4,7 +4,8 @@
 use super::effect::Effect;
 use super::event::{FailureClass, SandboxState};
 use super::state::Core;
-use super::task::{Requires, TaskState};
+use super::task::Requires;
+use super::task_table::To;
 use super::worker_table::WorkerIx;
 use compass_common::ids::TaskId;
 
@@ -17,7 +18,7 @@ impl Core {
             Some(SandboxState::Unknown) => "it was told not to look for a sandbox (--no-sandbox)".to_owned(),
             Some(SandboxState::Refused { reason }) => reason.clone(),
         };
-        if self.open_by[Requires::Sandbox as usize] == 0 {
+        if self.tasks.open_by(Requires::Sandbox) == 0 {
             return;
         }
         let waiting: Vec<TaskId> = self.queue.iter().filter(|&id| self.needs_sandbox(id)).collect();
@@ -32,7 +33,7 @@ impl Core {
         }
         for task in waiting {
             let message = format!("refused: {reason}");
-            self.set_state(task, TaskState::Failed { class: FailureClass::User, message });
+            self.transition(task, To::Failed { class: FailureClass::User, message });
         }
     }
 

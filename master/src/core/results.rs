@@ -4,7 +4,7 @@ use super::effect::{Effect, Record};
 use super::event::{FailureClass, Handed};
 use super::recorded::Arrival;
 use super::state::Core;
-use super::task::TaskState;
+use super::task_table::To;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -37,7 +37,9 @@ impl Core {
                     self.refute(id, unit, index, effects);
                     if let Some(home) = home {
                         got_through.push(home);
-                        self.settle(home, index);
+                        if let Some(change) = self.tasks.settle(home, index) {
+                            self.follow(change);
+                        }
                     }
                     if let Some(worker) = self.workers.get_mut(id) {
                         worker.recorded_any = true;
@@ -60,7 +62,7 @@ impl Core {
 
     /// `None` for a sample that the plan does not have; `Some(None)` for one that was recorded before this run.
     fn known_sample(&self, unit: UnitId, index: u32) -> Option<Option<TaskId>> {
-        match self.homes.of(unit, index) {
+        match self.tasks.of_sample(unit, index) {
             Some(task) => Some(Some(task)),
             None => self.recorded.contains(unit, index).then_some(None),
         }
@@ -78,19 +80,6 @@ impl Core {
         self.got_on.insert(model, self.now);
         if let Some(worker) = self.workers.get_mut(id) {
             worker.last_progress = self.now;
-        }
-    }
-
-    fn settle(&mut self, id: TaskId, index: u32) {
-        let Some(task) = self.task_mut(id) else { return };
-        task.remaining.remove(index);
-        task.failures.losses = 0;
-        let (model, is_empty) = (task.model, task.remaining.is_empty());
-        // What has failed is no longer counted as open.
-        let gone = if task.is_open() { task.sample_cost } else { 0 };
-        self.got_done(model, gone);
-        if is_empty {
-            self.set_state(id, TaskState::Done);
         }
     }
 
@@ -127,23 +116,19 @@ impl Core {
         if !self.holds(id, &grant) {
             return;
         }
-        let Some(task) = self.task_mut(grant.task) else { return };
+        let Some(task) = self.task(grant.task) else { return };
         let (model, unit) = (task.model, task.unit);
         let part = task.remaining.minus(&task.remaining.minus(samples));
         let whole = part == task.remaining;
-        let was_asked = task.asked() > 0;
-        if let TaskState::Granted { hold, .. } = &mut task.state {
-            *hold = hold.answered(!part.is_empty());
-        }
+        let was_asked = self.tasks.answered(grant.task, !part.is_empty());
         self.counters.stolen += u64::from(was_asked && !part.is_empty());
         if whole && !part.is_empty() {
-            self.set_state(grant.task, TaskState::Pending);
+            self.transition(grant.task, To::Pending);
             self.was_not_at(id, model, unit);
             return;
         }
         if !part.is_empty() {
-            let free = |task, _: &super::task::Task| task == grant.task;
-            self.carve(self.task(grant.task).map(|task| task.unit).unwrap_or_default(), &part, free);
+            self.carve(unit, &part, |task, _| task == grant.task);
         }
         if !held {
             let message = format!("worker {} does not hold task {}", self.workers.name(id), grant.task);

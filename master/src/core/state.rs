@@ -3,15 +3,16 @@
 use super::bars::{ModelBars, Supply};
 use super::duplicates::Duplicates;
 use super::effect::{Effect, Message, Record, Seq};
-use super::homes::Homes;
 use super::labels::Labels;
 use super::limits::Limits;
 use super::misfits::Misfits;
 use super::progress::Progress;
 use super::queue::Queue;
 use super::recorded::Recorded;
+use super::recovering::Recovering;
 use super::speeds::Speeds;
-use super::task::{Failures, Requires, Task, TaskState, TaskView};
+use super::task::{Task, TaskState, TaskView};
+use super::task_table::{Change, Place, TaskTable, To};
 use super::worker::Worker;
 use super::worker_table::{Rank, WorkerIx, WorkerTable};
 use compass_common::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
@@ -49,12 +50,9 @@ pub struct Core {
     pub(super) limits: Limits,
     /// Of the event under way.
     pub(super) now: u64,
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: TaskTable,
     pub(super) queue: Queue,
-    /// Tasks that wait for workers of an older leader, and until when.
-    pub(super) recovering: BTreeSet<TaskId>,
-    pub(super) recovering_until: u64,
-    pub(super) homes: Homes,
+    pub(super) recovering: Recovering,
     pub(super) workers: WorkerTable,
     /// How many workers have a unit among their latest.
     pub(super) at_units: BTreeMap<UnitId, u32>,
@@ -65,12 +63,9 @@ pub struct Core {
     pub(super) speeds: Speeds,
     /// Ticks until speeds and corrections are told apart again.
     pub(super) ticks_to_refine: usize,
-    /// Open tasks by what they require.
-    pub(super) open_by: [u32; Requires::KINDS],
     /// Slots that hold a model, or have grants of it ahead of them, of workers that may get tasks.
     pub(super) residents: BTreeMap<u32, u32>,
-    /// What is left to pay of a model's open tasks, and when it last got on.
-    pub(super) open_cost: BTreeMap<u32, u64>,
+    /// When a model last got on.
     pub(super) got_on: BTreeMap<u32, u64>,
     /// Workers that cannot load a model.
     pub(super) bars: BTreeMap<u32, ModelBars>,
@@ -80,8 +75,7 @@ pub struct Core {
     pub(super) slots: u32,
     /// Workers that are connected, and their slots.
     pub(super) present: Present,
-    /// Tasks that have failed or are in quarantine, and the words that were said of them.
-    pub(super) failed: u32,
+    /// Words that were said of tasks that have failed.
     pub(super) failure_words: BTreeSet<String>,
     /// Before then nothing is worth stealing.
     pub(super) steal_again: u64,
@@ -96,8 +90,6 @@ pub struct Core {
     pub(super) misfits: Misfits,
     /// Attempts since all that is out was recorded.
     pub(super) attempts_since: u64,
-    pub(super) open: u32,
-    pub(super) granted: u32,
     pub(super) finished: bool,
 }
 
@@ -109,11 +101,9 @@ impl Core {
             epoch,
             limits,
             now: 0,
-            tasks: Vec::with_capacity(tasks.len()),
+            tasks: TaskTable::with_capacity(tasks.len()),
             queue: Queue::default(),
-            recovering: BTreeSet::new(),
-            recovering_until: 0,
-            homes: Homes::default(),
+            recovering: Recovering::default(),
             workers: WorkerTable::default(),
             at_units: BTreeMap::new(),
             ready: BTreeSet::new(),
@@ -121,16 +111,13 @@ impl Core {
             duplicates: Duplicates::default(),
             speeds: Speeds::default(),
             ticks_to_refine: 0,
-            open_by: [0; Requires::KINDS],
             residents: BTreeMap::new(),
-            open_cost: BTreeMap::new(),
             got_on: BTreeMap::new(),
             bars: BTreeMap::new(),
             supply,
             labels: Labels::default(),
             slots: 0,
             present: Present::default(),
-            failed: 0,
             failure_words: BTreeSet::new(),
             steal_again: 0,
             steal_turn: 0,
@@ -140,53 +127,31 @@ impl Core {
             counters: Progress::default(),
             misfits: Misfits::default(),
             attempts_since: 0,
-            open: 0,
-            granted: 0,
             finished: false,
         };
         for view in tasks {
-            core.add(Task {
-                unit: view.unit,
-                model: view.model,
-                requires: view.requires,
-                sample_cost: view.sample_cost.max(1),
-                shared_cost: view.shared_cost,
-                remaining: view.samples,
-                attempt: view.attempt,
-                state: TaskState::Done,
-                failures: Failures::default(),
-                first: false,
-            });
+            if let Some(change) = core.tasks.add_view(view) {
+                core.follow(change);
+            }
         }
         core
     }
 
-    /// Adds a task; it waits, unless it is empty.
-    pub(super) fn add(&mut self, mut task: Task) -> TaskId {
-        let id = TaskId(self.tasks.len() as u32);
-        self.homes.assign(task.unit, &task.remaining, id);
-        let empty = task.remaining.is_empty();
-        task.state = TaskState::Done;
-        self.tasks.push(task);
-        if !empty {
-            self.set_state(id, TaskState::Pending);
+    /// Takes a task into another state; queue and holders follow.
+    pub(super) fn transition(&mut self, id: TaskId, to: To) {
+        if let Some(change) = self.tasks.transition(id, to) {
+            self.follow(change);
         }
-        id
     }
 
-    /// The one way from state to state: queue, holders and counters follow.
-    pub(super) fn set_state(&mut self, id: TaskId, state: TaskState) {
-        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
-        let (was_open, was_failed) = (task.is_open(), task.has_failed());
+    /// Lets the owners beside the tasks follow what has become of one.
+    pub(super) fn follow(&mut self, Change { id, from, to }: Change) {
+        let Some(task) = self.tasks.get(id) else { return };
         let model = task.model;
-        let before = std::mem::replace(&mut task.state, state);
-        match before {
-            TaskState::Pending => self.queue.remove(id, task),
-            TaskState::Recovering { .. } => {
-                self.recovering.remove(&id);
-            }
-            TaskState::Granted { worker, .. } => {
-                self.granted -= 1;
+        match from {
+            Place::Queue => self.queue.remove(id, task),
+            Place::Recovering => self.recovering.remove(id),
+            Place::Worker(worker) => {
                 if let Some(holder) = self.workers.get_mut(worker)
                     && holder.held.remove(&id)
                 {
@@ -195,41 +160,32 @@ impl Core {
                     self.refresh(worker);
                 }
             }
-            _ => {}
+            Place::Closed => {}
         }
-        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
-        match &task.state {
-            TaskState::Pending => self.queue.insert(id, task),
-            TaskState::Recovering { .. } => {
-                self.recovering.insert(id);
-            }
-            &TaskState::Granted { worker, .. } => {
-                self.granted += 1;
+        let Some(task) = self.tasks.get(id) else { return };
+        match to {
+            Place::Queue => self.queue.insert(id, task),
+            Place::Recovering => self.recovering.insert(id),
+            Place::Worker(worker) => {
                 if let Some(holder) = self.workers.get_mut(worker) {
                     holder.held.insert(id);
                     self.refresh(worker);
                 }
             }
-            _ => {}
+            Place::Closed => {}
         }
-        let Some(task) = self.tasks.get(id.0 as usize) else { return };
-        let (is_open, has_failed) = (task.is_open(), task.has_failed());
-        let cost = task.cost();
-        if is_open != was_open {
-            let open = self.open_cost.entry(model).or_default();
-            *open = if is_open { open.saturating_add(cost) } else { open.saturating_sub(cost) };
-        }
-        let requiring = &mut self.open_by[task.requires as usize];
-        *requiring = *requiring + u32::from(is_open) - u32::from(was_open);
-        self.open = self.open + u32::from(is_open) - u32::from(was_open);
-        self.failed = self.failed + u32::from(has_failed) - u32::from(was_failed);
     }
 
-    /// The holder of a task was asked for samples of it.
-    pub(super) fn ask(&mut self, id: TaskId, samples: u32, whole: bool) {
-        if let Some(TaskState::Granted { hold, .. }) = self.task_mut(id).map(|task| &mut task.state) {
-            *hold = hold.ask(samples, whole);
-        }
+    /// A task of its own for those of the samples that are open and whose task is `free`; `None` when there are none.
+    pub(super) fn carve(
+        &mut self,
+        unit: UnitId,
+        samples: &IntervalSet,
+        free: impl Fn(TaskId, &Task) -> bool,
+    ) -> Option<TaskId> {
+        let (id, changes) = self.tasks.carve(unit, samples, free)?;
+        changes.into_iter().for_each(|change| self.follow(change));
+        Some(id)
     }
 
     /// Puts a worker where it belongs among those that can take a grant.
@@ -343,7 +299,7 @@ impl Core {
 
     /// How many tasks have failed or are in quarantine.
     pub fn failed_tasks(&self) -> u32 {
-        self.failed
+        self.tasks.failed()
     }
 
     /// Calls models and data sets by their names.
@@ -360,12 +316,12 @@ impl Core {
 
     /// Whether nothing is left to do: every task is done, failed or in quarantine.
     pub fn is_finished(&self) -> bool {
-        self.open == 0
+        self.tasks.open() == 0
     }
 
     /// Samples that stay without a result, those included that were to get the result of one of them: unit, samples, why.
     pub fn failures(&self) -> Vec<(UnitId, IntervalSet, String)> {
-        let failed = self.tasks.iter().filter_map(|task| match &task.state {
+        let failed = self.tasks.iter().filter_map(|(_, task)| match &task.state {
             TaskState::Failed { message, .. } => Some((task, message.clone())),
             TaskState::Quarantined { message, workers } => {
                 Some((task, format!("{message} (the same on {} workers)", workers.len())))
@@ -395,11 +351,7 @@ impl Core {
     }
 
     pub(super) fn task(&self, id: TaskId) -> Option<&Task> {
-        self.tasks.get(id.0 as usize)
-    }
-
-    pub(super) fn task_mut(&mut self, id: TaskId) -> Option<&mut Task> {
-        self.tasks.get_mut(id.0 as usize)
+        self.tasks.get(id)
     }
 
     /// Whether this is the grant that the task is out on now.

@@ -62,7 +62,7 @@ impl Givers {
 impl Core {
     /// Asks the busiest workers for samples on behalf of idle ones.
     pub(super) fn steal(&mut self, effects: &mut Vec<Effect>) {
-        if self.granted == 0 || self.now < self.steal_again {
+        if self.tasks.granted() == 0 || self.now < self.steal_again {
             return;
         }
         // The least loaded come first; beyond a full slot each nobody is idle.
@@ -100,7 +100,7 @@ impl Core {
                 continue;
             };
             let Some((holder, grant)) = self.holder(id) else { continue };
-            self.ask(id, samples.len(), only_unbegun);
+            self.tasks.ask(id, samples.len(), only_unbegun);
             // One that has nothing more to give is not looked at again for the others.
             if let Some(giver) = givers.list.iter().position(|giver| giver.id == holder) {
                 let worker = self.workers.get(holder);

@@ -2,6 +2,7 @@
 
 use super::event::FailureClass;
 use super::hold::Hold;
+use super::task_table::Place;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{Attempt, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
@@ -99,6 +100,16 @@ pub(super) struct Task {
 }
 
 impl Task {
+    /// Owner of what is known of it beside its table.
+    pub(super) fn place(&self) -> Place {
+        match self.state {
+            TaskState::Pending => Place::Queue,
+            TaskState::Recovering { .. } => Place::Recovering,
+            TaskState::Granted { worker, .. } => Place::Worker(worker),
+            TaskState::Done | TaskState::Failed { .. } | TaskState::Quarantined { .. } => Place::Closed,
+        }
+    }
+
     pub(super) fn is_open(&self) -> bool {
         matches!(self.state, TaskState::Pending | TaskState::Recovering { .. } | TaskState::Granted { .. })
     }

@@ -3,7 +3,7 @@
 use super::demand::Attendance;
 use super::effect::{Effect, Message};
 use super::state::Core;
-use super::task::{Requires, Task, TaskState};
+use super::task::{Requires, Task};
 use super::worker::Going;
 use super::worker_table::WorkerIx;
 use compass_common::ids::WorkerId;
@@ -85,8 +85,8 @@ impl Core {
         lines.push(format!(
             "{} samples are recorded; {} tasks are open, {} of them granted to {} workers with {slots} slots",
             self.recorded.len(),
-            self.open,
-            self.granted,
+            self.tasks.open(),
+            self.tasks.granted(),
             up.len()
         ));
         for (model, waiting) in self.queue.models() {
@@ -95,14 +95,10 @@ impl Core {
                 lines.push(format!("{}: {waiting} tasks pending, the first of them: {why}", self.labels.model(model)));
             }
         }
-        let recovering = self.recovering.iter().next().and_then(|id| self.explain_task(*id));
+        let recovering = self.recovering.iter().next().and_then(|id| self.explain_task(id));
         lines
             .extend(recovering.map(|why| format!("{} tasks are kept for their holders: {why}", self.recovering.len())));
-        let failed = self
-            .tasks
-            .iter()
-            .filter(|task| matches!(task.state, TaskState::Failed { .. } | TaskState::Quarantined { .. }));
-        let failed = failed.count();
+        let failed = self.tasks.failed();
         if failed > 0 {
             lines.push(format!("{failed} tasks failed"));
         }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 /// unit -> first index -> (end, task): disjoint runs of samples.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Homes(BTreeMap<UnitId, BTreeMap<u32, (u32, TaskId)>>);
+pub(super) struct SampleIndex(BTreeMap<UnitId, BTreeMap<u32, (u32, TaskId)>>);
 
-impl Homes {
+impl SampleIndex {
     /// The task that a sample belongs to.
     pub(super) fn of(&self, unit: UnitId, index: u32) -> Option<TaskId> {
         let (_, &(end, task)) = self.0.get(&unit)?.range(..=index).next_back()?;
@@ -59,20 +59,20 @@ mod tests {
     proptest! {
         #[test]
         fn the_last_assignment_of_a_sample_counts(steps in proptest::collection::vec((0u32..40, 1u32..15, 0u32..5), 1..30)) {
-            let (mut homes, mut model) = (Homes::default(), BTreeMap::new());
+            let (mut all, mut model) = (SampleIndex::default(), BTreeMap::new());
             for (first, length, task) in steps {
                 let samples = IntervalSet::range(first, first + length);
-                homes.assign(UnitId(1), &samples, TaskId(task));
+                all.assign(UnitId(1), &samples, TaskId(task));
                 model.extend(samples.iter().map(|index| (index, TaskId(task))));
             }
             for index in 0..60 {
-                prop_assert_eq!(homes.of(UnitId(1), index), model.get(&index).copied());
+                prop_assert_eq!(all.of(UnitId(1), index), model.get(&index).copied());
             }
             let mut touched: Vec<_> = model.range(10..20).map(|(_, &task)| task).collect();
             touched.sort_unstable();
             touched.dedup();
-            prop_assert_eq!(homes.touched(UnitId(1), &IntervalSet::range(10, 20)), touched);
-            prop_assert_eq!(homes.of(UnitId(0), 3), None);
+            prop_assert_eq!(all.touched(UnitId(1), &IntervalSet::range(10, 20)), touched);
+            prop_assert_eq!(all.of(UnitId(0), 3), None);
         }
     }
 }
