@@ -4,7 +4,7 @@ use super::effect::{Effect, Message, Record};
 use super::event::{Event, FailureClass};
 use super::state::Core;
 use super::task_table::To;
-use super::worker::Going;
+use super::worker::Drain;
 use super::worker_table::WorkerIx;
 use compass_common::ids::WorkerId;
 
@@ -41,11 +41,8 @@ impl Core {
                 return;
             }
             Event::Credit { worker, grants } => {
-                let id = self.heard(&worker);
-                if let Some(worker) = self.workers.get_mut(id) {
-                    worker.credit = grants;
-                }
-                self.refresh(id);
+                let worker = self.heard(&worker);
+                self.workers.change(worker, |worker| worker.credit = grants);
             }
             Event::Results { worker, grant, unit, samples } => {
                 let worker = self.heard(&worker);
@@ -84,11 +81,8 @@ impl Core {
                 self.returned(worker, grant, &samples, held, effects);
             }
             Event::Draining { worker } => {
-                if let Some(id) = self.workers.find(&worker) {
-                    if let Some(worker) = self.workers.get_mut(id) {
-                        worker.going = Going::Drains;
-                    }
-                    self.refresh(id);
+                if let Some(worker) = self.workers.find(&worker) {
+                    self.workers.change(worker, |worker| worker.drain = Drain::Announced);
                 }
             }
             Event::Release { worker } => {
@@ -108,22 +102,15 @@ impl Core {
 
     /// Notes a sign of life of a worker; its number, by which it goes from here on.
     fn heard(&mut self, worker: &WorkerId) -> WorkerIx {
-        let id = self.workers.intern(worker);
-        if let Some(worker) = self.workers.get_mut(id) {
-            worker.last_heard = self.now;
-        }
+        let (id, now) = (self.workers.intern(worker), self.now);
+        self.workers.change(id, |worker| worker.last_heard = now);
         id
     }
 
     /// The worker handed something in.
     fn progressed(&mut self, worker: WorkerIx) {
-        if let Some(known) = self.workers.get_mut(worker) {
-            let stalled = std::mem::take(&mut known.stall) > 0;
-            known.last_progress = self.now;
-            if stalled {
-                self.refresh(worker);
-            }
-        }
+        let now = self.now;
+        self.workers.change(worker, |worker| (worker.stall, worker.last_progress) = (0, now));
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) {
@@ -139,12 +126,11 @@ impl Core {
             }
         }
         for id in silent {
-            if let Some(connection) = self.workers.get_mut(id).and_then(|worker| worker.connection.take()) {
+            if let Some(connection) = self.workers.change(id, |worker| worker.connection.take()).flatten() {
                 effects.push(Effect::Disconnect { worker: self.workers.name(id).clone(), connection });
             }
-            self.refresh(id);
         }
-        self.name_the_stalled(effects);
+        self.name_stalled_workers(effects);
         self.lift_bars();
         for worker in lost {
             self.lose(worker, FailureClass::Lost, "its lease ran out", effects);
@@ -164,28 +150,28 @@ impl Core {
     }
 
     /// A hung engine looks like a slow one from here, so nobody is thrown out; but a run must not stand still in silence.
-    fn name_the_stalled(&mut self, effects: &mut Vec<Effect>) {
-        let (now, stall) = (self.now, self.limits.stall);
-        let mut stalled = Vec::new();
-        self.workers.for_each_mut(|id, name, worker| {
-            if worker.held.is_empty() {
-                worker.last_progress = now;
-            }
-            let since = now.saturating_sub(worker.last_progress);
-            if since < worker.stall.max(stall) {
-                return;
-            }
-            worker.stall = since * 2;
-            let (tasks, seconds) = (worker.held.len(), since / 1000);
+    fn name_stalled_workers(&mut self, effects: &mut Vec<Effect>) {
+        let (now, limit) = (self.now, self.limits.stall);
+        for id in self.workers.keys().collect::<Vec<_>>() {
+            let stalled = self.workers.change(id, |worker| {
+                if worker.held.is_empty() {
+                    worker.last_progress = now;
+                }
+                let since = now.saturating_sub(worker.last_progress);
+                (since >= worker.stall.max(limit)).then(|| {
+                    // What it holds may be loaded elsewhere from here on.
+                    worker.stall = since * 2;
+                    (worker.held.len(), since / 1000)
+                })
+            });
+            let Some((tasks, seconds)) = stalled.flatten() else { continue };
             let text = format!(
-                "worker {name} holds {tasks} tasks and has handed in nothing for {seconds} s: it may be loading a model, \
-                 or an engine of it hangs; its log tells"
+                "worker {} holds {tasks} tasks and has handed in nothing for {seconds} s: it may be loading a model, \
+                 or an engine of it hangs; its log tells",
+                self.workers.name(id)
             );
             effects.push(Effect::Note { text });
-            stalled.push(id);
-        });
-        // What they hold may be loaded elsewhere.
-        stalled.into_iter().for_each(|id| self.refresh(id));
+        }
     }
 
     /// A slot of a worker has loaded a model.
@@ -193,9 +179,7 @@ impl Core {
         self.counters.loads += 1;
         self.speeds.loaded(model, ms);
         self.got_on.insert(model, self.now);
-        let Some(worker) = self.workers.get_mut(id) else { return };
-        worker.models.loaded(slot, model);
-        self.count_models(id);
+        self.workers.change(id, |worker| worker.models.loaded(slot, model));
     }
 
     /// No new grants from here on, and those that are out are taken back; what is recorded stays.

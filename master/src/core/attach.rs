@@ -3,15 +3,14 @@
 use super::apply::SHUTDOWN;
 use super::effect::{Effect, Holder, Kept, Message, Record};
 use super::event::{Capabilities, ConnectionId, FailureClass, HeldGrant};
-use super::slot_models::SlotModels;
 use super::state::Core;
 use super::task::{Requires, Task, TaskState};
 use super::task_table::To;
-use super::worker::{Going, Worker};
-use super::worker_table::{Rank, WorkerIx};
+use super::worker::{Drain, Worker};
+use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 impl Core {
     pub(super) fn attach(
@@ -29,11 +28,8 @@ impl Core {
             self.send(id, Message::Refused { reason }, self.last_seq, effects);
             return;
         }
-        let before = self.workers.get(id).map_or(0, |known| known.slots);
-        let elsewhere = self.slots - before;
-        // What a worker claims never makes the sum of all slots overflow.
-        let room = self.limits.max_slots.unwrap_or(u32::MAX).saturating_sub(elsewhere);
-        let slots = capabilities.slots.min(room);
+        let is_known = self.workers.get(id).is_some();
+        let slots = capabilities.slots.min(self.workers.room(id, self.limits.max_slots));
         if slots == 0 {
             let most = self.limits.max_slots.unwrap_or_default();
             let reason = format!("all {most} slots of this job are taken (max_num_workers = {most})");
@@ -41,52 +37,21 @@ impl Core {
             return;
         }
         let now = self.now;
-        if before == 0 {
-            self.slots += slots;
-            self.workers.insert(
-                id,
-                Worker {
-                    rank: Rank::default(),
-                    connection: None,
-                    session: capabilities.session.clone(),
-                    slots,
-                    has_engine: capabilities.has_engine,
-                    sandbox: capabilities.sandbox.clone(),
-                    pool: capabilities.pool.clone(),
-                    credit: 0,
-                    held: BTreeSet::new(),
-                    resident: None,
-                    models: SlotModels::new(slots),
-                    counted: false,
-                    host: capabilities.host.clone(),
-                    barred: BTreeSet::new(),
-                    by_host: BTreeMap::new(),
-                    units: VecDeque::new(),
-                    last_heard: now,
-                    going: Going::Stays,
-                    last_progress: now,
-                    stall: 0,
-                    recorded_any: false,
-                    infrastructure: 0,
-                    awaits: None,
-                    load: None,
-                    is_present: false,
-                },
-            );
-            self.bar_anew(id);
+        if !is_known {
+            self.workers.attach(id, Worker::new(&capabilities, slots, now));
+            self.restore_bars(id);
         }
-        let Some(worker) = self.workers.get_mut(id) else { return };
-        worker.last_heard = now;
-        // One that was to go, and has gone with nothing left, is here anew.
-        if held.is_empty() {
-            worker.going = Going::Stays;
-        }
-        if let Some(old) = worker.connection.replace(connection)
-            && old != connection
-        {
+        let old = self.workers.change(id, |worker| {
+            worker.last_heard = now;
+            // A released worker that reconnects without grants is treated as new.
+            if held.is_empty() {
+                worker.drain = Drain::No;
+            }
+            worker.connection.replace(connection)
+        });
+        if let Some(old) = old.flatten().filter(|old| *old != connection) {
             effects.push(Effect::Disconnect { worker: self.workers.name(id).clone(), connection: old });
         }
-        self.refresh(id);
         let kept = self.keep(id, held, effects);
         self.send(id, Message::Welcome { connection, max_slots: slots, kept }, self.last_seq, effects);
         if !capabilities.has_engine && self.tasks.open_by(Requires::Engine) > 0 {
@@ -149,15 +114,14 @@ impl Core {
         let (epoch, now) = (self.epoch, self.now);
         let (attempt, unit, model, samples) = self.tasks.next_attempt(id)?;
         self.transition(id, To::Granted { worker });
-        if let Some(worker) = self.workers.get_mut(worker) {
+        self.workers.change(worker, |worker| {
             worker.resident = Some(model);
             worker.models.granted(model, loads);
+            worker.units.visit(unit, worker.slots);
             if worker.held.len() == 1 {
                 worker.last_progress = now;
             }
-        }
-        self.count_models(worker);
-        self.comes_to(worker, unit);
+        });
         let holder = Holder { worker: self.workers.name(worker).clone(), unit, attempt, samples: samples.clone() };
         self.persist(Record::Attempt { task: id, holder }, effects);
         self.attempts_since += 1;
@@ -178,24 +142,25 @@ impl Core {
     /// A worker may come back until its lease runs out, unless it said that it would go, or was to go and holds nothing. One
     /// that was to go and holds something may never have heard so, and be at it.
     pub(super) fn detach(&mut self, id: WorkerIx, connection: ConnectionId, effects: &mut Vec<Effect>) {
-        let Some(worker) = self.workers.get_mut(id).filter(|worker| worker.connection == Some(connection)) else {
+        if self.workers.get(id).is_none_or(|worker| worker.connection != Some(connection)) {
             return;
-        };
-        worker.connection = None;
-        let gone = match worker.going {
-            Going::Stays => false,
-            Going::Wanted => worker.held.is_empty(),
-            Going::Drains => true,
-        };
-        self.refresh(id);
-        if gone {
+        }
+        let gone = self.workers.change(id, |worker| {
+            worker.connection = None;
+            match worker.drain {
+                Drain::No => false,
+                Drain::Requested => worker.held.is_empty(),
+                Drain::Announced => true,
+            }
+        });
+        if gone == Some(true) {
             self.lose(id, FailureClass::Preempted, "it left", effects);
         }
     }
 
     /// Forgets a worker: what it held can be granted again.
     pub(super) fn lose(&mut self, id: WorkerIx, class: FailureClass, why: &str, effects: &mut Vec<Effect>) {
-        let Some(worker) = self.remove_worker(id) else { return };
+        let Some(worker) = self.workers.remove(id) else { return };
         let name = self.workers.name(id).clone();
         if let Some(connection) = worker.connection {
             effects.push(Effect::Disconnect { worker: name.clone(), connection });

@@ -63,7 +63,8 @@ impl Core {
             waiting += average_ms(task)?;
         }
         let mut speed = 0.0;
-        for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.connection.is_some() && !worker.is_going())
+        for (id, worker) in
+            self.workers.iter().filter(|(_, worker)| worker.connection.is_some() && !worker.is_draining())
         {
             for task in worker.held.iter().filter_map(|&id| self.task(id)) {
                 out += average_ms(task)?;
@@ -136,6 +137,6 @@ impl Core {
     }
 
     fn is_last_worker(&self) -> bool {
-        self.workers.values().filter(|worker| worker.connection.is_some()).count() < 2
+        self.workers.indexes().connected() < 2
     }
 }

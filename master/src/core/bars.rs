@@ -116,16 +116,18 @@ impl Core {
         text: String,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(worker) = self.workers.get_mut(id) else { return };
-        worker.by_host.remove(&model);
-        let is_new = worker.barred.insert(model);
+        let is_new = self.workers.change(id, |worker| {
+            worker.by_host.remove(&model);
+            worker.barred.insert(model)
+        });
+        let Some(is_new) = is_new else { return };
         let name = self.workers.name(id).clone();
         if !is_new && self.has_told(&name, model) {
             return;
         }
-        let Some(worker) = self.workers.get_mut(id) else { return };
+        self.workers.change(id, |worker| worker.models.unload(model));
+        let Some(worker) = self.workers.get(id) else { return };
         let (host, held, session) = (worker.host.clone(), worker.held.clone(), worker.session.clone());
-        self.unload(id, model);
         let on = if host.is_empty() { String::new() } else { format!(" on {host}") };
         let label = self.labels.model(model);
         let note = format!("worker {name}{on} cannot load {label} and gets no more of its tasks: {text}");
@@ -162,21 +164,22 @@ impl Core {
 
     /// Keeps a worker that has just attached off the models that its process could not load when it was here before, and
     /// off those that its host is barred from.
-    pub(super) fn bar_anew(&mut self, id: WorkerIx) {
-        let (now, name) = (self.now, self.workers.name(id).clone());
-        let Some(worker) = self.workers.get_mut(id) else { return };
-        let told = self.bars.iter().filter(|(_, bars)| bars.told.iter().any(|bar| bar.is_of(&name, &worker.session)));
-        worker.barred.extend(told.map(|(model, _)| *model));
-        if worker.host.is_empty() {
-            return;
-        }
-        for (model, bars) in &self.bars {
-            if let Some(bar) = bars.hosts.get(&worker.host).filter(|bar| bar.until > now)
-                && worker.barred.insert(*model)
-            {
-                worker.by_host.insert(*model, bar.until);
+    pub(super) fn restore_bars(&mut self, id: WorkerIx) {
+        let (now, name, bars) = (self.now, self.workers.name(id).clone(), &self.bars);
+        self.workers.change(id, |worker| {
+            let told = bars.iter().filter(|(_, bars)| bars.told.iter().any(|bar| bar.is_of(&name, &worker.session)));
+            worker.barred.extend(told.map(|(model, _)| *model));
+            if worker.host.is_empty() {
+                return;
             }
-        }
+            for (model, bars) in bars {
+                if let Some(bar) = bars.hosts.get(&worker.host).filter(|bar| bar.until > now)
+                    && worker.barred.insert(*model)
+                {
+                    worker.by_host.insert(*model, bar.until);
+                }
+            }
+        });
     }
 
     /// Lets workers of hosts whose time is over try again.
@@ -187,13 +190,16 @@ impl Core {
             return;
         }
         for id in self.workers.keys().collect::<Vec<_>>() {
-            let Some(worker) = self.workers.get_mut(id) else { continue };
-            let over: Vec<u32> =
-                worker.by_host.iter().filter(|(_, until)| **until <= now).map(|(model, _)| *model).collect();
-            for model in over {
-                worker.by_host.remove(&model);
-                worker.barred.remove(&model);
-            }
+            self.workers.change(id, |worker| {
+                let (by_host, barred) = (&mut worker.by_host, &mut worker.barred);
+                by_host.retain(|model, until| {
+                    let is_over = *until <= now;
+                    if is_over {
+                        barred.remove(model);
+                    }
+                    !is_over
+                });
+            });
         }
     }
 
@@ -235,7 +241,7 @@ impl Core {
     /// Whether a worker that is counted on may run the task, were it not at capacity.
     pub(super) fn is_any_able(&self, id: TaskId) -> bool {
         let Some(task) = self.task(id) else { return false };
-        self.workers.values().any(|worker| !worker.is_going() && self.can_run(worker, task))
+        self.workers.values().any(|worker| !worker.is_draining() && self.can_run(worker, task))
     }
 
     fn fail_model(&mut self, model: u32, effects: &mut Vec<Effect>) {

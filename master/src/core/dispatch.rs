@@ -23,7 +23,7 @@ impl Core {
     pub(super) fn dispatch(&mut self, effects: &mut Vec<Effect>) {
         let (mut unsuited, mut vain) = (BTreeSet::new(), 0);
         while !self.queue.is_empty() {
-            let next = self.ready.iter().map(|(_, _, id)| *id).find(|id| !unsuited.contains(id));
+            let next = self.workers.indexes().ready().iter().map(|(_, _, id)| *id).find(|id| !unsuited.contains(id));
             let Some(worker) = next else { return };
             let Some(busy) = self.workers.get(worker).map(|worker| !worker.held.is_empty()) else { return };
             if busy && vain >= VAIN_OFFERS {
@@ -49,7 +49,7 @@ impl Core {
     /// an idle slot what is worth a load, then more of what the others are at.
     fn choose(&self, id: WorkerIx) -> Option<(TaskId, bool)> {
         let worker = self.workers.get(id)?;
-        if self.is_last_choice(id) {
+        if self.workers.is_last_choice(id) {
             return None;
         }
         let end = self.time_left_of(id, worker);
@@ -75,7 +75,7 @@ impl Core {
     fn choose_of(&self, worker: &Worker, model: u32, most: usize, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
         let first = self.queue.of_model(model).take(most).find(suits)?;
         let is_of_model = |id: &TaskId| self.task(*id).is_some_and(|task| task.model == model);
-        let near = |&unit: &UnitId| self.queue.of_unit(unit).take(most).find(|id| is_of_model(id) && suits(id));
+        let near = |unit: UnitId| self.queue.of_unit(unit).take(most).find(|id| is_of_model(id) && suits(id));
         let neighbour = worker.units.iter().rev().find_map(near);
         // What begins as something that the worker has computed comes first; other neighbours not at the price of small
         // tasks before large ones.
@@ -97,7 +97,7 @@ impl Core {
 
     /// Whether some worker computes, or has computed, what the samples of a task begin with.
     fn is_begun(&self, id: TaskId) -> bool {
-        self.task(id).is_some_and(|task| task.shared_cost > 0 && self.at_units.contains_key(&task.unit))
+        self.task(id).is_some_and(|task| task.shared_cost > 0 && self.workers.indexes().is_visited(task.unit))
     }
 
     /// Whether samples of a task begin like others of its unit.
@@ -118,7 +118,7 @@ impl Core {
     fn choose_model(&self, worker: &Worker, most: usize, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
         let mut best: Option<((bool, u64), TaskId)> = None;
         for (model, waiting) in self.queue.models() {
-            let slots = self.residents.get(&model).copied().unwrap_or(0);
+            let slots = self.workers.indexes().residents(model);
             let others = slots.saturating_sub(worker.models.slots_of(model));
             let rank = match slots {
                 0 => (true, self.tasks.open_cost(model)),
@@ -137,7 +137,7 @@ impl Core {
     /// Whether one slot more is worth the time that it takes to load a model: with k slots at it, one more pays where what is
     /// left takes longer than k loads. Nothing waits on slots that do not get on with it.
     pub(super) fn pays_a_load(&self, model: u32, id: TaskId) -> bool {
-        let slots = self.residents.get(&model).copied().unwrap_or(0);
+        let slots = self.workers.indexes().residents(model);
         let load = self.load_time(model);
         let has_failed = self.task(id).is_some_and(|task| !task.failures.workers.is_empty());
         let still = self.got_on.get(&model).map_or(0, |at| self.now.saturating_sub(*at));

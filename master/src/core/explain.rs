@@ -2,7 +2,7 @@
 
 use super::state::Core;
 use super::task::{Requires, TaskState};
-use super::worker::{Going, Worker};
+use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
 use compass_common::ids::{TaskId, WorkerId};
 
@@ -100,16 +100,16 @@ impl Core {
                 .push(format!("no connected worker is able to load its model; it fails in {left} s unless one joins"));
             return causes.join("; ");
         }
-        if able.iter().all(|(_, worker)| worker.is_going()) {
+        if able.iter().all(|(_, worker)| worker.is_draining()) {
             causes.push("every connected worker is leaving".to_owned());
             return causes.join("; ");
         }
-        let stays: Vec<_> = able.into_iter().filter(|(_, worker)| !worker.is_going()).collect();
+        let stays: Vec<_> = able.into_iter().filter(|(_, worker)| !worker.is_draining()).collect();
         let count = |what: &dyn Fn(WorkerIx, &Worker) -> bool| {
             stays.iter().filter(|(other, worker)| what(*other, worker)).count()
         };
         let full = count(&|_, worker| worker.held.len() as u32 >= worker.credit);
-        let failed = count(&|other, _| self.is_for_another(other, task) || self.is_last_choice(other));
+        let failed = count(&|other, _| self.is_for_another(other, task) || self.workers.is_last_choice(other));
         let is_cold =
             |worker: &Worker| (worker.held.len() as u32) < worker.credit && worker.models.slots_of(task.model) == 0;
         let cold = if self.pays_a_load(task.model, id) { 0 } else { count(&|_, worker| is_cold(worker)) };
@@ -143,11 +143,11 @@ impl Core {
         let silent = self.now.saturating_sub(worker.last_heard) / 1000;
         let next = if worker.connection.is_none() {
             format!("not connected; what it holds goes to others in {} s", self.lease_left(id) / 1000)
-        } else if worker.going == Going::Wanted {
+        } else if worker.drain == Drain::Requested {
             "another job wants it: it finishes what it has begun, and takes no more".to_owned()
-        } else if worker.is_going() {
+        } else if worker.is_draining() {
             "draining: it takes no more".to_owned()
-        } else if self.is_last_choice(id) {
+        } else if self.workers.is_last_choice(id) {
             format!("asked last: its node failed {} times in a row", worker.infrastructure)
         } else if worker.held.len() as u32 >= worker.credit {
             format!("holds all that it wants ({})", worker.credit)

@@ -66,10 +66,9 @@ impl Core {
         if !self.holds(id, &grant) {
             return;
         }
-        if let Some(worker) = self.workers.get_mut(id).filter(|_| class == FailureClass::Infrastructure) {
-            worker.infrastructure += 1;
+        if class == FailureClass::Infrastructure {
+            self.workers.change(id, |worker| worker.infrastructure += 1);
         }
-        self.refresh(id);
         self.requeue(grant.task, id, class, message.clone(), effects);
         if class == FailureClass::User
             && let Some(model) = model
@@ -103,22 +102,13 @@ impl Core {
         self.transition(id, to);
     }
 
-    /// Whether the node of this worker has failed so often in a row that others are asked first.
-    pub(super) fn is_last_choice(&self, id: WorkerIx) -> bool {
-        let fails = |worker: &Worker| worker.infrastructure >= self.limits.infrastructure.max(1);
-        let sound = |(other, worker): (WorkerIx, &Worker)| {
-            other != id && worker.connection.is_some() && worker.credit > 0 && !fails(worker)
-        };
-        self.workers.get(id).is_some_and(fails) && self.workers.iter().any(sound)
-    }
-
     /// Whether the task has failed on this worker and somebody else is there to try it.
     pub(super) fn is_for_another(&self, id: WorkerIx, task: &Task) -> bool {
         let suits = |(other, worker): (WorkerIx, &Worker)| {
             other != id
                 && worker.connection.is_some()
                 && worker.credit > 0
-                && !worker.is_going()
+                && !worker.is_draining()
                 && self.can_run(worker, task)
         };
         task.failures.workers.contains(&id) && self.workers.iter().any(suits)

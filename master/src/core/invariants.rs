@@ -6,7 +6,6 @@
 
 use super::state::Core;
 use super::task::TaskState;
-use std::collections::BTreeMap;
 
 /// One leader can commit per epoch, and none once a later epoch has begun.
 pub const L1: &str = "L1";
@@ -72,7 +71,6 @@ pub fn check(core: &Core) -> Vec<Violation> {
             }
         }
     }
-    let mut held = 0;
     for &(original, (unit, index)) in core.duplicates.pairs() {
         if core.tasks.of_sample(unit, index).is_some() {
             fail(G1, format!("sample {index} of unit {unit} is in a task and gets the result of another"));
@@ -84,33 +82,10 @@ pub fn check(core: &Core) -> Vec<Violation> {
             );
         }
     }
-    for (id, worker) in core.workers.iter() {
-        held += worker.held.len() as u32;
-        if worker.load.is_some_and(|load| !core.ready.contains(&(load, worker.rank, id))) {
-            fail(P1, format!("worker {} is ready and not where such workers are", core.workers.name(id)));
-        }
-    }
+    let held: u32 = core.workers.values().map(|worker| worker.held.len() as u32).sum();
     if held != core.tasks.granted() {
         fail(G1, format!("{held} tasks are held, {} granted", core.tasks.granted()));
     }
-    let slots: u32 = core.workers.values().map(|worker| worker.slots).sum();
-    if slots != core.slots {
-        fail(R1, format!("{slots} slots, counted {}", core.slots));
-    }
-    let present = core.workers.values().filter(|worker| worker.connection.is_some());
-    let present = present.fold((0, 0), |(workers, slots), worker| (workers + 1, slots + worker.slots));
-    if present != (core.present.workers, core.present.slots) {
-        fail(R1, format!("{present:?} workers and slots are connected, counted {:?}", core.present));
-    }
-    let mut residents = BTreeMap::new();
-    for model in core.workers.values().filter(|worker| worker.counted).flat_map(|worker| worker.models.held()) {
-        *residents.entry(model).or_insert(0) += 1;
-    }
-    if residents != core.residents {
-        fail(R1, format!("slots hold models {residents:?}, counted {:?}", core.residents));
-    }
-    if core.limits.max_slots.is_some_and(|most| slots > most) {
-        fail(R1, format!("{slots} slots, {:?} allowed", core.limits.max_slots));
-    }
+    core.workers.check(core.limits.max_slots, &mut fail);
     found
 }

@@ -8,7 +8,7 @@ use super::event::{FailureClass, Unfit};
 use super::state::Core;
 use super::task::{Task, TaskState};
 use super::task_table::To;
-use super::worker::Going;
+use super::worker::Drain;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
@@ -136,13 +136,13 @@ impl Core {
         self.misfits.barred.insert(id.clone(), reason);
         // It may be at what it holds until it hears so: that goes to others when its process has ended, or its lease.
         let Some(number) = self.workers.find(id) else { return };
-        if let Some(worker) = self.workers.get_mut(number) {
-            worker.going = Going::Wanted;
-            if let Some(connection) = worker.connection.take() {
-                effects.push(Effect::Disconnect { worker: id.clone(), connection });
-            }
+        let connection = self.workers.change(number, |worker| {
+            worker.drain = Drain::Requested;
+            worker.connection.take()
+        });
+        if let Some(connection) = connection.flatten() {
+            effects.push(Effect::Disconnect { worker: id.clone(), connection });
         }
-        self.refresh(number);
     }
 
     /// Why a worker takes no more part; `None` when it may.

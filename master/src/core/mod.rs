@@ -30,6 +30,7 @@ mod moves_tests;
 mod out;
 mod progress;
 mod queue;
+mod recent_units;
 mod recorded;
 mod recovering;
 mod refusal;
@@ -50,6 +51,7 @@ mod tests;
 mod wanted;
 mod watch;
 mod worker;
+mod worker_indexes;
 mod worker_table;
 
 pub use apply::SHUTDOWN;

@@ -38,8 +38,8 @@ impl Core {
             recorded: self.recorded.len(),
             open_tasks: self.tasks.open(),
             granted: self.tasks.granted(),
-            workers: self.present.workers,
-            slots: self.present.slots,
+            workers: self.workers.indexes().connected(),
+            slots: self.workers.indexes().connected_slots(),
             ..self.counters.clone()
         }
     }

@@ -51,13 +51,14 @@ fn a_worker_that_hands_a_task_back_unbegun_was_never_at_what_it_begins_with() {
     let task = |unit| TaskView { model: 0, shared_cost: 7, ..view(unit, 0, 8) };
     let mut bench = Bench::new(Limits::default(), vec![task(0), task(1)]);
     bench.attach(0, 0, 1);
-    let units = |bench: &Bench| bench.core.workers.named(&worker(0)).map(|worker| worker.units.clone());
-    assert_eq!(units(&bench), Some([UnitId(0), UnitId(1)].into()));
+    let units =
+        |bench: &Bench| bench.core.workers.named(&worker(0)).map(|worker| worker.units.iter().collect::<Vec<_>>());
+    assert_eq!(units(&bench), Some(vec![UnitId(0), UnitId(1)]));
     let (grant, samples) = (bench.grants[1].1, bench.grants[1].3.clone());
     bench.attach(1, 0, 1);
     bench.apply(Event::Returned { worker: worker(0), grant, samples, held: true });
     assert_eq!(bench.grants.last().map(|grant| grant.0), Some(1));
-    assert_eq!(units(&bench), Some([UnitId(0)].into()));
+    assert_eq!(units(&bench), Some(vec![UnitId(0)]));
 }
 
 #[test]

@@ -41,12 +41,7 @@ impl Core {
                             self.follow(change);
                         }
                     }
-                    if let Some(worker) = self.workers.get_mut(id) {
-                        worker.recorded_any = true;
-                        if std::mem::take(&mut worker.infrastructure) > 0 {
-                            self.refresh(id);
-                        }
-                    }
+                    self.workers.change(id, |worker| (worker.recorded_any, worker.infrastructure) = (true, 0));
                 }
                 Arrival::Repeat => self.counters.repeats += 1,
                 Arrival::Divergent { same_device } => {
@@ -78,8 +73,15 @@ impl Core {
         let cost = task.sample_cost.saturating_mul(homes.len() as u64).saturating_add(first);
         self.speeds.observe(id, unit, model, cost, elapsed);
         self.got_on.insert(model, self.now);
-        if let Some(worker) = self.workers.get_mut(id) {
-            worker.last_progress = self.now;
+    }
+
+    /// Notes that a worker handed a whole grant back: unless it has others of that unit or has recorded some of it, it never
+    /// computed what its samples begin with.
+    fn forget_unit(&mut self, id: WorkerIx, model: u32, unit: UnitId) {
+        let Some(worker) = self.workers.get(id) else { return };
+        let has_others = worker.held.iter().filter_map(|&task| self.task(task)).any(|task| task.unit == unit);
+        if !has_others && !self.speeds.has_seen(id, model, unit) {
+            self.workers.change(id, |worker| worker.units.forget(unit));
         }
     }
 
@@ -124,7 +126,7 @@ impl Core {
         self.counters.stolen += u64::from(was_asked && !part.is_empty());
         if whole && !part.is_empty() {
             self.transition(grant.task, To::Pending);
-            self.was_not_at(id, model, unit);
+            self.forget_unit(id, model, unit);
             return;
         }
         if !part.is_empty() {

@@ -12,8 +12,8 @@ pub(super) struct SlotModels {
     grants: BTreeMap<u32, u32>,
     /// Models of grants for which no slot is free yet.
     ahead: Vec<u32>,
-    /// What slots, or what is ahead of them, held before and hold now, since it was asked last.
-    changes: Vec<(Option<u32>, Option<u32>)>,
+    /// Models that slots, or what is ahead of them, have come to hold (true) or to hold no more, since this was asked last.
+    changes: Vec<(u32, bool)>,
 }
 
 impl SlotModels {
@@ -99,14 +99,14 @@ impl SlotModels {
         ahead.retain(|model| {
             let stays = waits(model);
             if !stays {
-                changes.push((Some(*model), None));
+                changes.push((*model, false));
             }
             stays
         });
         for model in grants.keys().filter(|model| waits(model)) {
             if !ahead.contains(model) {
                 ahead.push(*model);
-                changes.push((None, Some(*model)));
+                changes.push((*model, true));
             }
         }
     }
@@ -128,14 +128,16 @@ impl SlotModels {
     pub(super) fn unload(&mut self, model: u32) {
         for held in self.slots.iter_mut().filter(|held| **held == Some(model)) {
             *held = None;
-            self.changes.push((Some(model), None));
+            self.changes.push((model, false));
         }
         self.follow();
     }
 
     fn put(&mut self, slot: usize, model: Option<u32>) {
         if let Some(held) = self.slots.get_mut(slot) {
-            self.changes.push((std::mem::replace(held, model), model));
+            let before = std::mem::replace(held, model);
+            self.changes.extend(before.map(|model| (model, false)));
+            self.changes.extend(model.map(|model| (model, true)));
         }
         self.order.retain(|&other| other != slot);
         self.order.push(slot);
@@ -146,8 +148,8 @@ impl SlotModels {
         self.slots.iter().flatten().chain(&self.ahead).copied()
     }
 
-    /// What has changed in [`Self::held`] since this was asked last: before and now.
-    pub(super) fn take_changes(&mut self) -> Vec<(Option<u32>, Option<u32>)> {
-        std::mem::take(&mut self.changes)
+    /// What has changed in [`Self::held`] since this was asked last: each model that came (true) or went.
+    pub(super) fn take_changes(&mut self) -> impl Iterator<Item = (u32, bool)> + '_ {
+        self.changes.drain(..)
     }
 }

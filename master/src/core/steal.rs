@@ -66,7 +66,7 @@ impl Core {
             return;
         }
         // The least loaded come first; beyond a full slot each nobody is idle.
-        let free = self.ready.iter().take_while(|(load, ..)| *load < 1000).map(|(_, _, id)| *id);
+        let free = self.workers.indexes().ready().iter().take_while(|(load, ..)| *load < 1000).map(|(_, _, id)| *id);
         let many = self.workers.len() > MANY;
         let turn = if many { self.steal_turn } else { 0 };
         let idle = free.filter(|id| self.is_idle(*id)).skip(turn).take(if many { AT_ONCE_OF_MANY } else { AT_ONCE });
@@ -106,9 +106,7 @@ impl Core {
                 let worker = self.workers.get(holder);
                 givers.list[giver].has_queued = worker.is_some_and(|worker| self.has_queued(worker));
             }
-            if let Some(worker) = self.workers.get_mut(thief) {
-                worker.awaits = Some(id);
-            }
+            self.workers.change(thief, |worker| worker.awaits = Some(id));
             let (samples, reason) = (Some(samples), "another worker is idle");
             let message = Message::Revoke { grant, samples, reason, only_unbegun };
             self.send(holder, message, self.last_seq, effects);
@@ -119,7 +117,7 @@ impl Core {
     fn is_idle(&self, id: WorkerIx) -> bool {
         let Some(worker) = self.workers.get(id) else { return false };
         let promised = worker.awaits.and_then(|task| self.task(task)).is_some_and(|task| task.asked() > 0);
-        worker.models.has_idle() && !promised && !self.is_last_choice(id)
+        worker.models.has_idle() && !promised && !self.workers.is_last_choice(id)
     }
 
     /// How long a worker will be busy with what it holds, in milliseconds, beside what it was asked to return. Where no
@@ -193,7 +191,7 @@ impl Core {
         let (holder, _) = self.holder(id)?;
         let (slow, fast) = (self.rate(holder, task.model), self.rate(thief, task.model));
         // What the samples begin with must be computed once more, unless the thief has been at the unit.
-        let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(&task.unit));
+        let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(task.unit));
         let again = if knows { 0.0 } else { task.shared_cost as f64 * self.speeds.correction(task.model, task.unit) };
         // x samples' worth of cost such that (load * slow - x) / slow = own + (again + x) / fast.
         let loads = self.load_for(thief, task.model, id)?;
@@ -239,7 +237,7 @@ impl Core {
                 };
                 let Some(rate) = self.speeds.rate(thief, task.model) else { return true };
                 let Some(loads) = self.load_for(thief, task.model, id) else { return false };
-                let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(&task.unit));
+                let knows = self.workers.get(thief).is_some_and(|worker| worker.units.contains(task.unit));
                 let again = if knows { 0 } else { task.shared_cost };
                 let correction = self.speeds.correction(task.model, task.unit);
                 let here = own + loads + (again as f64 + task.cost() as f64) * correction / rate;

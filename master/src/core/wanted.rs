@@ -4,7 +4,7 @@ use super::demand::Attendance;
 use super::effect::{Effect, Message};
 use super::state::Core;
 use super::task::{Requires, Task};
-use super::worker::Going;
+use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
 use compass_common::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,9 +71,10 @@ impl Core {
     /// A worker is wanted elsewhere: it gets nothing more, hands back what it has not begun, and goes when everything of it
     /// is recorded.
     pub(super) fn release(&mut self, id: WorkerIx, effects: &mut Vec<Effect>) {
-        let Some(worker) = self.workers.get_mut(id).filter(|worker| !worker.is_going()) else { return };
-        worker.going = Going::Wanted;
-        self.refresh(id);
+        if self.workers.get(id).is_none_or(Worker::is_draining) {
+            return;
+        }
+        self.workers.change(id, |worker| worker.drain = Drain::Requested);
         self.send(id, Message::Release, self.last_seq, effects);
     }
 

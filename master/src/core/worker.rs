@@ -1,27 +1,32 @@
-//! An attached worker: what it offers, what it holds, and how it does.
+//! An attached worker: what it offers, what it holds, and how it does. Only [`super::worker_table::WorkerTable`] changes it.
 
-use super::event::{ConnectionId, SandboxState};
+use super::event::{Capabilities, ConnectionId, SandboxState};
+use super::recent_units::RecentUnits;
 use super::slot_models::SlotModels;
 use super::task::Requires;
+use super::worker_indexes::Indexed;
 use super::worker_table::Rank;
-use compass_common::ids::{TaskId, UnitId};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use compass_common::ids::TaskId;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a worker is to stay.
+/// Whether a worker is on its way out of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Going {
+pub(super) enum Drain {
     #[default]
-    Stays,
-    /// Another job wants it, and it was told so; whether it has heard, only what it does shows.
-    Wanted,
-    /// It said itself that it begins nothing more.
-    Drains,
+    No,
+    /// The worker was told to drain; whether it has heard, only what it does shows.
+    Requested,
+    /// The worker has said that it begins nothing more.
+    Announced,
 }
 
+/// A worker of the job.
 #[derive(Clone, Debug)]
 pub(super) struct Worker {
-    /// Set by the table.
+    /// Given by the table.
     pub(super) rank: Rank,
+    /// Kept by the indexes of the table.
+    pub(super) indexed: Indexed,
     pub(super) connection: Option<ConnectionId>,
     pub(super) session: String,
     pub(super) slots: u32,
@@ -34,17 +39,14 @@ pub(super) struct Worker {
     pub(super) resident: Option<u32>,
     /// What its slots hold.
     pub(super) models: SlotModels,
-    /// Whether its slots count among those that hold a model: whether it may still get tasks of it.
-    pub(super) counted: bool,
     /// Name of its host; empty when it did not say.
     pub(super) host: String,
     /// Models that it gets no tasks of, and until when where that is only due to its host.
     pub(super) barred: BTreeSet<u32>,
     pub(super) by_host: BTreeMap<u32, u64>,
-    /// The units of its latest grants, the latest last: others of them share prefixes with what it has computed.
-    pub(super) units: VecDeque<UnitId>,
+    pub(super) units: RecentUnits,
     pub(super) last_heard: u64,
-    pub(super) going: Going,
+    pub(super) drain: Drain,
     /// When it last handed anything in, or had nothing to hand in.
     pub(super) last_progress: u64,
     /// How long it may hand in nothing until it is named next.
@@ -55,13 +57,39 @@ pub(super) struct Worker {
     pub(super) infrastructure: u32,
     /// The task of which it is to have what the holder has not begun.
     pub(super) awaits: Option<TaskId>,
-    /// Its key in [`Core::ready`], while it is there.
-    pub(super) load: Option<u32>,
-    /// Whether it is counted in [`Core::present`].
-    pub(super) is_present: bool,
 }
 
 impl Worker {
+    /// A worker that has just attached and is given so many slots; not connected yet.
+    pub(super) fn new(capabilities: &Capabilities, slots: u32, now: u64) -> Self {
+        let Capabilities { session, has_engine, sandbox, pool, host, .. } = capabilities.clone();
+        Self {
+            rank: Rank::default(),
+            indexed: Indexed::default(),
+            connection: None,
+            session,
+            slots,
+            has_engine,
+            sandbox,
+            pool,
+            credit: 0,
+            held: BTreeSet::new(),
+            resident: None,
+            models: SlotModels::new(slots),
+            host,
+            barred: BTreeSet::new(),
+            by_host: BTreeMap::new(),
+            units: RecentUnits::default(),
+            last_heard: now,
+            drain: Drain::No,
+            last_progress: now,
+            stall: 0,
+            recorded_any: false,
+            infrastructure: 0,
+            awaits: None,
+        }
+    }
+
     /// Whether it has what a task requires.
     pub(super) fn suits(&self, requires: Requires) -> bool {
         match requires {
@@ -72,14 +100,14 @@ impl Worker {
     }
 
     /// Whether it gets nothing more.
-    pub(super) fn is_going(&self) -> bool {
-        self.going != Going::Stays
+    pub(super) fn is_draining(&self) -> bool {
+        self.drain != Drain::No
     }
 
     /// What it holds per slot, in thousandths, while it can take another grant.
     pub(super) fn free_load(&self) -> Option<u32> {
         let held = self.held.len() as u32;
-        let ready = self.connection.is_some() && !self.is_going() && held < self.credit;
+        let ready = self.connection.is_some() && !self.is_draining() && held < self.credit;
         ready.then(|| held.saturating_mul(1000) / self.slots.max(1))
     }
 }

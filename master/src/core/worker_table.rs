@@ -1,10 +1,14 @@
 //! The workers that are attached, in a slab by number; gone through in order of their names.
 //!
 //! A name gets a number when it is heard for the first time and keeps it: what is known of a worker under its number, its
-//! speed above all, outlives its going. Names are hashed once for each event; the hash has no seed, and nothing is gone
+//! speed above all, outlives a reconnect. Names are hashed once for each event; the hash has no seed, and nothing is gone
 //! through in its order: the scheduler stays a function of its events.
+//!
+//! Invariants: [`WorkerTable::change`] is the only way to change an attached worker, and the indexes follow every change;
+//! the slots of all workers stay within the bound that [`WorkerTable::room`] was asked for.
 
 use super::worker::Worker;
+use super::worker_indexes::WorkerIndexes;
 use compass_common::ids::WorkerId;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -26,10 +30,20 @@ pub(super) struct WorkerTable {
     /// Attached workers by name.
     order: BTreeMap<WorkerId, WorkerIx>,
     ranks: u32,
-    free: Vec<Rank>,
+    free_ranks: Vec<Rank>,
+    /// Slots of all attached workers.
+    slots: u32,
+    indexes: WorkerIndexes,
+    /// So many failures of a node in a row make its worker the last choice.
+    failing: u32,
 }
 
 impl WorkerTable {
+    /// A table without workers, where so many failures of a node in a row make its worker the last choice.
+    pub(super) fn new(failing: u32) -> Self {
+        Self { failing, ..Self::default() }
+    }
+
     /// Number of a name; a new one if the name was never heard.
     pub(super) fn intern(&mut self, name: &WorkerId) -> WorkerIx {
         if let Some(known) = self.by_name.get(name) {
@@ -61,24 +75,39 @@ impl WorkerTable {
         self.get(self.find(name)?)
     }
 
-    pub(super) fn get_mut(&mut self, id: WorkerIx) -> Option<&mut Worker> {
-        self.attached.get_mut(id.0 as usize)?.as_mut()
+    /// Changes an attached worker; `None` when it is not attached.
+    pub(super) fn change<T>(&mut self, id: WorkerIx, change: impl FnOnce(&mut Worker) -> T) -> Option<T> {
+        let worker = self.attached.get_mut(id.0 as usize)?.as_mut()?;
+        let result = change(worker);
+        self.indexes.follow(id, worker, self.failing);
+        Some(result)
     }
 
-    /// Attaches a worker that is not.
-    pub(super) fn insert(&mut self, id: WorkerIx, mut worker: Worker) {
-        worker.rank = self.free.pop().unwrap_or_else(|| {
+    /// How many slots a worker may have for all slots together to stay within a bound.
+    pub(super) fn room(&self, id: WorkerIx, most: Option<u32>) -> u32 {
+        let own = self.get(id).map_or(0, |worker| worker.slots);
+        // What a worker claims never makes the sum of all slots overflow.
+        most.unwrap_or(u32::MAX).saturating_sub(self.slots - own)
+    }
+
+    /// Attaches a worker that is not attached.
+    pub(super) fn attach(&mut self, id: WorkerIx, mut worker: Worker) {
+        worker.rank = self.free_ranks.pop().unwrap_or_else(|| {
             self.ranks += 1;
             Rank(self.ranks - 1)
         });
+        self.slots += worker.slots;
         self.order.insert(self.name(id).clone(), id);
         self.attached[id.0 as usize] = Some(worker);
     }
 
+    /// Removes a worker; what it held is for the caller to see to.
     pub(super) fn remove(&mut self, id: WorkerIx) -> Option<Worker> {
-        let worker = self.attached.get_mut(id.0 as usize)?.take()?;
+        let mut worker = self.attached.get_mut(id.0 as usize)?.take()?;
+        self.indexes.remove(id, &mut worker);
         self.order.remove(&self.names[id.0 as usize]);
-        self.free.push(worker.rank);
+        self.free_ranks.push(worker.rank);
+        self.slots -= worker.slots;
         Some(worker)
     }
 
@@ -95,15 +124,6 @@ impl WorkerTable {
         self.order.values().filter_map(|&id| Some((id, self.get(id)?)))
     }
 
-    /// Changes each attached worker, by name.
-    pub(super) fn for_each_mut(&mut self, mut change: impl FnMut(WorkerIx, &WorkerId, &mut Worker)) {
-        for (name, &id) in &self.order {
-            if let Some(worker) = self.attached.get_mut(id.0 as usize).and_then(Option::as_mut) {
-                change(id, name, worker);
-            }
-        }
-    }
-
     /// Numbers of attached workers, by name.
     pub(super) fn keys(&self) -> impl Iterator<Item = WorkerIx> {
         self.order.values().copied()
@@ -112,5 +132,25 @@ impl WorkerTable {
     /// Attached workers by name.
     pub(super) fn values(&self) -> impl Iterator<Item = &Worker> {
         self.iter().map(|(_, worker)| worker)
+    }
+
+    /// What is looked up of all workers without going through them.
+    pub(super) fn indexes(&self) -> &WorkerIndexes {
+        &self.indexes
+    }
+
+    /// Whether the node of a worker has failed so often in a row that others are asked first.
+    pub(super) fn is_last_choice(&self, id: WorkerIx) -> bool {
+        self.get(id).is_some_and(|worker| worker.infrastructure >= self.failing) && self.indexes.sound() > 0
+    }
+
+    /// What is wrong with the table, in words, by the rule of [`super::invariants`] that it breaks.
+    pub(super) fn check(&self, most_slots: Option<u32>, fail: &mut impl FnMut(&'static str, String)) {
+        use super::invariants::R1;
+        let slots: u32 = self.values().map(|worker| worker.slots).sum();
+        if slots != self.slots || most_slots.is_some_and(|most| slots > most) {
+            fail(R1, format!("{slots} slots, counted {}, {most_slots:?} allowed", self.slots));
+        }
+        self.indexes.check(self.iter(), self.failing, fail);
     }
 }
