@@ -11,9 +11,6 @@ use compass_common::ids::WorkerId;
 /// What a worker hears when nothing is left to do.
 pub const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
 
-/// Workers whose speeds are refined with every tick; of more, with every second, third one.
-const REFINED_EACH_TICK: usize = 2_000;
-
 impl Core {
     /// Takes one event at `now` (milliseconds of a clock that never goes back) and appends what is to be done.
     pub fn apply(&mut self, now: u64, event: Event, effects: &mut Vec<Effect>) {
@@ -75,7 +72,7 @@ impl Core {
                 let worker = self.heard(&worker);
                 self.loaded(worker, model, slot, ms);
             }
-            Event::Supply(supply) => self.supply = supply,
+            Event::Supply(supply) => self.bars.set_supply(supply),
             Event::Returned { worker, grant, samples, held } => {
                 let worker = self.heard(&worker);
                 self.returned(worker, grant, &samples, held, effects);
@@ -96,7 +93,7 @@ impl Core {
         self.judge_bars(effects);
         self.dispatch(effects);
         self.steal(effects);
-        self.record_what_is_out(effects);
+        self.checkpoint_assignments(effects);
         self.conclude(effects);
     }
 
@@ -135,18 +132,9 @@ impl Core {
         for worker in lost {
             self.lose(worker, FailureClass::Lost, "its lease ran out", effects);
         }
-        self.refine_speeds();
-        // What they held counts as waiting by now: nobody is to get it in crumbs.
+        self.speeds.tick(self.workers.len());
+        // Lost workers' tasks are pending again: they count as such, so that none is granted in fragments.
         self.rebalance(effects);
-    }
-
-    /// Looks at what all workers were seen to take: the more there are, the less often.
-    fn refine_speeds(&mut self) {
-        self.ticks_to_refine = self.ticks_to_refine.saturating_sub(1);
-        if self.ticks_to_refine == 0 {
-            self.ticks_to_refine = self.workers.len() / REFINED_EACH_TICK;
-            self.speeds.refine();
-        }
     }
 
     /// A hung engine looks like a slow one from here, so nobody is thrown out; but a run must not stand still in silence.
@@ -178,7 +166,7 @@ impl Core {
     fn loaded(&mut self, id: WorkerIx, model: u32, slot: u32, ms: u64) {
         self.counters.loads += 1;
         self.speeds.loaded(model, ms);
-        self.got_on.insert(model, self.now);
+        self.bars.got_on(model, self.now);
         self.workers.change(id, |worker| worker.models.loaded(slot, model));
     }
 

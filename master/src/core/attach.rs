@@ -124,7 +124,7 @@ impl Core {
         });
         let holder = Holder { worker: self.workers.name(worker).clone(), unit, attempt, samples: samples.clone() };
         self.persist(Record::Attempt { task: id, holder }, effects);
-        self.attempts_since += 1;
+        self.checkpoint.count_attempt();
         Some((GrantId { epoch, task: id, attempt }, unit, samples))
     }
 
@@ -172,7 +172,7 @@ impl Core {
         }
         // A worker that got something done died of something else than these tasks. What it recorded is finite, so that
         // a task that does kill its workers is still found in the end.
-        let is_blameless = worker.recorded_any || self.misfits.barred.contains_key(&name);
+        let is_blameless = worker.recorded_any || self.misfits.is_barred(&name);
         let budget = if is_blameless { FailureClass::Preempted } else { class };
         for task in worker.held {
             self.requeue(task, id, budget, format!("worker {name} was lost: {why}"), effects);

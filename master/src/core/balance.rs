@@ -39,8 +39,8 @@ fn most_ms(fair: f64, task: &Task) -> f64 {
 impl Core {
     /// Looks at the time that is left, and asks back what holders would not be through with in it.
     pub(super) fn rebalance(&mut self, effects: &mut Vec<Effect>) {
-        self.fair_ms = if self.limits.split { self.time_left_ms() } else { None };
-        let Some(fair) = self.fair_ms else { return };
+        self.timing.set_fair_ms(if self.limits.split { self.time_left_ms() } else { None });
+        let Some(fair) = self.timing.fair_ms() else { return };
         for id in self.workers.keys().collect::<Vec<_>>() {
             let Some((task, samples)) = self.excess(id, fair) else { continue };
             let Some((_, grant)) = self.holder(task) else { continue };
@@ -114,14 +114,14 @@ impl Core {
 
     /// What bounds a worker that has something to do; `None` where nothing does.
     pub(super) fn time_left_of(&self, id: WorkerIx, worker: &Worker) -> Option<TimeLeft> {
-        let fair = self.fair_ms.filter(|_| !worker.held.is_empty())?;
+        let fair = self.timing.fair_ms().filter(|_| !worker.held.is_empty())?;
         Some(TimeLeft { fair, load: self.load_ms(id) })
     }
 
     /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,
     /// as estimates are what they are, and the rest is there for whoever is first.
     pub(super) fn in_time(&mut self, id: WorkerIx, at: TaskId) -> TaskId {
-        let Some(fair) = self.fair_ms else { return at };
+        let Some(fair) = self.timing.fair_ms() else { return at };
         let Some(task) = self.task(at) else { return at };
         let count = ((fair / 2.0 / self.sample_ms(id, task)) as usize).max(1);
         if self.is_last_worker() || count as f64 * SLACK >= f64::from(task.remaining.len()) {

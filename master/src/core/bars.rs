@@ -1,15 +1,11 @@
-//! Bars: workers that cannot load a model get no more tasks of it, and a model that no worker can load fails with reasons.
+//! What is known of workers that cannot load a model, and of how each model gets on.
 //!
-//! A bar belongs to (worker session, model) and ends with the session. Tasks that come back through it cost no retry and
-//! are granted next. Two barred workers of one host keep workers that attach from there later off the model for a while.
+//! A bar belongs to (worker session, model) and ends with the session. Two barred workers of one host keep workers that
+//! attach from there later off the model for a while. Invariants: a reason is kept only of a worker that gave it itself; no
+//! host is barred twice at a time; bars of hosts that end next are known without a look at any worker.
 
-use super::effect::{Effect, Message};
-use super::event::FailureClass;
-use super::state::Core;
-use super::task_table::To;
-use super::worker_table::WorkerIx;
 use compass_common::engine::UnableKind;
-use compass_common::ids::{TaskId, WorkerId};
+use compass_common::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Barred workers of one host that bar the host.
@@ -66,7 +62,7 @@ struct HostBar {
 
 /// What is known of the workers that cannot load one model.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ModelBars {
+struct ModelBars {
     /// Those that said so themselves, in order; those that have left are among them.
     told: Vec<Barred>,
     hosts: BTreeMap<String, HostBar>,
@@ -106,36 +102,98 @@ impl ModelBars {
     }
 }
 
-impl Core {
-    /// A worker cannot load a model: it gets no more tasks of it, and those that it holds are asked back.
-    pub(super) fn unable(
-        &mut self,
-        id: WorkerIx,
-        model: u32,
-        kind: UnableKind,
-        text: String,
-        effects: &mut Vec<Effect>,
-    ) {
-        let is_new = self.workers.change(id, |worker| {
-            worker.by_host.remove(&model);
-            worker.barred.insert(model)
-        });
-        let Some(is_new) = is_new else { return };
-        let name = self.workers.name(id).clone();
-        if !is_new && self.has_told(&name, model) {
-            return;
-        }
-        self.workers.change(id, |worker| worker.models.unload(model));
-        let Some(worker) = self.workers.get(id) else { return };
-        let (host, held, session) = (worker.host.clone(), worker.held.clone(), worker.session.clone());
-        let on = if host.is_empty() { String::new() } else { format!(" on {host}") };
-        let label = self.labels.model(model);
-        let note = format!("worker {name}{on} cannot load {label} and gets no more of its tasks: {text}");
-        effects.push(Effect::Note { text: note });
-        let now = self.now;
-        let bars = self.bars.entry(model).or_default();
+/// Bars of a worker that attaches: models that its process could not load when it was here before, and those that its host
+/// is barred from, with the end of that.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Restored {
+    pub(super) told: Vec<u32>,
+    pub(super) by_host: Vec<(u32, u64)>,
+}
+
+/// What becomes of the pending tasks of a model that workers are barred from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prospect {
+    /// They wait.
+    Wait,
+    /// They wait, and so many milliseconds are left until they fail, which is to be said.
+    Say(u64),
+    /// They fail.
+    Fail,
+}
+
+/// How long tasks wait for a worker that can load their model; see [`super::Limits`]. In milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub(super) unschedulable: u64,
+    pub(super) settles: u64,
+}
+
+/// Bars by model, and when each model last got on.
+#[derive(Clone, Debug)]
+pub(super) struct Bars {
+    models: BTreeMap<u32, ModelBars>,
+    supply: Supply,
+    got_on: BTreeMap<u32, u64>,
+    /// No worker's bar through its host ends before.
+    lift_at: u64,
+}
+
+impl Bars {
+    pub(super) fn new(supply: Supply) -> Self {
+        Self { models: BTreeMap::new(), supply, got_on: BTreeMap::new(), lift_at: u64::MAX }
+    }
+
+    /// Launchers have said what they can still do.
+    pub(super) fn set_supply(&mut self, supply: Supply) {
+        self.supply = supply;
+    }
+
+    /// A worker has loaded a model or has handed in results of it.
+    pub(super) fn got_on(&mut self, model: u32, now: u64) {
+        self.got_on.insert(model, now);
+    }
+
+    /// How long a model has not got on, in milliseconds; 0 before it has for the first time.
+    pub(super) fn still_ms(&self, model: u32, now: u64) -> u64 {
+        self.got_on.get(&model).map_or(0, |at| now.saturating_sub(*at))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.models.is_empty()
+    }
+
+    /// Models that workers have been barred from.
+    pub(super) fn models(&self) -> Vec<u32> {
+        self.models.keys().copied().collect()
+    }
+
+    /// Every worker that said that it cannot load a model, those that have left included.
+    pub(super) fn told(&self) -> impl Iterator<Item = &Barred> {
+        self.models.values().flat_map(|bars| &bars.told)
+    }
+
+    /// Whether a worker has said itself that it cannot load a model.
+    pub(super) fn has_told(&self, worker: &WorkerId, model: u32) -> bool {
+        self.models.get(&model).is_some_and(|bars| bars.told.iter().any(|bar| bar.worker == *worker))
+    }
+
+    /// The latest reason that a worker gave.
+    pub(super) fn reason(&self, worker: &WorkerId, model: u32) -> Option<&str> {
+        let told = &self.models.get(&model)?.told;
+        told.iter().rev().find(|bar| bar.worker == *worker).map(|bar| bar.text.as_str())
+    }
+
+    /// Every reason once, with the workers that gave it.
+    pub(super) fn words(&self, model: u32) -> Option<String> {
+        self.models.get(&model).map(ModelBars::words)
+    }
+
+    /// Takes note of a worker that cannot load a model.
+    pub(super) fn tell(&mut self, bar: Barred, now: u64) {
+        let host = bar.host.clone();
+        let bars = self.models.entry(bar.model).or_default();
         if bars.told.len() < MOST_TOLD {
-            bars.told.push(Barred { worker: name, session, host: host.clone(), model, kind, text });
+            bars.told.push(bar);
         }
         bars.waiting_since = Some(now);
         bars.say_at = now;
@@ -146,139 +204,62 @@ impl Core {
                 bar.until = now.saturating_add(bar.lasts);
             }
         }
-        for task in held {
-            if self.task(task).is_none_or(|task| task.model != model) {
-                continue;
-            }
-            if let Some((holder, grant)) = self.holder(task) {
-                let message =
-                    Message::Revoke { grant, samples: None, reason: "it cannot load the model", only_unbegun: false };
-                self.send(holder, message, self.last_seq, effects);
-            }
-        }
     }
 
-    fn has_told(&self, id: &WorkerId, model: u32) -> bool {
-        self.bars.get(&model).is_some_and(|bars| bars.told.iter().any(|bar| bar.worker == *id))
-    }
-
-    /// Keeps a worker that has just attached off the models that its process could not load when it was here before, and
-    /// off those that its host is barred from.
-    pub(super) fn restore_bars(&mut self, id: WorkerIx) {
-        let (now, name, bars) = (self.now, self.workers.name(id).clone(), &self.bars);
-        self.workers.change(id, |worker| {
-            let told = bars.iter().filter(|(_, bars)| bars.told.iter().any(|bar| bar.is_of(&name, &worker.session)));
-            worker.barred.extend(told.map(|(model, _)| *model));
-            if worker.host.is_empty() {
-                return;
-            }
-            for (model, bars) in bars {
-                if let Some(bar) = bars.hosts.get(&worker.host).filter(|bar| bar.until > now)
-                    && worker.barred.insert(*model)
-                {
-                    worker.by_host.insert(*model, bar.until);
-                }
-            }
-        });
-    }
-
-    /// Lets workers of hosts whose time is over try again.
-    pub(super) fn lift_bars(&mut self) {
-        let now = self.now;
-        let is_over = |bars: &ModelBars| bars.hosts.values().any(|bar| bar.until <= now);
-        if !self.bars.values().any(is_over) {
-            return;
-        }
-        for id in self.workers.keys().collect::<Vec<_>>() {
-            self.workers.change(id, |worker| {
-                let (by_host, barred) = (&mut worker.by_host, &mut worker.barred);
-                by_host.retain(|model, until| {
-                    let is_over = *until <= now;
-                    if is_over {
-                        barred.remove(model);
-                    }
-                    !is_over
-                });
-            });
-        }
-    }
-
-    /// Fails the tasks of models that no worker can load, once there is no more hope of one.
-    pub(super) fn judge_bars(&mut self, effects: &mut Vec<Effect>) {
-        for model in self.bars.keys().copied().collect::<Vec<_>>() {
-            let Some(first) = self.queue.of_model(model).next() else { continue };
-            let is_able = self.is_any_able(first);
-            let (now, patience, settles) = (self.now, self.limits.unschedulable, self.limits.settles);
-            let supply = self.supply;
-            let here: BTreeSet<WorkerId> = self
-                .workers
-                .iter()
-                .filter(|(_, worker)| worker.connection.is_some() && worker.barred.contains(&model))
-                .map(|(id, _)| self.workers.name(id).clone())
-                .collect();
-            let Some(bars) = self.bars.get_mut(&model) else { continue };
-            if is_able {
-                bars.waiting_since = None;
-                continue;
-            }
-            let since = *bars.waiting_since.get_or_insert(now);
-            let left = (since + patience).saturating_sub(now);
-            let no_more = supply == Supply::None && !here.is_empty() && now >= since + settles;
-            if no_more || left == 0 || bars.is_content(&here, supply) {
-                self.fail_model(model, effects);
-            } else if now >= bars.say_at {
-                bars.say_at = now + if left > SAY_MS { SAY_MS.min(left - SAY_MS / 2) } else { SAY_LATE_MS };
-                let text = format!(
-                    "no connected worker can load {}: its tasks fail in {} s unless one joins that can",
-                    self.labels.model(model),
-                    left.div_ceil(1000)
-                );
-                effects.push(Effect::Note { text });
+    /// Bars of a worker that attaches.
+    pub(super) fn restore(&mut self, worker: &WorkerId, session: &str, host: &str, now: u64) -> Restored {
+        let mut restored = Restored::default();
+        for (&model, bars) in &self.models {
+            if bars.told.iter().any(|bar| bar.is_of(worker, session)) {
+                restored.told.push(model);
+            } else if let Some(bar) = bars.hosts.get(host).filter(|bar| bar.until > now) {
+                restored.by_host.push((model, bar.until));
+                self.lift_at = self.lift_at.min(bar.until);
             }
         }
+        restored
     }
 
-    /// Whether a worker that is counted on may run the task, were it not at capacity.
-    pub(super) fn is_any_able(&self, id: TaskId) -> bool {
-        let Some(task) = self.task(id) else { return false };
-        self.workers.values().any(|worker| !worker.is_draining() && self.can_run(worker, task))
+    /// Whether bars of workers through their hosts may be over; those that are not end at `next`, which is to be given
+    /// after a look at the workers.
+    pub(super) fn is_lifting(&self, now: u64) -> bool {
+        now >= self.lift_at
     }
 
-    fn fail_model(&mut self, model: u32, effects: &mut Vec<Effect>) {
-        let Some(words) = self.bars.get(&model).map(ModelBars::words) else { return };
-        let class = FailureClass::User;
-        let tasks = self.queue.of_model(model).collect::<Vec<_>>();
-        let name = self.labels.model(model);
-        let text = format!("no worker can load {name}; its {} tasks failed: {words}", tasks.len());
-        effects.push(Effect::Note { text });
-        for task in tasks {
-            self.transition(task, To::Failed { class, message: words.clone() });
+    /// The end of the next bar of an attached worker through its host.
+    pub(super) fn lift_next(&mut self, at: Option<u64>) {
+        self.lift_at = at.unwrap_or(u64::MAX);
+    }
+
+    /// What becomes of the pending tasks of a model that no worker is able to load. `here` are the connected workers that
+    /// are barred from it.
+    pub(super) fn judge(&mut self, model: u32, now: u64, here: &BTreeSet<WorkerId>, patience: Patience) -> Prospect {
+        let supply = self.supply;
+        let Some(bars) = self.models.get_mut(&model) else { return Prospect::Wait };
+        let since = *bars.waiting_since.get_or_insert(now);
+        let left = (since + patience.unschedulable).saturating_sub(now);
+        let no_more = supply == Supply::None && !here.is_empty() && now >= since + patience.settles;
+        if no_more || left == 0 || bars.is_content(here, supply) {
+            return Prospect::Fail;
         }
-    }
-
-    /// Every worker that said that it cannot load a model, those that have left included.
-    pub fn barred(&self) -> impl Iterator<Item = &Barred> {
-        self.bars.values().flat_map(|bars| &bars.told)
-    }
-
-    /// Why a worker gets no tasks of a model, if it is barred from it, and how long the tasks will still wait, in
-    /// milliseconds, where no other worker is able.
-    pub(super) fn bar_in_words(&self, id: WorkerIx, model: u32) -> Option<String> {
-        let worker = self.workers.get(id).filter(|worker| worker.barred.contains(&model))?;
-        if let Some(until) = worker.by_host.get(&model) {
-            let left = until.saturating_sub(self.now) / 1000;
-            return Some(format!("barred for {left} s: other workers on {} cannot load the model", worker.host));
+        if now < bars.say_at {
+            return Prospect::Wait;
         }
-        let bars = self.bars.get(&model)?;
-        let name = self.workers.name(id);
-        let bar = bars.told.iter().rev().find(|bar| bar.worker == *name)?;
-        Some(format!("barred: {}", bar.text))
+        bars.say_at = now + if left > SAY_MS { SAY_MS.min(left - SAY_MS / 2) } else { SAY_LATE_MS };
+        Prospect::Say(left)
+    }
+
+    /// A worker is able to load a model: nothing of it waits for one.
+    pub(super) fn is_able(&mut self, model: u32) {
+        if let Some(bars) = self.models.get_mut(&model) {
+            bars.waiting_since = None;
+        }
     }
 
     /// How long tasks of a model that no worker is able to load will still wait, in milliseconds.
-    pub(super) fn waits_for_able(&self, model: u32) -> Option<u64> {
-        let since = self.bars.get(&model)?.waiting_since?;
-        Some((since + self.limits.unschedulable).saturating_sub(self.now))
+    pub(super) fn waits(&self, model: u32, now: u64, patience: u64) -> Option<u64> {
+        let since = self.models.get(&model)?.waiting_since?;
+        Some((since + patience).saturating_sub(now))
     }
 }
 

@@ -27,9 +27,9 @@ impl Core {
             let Some(worker) = next else { return };
             let Some(busy) = self.workers.get(worker).map(|worker| !worker.held.is_empty()) else { return };
             if busy && vain >= VAIN_OFFERS {
-                self.offer_again = self.now + PAUSE_MS;
+                self.timing.pause_offers(self.now + PAUSE_MS);
             }
-            if busy && self.now < self.offer_again {
+            if busy && self.timing.offers_pause(self.now) {
                 return;
             }
             match self.choose(worker) {
@@ -140,7 +140,7 @@ impl Core {
         let slots = self.workers.indexes().residents(model);
         let load = self.load_time(model);
         let has_failed = self.task(id).is_some_and(|task| !task.failures.workers.is_empty());
-        let still = self.got_on.get(&model).map_or(0, |at| self.now.saturating_sub(*at));
+        let still = self.bars.still_ms(model, self.now);
         let Some(rate) = self.speeds.average(model) else { return true };
         let left = self.tasks.open_cost(model) as f64 / rate;
         has_failed || still as f64 > (2.0 * load).max(self.limits.stall as f64) || left > PAYS * f64::from(slots) * load

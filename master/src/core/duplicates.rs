@@ -1,11 +1,12 @@
 //! Samples that are recorded with the result of another, whose request equals theirs: an engine computes it once for all.
 //!
-//! The first sample of a group that has no record is its original: it alone is in a task. Its result is recorded for the
+//! Invariant: the first sample of a group that has no record is its original, and it alone is in a task. Its result is recorded for the
 //! duplicates first and for itself last, so that wherever a ledger ends, an original with a record has no duplicate without.
 
 use super::effect::{Effect, Record};
 use super::recorded::{Arrival, DeviceType, Recorded};
 use super::state::Core;
+use super::task_table::TaskTable;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
@@ -70,9 +71,19 @@ impl Duplicates {
         self.pairs.is_empty()
     }
 
-    /// Every duplicate with its original.
-    pub(super) fn pairs(&self) -> &[(SampleKey, SampleKey)] {
-        &self.pairs
+    /// What is wrong with the duplicates, in words, by the rule of [`super::invariants`] that it breaks.
+    pub(super) fn check(&self, tasks: &TaskTable, recorded: &Recorded, fail: &mut impl FnMut(&'static str, String)) {
+        use super::invariants::{C2, G1};
+        for &(original, (unit, index)) in &self.pairs {
+            if tasks.of_sample(unit, index).is_some() {
+                fail(G1, format!("sample {index} of unit {unit} is in a task and gets the result of another"));
+            }
+            if recorded.contains(unit, index) != recorded.contains(original.0, original.1) {
+                let text =
+                    format!("sample {index} of unit {unit} and {original:?}, which it equals, are not recorded alike");
+                fail(C2, text);
+            }
+        }
     }
 }
 

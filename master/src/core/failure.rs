@@ -9,6 +9,18 @@ use super::task_table::To;
 use super::worker::Worker;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, TaskId};
+use std::collections::BTreeSet;
+
+/// Messages of failed tasks that were said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FailureNotes(BTreeSet<String>);
+
+impl FailureNotes {
+    /// Whether a message is new; from here on it is not.
+    fn is_new(&mut self, message: &str) -> bool {
+        self.0.insert(message.to_owned())
+    }
+}
 
 impl Failures {
     /// Counts a failure on a worker; what becomes of the task.
@@ -96,7 +108,7 @@ impl Core {
         let next = self.tasks.with_failures(id, |failures| failures.count(worker, class, &message, limits));
         let Some(to) = next else { return };
         // A model that cannot be loaded fails every task with the same words: they are said once.
-        if to != To::Pending && self.failure_words.insert(message.clone()) {
+        if to != To::Pending && self.failure_notes.is_new(&message) {
             effects.push(Effect::Note { text: format!("task {id} failed: {message}") });
         }
         self.transition(id, to);

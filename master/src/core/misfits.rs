@@ -50,7 +50,14 @@ pub(super) struct Misfits {
     doubts: BTreeMap<(UnitId, u32), Doubt>,
     strikes: BTreeMap<WorkerId, u32>,
     /// Workers that take no more part, and why.
-    pub(super) barred: BTreeMap<WorkerId, String>,
+    barred: BTreeMap<WorkerId, String>,
+}
+
+impl Misfits {
+    /// Whether a worker takes no more part.
+    pub(super) fn is_barred(&self, worker: &WorkerId) -> bool {
+        self.barred.contains_key(worker)
+    }
 }
 
 impl Core {
@@ -128,7 +135,7 @@ impl Core {
 
     fn bar_if_struck(&mut self, id: &WorkerId, misfit: &str, effects: &mut Vec<Effect>) {
         let strikes = self.misfits.strikes.get(id).copied().unwrap_or_default();
-        if strikes < STRIKES || self.misfits.barred.contains_key(id) {
+        if strikes < STRIKES || self.misfits.is_barred(id) {
             return;
         }
         let reason = format!("{strikes} of its results do not fit the plan, the last with {misfit}");

@@ -9,6 +9,7 @@ mod balance;
 mod bars;
 #[cfg(test)]
 mod bars_tests;
+mod checkpoint;
 mod demand;
 mod dispatch;
 mod duplicates;
@@ -27,7 +28,6 @@ mod misfits;
 mod misfits_tests;
 #[cfg(test)]
 mod moves_tests;
-mod out;
 mod progress;
 mod queue;
 mod recent_units;
@@ -44,10 +44,12 @@ mod slot_models;
 mod speeds;
 mod state;
 mod steal;
+mod steal_timing;
 mod task;
 mod task_table;
 #[cfg(test)]
 mod tests;
+mod unable;
 mod wanted;
 mod watch;
 mod worker;

@@ -1,6 +1,9 @@
 //! The queue: pending tasks by model and unit; those that go first, then all others, in order of their numbers.
+//!
+//! Invariant: it holds exactly the tasks in [`super::task::TaskState::Pending`], each under its model and its unit.
 
-use super::task::Task;
+use super::task::{Task, TaskState};
+use super::task_table::TaskTable;
 use compass_common::ids::{TaskId, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,10 +45,6 @@ impl Queue {
         self.all.len()
     }
 
-    pub(super) fn contains(&self, id: TaskId) -> bool {
-        [false, true].into_iter().any(|later| self.all.contains(&(later, id)))
-    }
-
     pub(super) fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.all.iter().map(|(_, id)| *id)
     }
@@ -67,5 +66,23 @@ impl Queue {
 
     pub(super) fn of_unit(&self, unit: UnitId) -> impl Iterator<Item = TaskId> + '_ {
         self.units.get(&unit).into_iter().flatten().map(|(_, id)| *id)
+    }
+
+    /// What is wrong with the queue, in words, by the rule of [`super::invariants`] that it breaks.
+    pub(super) fn check(&self, tasks: &TaskTable, fail: &mut impl FnMut(&'static str, String)) {
+        let mut pending = 0;
+        for (id, task) in tasks.iter() {
+            let is_pending = task.state == TaskState::Pending;
+            pending += usize::from(is_pending);
+            let place = place(id, task);
+            let models = self.models.get(&task.model).is_some_and(|tasks| tasks.contains(&place));
+            let units = self.units.get(&task.unit).is_some_and(|tasks| tasks.contains(&place));
+            if [self.all.contains(&place), models, units] != [is_pending; 3] {
+                fail(super::invariants::P1, format!("task {id} is {:?}, which the queue does not follow", task.state));
+            }
+        }
+        if pending != self.len() {
+            fail(super::invariants::P1, format!("{pending} tasks are pending, {} in the queue", self.len()));
+        }
     }
 }

@@ -72,7 +72,7 @@ impl Core {
         let first = if self.speeds.has_seen(id, model, unit) { 0 } else { task.shared_cost };
         let cost = task.sample_cost.saturating_mul(homes.len() as u64).saturating_add(first);
         self.speeds.observe(id, unit, model, cost, elapsed);
-        self.got_on.insert(model, self.now);
+        self.bars.got_on(model, self.now);
     }
 
     /// Notes that a worker handed a whole grant back: unless it has others of that unit or has recorded some of it, it never

@@ -15,6 +15,8 @@ const HORIZON_MS: f64 = 300_000.0;
 /// A unit's estimate is not moved further than this, nor before so many milliseconds were seen.
 const MOST: f64 = 20.0;
 const LEAST_SEEN_MS: f64 = 1000.0;
+/// Workers whose speeds are refined with every tick; of more, with every second, third one.
+const REFINED_EACH_TICK: usize = 2_000;
 /// Units that are remembered of a worker.
 const MOST_UNITS: usize = 256;
 
@@ -137,6 +139,8 @@ pub(super) struct Speeds {
     models: BTreeMap<u32, OfModel>,
     /// How long models took to load: milliseconds of all loads, and their number.
     loads: BTreeMap<u32, (f64, f64)>,
+    /// Ticks until speeds and corrections are told apart again.
+    ticks: usize,
 }
 
 impl Speeds {
@@ -178,8 +182,17 @@ impl Speeds {
         seen.is_some_and(|seen| seen.units.iter().any(|(known, _)| *known == unit))
     }
 
-    /// Tells dear units and slow workers apart a little better: to be called now and then.
-    pub(super) fn refine(&mut self) {
+    /// Looks at what all workers were seen to take: the more are attached, the less often.
+    pub(super) fn tick(&mut self, workers: usize) {
+        self.ticks = self.ticks.saturating_sub(1);
+        if self.ticks == 0 {
+            self.ticks = workers / REFINED_EACH_TICK;
+            self.refine();
+        }
+    }
+
+    /// Tells expensive units and slow workers apart a little better.
+    fn refine(&mut self) {
         self.models.values_mut().filter(|of_model| of_model.news).for_each(OfModel::refine);
     }
 

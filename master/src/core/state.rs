@@ -1,8 +1,10 @@
 //! The scheduler's state: tasks, workers, what is recorded.
 
-use super::bars::{ModelBars, Supply};
+use super::bars::{Bars, Supply};
+use super::checkpoint::Checkpoint;
 use super::duplicates::Duplicates;
 use super::effect::{Effect, Message, Record, Seq};
+use super::failure::FailureNotes;
 use super::labels::Labels;
 use super::limits::Limits;
 use super::misfits::Misfits;
@@ -11,13 +13,13 @@ use super::queue::Queue;
 use super::recorded::Recorded;
 use super::recovering::Recovering;
 use super::speeds::Speeds;
+use super::steal_timing::StealTiming;
 use super::task::{Task, TaskState, TaskView};
 use super::task_table::{Change, Place, TaskTable, To};
 use super::worker::Worker;
 use super::worker_table::{WorkerIx, WorkerTable};
 use compass_common::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The scheduler of one job. See [`Core::apply`].
 ///
@@ -36,29 +38,14 @@ pub struct Core {
     pub(super) recorded: Recorded,
     pub(super) duplicates: Duplicates,
     pub(super) speeds: Speeds,
-    /// Ticks until speeds and corrections are told apart again.
-    pub(super) ticks_to_refine: usize,
-    /// When a model last got on.
-    pub(super) got_on: BTreeMap<u32, u64>,
-    /// Workers that cannot load a model.
-    pub(super) bars: BTreeMap<u32, ModelBars>,
-    pub(super) supply: Supply,
+    pub(super) bars: Bars,
+    pub(super) misfits: Misfits,
+    pub(super) timing: StealTiming,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) failure_notes: FailureNotes,
     pub(super) labels: Labels,
-    /// Words that were said of tasks that have failed.
-    pub(super) failure_words: BTreeSet<String>,
-    /// Before then nothing is worth stealing.
-    pub(super) steal_again: u64,
-    /// Idle workers that found nothing, and whose turn is over until the others had theirs.
-    pub(super) steal_turn: usize,
-    /// Before then no busy worker takes what waits.
-    pub(super) offer_again: u64,
-    /// How long the job will still take, in milliseconds, if everybody is busy to the end; known only towards it.
-    pub(super) fair_ms: Option<f64>,
     pub(super) last_seq: Seq,
     pub(super) counters: Progress,
-    pub(super) misfits: Misfits,
-    /// Attempts since all that is out was recorded.
-    pub(super) attempts_since: u64,
     pub(super) finished: bool,
 }
 
@@ -77,20 +64,14 @@ impl Core {
             recorded,
             duplicates: Duplicates::default(),
             speeds: Speeds::default(),
-            ticks_to_refine: 0,
-            got_on: BTreeMap::new(),
-            bars: BTreeMap::new(),
-            supply,
+            bars: Bars::new(supply),
+            misfits: Misfits::default(),
+            timing: StealTiming::default(),
+            checkpoint: Checkpoint::default(),
+            failure_notes: FailureNotes::default(),
             labels: Labels::default(),
-            failure_words: BTreeSet::new(),
-            steal_again: 0,
-            steal_turn: 0,
-            offer_again: 0,
-            fair_ms: None,
             last_seq: Seq(0),
             counters: Progress::default(),
-            misfits: Misfits::default(),
-            attempts_since: 0,
             finished: false,
         };
         for view in tasks {

@@ -62,21 +62,21 @@ impl Givers {
 impl Core {
     /// Asks the busiest workers for samples on behalf of idle ones.
     pub(super) fn steal(&mut self, effects: &mut Vec<Effect>) {
-        if self.tasks.granted() == 0 || self.now < self.steal_again {
+        if self.tasks.granted() == 0 || self.timing.is_paused(self.now) {
             return;
         }
         // The least loaded come first; beyond a full slot each nobody is idle.
         let free = self.workers.indexes().ready().iter().take_while(|(load, ..)| *load < 1000).map(|(_, _, id)| *id);
         let many = self.workers.len() > MANY;
-        let turn = if many { self.steal_turn } else { 0 };
+        let turn = if many { self.timing.turn() } else { 0 };
         let idle = free.filter(|id| self.is_idle(*id)).skip(turn).take(if many { AT_ONCE_OF_MANY } else { AT_ONCE });
         let idle = idle.collect::<Vec<_>>();
         let mut givers = if many && !idle.is_empty() { self.givers() } else { Givers::default() };
         if many {
             let pause = (PAUSE_MS * self.workers.len() as u64 / PAUSE_FOR_EACH).max(PAUSE_MS);
-            self.steal_again = self.now + pause;
+            self.timing.pause(self.now + pause);
             // Those who find nothing below are not asked again before all others were.
-            self.steal_turn = if idle.len() < AT_ONCE_OF_MANY { 0 } else { turn };
+            self.timing.set_turn(if idle.len() < AT_ONCE_OF_MANY { 0 } else { turn });
         }
         let mut vain = 0;
         for thief in idle {
@@ -89,12 +89,12 @@ impl Core {
             };
             let Some((id, samples, only_unbegun)) = found else {
                 if !many {
-                    self.steal_again = self.now + PAUSE_MS;
+                    self.timing.pause(self.now + PAUSE_MS);
                     continue;
                 }
                 vain += 1;
                 if vain == VAIN_OF_MANY {
-                    self.steal_turn = turn + vain;
+                    self.timing.set_turn(turn + vain);
                     break;
                 }
                 continue;
