@@ -1,5 +1,6 @@
 //! From events to the transitions that they bring about.
 
+use super::deadlines::{Overdue, Stalled};
 use super::effect::{Effect, Message, Record};
 use super::event::{Event, FailureClass};
 use super::state::Core;
@@ -111,17 +112,9 @@ impl Core {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) {
+        self.deadlines.tick(self.now);
         self.end_recovery();
-        let mut lost = Vec::new();
-        let mut silent = Vec::new();
-        for (id, worker) in self.workers.iter() {
-            let since = self.now.saturating_sub(worker.last_heard);
-            if since >= self.limits.lease_ttl {
-                lost.push(id);
-            } else if since >= self.limits.silence && worker.connection.is_some() {
-                silent.push(id);
-            }
-        }
+        let Overdue { lost, silent } = self.deadlines.overdue(&self.workers, self.now, &self.limits);
         for id in silent {
             if let Some(connection) = self.workers.change(id, |worker| worker.connection.take()).flatten() {
                 effects.push(Effect::Disconnect { worker: self.workers.name(id).clone(), connection });
@@ -139,24 +132,12 @@ impl Core {
 
     /// A hung engine looks like a slow one from here, so nobody is thrown out; but a run must not stand still in silence.
     fn name_stalled_workers(&mut self, effects: &mut Vec<Effect>) {
-        let (now, limit) = (self.now, self.limits.stall);
-        for id in self.workers.keys().collect::<Vec<_>>() {
-            let stalled = self.workers.change(id, |worker| {
-                if worker.held.is_empty() {
-                    worker.last_progress = now;
-                }
-                let since = now.saturating_sub(worker.last_progress);
-                (since >= worker.stall.max(limit)).then(|| {
-                    // What it holds may be loaded elsewhere from here on.
-                    worker.stall = since * 2;
-                    (worker.held.len(), since / 1000)
-                })
-            });
-            let Some((tasks, seconds)) = stalled.flatten() else { continue };
+        // What they hold may be loaded elsewhere from here on.
+        for Stalled { worker, tasks, ms } in self.deadlines.stalled(&mut self.workers, self.now, self.limits.stall) {
+            let (name, seconds) = (self.workers.name(worker), ms / 1000);
             let text = format!(
-                "worker {} holds {tasks} tasks and has handed in nothing for {seconds} s: it may be loading a model, \
-                 or an engine of it hangs; its log tells",
-                self.workers.name(id)
+                "worker {name} holds {tasks} tasks and has handed in nothing for {seconds} s: it may be loading a model, \
+                 or an engine of it hangs; its log tells"
             );
             effects.push(Effect::Note { text });
         }

@@ -38,7 +38,8 @@ impl Core {
         }
         let now = self.now;
         if !is_known {
-            self.workers.attach(id, Worker::new(&capabilities, slots, now));
+            let idle_since_tick = self.deadlines.ticks();
+            self.workers.attach(id, Worker { idle_since_tick, ..Worker::new(&capabilities, slots, now) });
             self.restore_bars(id);
         }
         let old = self.workers.change(id, |worker| {

@@ -36,6 +36,18 @@ fn most_ms(fair: f64, task: &Task) -> f64 {
     fair * if task.shared_cost > 0 { SLACK } else { HELD_SLACK } + SLACK_MS
 }
 
+impl TimeLeft {
+    /// Whether the worker holds so much that no further task could be done in time.
+    pub(super) fn is_over(self) -> bool {
+        self.load > self.fair * SLACK.max(HELD_SLACK) + SLACK_MS
+    }
+
+    /// Whether the worker would still be through with a task in time, of which a sample takes it so long.
+    pub(super) fn suffices(self, task: &Task, sample_ms: f64) -> bool {
+        self.load + sample_ms * f64::from(task.remaining.len()) <= most_ms(self.fair, task)
+    }
+}
+
 impl Core {
     /// Looks at the time that is left, and asks back what holders would not be through with in it.
     pub(super) fn rebalance(&mut self, effects: &mut Vec<Effect>) {
@@ -101,15 +113,8 @@ impl Core {
     }
 
     /// How long one of the task's samples takes the worker, in milliseconds.
-    fn sample_ms(&self, id: WorkerIx, task: &Task) -> f64 {
+    pub(super) fn sample_ms(&self, id: WorkerIx, task: &Task) -> f64 {
         self.sample_cost(task) / self.rate(id, task.model)
-    }
-
-    /// Whether a worker that has something to do, so much of it, would still be through with the task in time.
-    pub(super) fn is_in_time(&self, id: WorkerIx, end: Option<TimeLeft>, task: &Task) -> bool {
-        end.is_none_or(|TimeLeft { fair, load }| {
-            load + self.sample_ms(id, task) * f64::from(task.remaining.len()) <= most_ms(fair, task)
-        })
     }
 
     /// What bounds a worker that has something to do; `None` where nothing does.

@@ -1,13 +1,16 @@
 //! Who gets what: pending tasks in order, to the least loaded worker with credit, resident models first, then the
 //! neighbours of what the worker has just computed.
 
+use super::balance::TimeLeft;
 use super::effect::{Effect, Message};
 use super::state::Core;
 use super::task::Task;
 use super::worker::Worker;
+use super::worker_indexes::Ready;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{TaskId, UnitId};
-use std::collections::BTreeSet;
+use std::cell::Cell;
+use std::ops::Bound;
 
 /// Busy workers that are offered what waits, in vain, before all of them are left alone for so long, in milliseconds, and
 /// tasks that each of them looks at. Only the end of a job has tasks that are too much for a worker.
@@ -21,10 +24,17 @@ impl Core {
     /// Grants while a connected worker has credit and a pending task suits it: one grant to the least loaded at a time,
     /// so that no worker is filled to its credit while another idles.
     pub(super) fn dispatch(&mut self, effects: &mut Vec<Effect>) {
-        let (mut unsuited, mut vain) = (BTreeSet::new(), 0);
+        // Workers before this one got nothing: a grant moves its worker back, and no other.
+        let mut passed: Option<Ready> = None;
+        let mut vain = 0;
         while !self.queue.is_empty() {
-            let next = self.workers.indexes().ready().iter().map(|(_, _, id)| *id).find(|id| !unsuited.contains(id));
-            let Some(worker) = next else { return };
+            let ready = self.workers.indexes().ready();
+            let next = match passed {
+                Some(passed) => ready.range((Bound::Excluded(passed), Bound::Unbounded)).next(),
+                None => ready.first(),
+            };
+            let Some(&next) = next else { return };
+            let worker = next.2;
             let Some(busy) = self.workers.get(worker).map(|worker| !worker.held.is_empty()) else { return };
             if busy && vain >= VAIN_OFFERS {
                 self.timing.pause_offers(self.now + PAUSE_MS);
@@ -39,7 +49,7 @@ impl Core {
                 }
                 None => {
                     vain += usize::from(busy);
-                    unsuited.insert(worker);
+                    passed = Some(next);
                 }
             }
         }
@@ -53,7 +63,24 @@ impl Core {
             return None;
         }
         let end = self.time_left_of(id, worker);
-        let now = |task: &Task| self.suits(id, worker, task) && self.is_in_time(id, end, task);
+        if end.is_some_and(TimeLeft::is_over) {
+            return None;
+        }
+        // Most tasks in a row are of one unit: what a sample of it takes is worked out once.
+        let latest = Cell::new(None);
+        let sample_ms = |task: &Task| {
+            let kind = (task.unit, task.model, task.sample_cost);
+            latest.get().filter(|(known, _)| *known == kind).map_or_else(
+                || {
+                    let ms = self.sample_ms(id, task);
+                    latest.set(Some((kind, ms)));
+                    ms
+                },
+                |(_, ms)| ms,
+            )
+        };
+        let in_time = |task: &Task| end.is_none_or(|end| end.suffices(task, sample_ms(task)));
+        let now = |task: &Task| self.suits(id, worker, task) && in_time(task);
         let suits = |task: &TaskId| self.task(*task).is_some_and(now);
         let most = if worker.held.is_empty() { usize::MAX } else { LOOKED_AT };
         let models = worker.models.models();
@@ -73,6 +100,9 @@ impl Core {
 
     /// A task of a model that the worker holds.
     fn choose_of(&self, worker: &Worker, model: u32, most: usize, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
+        if !self.may_run_any(worker, model) {
+            return None;
+        }
         let first = self.queue.of_model(model).take(most).find(suits)?;
         let is_of_model = |id: &TaskId| self.task(*id).is_some_and(|task| task.model == model);
         let near = |unit: UnitId| self.queue.of_unit(unit).take(most).find(|id| is_of_model(id) && suits(id));
@@ -117,7 +147,7 @@ impl Core {
     /// with the most to do, else the one with the most tasks pending for each slot.
     fn choose_model(&self, worker: &Worker, most: usize, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
         let mut best: Option<((bool, u64), TaskId)> = None;
-        for (model, waiting) in self.queue.models() {
+        for (model, waiting) in self.queue.models().filter(|(model, _)| self.may_run_any(worker, *model)) {
             let slots = self.workers.indexes().residents(model);
             let others = slots.saturating_sub(worker.models.slots_of(model));
             let rank = match slots {
@@ -157,11 +187,21 @@ impl Core {
         self.can_run(worker, task) && !self.is_for_another(id, task)
     }
 
+    /// Whether the worker has what some pending task of the model requires, and can load it as far as is known: without a look
+    /// at each of them.
+    fn may_run_any(&self, worker: &Worker, model: u32) -> bool {
+        self.may_load(worker, model) && self.queue.has_any(model, |requires| worker.suits(requires))
+    }
+
+    /// Whether the worker is where the model loads, and can load it as far as is known.
+    fn may_load(&self, worker: &Worker, model: u32) -> bool {
+        !worker.barred.contains(&model)
+            && self.limits.places.get(&model).is_none_or(|pools| pools.contains(&worker.pool))
+    }
+
     /// Whether the worker has what the task requires, is where its model loads, and can load it as far as is known.
     pub(super) fn can_run(&self, worker: &Worker, task: &Task) -> bool {
-        worker.suits(task.requires)
-            && !worker.barred.contains(&task.model)
-            && self.limits.places.get(&task.model).is_none_or(|pools| pools.contains(&worker.pool))
+        worker.suits(task.requires) && self.may_load(worker, task.model)
     }
 
     /// The attempt is durable before the grant is sent.

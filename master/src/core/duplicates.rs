@@ -103,7 +103,7 @@ impl Core {
         (result, device): (&[u8], DeviceType),
         effects: &mut Vec<Effect>,
     ) {
-        if self.recorded.contains(original.0, original.1) {
+        if self.duplicates.is_empty() || self.recorded.contains(original.0, original.1) {
             return;
         }
         for (unit, index) in self.duplicates.of(original).collect::<Vec<_>>() {

@@ -10,6 +10,7 @@ mod bars;
 #[cfg(test)]
 mod bars_tests;
 mod checkpoint;
+mod deadlines;
 mod demand;
 mod dispatch;
 mod duplicates;

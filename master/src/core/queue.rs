@@ -2,7 +2,7 @@
 //!
 //! Invariant: it holds exactly the tasks in [`super::task::TaskState::Pending`], each under its model and its unit.
 
-use super::task::{Task, TaskState};
+use super::task::{Requires, Task, TaskState};
 use super::task_table::TaskTable;
 use compass_common::ids::{TaskId, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +14,19 @@ fn place(id: TaskId, task: &Task) -> Place {
     (!task.first, id)
 }
 
+/// Pending tasks of a model.
+#[derive(Clone, Debug, Default)]
+struct OfModel {
+    tasks: BTreeSet<Place>,
+    /// How many of them have each requirement.
+    requiring: [u32; Requires::KINDS],
+}
+
 /// Pending tasks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
     all: BTreeSet<Place>,
-    models: BTreeMap<u32, BTreeSet<Place>>,
+    models: BTreeMap<u32, OfModel>,
     units: BTreeMap<UnitId, BTreeSet<Place>>,
 }
 
@@ -26,14 +34,16 @@ impl Queue {
     pub(super) fn insert(&mut self, id: TaskId, task: &Task) {
         let id = place(id, task);
         self.all.insert(id);
-        self.models.entry(task.model).or_default().insert(id);
+        let of_model = self.models.entry(task.model).or_default();
+        of_model.requiring[task.requires as usize] += u32::from(of_model.tasks.insert(id));
         self.units.entry(task.unit).or_default().insert(id);
     }
 
     pub(super) fn remove(&mut self, id: TaskId, task: &Task) {
         let id = place(id, task);
         self.all.remove(&id);
-        self.models.entry(task.model).or_default().remove(&id);
+        let of_model = self.models.entry(task.model).or_default();
+        of_model.requiring[task.requires as usize] -= u32::from(of_model.tasks.remove(&id));
         self.units.entry(task.unit).or_default().remove(&id);
     }
 
@@ -57,11 +67,17 @@ impl Queue {
 
     /// Models with the number of their tasks that wait.
     pub(super) fn models(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.models.iter().map(|(&model, tasks)| (model, tasks.len() as u32)).filter(|&(_, waiting)| waiting > 0)
+        self.models.iter().map(|(&model, tasks)| (model, tasks.tasks.len() as u32)).filter(|&(_, waiting)| waiting > 0)
+    }
+
+    /// Whether a task of a model is pending that has one of the requirements.
+    pub(super) fn has_any(&self, model: u32, is_met: impl Fn(Requires) -> bool) -> bool {
+        let requiring = self.models.get(&model).map_or([0; Requires::KINDS], |of_model| of_model.requiring);
+        Requires::ALL.into_iter().any(|requires| requiring[requires as usize] > 0 && is_met(requires))
     }
 
     pub(super) fn of_model(&self, model: u32) -> impl Iterator<Item = TaskId> + '_ {
-        self.models.get(&model).into_iter().flatten().map(|(_, id)| *id)
+        self.models.get(&model).into_iter().flat_map(|of_model| &of_model.tasks).map(|(_, id)| *id)
     }
 
     pub(super) fn of_unit(&self, unit: UnitId) -> impl Iterator<Item = TaskId> + '_ {
@@ -75,13 +91,14 @@ impl Queue {
             let is_pending = task.state == TaskState::Pending;
             pending += usize::from(is_pending);
             let place = place(id, task);
-            let models = self.models.get(&task.model).is_some_and(|tasks| tasks.contains(&place));
+            let models = self.models.get(&task.model).is_some_and(|of_model| of_model.tasks.contains(&place));
             let units = self.units.get(&task.unit).is_some_and(|tasks| tasks.contains(&place));
             if [self.all.contains(&place), models, units] != [is_pending; 3] {
                 fail(super::invariants::P1, format!("task {id} is {:?}, which the queue does not follow", task.state));
             }
         }
-        if pending != self.len() {
+        let requiring: u32 = self.models.values().flat_map(|of_model| of_model.requiring).sum();
+        if pending != self.len() || requiring as usize != pending {
             fail(super::invariants::P1, format!("{pending} tasks are pending, {} in the queue", self.len()));
         }
     }

@@ -20,8 +20,9 @@ impl Core {
         samples: Vec<Handed>,
         effects: &mut Vec<Effect>,
     ) {
-        let elapsed = self.workers.get(id).map_or(0, |worker| self.now.saturating_sub(worker.last_progress));
-        let mut got_through = Vec::new();
+        let elapsed =
+            self.workers.get(id).map_or(0, |worker| self.now.saturating_sub(self.deadlines.last_progress(worker)));
+        let (mut got_through, mut is_any_first) = (Vec::with_capacity(samples.len()), false);
         for Handed { index, result, device } in samples {
             let Some(home) = self.known_sample(unit, index) else {
                 effects.push(Effect::Note {
@@ -41,7 +42,7 @@ impl Core {
                             self.follow(change);
                         }
                     }
-                    self.workers.change(id, |worker| (worker.recorded_any, worker.infrastructure) = (true, 0));
+                    is_any_first = true;
                 }
                 Arrival::Repeat => self.counters.repeats += 1,
                 Arrival::Divergent { same_device } => {
@@ -51,6 +52,9 @@ impl Core {
                     self.persist(record, effects);
                 }
             }
+        }
+        if is_any_first {
+            self.workers.change(id, |worker| (worker.recorded_any, worker.infrastructure) = (true, 0));
         }
         self.learn(id, &got_through, elapsed);
     }

@@ -2,6 +2,7 @@
 
 use super::bars::{Bars, Supply};
 use super::checkpoint::Checkpoint;
+use super::deadlines::Deadlines;
 use super::duplicates::Duplicates;
 use super::effect::{Effect, Message, Record, Seq};
 use super::failure::FailureNotes;
@@ -41,6 +42,7 @@ pub struct Core {
     pub(super) bars: Bars,
     pub(super) misfits: Misfits,
     pub(super) timing: StealTiming,
+    pub(super) deadlines: Deadlines,
     pub(super) checkpoint: Checkpoint,
     pub(super) failure_notes: FailureNotes,
     pub(super) labels: Labels,
@@ -67,6 +69,7 @@ impl Core {
             bars: Bars::new(supply),
             misfits: Misfits::default(),
             timing: StealTiming::default(),
+            deadlines: Deadlines::default(),
             checkpoint: Checkpoint::default(),
             failure_notes: FailureNotes::default(),
             labels: Labels::default(),
@@ -92,7 +95,7 @@ impl Core {
     /// Lets the owners beside the tasks follow what has become of one.
     pub(super) fn follow(&mut self, Change { id, from, to }: Change) {
         let Some(task) = self.tasks.get(id) else { return };
-        let model = task.model;
+        let (model, ticks) = (task.model, self.deadlines.ticks());
         match from {
             Place::Queue => self.queue.remove(id, task),
             Place::Recovering => self.recovering.remove(id),
@@ -100,6 +103,7 @@ impl Core {
                 self.workers.change(worker, |holder| {
                     if holder.held.remove(&id) {
                         holder.models.ended(model);
+                        holder.idle_since_tick = ticks;
                     }
                 });
             }

@@ -42,6 +42,7 @@ pub enum Requires {
 impl Requires {
     /// How many there are.
     pub(super) const KINDS: usize = 3;
+    pub(super) const ALL: [Self; Self::KINDS] = [Self::Echo, Self::Engine, Self::Sandbox];
 }
 
 /// A task to schedule: part of one unit.

@@ -47,8 +47,10 @@ pub(super) struct Worker {
     pub(super) units: RecentUnits,
     pub(super) last_heard: u64,
     pub(super) drain: Drain,
-    /// When it last handed anything in, or had nothing to hand in.
+    /// When it last handed anything in, or got something to do; see [`super::deadlines::Deadlines::last_progress`].
     pub(super) last_progress: u64,
+    /// Ticks before it got rid of the latest task that it held.
+    pub(super) idle_since_tick: u64,
     /// How long it may hand in nothing until it is named next.
     pub(super) stall: u64,
     /// Whether a sample was recorded from it since it attached.
@@ -83,6 +85,7 @@ impl Worker {
             last_heard: now,
             drain: Drain::No,
             last_progress: now,
+            idle_since_tick: 0,
             stall: 0,
             recorded_any: false,
             infrastructure: 0,
