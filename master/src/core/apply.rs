@@ -130,7 +130,7 @@ impl Core {
         self.rebalance(effects);
     }
 
-    /// A hung engine looks like a slow one from here, so nobody is thrown out; but a run must not stand still in silence.
+    /// A hung engine looks like a slow one from here, so no worker is removed; but a run must not stand still in silence.
     fn name_stalled_workers(&mut self, effects: &mut Vec<Effect>) {
         // What they hold may be loaded elsewhere from here on.
         for Stalled { worker, tasks, ms } in self.deadlines.stalled(&mut self.workers, self.now, self.limits.stall) {

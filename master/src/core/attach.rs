@@ -67,7 +67,7 @@ impl Core {
         }
     }
 
-    /// What the worker keeps: live grants, and of others whatever nobody else has by now, under a new attempt that is
+    /// What the worker keeps: live grants, and of others what no other worker has by now, under a new attempt that is
     /// durable before the worker hears of it. A hello lists all that is held, so what it does not list never arrived or
     /// was handed back in a frame that is lost: it goes back into the queue.
     fn keep(&mut self, id: WorkerIx, held: &[HeldGrant], effects: &mut Vec<Effect>) -> Vec<Kept> {

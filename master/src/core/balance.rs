@@ -1,4 +1,4 @@
-//! Towards the end nobody holds more than the time that is left for all: what is begun cannot be stolen, so a slow worker
+//! Towards the end no worker holds more than the time that is left for all: what is begun cannot be stolen, so a slow worker
 //! must not begin what the others would have to wait for.
 //!
 //! The time that is left for all is the work that is left over the speed of all workers. It is looked at with every tick,
@@ -64,7 +64,7 @@ impl Core {
     }
 
     /// The work that is left over the speed of all, in milliseconds; `None` while speeds are unknown or the end is far, and
-    /// where there is nobody to share it with.
+    /// where there is no other worker to share it with.
     fn time_left_ms(&self) -> Option<f64> {
         if self.queue.len() > FAR || self.is_last_worker() {
             return None;

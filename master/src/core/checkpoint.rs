@@ -23,7 +23,7 @@ impl Checkpoint {
         self.attempts += 1;
     }
 
-    /// Whether so many attempts were recorded since the latest checkpoint; counts anew if so.
+    /// Whether so many attempts were recorded since the latest checkpoint; if so, the count begins again.
     fn is_due(&mut self, attempts: u64) -> bool {
         let is_due = self.attempts >= attempts;
         if is_due {

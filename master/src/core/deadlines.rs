@@ -100,3 +100,64 @@ impl Deadlines {
         stalled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::{Capabilities, ConnectionId};
+    use super::*;
+    use compass_common::ids::{TaskId, WorkerId};
+    use proptest::prelude::*;
+
+    /// What a walk over all workers finds.
+    fn walked(workers: &WorkerTable, now: u64, limits: &Limits) -> Overdue {
+        let mut overdue = Overdue::default();
+        for (id, worker) in workers.iter() {
+            let since = now - worker.last_heard;
+            if since >= limits.lease_ttl {
+                overdue.lost.push(id);
+            } else if since >= limits.silence && worker.connection.is_some() {
+                overdue.silent.push(id);
+            }
+        }
+        overdue
+    }
+
+    proptest! {
+        #[test]
+        fn fewer_walks_find_what_a_walk_with_every_tick_does(steps in proptest::collection::vec((0u8..4, 0u8..5, 0u64..90), 0..200)) {
+            let limits = Limits { silence: 100, lease_ttl: 250, stall: 180, ..Limits::default() };
+            let (mut workers, mut deadlines, mut now) = (WorkerTable::new(1), Deadlines::default(), 0);
+            for (at, what, pause) in steps {
+                let id = workers.intern(&WorkerId(format!("w{at}")));
+                if workers.get(id).is_none() {
+                    workers.attach(id, Worker::new(&Capabilities { slots: 1, ..Capabilities::default() }, 1, now));
+                }
+                workers.change(id, |worker| match what {
+                    0 => (worker.connection, worker.last_heard) = (Some(ConnectionId(1)), now),
+                    1 => worker.connection = None,
+                    2 => worker.last_heard = now,
+                    3 => (worker.last_progress, worker.stall) = (now, 0),
+                    _ if worker.held.insert(TaskId(1)) => worker.last_progress = now,
+                    _ => {
+                        worker.held.remove(&TaskId(1));
+                    }
+                });
+                now += pause;
+                deadlines.tick(now);
+                let expected = walked(&workers, now, &limits);
+                let overdue = deadlines.overdue(&workers, now, &limits);
+                prop_assert_eq!(&overdue, &expected);
+                let is_stalled = |worker: &Worker| !worker.held.is_empty() && now - worker.last_progress >= worker.stall.max(limits.stall);
+                let expected: Vec<_> = workers.iter().filter(|(_, worker)| is_stalled(worker)).map(|(id, _)| id).collect();
+                let stalled = deadlines.stalled(&mut workers, now, limits.stall);
+                prop_assert_eq!(stalled.iter().map(|stalled| stalled.worker).collect::<Vec<_>>(), expected);
+                for id in overdue.silent {
+                    workers.change(id, |worker| worker.connection = None);
+                }
+                for id in overdue.lost {
+                    workers.remove(id);
+                }
+            }
+        }
+    }
+}

@@ -12,8 +12,8 @@ use compass_common::ids::{TaskId, UnitId};
 use std::cell::Cell;
 use std::ops::Bound;
 
-/// Busy workers that are offered what waits, in vain, before all of them are left alone for so long, in milliseconds, and
-/// tasks that each of them looks at. Only the end of a job has tasks that are too much for a worker.
+/// Failed offers to busy workers after which no more are made for [`PAUSE_MS`], and tasks that are looked at for each offer.
+/// Only the end of a job has tasks that are too much for a worker.
 const VAIN_OFFERS: usize = 64;
 const PAUSE_MS: u64 = 100;
 const LOOKED_AT: usize = 64;

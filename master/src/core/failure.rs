@@ -114,7 +114,7 @@ impl Core {
         self.transition(id, to);
     }
 
-    /// Whether the task has failed on this worker and somebody else is there to try it.
+    /// Whether the task has failed on this worker and another one is there to try it.
     pub(super) fn is_for_another(&self, id: WorkerIx, task: &Task) -> bool {
         let suits = |(other, worker): (WorkerIx, &Worker)| {
             other != id

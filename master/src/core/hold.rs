@@ -5,7 +5,7 @@
 
 /// State of the revocation of one grant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hold {
+pub(super) enum Hold {
     /// Nothing was asked back, or the holder has returned what was asked.
     #[default]
     Unasked,

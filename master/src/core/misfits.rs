@@ -2,6 +2,8 @@
 //!
 //! Numbers that are not finite may be the model's own: another worker's result tells. If it has none either, the sample
 //! fails with that as its reason; if it has, the first worker was wrong. Any other misfit is the worker's own at once.
+//!
+//! Invariant: a sample is in doubt only while it has no result. What is known of workers here goes by name: it outlives them.
 
 use super::effect::{Effect, Record};
 use super::event::{FailureClass, Unfit};

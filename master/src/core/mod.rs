@@ -69,6 +69,6 @@ pub use limits::Limits;
 pub use progress::Progress;
 pub use recorded::{Arrival, DeviceType, Recorded};
 pub use state::Core;
-pub use task::{Former, Requires, TaskState, TaskView};
+pub use task::{Former, Requires, TaskView};
 pub use wanted::{Needed, PoolChoice, Wanted};
 pub use watch::Watch;

@@ -1,4 +1,6 @@
 //! Which samples are recorded, and with what: the memory behind "the first recorded wins".
+//!
+//! Invariant: a fingerprint is kept of exactly the recorded samples, that of the first result.
 
 use super::sample_set::SampleSet;
 use compass_common::ids::{Digest, UnitId};
@@ -69,9 +71,12 @@ pub struct Recorded {
 #[derive(Clone, Debug, Default)]
 struct Unit {
     done: SampleSet,
-    /// With the device type in the lowest bits.
-    fingerprints: BTreeMap<u32, u64>,
+    /// With the device type in the lowest bits; by page.
+    fingerprints: BTreeMap<u32, Box<[u64; PAGE as usize]>>,
 }
+
+/// Samples in a row whose fingerprints lie together.
+const PAGE: u32 = 64;
 
 /// Where a fingerprint holds the device type.
 const DEVICE_BITS: u64 = 3;
@@ -86,17 +91,16 @@ impl Recorded {
     pub fn arrive(&mut self, unit: UnitId, index: u32, result: &[u8], device: DeviceType) -> Arrival {
         let unit = self.units.entry(unit).or_default();
         let fingerprint = fingerprint(result) & !DEVICE_BITS;
-        match unit.fingerprints.get(&index) {
-            None => {
-                unit.fingerprints.insert(index, fingerprint | u64::from(device.number()));
-                unit.done.insert(index);
-                Arrival::First
-            }
-            Some(&known) if known & !DEVICE_BITS == fingerprint => Arrival::Repeat,
-            Some(&known) => {
-                let first = DeviceType::from_number((known & DEVICE_BITS) as u32);
-                Arrival::Divergent { same_device: first.agrees_with(device) }
-            }
+        let page = unit.fingerprints.entry(index / PAGE).or_insert_with(|| Box::new([0; PAGE as usize]));
+        let known = &mut page[(index % PAGE) as usize];
+        if unit.done.insert(index) {
+            *known = fingerprint | u64::from(device.number());
+            Arrival::First
+        } else if *known & !DEVICE_BITS == fingerprint {
+            Arrival::Repeat
+        } else {
+            let first = DeviceType::from_number((*known & DEVICE_BITS) as u32);
+            Arrival::Divergent { same_device: first.agrees_with(device) }
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Indices of a page: 64 words of 64.
 const PAGE: u32 = 4096;
 
-/// See the module. Pages of bits, of which only those exist that hold something.
+/// Set of sample indices, in pages of bits of which only those exist that hold something.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SampleSet {
     pages: BTreeMap<u32, Box<[u64; 64]>>,

@@ -1,10 +1,12 @@
-//! How fast each worker gets through each model's samples, and how much dearer or cheaper a unit's are than was thought:
-//! both learnt from what workers hand in.
+//! How fast each worker gets through each model's samples, and how much more or less a unit's samples cost than was
+//! thought: both learnt from what workers hand in.
 //!
-//! A worker that was slow may have had the dear units, and a unit that took long the slow workers. What is kept is therefore
-//! who took how long for what, and the two are told apart by turns: speeds from corrected costs with every observation,
-//! corrections from speeds with every [`Speeds::refine`]. Only their product counts, so that the corrections of a model are
-//! 1 on average: what a unit that nobody has seen yet is taken for.
+//! A worker that was slow may have had the expensive units, and a unit that took long the slow workers. What is kept is
+//! therefore who took how long for what, and the two are told apart by turns: speeds from corrected costs with every
+//! observation, corrections from speeds with every [`Speeds::refine`].
+//!
+//! Invariants: only the product of the two counts, so that the corrections of a model are 1 on average: what a unit that no
+//! worker has handed in results of is taken for; what was seen of a worker outlives its going.
 
 use super::worker_table::WorkerIx;
 use compass_common::ids::UnitId;
@@ -196,7 +198,7 @@ impl Speeds {
         self.models.values_mut().filter(|of_model| of_model.news).for_each(OfModel::refine);
     }
 
-    /// How many times as dear a sample of the unit is as was thought.
+    /// Cost of a sample of the unit, as a multiple of what was thought.
     pub(super) fn correction(&self, model: u32, unit: UnitId) -> f64 {
         self.models.get(&model).map_or(1.0, |of_model| correction(&of_model.corrections, unit))
     }
@@ -207,8 +209,8 @@ impl Speeds {
     }
 
     /// From how many milliseconds the worker's own speed with a model was learnt.
-    pub(super) fn seen_ms(&self, worker: &WorkerId, model: u32) -> f64 {
-        let seen = self.models.get(&model).and_then(|of_model| of_model.workers.get(*of_model.places.get(worker)?));
+    pub(super) fn seen_ms(&self, worker: WorkerIx, model: u32) -> f64 {
+        let seen = self.models.get(&model).and_then(|of_model| of_model.of(worker));
         seen.map_or(0.0, |seen| seen.ms)
     }
 

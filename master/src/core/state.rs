@@ -22,7 +22,7 @@ use super::worker_table::{WorkerIx, WorkerTable};
 use compass_common::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
-/// The scheduler of one job. See [`Core::apply`].
+/// The scheduler of one job, driven by [`Core::apply`].
 ///
 /// One job per core: several jobs are several cores, and who of them is asked first when a worker has credit is for their
 /// owner to say; nothing here knows of others.

@@ -21,11 +21,11 @@ const SHARED_WORTH: f64 = 50.0;
 /// the first samples of an engine take many times as long as the next.
 const SHARED_WORTH_OF_LONG: f64 = 10.0;
 const SHARED_WORTH_MS: f64 = 20_000.0;
-/// Where nothing was to be had, nobody looks again for so long.
+/// Pause after a search that found nothing to move.
 const PAUSE_MS: u64 = 100;
-/// Workers that are seen to in one step; the others' turn comes with the next event.
+/// Idle workers that are served in one step; the others' turn comes with the next event.
 const AT_ONCE: usize = 4;
-/// Beyond so many workers nobody looks at all of them with every event, but after a pause, and then for so many idle ones.
+/// Beyond so many workers a step looks at all of them after a pause only, not with every event, and then for so many idle ones.
 const MANY: usize = 64;
 const AT_ONCE_OF_MANY: usize = 512;
 /// Idle workers that find nothing in one step of many; the step after goes on with those behind them.
@@ -33,7 +33,7 @@ const VAIN_OF_MANY: usize = 16;
 /// Beyond so many workers the pause is longer in proportion: a step looks at all of them.
 const PAUSE_FOR_EACH: u64 = 1_000;
 
-/// A worker that could give something away.
+/// A busy worker with a task that may be revoked.
 struct Giver {
     /// How long it will be busy, in milliseconds.
     load: f64,
@@ -42,7 +42,7 @@ struct Giver {
     has_queued: bool,
 }
 
-/// Those that could give something away, the busiest first.
+/// Busy workers with tasks that may be revoked, the busiest first.
 #[derive(Default)]
 struct Givers {
     list: Vec<Giver>,
@@ -52,11 +52,19 @@ struct Givers {
 }
 
 impl Givers {
-    /// Those who will be busy for longer than `own` and, where speeds are known, `worth`.
+    /// Workers that will be busy for longer than `own` and, where speeds are known, `worth`.
     fn busier(&self, own: f64, worth: f64) -> impl Iterator<Item = (usize, &Giver)> {
         let least = if self.known { own + worth } else { own };
         self.list.iter().enumerate().take_while(move |(_, giver)| giver.load > least)
     }
+}
+
+/// What may move from a busy worker to an idle one.
+struct StealCandidate {
+    task: TaskId,
+    samples: IntervalSet,
+    /// Whether it moves only if none of the task has begun.
+    only_unbegun: bool,
 }
 
 impl Core {
@@ -65,7 +73,7 @@ impl Core {
         if self.tasks.granted() == 0 || self.timing.is_paused(self.now) {
             return;
         }
-        // The least loaded come first; beyond a full slot each nobody is idle.
+        // The least loaded come first; beyond a full slot each no worker is idle.
         let free = self.workers.indexes().ready().iter().take_while(|(load, ..)| *load < 1000).map(|(_, _, id)| *id);
         let many = self.workers.len() > MANY;
         let turn = if many { self.timing.turn() } else { 0 };
@@ -84,10 +92,10 @@ impl Core {
                 givers = self.givers();
             }
             let found = match self.limits.split {
-                true => self.spoils(thief, &mut givers).or_else(|| self.movable(thief, &givers)),
-                false => self.movable(thief, &givers),
+                true => self.part_of_busiest(thief, &mut givers).or_else(|| self.whole_task(thief, &givers)),
+                false => self.whole_task(thief, &givers),
             };
-            let Some((id, samples, only_unbegun)) = found else {
+            let Some(StealCandidate { task: id, samples, only_unbegun }) = found else {
                 if !many {
                     self.timing.pause(self.now + PAUSE_MS);
                     continue;
@@ -170,7 +178,7 @@ impl Core {
 
     /// The end of a task of the worker that will be busy longest, as far as the idle one may run it, and whether only if
     /// none of it has begun; that worker is taken off the list.
-    fn spoils(&self, thief: WorkerIx, givers: &mut Givers) -> Option<(TaskId, IntervalSet, bool)> {
+    fn part_of_busiest(&self, thief: WorkerIx, givers: &mut Givers) -> Option<StealCandidate> {
         let own = self.load_ms(thief);
         let mut best = None;
         for (at, &Giver { load, id, .. }) in givers.busier(own, WORTH_MS) {
@@ -200,16 +208,20 @@ impl Core {
             return None;
         }
         if again > 0.0 && self.is_unbegun(holder, id) {
-            return Some((id, task.remaining.clone(), true));
+            return Some(StealCandidate { task: id, samples: task.remaining.clone(), only_unbegun: true });
         }
-        if again > 0.0 && !self.is_worth(&holder, task, share, share / slow) {
+        if again > 0.0 && !self.is_worth(holder, task, share, share / slow) {
             return None;
         }
         let most = if self.workers.get(holder).is_some_and(|worker| worker.held.len() > 1) { 0 } else { 1 };
         let count = (share / self.sample_cost(task)) as u32;
         let count = count.max(1).min(task.remaining.len().saturating_sub(most));
         let indices = task.remaining.iter().skip((task.remaining.len() - count) as usize);
-        (count > 0).then(|| (id, IntervalSet::from_indices(indices), false))
+        (count > 0).then(|| StealCandidate {
+            task: id,
+            samples: IntervalSet::from_indices(indices),
+            only_unbegun: false,
+        })
     }
 
     /// How long the worker would load a model first, in milliseconds: 0 where a slot of it holds it, or where speeds are not
@@ -224,7 +236,7 @@ impl Core {
 
     /// The latest task of a worker that holds more than its slots run, if none of it has begun and it would end earlier at
     /// the idle one.
-    fn movable(&self, thief: WorkerIx, givers: &Givers) -> Option<(TaskId, IntervalSet, bool)> {
+    fn whole_task(&self, thief: WorkerIx, givers: &Givers) -> Option<StealCandidate> {
         let own = self.load_ms(thief);
         // Where no speed is known, whatever waits moves, however long its holder will be busy.
         let least = if givers.known { own } else { f64::NEG_INFINITY };
@@ -244,7 +256,7 @@ impl Core {
                 here < ends
             };
             let task = worker.held.iter().rev().copied().find(would_do)?;
-            Some((task, self.task(task)?.remaining.clone(), true))
+            Some(StealCandidate { task, samples: self.task(task)?.remaining.clone(), only_unbegun: true })
         })
     }
 
@@ -257,9 +269,9 @@ impl Core {
         holder.is_some_and(|worker| worker.models.queued() > 0 && worker.held.last() == Some(&id))
     }
 
-    /// Whether to move so much of a task's cost to somebody who has to compute once more what its samples begin with, when
+    /// Whether to move so much of a task's cost to a worker that has to compute once more what its samples begin with, when
     /// that saves so many milliseconds, as far as the worker tells that would else take them.
-    pub(super) fn is_worth(&self, id: &WorkerId, task: &Task, cost: f64, ms: f64) -> bool {
+    pub(super) fn is_worth(&self, id: WorkerIx, task: &Task, cost: f64, ms: f64) -> bool {
         let again = task.shared_cost as f64 * self.speeds.correction(task.model, task.unit);
         let is_long = ms.min(self.speeds.seen_ms(id, task.model)) >= SHARED_WORTH_MS;
         cost >= again * if is_long { SHARED_WORTH_OF_LONG } else { SHARED_WORTH }

@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 ///
 /// A grant's deadline is its worker's: the lease of everything that a worker holds runs from when it was heard last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TaskState {
+pub(super) enum TaskState {
     /// Waits in the queue.
     Pending,
-    /// An older leader granted it to this worker, which may come back with it: nobody else gets it meanwhile.
+    /// An older leader granted it to this worker, which may come back with it: no other worker gets it meanwhile.
     Recovering { worker: WorkerId },
     /// Out, under the task's present attempt.
     Granted { worker: WorkerIx, hold: Hold },

@@ -4,6 +4,7 @@
 //! samples left; each of them belongs to that task in the index; attempts grow. The [`Change`] that a transition makes is
 //! for the other owners to follow: the queue, the workers' holdings, the tasks that are kept for workers of an older leader.
 
+use super::event::FailureClass;
 use super::hold::Hold;
 use super::sample_index::SampleIndex;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
@@ -12,9 +13,7 @@ use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::event::FailureClass;
-
-/// State that a task is to pass into. See [`TaskState`].
+/// State that a task is to pass into, as in [`TaskState`]; a grant begins with nothing asked back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum To {
     Pending,
@@ -294,5 +293,42 @@ impl TaskTable {
                 fail(P1, format!("{open} is left to pay of model {model}, counted {counted}"));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(tasks: &TaskTable) -> Vec<String> {
+        let mut found = Vec::new();
+        tasks.check(&mut |id, what| found.push(format!("{id}: {what}")));
+        found
+    }
+
+    #[test]
+    fn counts_follow_every_transition() {
+        let samples = IntervalSet::range(0, 10);
+        let (unit, attempt, requires) = (UnitId(3), Attempt(0), Requires::Engine);
+        let mut tasks = TaskTable::default();
+        let view = TaskView { unit, model: 1, requires, samples, attempt, sample_cost: 2, shared_cost: 0 };
+        let change = tasks.add_view(view).unwrap();
+        assert_eq!((change.from, change.to), (Place::Closed, Place::Queue));
+        let (id, holder) = (change.id, WorkerIx(7));
+        let granted = tasks.transition(id, To::Granted { worker: holder });
+        assert_eq!(granted, Some(Change { id, from: Place::Queue, to: Place::Worker(holder) }));
+        assert_eq!((tasks.open(), tasks.granted(), tasks.open_by(requires), tasks.open_cost(1)), (1, 1, 1, 20));
+        tasks.ask(id, 4, false);
+        assert!(tasks.answered(id, false) && !tasks.answered(id, true), "asked once");
+        assert_eq!(tasks.settle(id, 0), None);
+        let (half, changes) = tasks.carve(unit, &IntervalSet::range(5, 10), |_, _| true).unwrap();
+        assert_eq!((half, changes.len(), tasks.of_sample(unit, 6)), (TaskId(1), 1, Some(half)));
+        assert_eq!((tasks.open_cost(1), check(&tasks)), (18, Vec::new()));
+        let class = FailureClass::User;
+        let _ = tasks.transition(half, To::Failed { class, message: "no weights".into() });
+        assert_eq!((tasks.open(), tasks.failed(), tasks.open_cost(1)), (1, 1, 8));
+        (1..4).for_each(|index| assert_eq!(tasks.settle(id, index), None));
+        assert_eq!(tasks.settle(id, 4).map(|change| change.to), Some(Place::Closed));
+        assert_eq!((tasks.open(), tasks.granted(), check(&tasks)), (0, 0, Vec::new()));
     }
 }

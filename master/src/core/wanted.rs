@@ -1,4 +1,4 @@
-//! What the job could use: for whoever shares workers out among several jobs. And the way of a worker out of one.
+//! What the job could use, for the broker that shares workers out among several jobs; and the way of a worker out of one.
 
 use super::demand::Attendance;
 use super::effect::{Effect, Message};
@@ -29,7 +29,7 @@ impl From<Requires> for Needed {
 /// Slots that the job could keep busy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Tasks that nobody has.
+    /// Tasks that no worker has.
     pub waiting: BTreeMap<Needed, u32>,
     /// Slots that could be busy with what is neither recorded nor given up.
     pub usable: BTreeMap<Needed, u32>,

@@ -10,7 +10,7 @@ use compass_common::ids::{Attempt, GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
-/// See the module.
+/// Monitor of the invariants of a history.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     last_seq: Seq,
