@@ -22,7 +22,7 @@ pub struct Capabilities {
     pub has_engine: bool,
     /// Whether it can run programs that a model wrote.
     pub sandbox: SandboxState,
-    /// The pool that it works for; empty where nobody said one.
+    /// The pool that it works for; empty where it did not say.
     pub pool: String,
     /// Name of its host; empty when it did not say.
     pub host: String,
@@ -40,7 +40,7 @@ pub enum SandboxState {
     Refused { reason: String },
 }
 
-/// A grant that a worker brings along when it attaches: `samples` are those of it whose results nobody made durable yet,
+/// A grant that a worker brings along when it attaches: `samples` are those of it whose results are not durable yet,
 /// whether they wait, run or are on their way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldGrant {

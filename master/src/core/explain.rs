@@ -40,7 +40,7 @@ impl Core {
             TaskState::Recovering { worker } => {
                 let left = self.recovering.left(self.now) / 1000;
                 format!(
-                    "waiting for worker {worker}, to which an older master granted it; after {left} s anybody gets it"
+                    "waiting for worker {worker}, to which an earlier master granted it; any worker gets it after {left} s"
                 )
             }
             TaskState::Granted { worker, .. } => {
@@ -51,7 +51,7 @@ impl Core {
                     for_whom.map(|(id, _)| format!(" for idle worker {}", self.workers.name(id))).unwrap_or_default();
                 let split =
                     if asked > 0 { format!("; asked to return {asked} samples{for_whom}") } else { String::new() };
-                format!("granted to worker {worker}, whose lease ends in {left} s unless it is heard{split}")
+                format!("granted to worker {worker}; its lease expires in {left} s without a heartbeat{split}")
             }
             TaskState::Done => "done".to_owned(),
             TaskState::Failed { class, message } => {
@@ -77,7 +77,10 @@ impl Core {
             && up.iter().all(|(_, worker)| !pools.contains(&worker.pool))
         {
             let pools: Vec<&str> = pools.iter().map(String::as_str).collect();
-            return format!("its model loads in {} alone, and no connected worker is of there", pools.join(", "));
+            return format!(
+                "its model is only available in pool(s) {}; no worker from those pools is connected",
+                pools.join(", ")
+            );
         }
         if !up.iter().any(|(_, worker)| worker.suits(task.requires)) {
             let lacks = if task.requires == Requires::Sandbox { "a sandbox for programs" } else { "libtorch" };

@@ -198,7 +198,7 @@ fn a_task_tells_why_it_waits() {
     bench.apply(Event::Attached { worker: worker(0), connection, capabilities, held });
     assert!(why(&bench).contains("it needs libtorch, and no connected worker has it"));
     bench.attach(1, 0, 1);
-    assert!(why(&bench).contains("granted to worker w1, whose lease ends in 30 s"), "{}", why(&bench));
+    assert!(why(&bench).contains("granted to worker w1; its lease expires in 30 s"), "{}", why(&bench));
     assert!(bench.core.explain_task(TaskId(1)).is_none());
 }
 

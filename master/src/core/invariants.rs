@@ -11,13 +11,13 @@ use super::task::TaskState;
 pub const L1: &str = "L1";
 /// One live grant per attempt: a task that is out is held by exactly the worker that its state names.
 pub const G1: &str = "G1";
-/// An attempt is durable before anybody hears of its grant.
+/// An attempt is durable before a worker hears of its grant.
 pub const G2: &str = "G2";
 /// What is committed stays so.
 pub const C1: &str = "C1";
 /// One committed result per sample, the first.
 pub const C2: &str = "C2";
-/// Nothing beyond the recorded length of a segment is believed, and nobody is told that such a thing is committed.
+/// Nothing beyond the recorded length of a segment is believed, and no worker is told that such a thing is committed.
 pub const C3: &str = "C3";
 /// The report is the fold of the committed.
 pub const C4: &str = "C4";
@@ -33,9 +33,9 @@ pub const B1: &str = "B1";
 pub const S1: &str = "S1";
 /// No worker idles while a task that it could take waits unbegun at another and would end earlier here.
 pub const I1: &str = "I1";
-/// What a worker has begun, and is heard all the time, nobody else begins.
+/// What a worker has begun, and is heard all the time, no other worker begins.
 pub const N1: &str = "N1";
-/// Slots stay within the job's bound, and nobody is granted more than it announced.
+/// Slots stay within the job's bound, and no worker is granted more than it announced.
 pub const R1: &str = "R1";
 /// What is neither done, failed nor out waits in the queue, and ends while fair workers are there.
 pub const P1: &str = "P1";

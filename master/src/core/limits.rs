@@ -21,13 +21,13 @@ pub struct Limits {
     pub stall: u64,
     /// Replica slots of all workers together; `None` takes whatever comes.
     pub max_slots: Option<u32>,
-    /// Whether workers may come that nobody has launched: what no worker can do now then waits for one that can.
+    /// Whether workers may join on their own: what no worker can do now then waits for one that can.
     pub others_may_come: bool,
     /// Whether another stage follows, for which workers are to stay.
     pub workers_stay: bool,
     /// The pools where a model loads, by its position; a model that is not listed loads anywhere.
     pub places: BTreeMap<u32, BTreeSet<String>>,
-    /// All that is out is not recorded anew before so many attempts.
+    /// Attempts before which no checkpoint of the assignments is made.
     pub fewest_attempts: u32,
     /// Whether tasks may be cut, so that a worker with nothing to do takes over samples that another has not begun. Whole
     /// tasks move in any case.
