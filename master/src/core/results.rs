@@ -8,6 +8,7 @@ use super::task_table::To;
 use super::worker_table::WorkerIx;
 use compass_common::ids::{GrantId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
+use std::ops::Range;
 
 impl Core {
     /// The first result of a sample counts, under whatever grant. That the sample was granted to the worker is the
@@ -22,9 +23,10 @@ impl Core {
     ) {
         let elapsed =
             self.workers.get(id).map_or(0, |worker| self.now.saturating_sub(self.deadlines.last_progress(worker)));
-        let (mut got_through, mut is_any_first) = (Vec::with_capacity(samples.len()), false);
+        let mut settled: Option<(TaskId, u64)> = None;
+        let (mut run, mut is_any_first) = (None, false);
         for Handed { index, result, device } in samples {
-            let Some(home) = self.known_sample(unit, index) else {
+            let Some(home) = self.known_sample(unit, index, &mut run) else {
                 effects.push(Effect::Note {
                     text: format!("worker {} sent a result for an unknown sample {index}", self.workers.name(id)),
                 });
@@ -37,7 +39,7 @@ impl Core {
                     self.persist(Record::Sample { unit, index, grant, worker, device, result }, effects);
                     self.refute(id, unit, index, effects);
                     if let Some(home) = home {
-                        got_through.push(home);
+                        settled = settled.map(|(first, count)| (first, count + 1)).or(Some((home, 1)));
                         if let Some(change) = self.tasks.settle(home, index) {
                             self.follow(change);
                         }
@@ -56,25 +58,31 @@ impl Core {
         if is_any_first {
             self.workers.change(id, |worker| (worker.recorded_any, worker.infrastructure) = (true, 0));
         }
-        self.learn(id, &got_through, elapsed);
+        if let Some((home, count)) = settled {
+            self.learn(id, home, count, elapsed);
+        }
     }
 
-    /// `None` for a sample that the plan does not have; `Some(None)` for one that was recorded before this run.
-    fn known_sample(&self, unit: UnitId, index: u32) -> Option<Option<TaskId>> {
-        match self.tasks.of_sample(unit, index) {
-            Some(task) => Some(Some(task)),
+    /// The task of a sample: `None` for a sample that the plan does not have, `Some(None)` for one that was recorded before
+    /// this run. Samples of one frame mostly follow each other within a task: `run` is where the latest was found.
+    fn known_sample(&self, unit: UnitId, index: u32, run: &mut Option<(Range<u32>, TaskId)>) -> Option<Option<TaskId>> {
+        if run.as_ref().is_none_or(|(samples, _)| !samples.contains(&index)) {
+            *run = self.tasks.run_of_sample(unit, index);
+        }
+        match run {
+            Some((_, task)) => Some(Some(*task)),
             None => self.recorded.contains(unit, index).then_some(None),
         }
     }
 
-    /// How fast the worker gets on: what the samples cost that it hands in at once, one for each entry of `homes`, in the time
-    /// since it last handed something in. The first of a unit also took the time for what all of them begin with: without
-    /// that, a few samples after a long header would make a worker look many times slower than it is.
-    fn learn(&mut self, id: WorkerIx, homes: &[TaskId], elapsed: u64) {
-        let Some(task) = homes.first().and_then(|home| self.task(*home)) else { return };
+    /// How fast the worker gets on: what so many samples cost that it hands in at once, the first of them of task `home`, in
+    /// the time since it last handed something in. The first of a unit also took the time for what all of them begin with:
+    /// without that, a few samples after a long header would make a worker look many times slower than it is.
+    fn learn(&mut self, id: WorkerIx, home: TaskId, count: u64, elapsed: u64) {
+        let Some(task) = self.task(home) else { return };
         let (unit, model) = (task.unit, task.model);
         let first = if self.speeds.has_seen(id, model, unit) { 0 } else { task.shared_cost };
-        let cost = task.sample_cost.saturating_mul(homes.len() as u64).saturating_add(first);
+        let cost = task.sample_cost.saturating_mul(count).saturating_add(first);
         self.speeds.observe(id, unit, model, cost, elapsed);
         self.bars.got_on(model, self.now);
     }

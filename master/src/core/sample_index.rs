@@ -3,6 +3,7 @@
 use compass_common::ids::{TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// unit -> first index -> (end, task): disjoint runs of samples.
 #[derive(Clone, Debug, Default)]
@@ -11,8 +12,13 @@ pub(super) struct SampleIndex(BTreeMap<UnitId, BTreeMap<u32, (u32, TaskId)>>);
 impl SampleIndex {
     /// The task that a sample belongs to.
     pub(super) fn of(&self, unit: UnitId, index: u32) -> Option<TaskId> {
-        let (_, &(end, task)) = self.0.get(&unit)?.range(..=index).next_back()?;
-        (index < end).then_some(task)
+        self.run_of(unit, index).map(|(_, task)| task)
+    }
+
+    /// The task that a sample belongs to, with the run of samples around it that belong to the same one.
+    pub(super) fn run_of(&self, unit: UnitId, index: u32) -> Option<(Range<u32>, TaskId)> {
+        let (&first, &(end, task)) = self.0.get(&unit)?.range(..=index).next_back()?;
+        (index < end).then_some((first..end, task))
     }
 
     /// Moves samples to a task, wherever they were.

@@ -12,6 +12,7 @@ use super::worker_table::WorkerIx;
 use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// State that a task is to pass into, as in [`TaskState`]; a grant begins with nothing asked back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +126,11 @@ impl TaskTable {
     /// The task that a sample belongs to.
     pub(super) fn of_sample(&self, unit: UnitId, index: u32) -> Option<TaskId> {
         self.samples.of(unit, index)
+    }
+
+    /// The task that a sample belongs to, with the run of samples around it that belong to the same one.
+    pub(super) fn run_of_sample(&self, unit: UnitId, index: u32) -> Option<(Range<u32>, TaskId)> {
+        self.samples.run_of(unit, index)
     }
 
     /// Takes a task into another state.
