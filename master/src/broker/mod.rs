@@ -18,10 +18,12 @@
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod broker;
 mod demand;
+mod dispatcher;
 mod share;
 #[cfg(test)]
 mod tests;
 
 pub use broker::{Broker, Decision};
 pub use demand::{Ability, Demand, JobId, Need, Offer, Terms};
+pub use dispatcher::{Dispatch, Dispatcher};
 pub use share::Share;
