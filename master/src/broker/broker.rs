@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 const TURN_MS: u64 = 20_000;
 /// How long a worker may hold nothing before somebody else may have it.
 const IDLE_MS: u64 = 1_000;
+/// How long a worker that left a job counts as one that could load none of its models: other tasks may wait by then.
+const USELESS_MS: u64 = 60_000;
 /// Workers that are sent away in one go: with many, each look takes its time.
 const MOVES_AT_ONCE: usize = 64;
 
@@ -28,9 +30,18 @@ pub enum Decision {
 struct Job {
     terms: Terms,
     demand: Demand,
+    /// Workers that could load none of the models that its tasks wait for, and when it last said so.
+    useless: BTreeMap<WorkerId, u64>,
     service: u64,
     /// How many jobs came before it: of equals the oldest comes first.
     order: u64,
+}
+
+impl Job {
+    /// Whether the worker could load none of the models that tasks wait for.
+    fn has_no_use_for(&self, worker: &WorkerId, now: u64) -> bool {
+        self.useless.get(worker).is_some_and(|seen| now < *seen + USELESS_MS)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +111,8 @@ impl Broker {
             Some(job) => job.terms = terms,
             None => {
                 self.came += 1;
-                self.jobs.insert(id, Job { terms, demand: Demand::default(), service: least, order: self.came });
+                let (demand, useless) = (Demand::default(), BTreeMap::new());
+                self.jobs.insert(id, Job { terms, demand, useless, service: least, order: self.came });
             }
         }
     }
@@ -127,6 +139,8 @@ impl Broker {
                 }
             }
         }
+        job.useless.retain(|worker, seen| !demand.held.contains_key(worker) && now < *seen + USELESS_MS);
+        job.useless.extend(demand.useless.iter().map(|worker| (worker.clone(), now)));
         let had_work = !job.demand.usable.is_empty();
         job.demand = demand;
         if !had_work {
@@ -211,7 +225,8 @@ impl Broker {
             if let Some(tally) = tallies.get_mut(next) {
                 tally.share.slots = tally.share.slots.saturating_add(slots);
                 let holds = self.jobs.get(next).and_then(|job| job.demand.held.get(id)).copied().unwrap_or(0);
-                if at != next || holds == 0 {
+                let is_useless = self.jobs.get(next).is_some_and(|job| job.has_no_use_for(id, self.now));
+                if (at != next || holds == 0) && !is_useless {
                     tally.idle = tally.idle.saturating_add(slots);
                 }
             }
@@ -265,6 +280,7 @@ impl Broker {
 
     /// The job that a worker at the door goes to.
     fn choose(&self, id: &WorkerId, tallies: &BTreeMap<JobId, Tally>) -> Option<JobId> {
+        let worker = id;
         let offer = &self.workers.get(id)?.offer;
         if let Some(job) = offer.holds_of.as_ref().filter(|job| self.jobs.contains_key(*job)) {
             return Some(job.clone());
@@ -283,7 +299,9 @@ impl Broker {
             // that no model need be loaded.
             let has_some = tally.share.slots > 0;
             let order = if has_some { after } else { job.service / (self.turn_ms * 1000).max(1) };
-            let key = (Reverse(waits), has_some, order, Reverse(warm), after, job.service, job.order);
+            // Where it could load nothing it goes last.
+            let useless = job.has_no_use_for(worker, self.now);
+            let key = (useless, Reverse(waits), has_some, order, Reverse(warm), after, job.service, job.order);
             if best.as_ref().is_none_or(|(known, _)| key < *known) {
                 best = Some((key, id));
             }
@@ -298,13 +316,17 @@ impl Broker {
             let Some(taker) = tallies.get(to) else { continue };
             for (id, worker) in &self.workers {
                 let Place::With { job: from, since, idle_since } = &worker.place else { continue };
-                if from == to || !taker.waits(wanting, &worker.offer) || !taker.has_room(&wanting.terms, &worker.offer)
+                if from == to
+                    || wanting.has_no_use_for(id, self.now)
+                    || !taker.waits(wanting, &worker.offer)
+                    || !taker.has_room(&wanting.terms, &worker.offer)
                 {
                     continue;
                 }
                 let (Some(giving), Some(giver)) = (self.jobs.get(from), tallies.get(from)) else { continue };
-                let idle = worker.offer.part_of(&giving.demand.waiting) == 0
-                    && idle_since.is_some_and(|since| self.now >= since + IDLE_MS);
+                let finds_nothing =
+                    worker.offer.part_of(&giving.demand.waiting) == 0 || giving.has_no_use_for(id, self.now);
+                let idle = finds_nothing && idle_since.is_some_and(|since| self.now >= since + IDLE_MS);
                 let rested = self.now >= since + self.turn_ms;
                 let urgency = match idle {
                     true => Some(Urgency::Idle),
@@ -347,7 +369,8 @@ struct Tally {
     share: Share,
     /// Slots of workers that are attached, about to leave or not: what its bound is about.
     taken: u32,
-    /// Slots of workers that hold nothing yet, or nothing any more, and of those on their way.
+    /// Slots of workers that hold nothing yet, or nothing any more, and of those on their way; without workers that can
+    /// do nothing of what waits.
     idle: u32,
 }
 

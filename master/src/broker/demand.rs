@@ -70,6 +70,8 @@ pub struct Demand {
     pub usable: BTreeMap<Need, u32>,
     /// How many tasks each of its workers holds.
     pub held: BTreeMap<WorkerId, u32>,
+    /// Those of its workers that can load none of the models that tasks wait for.
+    pub useless: BTreeSet<WorkerId>,
     /// Slots of all of them, also of those whose connection is down and whose lease goes on.
     pub taken: u32,
     /// Open tasks by the pools where they can be done.

@@ -84,7 +84,9 @@ fn demand(wanted: Wanted) -> (Demand, BTreeMap<WorkerId, Attendance>) {
     let need = |Needed { requires, pools }| Need { ability: ability(requires), pools };
     let needs = |of: BTreeMap<Needed, u32>| of.into_iter().map(|(what, count)| (need(what), count)).collect();
     let (waiting, usable) = (needs(wanted.waiting), needs(wanted.usable));
-    (Demand { waiting, usable, held: wanted.held, taken: wanted.slots, open: wanted.open }, wanted.attendance)
+    let useless = wanted.attendance.iter().filter(|(_, seen)| seen.useless).map(|(worker, _)| worker.clone()).collect();
+    let (held, taken, open) = (wanted.held, wanted.slots, wanted.open);
+    (Demand { waiting, usable, held, useless, taken, open }, wanted.attendance)
 }
 
 impl Dispatcher {

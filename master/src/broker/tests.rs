@@ -60,6 +60,36 @@ fn released(decisions: &[Decision]) -> Vec<&str> {
 }
 
 #[test]
+fn a_worker_that_can_load_no_model_of_what_waits_keeps_no_able_one_from_the_job() {
+    let mut broker = Broker::new(TURN);
+    broker.job(0, job("a"), terms(1, None));
+    let waiting = |useless: &[&str]| Demand {
+        useless: useless.iter().map(|name| worker(name)).collect(),
+        usable: [(Ability::Any.into(), 1)].into(),
+        ..work(1, &useless.iter().map(|name| (*name, 0)).collect::<Vec<_>>())
+    };
+    broker.demand(0, &job("a"), waiting(&[]));
+    broker.arrive(0, worker("bad"), offer(1));
+    broker.arrive(0, worker("good"), offer(1));
+    let attach = |name: &str, to: &str| Decision::Attach { worker: worker(name), job: job(to) };
+    assert_eq!(broker.decide(0)[0], attach("bad", "a"));
+    broker.leave(1, &worker("good"));
+    broker.demand(1, &job("a"), waiting(&["bad"]));
+    broker.arrive(2, worker("good"), offer(1));
+    assert_eq!(broker.decide(2), [attach("good", "a")]);
+    broker.leave(3, &worker("good"));
+    broker.job(3, job("b"), terms(1, None));
+    broker.demand(3, &job("b"), work(9, &[]));
+    assert_eq!(released(&broker.decide(2_000)), ["bad"], "it has nothing to do there");
+    broker.arrive(2_010, worker("bad"), offer(1));
+    assert_eq!(broker.decide(2_010), [attach("bad", "b")]);
+    broker.demand(9_000, &job("b"), work(0, &[("bad", 0)]));
+    assert_eq!(broker.decide(12_000), [], "nor is it called back at once");
+    broker.demand(70_000, &job("b"), work(0, &[("bad", 0)]));
+    assert_eq!(released(&broker.decide(70_000)), ["bad"], "something else may wait by now");
+}
+
+#[test]
 fn a_second_job_gets_half_of_the_workers_and_then_nothing_moves() {
     let mut broker = settled(&[("a", 1), ("b", 1)], &["w1", "w2", "w3", "w4"]);
     let moves = broker.decide(10);
