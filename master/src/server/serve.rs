@@ -217,7 +217,11 @@ impl Jobs {
     async fn run_on(&self, id: &JobId, job: &JobRecord, desk: &Desk) -> Result<u8, Failure> {
         loop {
             match self.run(id, job, desk.clone()).await {
-                Err(failure) if failure.code == exit::LEADERSHIP_LOST && self.is_shared => say(failure.text),
+                Err(failure) if failure.code == exit::LEADERSHIP_LOST && self.is_shared => {
+                    // What its workers hold is still the job's, whoever leads it.
+                    self.server.lobby.expect(job.plan, id.clone());
+                    say(failure.text);
+                }
                 ended => return ended,
             }
         }
