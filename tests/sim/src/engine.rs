@@ -9,13 +9,15 @@ use std::collections::VecDeque;
 /// A slot.
 #[derive(Debug, Default)]
 pub(super) struct Engine {
-    resident: Option<u32>,
+    /// The model that it holds, of a job.
+    resident: Option<(usize, u32)>,
     pack: Option<Running>,
 }
 
 #[derive(Debug)]
 struct Running {
     id: u64,
+    job: usize,
     unit: u32,
     model: u32,
     is_ready: bool,
@@ -30,21 +32,23 @@ impl Engine {
 
 impl World {
     pub(super) fn engine_starts(&mut self, at: usize, slot: usize, order: PackOrder) {
-        let Some(unit) = self.job.unit_of_part(&order.part.digest) else { return };
+        let found = self.jobs.iter().enumerate();
+        let mut found = found.filter_map(|(job, known)| Some((job, known.unit_of_part(&order.part.digest)?)));
+        let Some((job, unit)) = found.next() else { return };
         let (name, now) = (self.workers[at].name.clone(), self.now);
         for &index in &order.samples {
             let goes_on = self.scenario.far.contains(&at);
-            self.oracle.begins(now, (&name, goes_on), unit, index);
-            self.begins_once(at, (unit, index));
+            self.oracle.begins(now, (&name, goes_on), (job, unit, index));
+            self.begins_once(at, (job, unit, index));
         }
         let Some(engine) = self.workers[at].engines.get_mut(slot).filter(|engine| engine.pack.is_none()) else {
             self.oracle.violation(R1, format!("{name} begins a pack in slot {slot}, which has none free"));
             return;
         };
-        let model = self.job.model(unit);
-        let load = if engine.resident == Some(model) { 1 } else { self.scenario.load_ms.max(1) };
+        let model = self.jobs[job].model(unit);
+        let load = if engine.resident == Some((job, model)) { 1 } else { self.scenario.load_ms.max(1) };
         let (id, samples) = (order.id, order.samples.into());
-        engine.pack = Some(Running { id, unit, model, is_ready: false, samples });
+        engine.pack = Some(Running { id, job, unit, model, is_ready: false, samples });
         let pause = if load > 1 { self.rng.between(load / 2, load * 3 / 2) } else { 1 };
         let life = self.workers[at].life;
         self.after(pause, Happening::Engine { worker: at, life, slot, pack: id });
@@ -54,15 +58,15 @@ impl World {
     pub(super) fn engine_goes_on(&mut self, at: usize, slot: usize, pack: u64) {
         let Some(engine) = self.workers[at].engines.get_mut(slot) else { return };
         let Some(running) = engine.pack.as_mut().filter(|running| running.id == pack) else { return };
-        let (unit, model) = (running.unit, running.model);
+        let (job, unit, model) = (running.job, running.unit, running.model);
         if !running.is_ready {
-            if self.scenario.unable.contains(&(at, model)) {
+            if self.jobs[job].shape.unable.contains(&(at, model)) {
                 self.oracle.saw("a model could not be loaded");
                 let message = format!("w{at} lacks the files of model {model}");
                 return self.pack_ends(at, slot, PackEnd::LoadFailed { kind: UnableKind::Missing, message });
             }
             running.is_ready = true;
-            let loaded = engine.resident.replace(model) != Some(model);
+            let loaded = engine.resident.replace((job, model)) != Some((job, model));
             let loaded_seconds = loaded.then_some(self.scenario.load_ms as f64 / 1000.0);
             self.slot_says(at, slot, SlotEvent::Ready { facts: facts(), loaded_seconds });
             return self.engine_goes_on_later(at, slot, pack);
@@ -71,13 +75,13 @@ impl World {
             let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.pack.as_mut());
             let Some(running) = running.filter(|running| running.id == pack) else { return };
             let Some(index) = running.samples.pop_front() else { break };
-            if self.job.is_poison((unit, index)) {
+            if self.jobs[job].is_poison((unit, index)) {
                 self.oracle.saw("a sample that nobody can run was tried");
                 running.samples.push_front(index);
                 return self.engine_dies(at, slot);
             }
             let by = if self.scenario.unsteady { at as u64 + 1 } else { 0 };
-            let result = self.job.result((unit, index), by);
+            let result = self.jobs[job].result((unit, index), by);
             self.slot_says(at, slot, SlotEvent::Result(result));
         }
         let running = self.workers[at].engines.get(slot).and_then(|engine| engine.pack.as_ref());
@@ -112,8 +116,9 @@ impl World {
         if let Some(engine) = self.workers[at].engines.get_mut(slot) {
             engine.resident = None;
             if let Some(running) = &engine.pack {
-                self.begun.retain(|key, _| key.0 != running.unit || !running.samples.contains(&key.1));
-                self.oracle.engine_died(running.unit, running.samples.iter().copied());
+                let (job, unit) = (running.job, running.unit);
+                self.begun.retain(|key, _| (key.0, key.1) != (job, unit) || !running.samples.contains(&key.2));
+                self.oracle.engine_died(job, unit, running.samples.iter().copied());
             }
         }
         self.pack_ends(at, slot, PackEnd::Broken { message: format!("an engine of w{at} broke") });
@@ -122,7 +127,8 @@ impl World {
     fn pack_ends(&mut self, at: usize, slot: usize, end: PackEnd) {
         let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.pack.take());
         if let Some(running) = running {
-            self.begun.retain(|key, _| key.0 != running.unit || !running.samples.contains(&key.1));
+            let of_pack = (running.job, running.unit);
+            self.begun.retain(|key, _| (key.0, key.1) != of_pack || !running.samples.contains(&key.2));
             self.slot_says(at, slot, SlotEvent::Ended { pack: running.id, end });
         }
     }

@@ -1,5 +1,7 @@
-//! Whether a worker has nothing to do for long, while a task waits that another one was granted and has not begun.
+//! Whether a worker has nothing to do for long, while a task waits that another one was granted and has not begun, or that no
+//! worker of another job has.
 
+use super::job::JobSample;
 use super::world::World;
 use compass_common::ids::GrantId;
 use compass_master::core::invariants::I1;
@@ -9,19 +11,25 @@ use std::collections::BTreeMap;
 /// than what a worker is at.
 const LONG_MS: u64 = 4_000;
 
+/// How long a job may have tasks that no worker has while one has nothing to do: a worker that is on its way to it finishes
+/// first what it has begun elsewhere.
+const LONG_WITHOUT_WORKER_MS: u64 = 15_000;
+
 /// Since when things stand as they do.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     /// Workers without anything to compute.
     idle: BTreeMap<usize, u64>,
-    /// Grants of which nothing has begun, by who was told of them.
-    queued: BTreeMap<(usize, GrantId), u64>,
+    /// Grants of which nothing has begun, by who was told of them, and their jobs.
+    queued: BTreeMap<(usize, (usize, GrantId)), u64>,
+    /// Jobs with tasks that no worker has.
+    pending: BTreeMap<usize, u64>,
 }
 
 impl World {
     /// Looks at every worker, in histories in which nothing goes wrong: else there may be many reasons to wait.
     pub(super) fn nobody_idles(&mut self) {
-        if !self.scenario.is_quiet() || self.over.is_some() {
+        if !self.scenario.is_quiet() || self.over.iter().all(Option::is_some) {
             return;
         }
         let now = self.now;
@@ -31,15 +39,14 @@ impl World {
         for at in idle {
             watched.idle.entry(at).or_insert(now);
         }
-        let is_open = |unit: u32, index: u32| {
-            !self.begun.contains_key(&(unit, index)) && !self.oracle.believed.contains_key(&(unit, index))
-        };
-        let queued: Vec<(usize, GrantId)> = self
+        self.look_for_pending(&mut watched);
+        let is_open = |key: JobSample| !self.begun.contains_key(&key) && !self.oracle.believes(key);
+        let queued: Vec<(usize, (usize, GrantId))> = self
             .workers
             .iter()
             .enumerate()
             .flat_map(|(at, worker)| worker.granted.iter().map(move |(grant, told)| (at, *grant, told)))
-            .filter(|(_, _, (unit, samples, _))| samples.iter().all(|index| is_open(*unit, index)))
+            .filter(|(_, (job, _), (unit, samples, _))| samples.iter().all(|index| is_open((*job, *unit, index))))
             .map(|(at, grant, _)| (at, grant))
             .collect();
         watched.queued.retain(|key, _| queued.contains(key));
@@ -47,12 +54,37 @@ impl World {
             watched.queued.entry(key).or_insert(now);
         }
         let long = |since: &u64| now >= since + LONG_MS;
-        let waiting = watched.queued.iter().find(|(_, since)| long(since)).map(|(key, _)| *key);
-        let idler = watched.idle.iter().find(|(at, since)| long(since) && waiting.is_some_and(|(by, _)| by != **at));
-        if let (Some((&idler, _)), Some((holder, grant))) = (idler, waiting) {
-            let (idler, holder) = (self.workers[idler].name.clone(), self.workers[holder].name.clone());
-            self.oracle.violation(I1, format!("{idler} idles while {holder} has {grant:?} and has not begun it"));
+        let idlers = watched.idle.iter().filter(|(_, since)| long(since)).map(|(at, _)| *at);
+        for idler in idlers {
+            let job = self.workers[idler].link.and_then(|link| self.links.all[link].job);
+            let queued =
+                watched.queued.iter().find(|((by, (of, _)), since)| long(since) && *by != idler && job == Some(*of));
+            let name = self.workers[idler].name.clone();
+            if let Some(((holder, (_, grant)), _)) = queued {
+                let holder = self.workers[*holder].name.clone();
+                self.oracle.violation(I1, format!("{name} idles while {holder} has {grant:?} and has not begun it"));
+                break;
+            }
+            let very_long = |since: &u64| now >= since + LONG_WITHOUT_WORKER_MS;
+            let pending = watched.pending.iter().find(|(of, since)| very_long(since) && job != Some(**of));
+            if let Some((of, _)) = pending.filter(|_| very_long(&watched.idle[&idler])) {
+                self.oracle.violation(I1, format!("{name} idles while job {of} has tasks that no worker has"));
+                break;
+            }
         }
         self.watched = watched;
+    }
+
+    /// Which jobs have tasks that no worker has, and since when.
+    fn look_for_pending(&mut self, watched: &mut Watched) {
+        let now = self.now;
+        for job in 0..self.jobs.len() {
+            let leader = self.leader_of(job);
+            let reign = leader.and_then(|at| self.masters[at].reign(job));
+            match reign.is_some_and(|reign| reign.leader.core().wanted().waiting.values().any(|tasks| *tasks > 0)) {
+                true => drop(watched.pending.entry(job).or_insert(now)),
+                false => drop(watched.pending.remove(&job)),
+            }
+        }
     }
 }

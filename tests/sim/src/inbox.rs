@@ -38,6 +38,7 @@ impl World {
                 }
             }
             Happening::Lost { link } => {
+                self.answers_end(link);
                 self.hears(link, News::Closed { why: Shut::Again("the connection is gone".into()) });
             }
             Happening::Uploads { link, seq, digest, bytes, pause } => {
@@ -58,10 +59,10 @@ impl World {
                     self.engine_goes_on(worker, slot, pack);
                 }
             }
-            Happening::OtherJobReleases { link } => self.other_job_releases(link),
-            Happening::Synced { master, life } => {
+            Happening::IsToWait { link } => self.is_to_wait(link),
+            Happening::Synced { master, life, job, epoch } => {
                 if self.is_up(master, life) {
-                    self.synced(master);
+                    self.synced(master, job, epoch);
                 }
             }
             Happening::Asked { master, life, call, request } => self.asked(master, life, call, request),
@@ -93,13 +94,23 @@ impl World {
         }
     }
 
+    /// A worker that learns of the end of its connection by the master ends it at its side.
+    fn answers_end(&mut self, link: usize) {
+        if std::mem::replace(&mut self.links.all[link].is_closing, true) {
+            return;
+        }
+        for at in self.links.up(self.now, link, &mut self.aside).into_iter().take(1) {
+            self.at(at, Happening::Up { link, what: Up::Closed });
+        }
+    }
+
     fn up_arrives(&mut self, link: usize, what: Up) {
         let known = self.links.all[link].clone();
         if known.broken && !matches!(what, Up::Closed) {
             return;
         }
-        let serves = self.is_up(known.master, known.master_life);
-        if !serves || !self.masters[known.master].is_leading() {
+        let lives = self.is_up(known.master, known.master_life);
+        if !lives || !self.masters[known.master].is_serving() {
             if matches!(what, Up::Hello(_)) {
                 self.sever(link, 20);
             }
@@ -109,24 +120,19 @@ impl World {
             Up::Hello(hello) => {
                 let arrives = self.links.down(self.now, link, &mut self.rng);
                 self.at(arrives, Happening::Opens { link });
-                match self.is_for_the_other_job(known.worker, &hello) {
-                    true => self.other_job_welcomes(link),
-                    false => self.leader_hears(known.master, link, Up::Hello(hello)),
+                self.hello_arrives(known.master, link, hello);
+            }
+            Up::Frame(frame) => {
+                let Some(job) = known.job else { return };
+                match self.whole(link, *frame) {
+                    Some(frame) => self.leader_hears(known.master, job, link, Up::Frame(Box::new(frame))),
+                    None => {
+                        self.oracle.saw("an upload was gone when its frame came");
+                        self.sever(link, 20);
+                    }
                 }
             }
-            Up::Frame(frame) if known.elsewhere => self.other_job_hears(link, &frame),
-            Up::Closed if known.elsewhere => {}
-            Up::Frame(frame) => match self.whole(link, *frame) {
-                Some(frame) => self.leader_hears(known.master, link, Up::Frame(Box::new(frame))),
-                None => {
-                    self.oracle.saw("an upload was gone when its frame came");
-                    self.sever(link, 20);
-                }
-            },
-            Up::Closed => {
-                self.uploads_end(link);
-                self.leader_hears(known.master, link, Up::Closed);
-            }
+            Up::Closed => self.connection_ends(link),
         }
     }
 
@@ -160,7 +166,7 @@ impl World {
                 self.oracle.saw("a connection had no room");
                 self.workers[worker].choked_until = now + ms;
             }
-            FaultKind::Release { worker, away } => self.wanted_elsewhere(worker, away),
+            FaultKind::Release { worker } => self.is_let_go(worker),
             FaultKind::EngineBreaks { worker } => self.engine_breaks(worker),
             FaultKind::Lies { worker } => self.lies(worker),
             FaultKind::Garbles { worker, results, way } => self.workers[worker].garbles = (results, way),
@@ -201,7 +207,7 @@ impl World {
             }
             FaultKind::StoreDown { ms } => (self.store_down_until, self.store_was_down) = (now + ms, true),
             FaultKind::StoreDeaf { ms } => self.store_deaf_until = now + ms,
-            FaultKind::Cancel => self.cancel(),
+            FaultKind::Cancel { job } => self.cancel(job),
         }
     }
 }

@@ -1,10 +1,9 @@
-//! The job of a history: a small plan as the planner would have written it, the keys under which the store knows it, and
+//! A job of a history: a small plan as the planner would have written it, the keys under which the store knows it, and
 //! what its samples' results are.
 //!
 //! Every data set has one model, so that several models are at work without every pair of them; units without tasks exist
 //! in the plan alone.
 
-use super::other_job;
 use super::scenario::Scenario;
 use compass_common::evaluator::{Accumulator, EvaluatorSpec};
 use compass_common::ids::{Attempt, Digest, UnitId};
@@ -15,25 +14,33 @@ use compass_common::plan::{
 };
 use compass_common::prompt::{Prompt, ShotFormat};
 use compass_common::result::SampleResult;
+use compass_master::broker::JobId;
 use compass_master::core::{Duplicates, Recorded, Requires, TaskView};
 use compass_master::pipeline::former::task;
 use compass_master::rpc::UnitTerms;
 use compass_master::store::Keys;
 use compass_proto::v1;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use v1::sample_result::Outcome;
 
 /// Where long texts are asked for, one sample in so many has one.
 const LONG_EVERY: u32 = 5;
 
-/// A sample: its unit and its index.
+/// A sample of a job: its unit and its index.
 pub(super) type SampleKey = (u32, u32);
+
+/// A sample of a history: its job, its unit and its index.
+pub(super) type JobSample = (usize, u32, u32);
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Job {
-    scenario: Scenario,
+    /// Its position among the jobs of the history.
+    number: usize,
+    pub(super) id: JobId,
+    /// The scenario as if there were no other job.
+    pub(super) shape: Scenario,
     plan: Plan,
     /// The plan's head, encoded.
     head: Vec<u8>,
@@ -41,8 +48,6 @@ pub(super) struct Job {
     parts: BTreeMap<Digest, (usize, Vec<u8>)>,
     pub(super) digest: Digest,
     pub(super) keys: Keys,
-    /// The head of another job's plan.
-    other: (Digest, Vec<u8>),
 }
 
 /// How a data set is asked and judged. By number, for a scenario to draw.
@@ -86,27 +91,28 @@ impl Kind {
     }
 }
 
-fn sample(scenario: &Scenario, dataset: usize, index: u32) -> Sample {
+fn sample(scenario: &Scenario, number: usize, dataset: usize, index: u32) -> Sample {
     let (of, asked) = scenario.asked(dataset, index);
     let prompt = Prompt::question(format!("question {asked} of {of}"));
     let body = match scenario.kind(dataset) {
         Kind::Options => Body::Ppl { options: vec![OptionPrompt { label: json!("A"), prompt, answer: None }] },
         _ => Body::Gen { prompt },
     };
-    // Names the data set: parts that ask the same are still two.
-    Sample { index, gold: json!(format!("answer of {dataset}")), shots: Vec::new(), body }
+    // Names the job and the data set: parts that ask the same are still two.
+    Sample { index, gold: json!(format!("answer of {dataset} of {number}")), shots: Vec::new(), body }
 }
 
 impl Job {
-    /// The job of a scenario. `None` where plain data does not serialise, which it always does.
-    pub(super) fn new(scenario: &Scenario) -> Option<Self> {
+    /// A job of a scenario. `None` where plain data does not serialise, which it always does.
+    pub(super) fn new(scenario: &Scenario, number: usize) -> Option<Self> {
+        let scenario = &scenario.of_job(number);
         let (mut parts, mut datasets) = (BTreeMap::new(), Vec::new());
         for (at, &samples) in scenario.units.iter().enumerate() {
             let mut refs = Vec::new();
             let each = scenario.part_samples.max(1);
             for first in (0..samples).step_by(each as usize) {
                 let end = samples.min(first + each);
-                let part = (first..end).map(|index| sample(scenario, at, index));
+                let part = (first..end).map(|index| sample(scenario, number, at, index));
                 let bytes = serde_json::to_vec(&Part { shots: Vec::new(), samples: part.collect() }).ok()?;
                 let digest = Digest::of(&bytes);
                 refs.push(PartRef { digest, first, samples: end - first, bytes: bytes.len() as u64 });
@@ -128,24 +134,21 @@ impl Job {
             });
         }
         let models = 1 + (0..scenario.units.len()).map(|at| scenario.model(at)).max().unwrap_or(0);
-        let models = (0..models).map(|at| ModelPlan::new(format!("m{at}"), ModelKind::Echo, format!("/models/{at}")));
+        let models =
+            (0..models).map(|at| ModelPlan::new(format!("m{at}"), ModelKind::Echo, format!("/models/{number}/{at}")));
         let config = Digest::of(b"a configuration");
         let plan = Plan { format: PLAN_FORMAT, config, models: models.collect(), datasets, duplicates: None };
         let head = serde_json::to_vec(&plan).ok()?;
         let digest = Digest::of(&head);
         let keys = Keys::new(&digest);
-        let other = other_job::head();
-        let other = (Digest::of(&other), other);
-        Some(Self { scenario: scenario.clone(), plan, head, parts, digest, keys, other })
+        let id = JobId::of(&digest);
+        Some(Self { number, id, shape: scenario.clone(), plan, head, parts, digest, keys })
     }
 
     /// A head or part that somebody fetches.
     pub(super) fn content(&self, digest: &Digest) -> Option<&[u8]> {
         if *digest == self.digest {
             return Some(&self.head);
-        }
-        if *digest == self.other.0 {
-            return Some(&self.other.1);
         }
         self.parts.get(digest).map(|(_, bytes)| bytes.as_slice())
     }
@@ -157,7 +160,7 @@ impl Job {
 
     /// The unit of a data set and its model.
     pub(super) fn unit(&self, dataset: usize) -> u32 {
-        (self.scenario.model(dataset) as usize * self.plan.datasets.len() + dataset) as u32
+        (self.shape.model(dataset) as usize * self.plan.datasets.len() + dataset) as u32
     }
 
     fn dataset(&self, unit: u32) -> usize {
@@ -165,7 +168,14 @@ impl Job {
     }
 
     pub(super) fn model(&self, unit: u32) -> u32 {
-        self.scenario.model(self.dataset(unit))
+        self.shape.model(self.dataset(unit))
+    }
+
+    /// Its models, as workers name them.
+    pub(super) fn models(&self) -> BTreeSet<Digest> {
+        // Plain data always serialises.
+        let encoded = self.plan.models.iter().filter_map(|model| serde_json::to_vec(model).ok());
+        encoded.map(|bytes| Digest::of(&bytes)).collect()
     }
 
     /// Every sample of the job.
@@ -175,7 +185,7 @@ impl Job {
 
     /// Units with their number of samples.
     pub(super) fn units(&self) -> Vec<(u32, u32)> {
-        self.scenario.units.iter().enumerate().map(|(at, &samples)| (self.unit(at), samples)).collect()
+        self.shape.units.iter().enumerate().map(|(at, &samples)| (self.unit(at), samples)).collect()
     }
 
     /// What a leader knows of the units.
@@ -189,12 +199,12 @@ impl Job {
 
     /// What a sample asks: equal for samples with equal requests.
     pub(super) fn asked(&self, (unit, index): SampleKey) -> (usize, u32) {
-        self.scenario.asked(self.dataset(unit), index)
+        self.shape.asked(self.dataset(unit), index)
     }
 
     /// Whether nobody can run a sample.
     pub(super) fn is_poison(&self, key: SampleKey) -> bool {
-        self.scenario.poison.is_some_and(|poison| self.asked(poison) == self.asked(key))
+        self.shape.poison.is_some_and(|poison| self.asked(poison) == self.asked(key))
     }
 
     /// Whether this is a result of a sample of the unit, whoever computed it.
@@ -207,16 +217,17 @@ impl Job {
     /// What a worker makes of a sample; `by` is its number where results are unsteady, else 0.
     pub(super) fn result(&self, key: SampleKey, by: u64) -> v1::SampleResult {
         let (of, asked) = self.asked(key);
-        let outcome = match self.scenario.kind(self.dataset(key.0)) {
+        let of_job = if self.number == 0 { String::new() } else { format!(" of job {}", self.number) };
+        let outcome = match self.shape.kind(self.dataset(key.0)) {
             Kind::Options => {
-                let nll_sum = vec![of as f64 * 1e6 + f64::from(asked) + by as f64 / 16.0];
+                let nll_sum = vec![self.number as f64 * 1e9 + of as f64 * 1e6 + f64::from(asked) + by as f64 / 16.0];
                 Outcome::Ppl(v1::PplScores { nll_sum, tokens: vec![1], ..Default::default() })
             }
             Kind::Answers => {
-                let length = if asked % LONG_EVERY == 0 { self.scenario.long_bytes as usize } else { 0 };
-                generation(format!("{asked} of {of} by {by}{}", "x".repeat(length)))
+                let length = if asked % LONG_EVERY == 0 { self.shape.long_bytes as usize } else { 0 };
+                generation(format!("{asked} of {of}{of_job} by {by}{}", "x".repeat(length)))
             }
-            _ => generation(format!("answer of {} {of} by {by}", asked % 3)),
+            _ => generation(format!("answer of {} {of}{of_job} by {by}", asked % 3)),
         };
         v1::SampleResult { index: key.1, outcome: Some(outcome), ..Default::default() }
     }
@@ -227,7 +238,7 @@ impl Job {
         let mut evaluator = Accumulator::new(&dataset.eval());
         for index in samples.iter() {
             let result = SampleResult::try_from(self.result((unit, index), 0)).ok()?;
-            evaluator.observe(&sample(&self.scenario, self.dataset(unit), index), &result);
+            evaluator.observe(&sample(&self.shape, self.number, self.dataset(unit), index), &result);
         }
         let counts = evaluator.counts();
         Some((evaluator.digest(), counts.scored + counts.failed))
@@ -253,7 +264,7 @@ impl Job {
             let id = UnitId(unit);
             let left = IntervalSet::range(0, samples).minus(&recorded.done(id));
             let left: Vec<u32> = left.minus(&left_out.remove(&id).unwrap_or_default()).iter().collect();
-            for run in left.chunks(self.scenario.task_samples.max(1) as usize) {
+            for run in left.chunks(self.shape.task_samples.max(1) as usize) {
                 let samples = IntervalSet::from_indices(run.iter().copied());
                 let attempt = attempts.get(&task(id, &samples)).copied().unwrap_or_default();
                 views.push(TaskView {

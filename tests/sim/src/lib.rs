@@ -1,6 +1,6 @@
 //! Deterministic simulation: the agent's core and the leader (scheduler, sessions, gate) as they are shipped, the real ledger
 //! format and the real frames, over a simulated store, network, disk and clock, with simulated engines; one seed makes one
-//! history, to the last bit.
+//! history, to the last bit. Some have several jobs: then the servers share their workers out by the shipped broker.
 //!
 //! Every step is checked against the invariants of [`compass_master::core::invariants`]. A history that breaks one is shrunk
 //! to fewer faults, workers and samples and printed. [`Mutant`]s break the protocol on purpose, to show that it is noticed:
@@ -12,12 +12,13 @@ mod engine;
 mod idle;
 mod inbox;
 mod job;
+mod lead;
 mod liar;
 mod links;
 mod master;
 mod mutant;
 mod oracle;
-mod other_job;
+mod pool;
 mod reign;
 mod run;
 mod scenario;
@@ -31,5 +32,5 @@ mod world;
 
 pub use mutant::Mutant;
 pub use run::{Outcome, run};
-pub use scenario::{Fault, FaultKind, Scenario};
+pub use scenario::{Fault, FaultKind, FurtherJob, Scenario};
 pub use shrink::shrink;

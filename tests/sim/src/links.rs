@@ -13,8 +13,10 @@ pub(super) struct Link {
     pub(super) number: u64,
     /// When its hello left, by the worker's clock.
     pub(super) hello_sent: u64,
-    /// Whether another job has the worker on it.
-    pub(super) elsewhere: bool,
+    /// The job whose leader has it.
+    pub(super) job: Option<usize>,
+    /// Whether its end is on its way to the master.
+    pub(super) is_closing: bool,
     pub(super) master: usize,
     pub(super) master_life: u64,
     /// Broken: what is on it is lost.
@@ -62,7 +64,8 @@ impl Links {
             worker_life,
             number,
             hello_sent: 0,
-            elsewhere: false,
+            job: None,
+            is_closing: false,
             master,
             master_life,
             broken: false,

@@ -1,48 +1,32 @@
-//! A master's process: stands by, campaigns, loads what is recorded, leads, ends when it hears that another has led.
+//! A master's process: stands by, leads, loads what is recorded of its jobs and runs them, ends when it hears that another
+//! has led.
 //!
-//! What it asks the store, and what it makes of the replies, is the shipped reign's; when it asks again is this file's.
+//! With one job it is `compass-master --config`: each of several contests the lead of that job. With more it is
+//! `compass-master serve`: each contests the lead of the server, and whoever has that contests the lead of every job.
 
 use super::disk::Found;
+use super::lead::{Call, Led, Term};
+use super::pool::Waiting;
 use super::reign::{MOST, Reign};
-use super::store::{Answer, Request, names};
 use super::worker::FAR;
 use super::world::{Happening, World};
 use compass_common::ids::{Digest, Epoch, UnitId};
-use compass_master::core::{DeviceType, Labels, Limits, Watch, invariants};
+use compass_master::broker::{self, Dispatcher};
+use compass_master::core::{DeviceType, Event, Labels, Limits, Watch, invariants};
 use compass_master::leader::Leader;
 use compass_master::ledger::GroupCommit;
 use compass_master::pipeline::opening::Opening;
 use compass_master::rpc::{JobKey, PoolTerms, Terms, Uploads};
-use compass_master::store::{Campaigned, Candidacy, Op, Outcome, Reign as Lead, Reply};
+use compass_master::store::Op;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-/// How long a master waits for the store's answer, before it asks again.
-const CALL_MS: u64 = 500;
 const TICK_MS: u64 = 250;
 /// Room for uploads: few at a time.
 const UPLOAD_BYTES: u64 = 650_000;
 /// Leases of workers.
 pub(super) const WORKER_LEASE_MS: u64 = 6_000;
 pub(super) const HEARTBEAT_MS: u64 = 600;
-
-/// Why the store was asked.
-#[derive(Clone, Debug)]
-pub(super) enum Purpose {
-    LeaseToCampaign,
-    Campaign {
-        lease: i64,
-    },
-    KeepAlive,
-    LeaseToLeadAgain,
-    LeadAgain {
-        lease: i64,
-    },
-    Load,
-    Commit,
-    /// Nothing depends on the answer.
-    Aside,
-}
 
 /// A leader that has not begun yet.
 #[derive(Debug)]
@@ -52,12 +36,26 @@ pub(super) struct Beginning {
     key: JobKey,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) enum Phase {
+    #[default]
     Standby,
     /// Leads, and reads what it takes over; then what that is, while the first writes are under way.
     Opening(Option<Box<Beginning>>),
     Leading(Box<Reign>),
+}
+
+/// A job as one master runs it.
+#[derive(Debug, Default)]
+pub(super) struct JobRun {
+    pub(super) term: Term,
+    pub(super) phase: Phase,
+    /// What is being written, in one transaction.
+    pub(super) writes: Option<Vec<Op>>,
+    /// Whether the master has taken it from the server's book.
+    pub(super) has_begun: bool,
+    /// Since when nothing is left to do but to hear the last of its workers.
+    pub(super) settled: Option<u64>,
 }
 
 /// See the module.
@@ -69,51 +67,58 @@ pub(super) struct Master {
     pub(super) isolated_until: u64,
     /// Until when what it asks the store is held up on its way.
     pub(super) held_until: u64,
-    pub(super) phase: Phase,
     number: usize,
-    candidacy: Option<Candidacy>,
-    /// The lead as its holder knows it.
-    lead: Option<Lead>,
-    /// What is being written, in one transaction.
-    writes: Option<Vec<Op>>,
+    /// The lead of the server, where several jobs share it.
+    pub(super) server: Term,
+    pub(super) jobs: Vec<JobRun>,
+    pub(super) dispatcher: Dispatcher,
+    /// Hellos on connections that wait for a job.
+    pub(super) waiting: BTreeMap<usize, Waiting>,
     /// What workers bring in place of frames that are too large.
     pub(super) uploads: Uploads,
-    calls: BTreeMap<u64, (Purpose, Request)>,
-    last_call: u64,
+    pub(super) calls: BTreeMap<u64, Call>,
+    pub(super) last_call: u64,
 }
 
 impl Master {
-    pub(super) fn new(number: usize) -> Self {
+    pub(super) fn new(number: usize, jobs: usize) -> Self {
         Self {
             life: 0,
             up: false,
             paused_until: 0,
             isolated_until: 0,
             held_until: 0,
-            phase: Phase::Standby,
             number,
-            candidacy: None,
-            lead: None,
-            writes: None,
+            server: Term::default(),
+            jobs: (0..jobs).map(|_| JobRun::default()).collect(),
+            dispatcher: Dispatcher::default(),
+            waiting: BTreeMap::new(),
             uploads: Uploads::of(UPLOAD_BYTES),
             calls: BTreeMap::new(),
             last_call: 0,
         }
     }
 
-    pub(super) fn is_leading(&self) -> bool {
-        matches!(self.phase, Phase::Leading(_))
+    /// Whether it leads a job.
+    pub(super) fn leads(&self, job: usize) -> bool {
+        matches!(self.jobs[job].phase, Phase::Leading(_))
     }
 
-    pub(super) fn reign(&mut self) -> Option<&mut Reign> {
-        match &mut self.phase {
+    /// Whether it leads any.
+    pub(super) fn is_leading(&self) -> bool {
+        (0..self.jobs.len()).any(|job| self.leads(job))
+    }
+
+    /// Whether its ports are open: of a master with one job when it leads that, of a server when it leads as one.
+    pub(super) fn is_serving(&self) -> bool {
+        if self.jobs.len() == 1 { self.leads(0) } else { self.server.lead.is_some() }
+    }
+
+    pub(super) fn reign(&mut self, job: usize) -> Option<&mut Reign> {
+        match &mut self.jobs[job].phase {
             Phase::Leading(reign) => Some(reign),
             _ => None,
         }
-    }
-
-    fn asks(&self, wanted: fn(&Purpose) -> bool) -> bool {
-        self.calls.values().any(|(purpose, _)| wanted(purpose))
     }
 }
 
@@ -121,175 +126,78 @@ impl World {
     pub(super) fn master_starts(&mut self, at: usize) {
         let (life, number) = (self.masters[at].life + 1, self.masters[at].number);
         let last_call = self.masters[at].last_call;
-        self.masters[at] = Master { life, up: true, last_call, ..Master::new(number) };
+        self.masters[at] = Master { life, up: true, last_call, ..Master::new(number, self.jobs.len()) };
         self.after(1, Happening::MasterTick { master: at, life });
     }
 
-    /// Asks the store.
-    pub(super) fn call(&mut self, at: usize, purpose: Purpose, request: Request) {
-        let now = self.now;
-        let master = &mut self.masters[at];
-        master.last_call += 1;
-        let (life, call) = (master.life, master.last_call);
-        master.calls.insert(call, (purpose, request.clone()));
-        let pause = self.rpc_pause();
-        let arrives = (now + pause).max(self.masters[at].held_until);
-        self.at(arrives, Happening::Asked { master: at, life, call, request });
-        self.after(CALL_MS, Happening::Unanswered { master: at, life, call });
+    /// The process that leads a job and is not stopped, if there is one.
+    pub(super) fn leader_of(&self, job: usize) -> Option<usize> {
+        let leads = |at: &usize| self.masters[*at].up && self.masters[*at].leads(job);
+        (0..self.masters.len()).find(leads).filter(|&at| self.masters[at].paused_until <= self.now)
     }
 
     pub(super) fn master_tick(&mut self, at: usize) {
         let life = self.masters[at].life;
         self.after(TICK_MS, Happening::MasterTick { master: at, life });
-        let master = &self.masters[at];
-        let campaigns = |purpose: &Purpose| matches!(purpose, Purpose::LeaseToCampaign | Purpose::Campaign { .. });
-        match master.lead.as_ref().map(Lead::lease) {
-            None if !master.asks(campaigns) => {
-                let (candidate, nonce) = (format!("m{at}.{life}"), format!("{at:x}{life:08x}"));
-                self.masters[at].candidacy = Some(Candidacy::new(names(), &candidate, &nonce, Epoch(0)));
-                self.call(at, Purpose::LeaseToCampaign, Request::Lease);
+        if self.is_shared() {
+            self.contests(at, Led::Server);
+            self.begin_submitted(at);
+        } else {
+            self.masters[at].jobs[0].has_begun = true;
+        }
+        for job in 0..self.jobs.len() {
+            let run = &self.masters[at].jobs[job];
+            if run.has_begun && (self.over[job].is_none() || run.term.lead.is_some()) {
+                self.contests(at, Led::Job(job));
             }
-            Some(lease) if !master.asks(|purpose| matches!(purpose, Purpose::KeepAlive)) => {
-                self.call(at, Purpose::KeepAlive, Request::KeepAlive { lease });
-            }
-            _ => {}
         }
         self.masters[at].uploads.expire(self.instant());
-        self.leader_ticks(at);
-    }
-
-    pub(super) fn answered(&mut self, at: usize, call: u64, answer: Answer) {
-        let Some((purpose, request)) = self.masters[at].calls.remove(&call) else { return };
-        match (purpose, answer) {
-            (Purpose::LeaseToCampaign, Answer::Lease(lease)) => self.campaigns(at, lease),
-            (Purpose::Campaign { lease }, Answer::Transacted(Ok(reply))) => self.has_campaigned(at, lease, &reply),
-            (Purpose::KeepAlive, Answer::Alive(false)) => self.lead_lapsed(at),
-            (Purpose::LeaseToLeadAgain, Answer::Lease(lease)) => {
-                if let Some(lead) = &self.masters[at].lead {
-                    let request = Request::Transact(lead.reassertion(lease));
-                    self.call(at, Purpose::LeadAgain { lease }, request);
-                }
-            }
-            (Purpose::LeadAgain { lease }, Answer::Transacted(Ok(reply))) => {
-                let outcome = self.masters[at].lead.as_mut().map(|lead| lead.judge_reassertion(lease, &reply));
-                match outcome {
-                    Some(Outcome::Durable | Outcome::Again) => {
-                        self.oracle.saw("a lapsed lead was taken again");
-                        self.write_on(at);
-                    }
-                    Some(Outcome::Lapsed) => self.lead_lapsed(at),
-                    _ => self.step_down(at),
-                }
-            }
-            (Purpose::Load, Answer::Entries(entries)) => self.load(at, &entries),
-            (Purpose::Commit, Answer::Transacted(Ok(reply))) => self.is_written(at, &request, &reply),
-            _ => {}
+        for job in 0..self.jobs.len() {
+            self.leader_ticks(at, job);
+        }
+        if self.masters[at].is_serving() {
+            self.dispatches(at, Dispatcher::decide);
+            self.nobody_idles();
         }
     }
 
-    /// There is no answer in time: most is asked again as it was, for it may have taken effect.
-    pub(super) fn unanswered(&mut self, at: usize, call: u64) {
-        let Some((purpose, request)) = self.masters[at].calls.remove(&call) else { return };
-        match purpose {
-            Purpose::LeaseToCampaign | Purpose::KeepAlive | Purpose::Aside => {}
-            Purpose::Commit => {
-                self.oracle.saw("a transaction was not answered");
-                if self.mutant == Some(super::Mutant::NoRereadAfterTimeout) {
-                    let reply = Reply { applied: true, revision: 0, read: Vec::new() };
-                    return self.is_written(at, &request, &reply);
-                }
-                self.call(at, purpose, request);
-            }
-            _ => self.call(at, purpose, request),
+    /// Whether several jobs share the server.
+    pub(super) fn is_shared(&self) -> bool {
+        self.jobs.len() > 1
+    }
+
+    /// This master is the server from now on: it takes every job from the book, and then opens its ports.
+    pub(super) fn server_opens(&mut self, at: usize, epoch: Epoch) {
+        self.begin_submitted(at);
+        let begun = self.masters[at].jobs.iter().filter(|run| run.has_begun).count();
+        if epoch.0 > 1 && begun > 1 {
+            self.oracle.saw("a standby took over several jobs");
         }
     }
 
-    fn campaigns(&mut self, at: usize, lease: i64) {
-        if let Some(candidacy) = &self.masters[at].candidacy {
-            let request = Request::Transact(candidacy.transaction(lease));
-            self.call(at, Purpose::Campaign { lease }, request);
-        }
-    }
-
-    fn has_campaigned(&mut self, at: usize, lease: i64, reply: &Reply) {
-        let Some(candidacy) = &mut self.masters[at].candidacy else { return };
-        match candidacy.judge(lease, reply) {
-            Campaigned::Won(lead) => {
-                let epoch = lead.epoch();
-                let master = &mut self.masters[at];
-                (master.candidacy, master.lead) = (None, Some(lead));
-                master.phase = Phase::Opening(None);
-                self.oracle.note(self.now, || format!("m{at} leads epoch {epoch}"));
-                self.call(at, Purpose::Load, Request::Read);
-            }
-            Campaigned::Again => self.campaigns(at, lease),
-            Campaigned::Held(_) => {
-                self.masters[at].candidacy = None;
-                self.call(at, Purpose::Aside, Request::Revoke { lease });
-            }
-            Campaigned::Damaged(damage) => self.oracle.violation(invariants::L1, damage.to_string()),
-        }
-    }
-
-    /// The lease ran out: the lead is taken again, if nobody has led since.
-    fn lead_lapsed(&mut self, at: usize) {
-        let master = &self.masters[at];
-        let under_way = |purpose: &Purpose| matches!(purpose, Purpose::LeaseToLeadAgain | Purpose::LeadAgain { .. });
-        if master.lead.is_some() && !master.asks(under_way) {
-            self.call(at, Purpose::LeaseToLeadAgain, Request::Lease);
-        }
-    }
-
-    /// Writes these in one transaction.
-    pub(super) fn write(&mut self, at: usize, ops: Vec<Op>) {
-        self.masters[at].writes = Some(ops);
-        self.write_on(at);
-    }
-
-    fn write_on(&mut self, at: usize) {
-        let master = &self.masters[at];
-        if master.asks(|purpose| matches!(purpose, Purpose::Commit)) {
+    /// Takes from the book what was submitted meanwhile.
+    fn begin_submitted(&mut self, at: usize) {
+        if !self.masters[at].is_serving() {
             return;
         }
-        let Some((lead, ops)) = master.lead.as_ref().zip(master.writes.as_ref()) else { return };
-        let (epoch, transaction, ops) = (lead.epoch(), lead.commit(ops), ops.clone());
-        self.call(at, Purpose::Commit, Request::Commit { epoch, ops, transaction });
-    }
-
-    fn is_written(&mut self, at: usize, request: &Request, reply: &Reply) {
-        let Some(lead) = self.masters[at].lead.as_mut() else { return };
-        let outcome = lead.judge(reply);
-        if outcome == Outcome::Durable && !reply.applied {
-            self.oracle.saw("a transaction without an answer had taken effect");
-        }
-        match outcome {
-            Outcome::Durable => {
-                self.masters[at].writes = None;
-                match self.masters[at].phase {
-                    Phase::Opening(_) => self.opened(at),
-                    Phase::Leading(_) => self.committed(at),
-                    Phase::Standby => {}
+        for job in 0..self.jobs.len() {
+            let is_due = self.scenario.begins(job) <= self.now && self.over[job].is_none();
+            if is_due && !self.masters[at].jobs[job].has_begun {
+                self.masters[at].jobs[job].has_begun = true;
+                if self.masters[at].is_leading() {
+                    self.oracle.saw("a job was submitted while others ran");
                 }
-            }
-            Outcome::Again => self.write_on(at),
-            Outcome::Lapsed => self.lead_lapsed(at),
-            Outcome::Over => {
-                self.oracle.saw("a transaction was fenced");
-                self.step_down(at);
-            }
-            Outcome::Damaged(part) => {
-                let detail = format!("{part:?} is damaged, says the reply to {request:?}");
-                self.oracle.violation(invariants::L1, detail);
+                self.expects(at, job);
             }
         }
     }
 
     /// Reads store and disk as a leader does before it begins.
-    fn load(&mut self, at: usize, entries: &BTreeMap<String, Vec<u8>>) {
-        let Some(epoch) = self.masters[at].lead.as_ref().map(Lead::epoch) else { return };
-        let found = self.read_ledger(entries);
-        self.oracle.loaded(&found);
-        let mut opening = match Opening::observe(self.job.keys.clone(), entries) {
+    pub(super) fn load(&mut self, at: usize, job: usize, entries: &BTreeMap<String, Vec<u8>>) {
+        let Some(epoch) = self.epoch_led(at, Led::Job(job)) else { return };
+        let found = self.read_ledger(job, entries);
+        self.oracle.loaded(job, &found);
+        let mut opening = match Opening::observe(self.jobs[job].keys.clone(), entries) {
             Ok(opening) => opening,
             Err(damage) => return self.oracle.violation(invariants::C3, damage.to_string()),
         };
@@ -300,24 +208,28 @@ impl World {
             self.oracle.saw("a leader took over");
         }
         let segment = format!("{:08}-m{at}", epoch.0);
-        if !self.disk.create(&segment) {
+        if !self.disks[job].create(&segment) {
             self.oracle.violation(invariants::L1, format!("segment {segment} is made a second time"));
         }
         // A key of its own for every leader that finds none.
         let made = || Ok::<_, Infallible>(JobKey::new(Digest::of(format!("key of epoch {epoch}").as_bytes()).0));
-        let Ok((key, first)) = opening.first_writes(&segment, self.disk.synced(&segment), made);
-        self.masters[at].phase = Phase::Opening(Some(Box::new(Beginning { opening, segment, key })));
-        self.write(at, first);
+        let Ok((key, first)) = opening.first_writes(&segment, self.disks[job].synced(&segment), made);
+        self.masters[at].jobs[job].phase = Phase::Opening(Some(Box::new(Beginning { opening, segment, key })));
+        self.write(at, job, first);
     }
 
-    /// The samples that exist, given what the store recorded.
-    pub(super) fn read_ledger(&mut self, entries: &BTreeMap<String, Vec<u8>>) -> BTreeMap<(u32, u32), Vec<u8>> {
+    /// The samples of a job that exist, given what the store recorded.
+    pub(super) fn read_ledger(
+        &mut self,
+        job: usize,
+        entries: &BTreeMap<String, Vec<u8>>,
+    ) -> BTreeMap<(u32, u32), Vec<u8>> {
         let mut found = BTreeMap::new();
-        let names: Vec<String> = self.disk.names().cloned().collect();
+        let names: Vec<String> = self.disks[job].names().cloned().collect();
         for name in names {
-            let length = entries.get(&self.job.keys.segment(&name));
+            let length = entries.get(&self.jobs[job].keys.segment(&name));
             let length = length.and_then(|value| value.as_slice().try_into().ok()).map(u64::from_le_bytes);
-            match self.disk.read(&name, length) {
+            match self.disks[job].read(&name, length) {
                 Err(error) => self.oracle.violation(invariants::C3, error.to_string()),
                 Ok((samples, beyond)) => {
                     if beyond > 0 {
@@ -332,9 +244,11 @@ impl World {
         found
     }
 
-    fn opened(&mut self, at: usize) {
-        let Some(epoch) = self.masters[at].lead.as_ref().map(Lead::epoch) else { return };
-        let phase = std::mem::replace(&mut self.masters[at].phase, Phase::Standby);
+    /// The first writes of a leader are durable: it begins, and takes workers.
+    pub(super) fn opened(&mut self, at: usize, number: usize) {
+        let Some(epoch) = self.epoch_led(at, Led::Job(number)) else { return };
+        let (job, shared) = (self.jobs[number].clone(), self.is_shared());
+        let phase = std::mem::take(&mut self.masters[at].jobs[number].phase);
         let Phase::Opening(Some(beginning)) = phase else { return };
         let Beginning { opening, segment, key } = *beginning;
         let limits = Limits {
@@ -346,35 +260,61 @@ impl World {
             fewest_attempts: 8,
             unschedulable: 60_000,
             split: self.scenario.split,
+            workers_stay: shared,
             ..Limits::default()
         };
-        let commit = GroupCommit::new(opening.journal(epoch), &self.job.keys, &segment, MOST);
+        let commit = GroupCommit::new(opening.journal(epoch), &job.keys, &segment, MOST);
         let recorded = opening.recorded();
-        let duplicates = self.job.duplicates(recorded);
-        let tasks = self.job.tasks((recorded, &duplicates), &opening.attempts());
-        let units = self.job.units().into_iter().map(|(unit, _)| UnitId(unit));
+        let duplicates = job.duplicates(recorded);
+        let tasks = job.tasks((recorded, &duplicates), &opening.attempts());
+        let units = job.units().into_iter().map(|(unit, _)| UnitId(unit));
         let done: Vec<_> = units.map(|unit| (unit, recorded.done(unit))).collect();
         let may_hold = self.mutant != Some(super::Mutant::NoRecoveringWindow);
         let core = opening.core(epoch, limits, tasks, (duplicates, Labels::default()), |_| may_hold);
         let terms = Terms {
-            plan: self.job.digest,
+            plan: job.digest,
             epoch,
             lease_ttl_ms: WORKER_LEASE_MS as u32,
             heartbeat_ms: HEARTBEAT_MS as u32,
             engine_timeout_ms: 0,
             pools: [(FAR.to_owned(), PoolTerms { offline_continue: true, ..PoolTerms::default() })].into(),
             key,
-            units: self.job.terms(),
+            units: job.terms(),
         };
-        let leader = Leader::new(core, terms, self.job.keys.clone(), Watch::new(done));
+        let leader = Leader::new(core, terms, job.keys.clone(), Watch::new(done));
         let reign = Reign::new(epoch, leader, commit, segment, key, self.now);
-        self.masters[at].phase = Phase::Leading(Box::new(reign));
+        self.masters[at].jobs[number].phase = Phase::Leading(Box::new(reign));
+        let weight = self.scenario.weight(number);
+        let terms = broker::Terms { weight, bound: None, models: job.models(), everyone: !shared };
+        self.dispatches(at, |dispatcher, now, out| dispatcher.enter(now, job.id.clone(), terms, job.digest, out));
+        // The server's book knows of it, whoever leads.
+        if shared && self.cancelled[number] {
+            self.leader_decides(at, number, Event::Cancel { reason: "it was cancelled before".into() });
+        }
     }
 
-    /// The process ends and is started again: what it led is over.
-    pub(super) fn step_down(&mut self, at: usize) {
-        self.oracle.note(self.now, || format!("m{at} steps down"));
-        self.master_dies(at, 1_000);
+    /// Another leads, or has led: the process ends and is started again, or runs the job no more and contests it anew.
+    pub(super) fn step_down(&mut self, at: usize, led: Led) {
+        self.oracle.note(self.now, || format!("m{at} steps down from {led:?}"));
+        match led {
+            Led::Job(job) if self.is_shared() => {
+                self.oracle.saw("a server lost the lead of a job");
+                self.job_stops(at, job);
+                self.masters[at].jobs[job].has_begun = true;
+                self.expects(at, job);
+            }
+            _ => self.master_dies(at, 1_000),
+        }
+    }
+
+    /// The stage of a job is over in this process.
+    pub(super) fn job_stops(&mut self, at: usize, job: usize) {
+        let run = std::mem::take(&mut self.masters[at].jobs[job]);
+        self.masters[at].calls.retain(|_, call| call.led != Led::Job(job));
+        if let Phase::Leading(reign) = run.phase {
+            self.disks[job].crash(&reign.segment, &mut self.rng);
+            self.stage_leaves(at, job);
+        }
     }
 
     pub(super) fn master_dies(&mut self, at: usize, back_after: u64) {
@@ -382,13 +322,18 @@ impl World {
             return;
         }
         let life = self.masters[at].life;
-        let phase = std::mem::replace(&mut self.masters[at].phase, Phase::Standby);
+        let was_serving = self.masters[at].is_serving();
         self.masters[at].up = false;
-        if let Phase::Leading(reign) = phase {
-            self.oracle.saw("a leader died");
-            if self.disk.crash(&reign.segment, &mut self.rng) {
-                self.oracle.saw("a segment was torn");
+        for job in 0..self.jobs.len() {
+            let phase = std::mem::take(&mut self.masters[at].jobs[job].phase);
+            if let Phase::Leading(reign) = phase {
+                self.oracle.saw("a leader died");
+                if self.disks[job].crash(&reign.segment, &mut self.rng) {
+                    self.oracle.saw("a segment was torn");
+                }
             }
+        }
+        if was_serving {
             for link in 0..self.links.all.len() {
                 let known = &self.links.all[link];
                 if known.master == at && known.master_life == life && !known.broken {

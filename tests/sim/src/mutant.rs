@@ -41,11 +41,19 @@ pub enum Mutant {
     BarredGrantedAgain,
     /// A task that waits at a busy worker is not moved to an idle one.
     QueuedTaskNeverMoved,
+    /// A worker that holds results of a job is handed to whichever job wants a worker.
+    HandedOverWithResults,
+    /// A worker that is to leave a job is told to end before its results are acknowledged.
+    ReleasedIsDismissed,
+    /// A worker that had to wait is not taken when a job wants it.
+    WaitingNeverAssigned,
+    /// A new server does not keep workers for the jobs that it is about to lead.
+    JobNotExpected,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::GrantBeforeDurable,
         Self::StaleEpochAccepted,
         Self::NoRereadAfterTimeout,
@@ -65,5 +73,9 @@ impl Mutant {
         Self::HelloOmitsUnacknowledged,
         Self::BarredGrantedAgain,
         Self::QueuedTaskNeverMoved,
+        Self::HandedOverWithResults,
+        Self::ReleasedIsDismissed,
+        Self::WaitingNeverAssigned,
+        Self::JobNotExpected,
     ];
 }

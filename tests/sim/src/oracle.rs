@@ -1,7 +1,7 @@
 //! Sees everything, and knows the rules: what is believed, who may begin what, what was ever told to whom.
 
 use super::disk::Disk;
-use super::job::{Job, SampleKey};
+use super::job::{Job, JobSample, SampleKey};
 use compass_common::ids::{Attempt, Epoch, GrantId, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
@@ -15,11 +15,11 @@ use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// See the module.
+/// What the oracle knows of one job.
 #[derive(Debug)]
-pub(super) struct Oracle {
+struct JobHistory {
     /// Samples within recorded lengths: unit and index, with the result's bytes.
-    pub(super) believed: BTreeMap<(u32, u32), Vec<u8>>,
+    believed: BTreeMap<(u32, u32), Vec<u8>>,
     /// Bytes of each segment that were looked at.
     lengths: BTreeMap<String, u64>,
     /// Who was granted a sample last, durably.
@@ -42,6 +42,12 @@ pub(super) struct Oracle {
     duplicates: BTreeSet<(u32, u32)>,
     /// What results look like.
     units: BTreeMap<UnitId, UnitTerms>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Oracle {
+    jobs: Vec<JobHistory>,
     pub(super) violations: Vec<Violation>,
     /// How often each thing worth seeing happened.
     pub(super) seen: BTreeMap<&'static str, u64>,
@@ -49,9 +55,8 @@ pub(super) struct Oracle {
     pub(super) trace: Option<Vec<String>>,
 }
 
-impl Oracle {
-    /// An oracle that keeps the history in words if `traces`.
-    pub(super) fn new(job: Arc<Job>, traces: bool) -> Self {
+impl JobHistory {
+    fn new(job: Arc<Job>) -> Self {
         let duplicates = job.duplicates(&Recorded::default()).by_unit();
         let duplicates = duplicates.iter().flat_map(|(unit, samples)| samples.iter().map(|index| (unit.0, index)));
         Self {
@@ -68,10 +73,29 @@ impl Oracle {
             duplicates: duplicates.collect(),
             units: job.terms(),
             job,
+        }
+    }
+
+    /// Whether a worker was ever granted a sample.
+    fn ever_had(&self, worker: &str, unit: u32, index: u32) -> bool {
+        self.ever.get(&(unit, index)).is_some_and(|workers| workers.contains(worker))
+    }
+}
+
+impl Oracle {
+    /// An oracle that keeps the history in words if `traces`.
+    pub(super) fn new(jobs: &[Arc<Job>], traces: bool) -> Self {
+        Self {
+            jobs: jobs.iter().cloned().map(JobHistory::new).collect(),
             violations: Vec::new(),
             seen: BTreeMap::new(),
             trace: traces.then(Vec::new),
         }
+    }
+
+    /// Whether a sample is recorded, as the store tells.
+    pub(super) fn believes(&self, (job, unit, index): JobSample) -> bool {
+        self.jobs[job].believed.contains_key(&(unit, index))
     }
 
     pub(super) fn violation(&mut self, id: &'static str, detail: String) {
@@ -89,17 +113,18 @@ impl Oracle {
     }
 
     /// A transaction of `epoch` took effect.
-    pub(super) fn committed(&mut self, now: u64, epoch: Epoch, latest: Epoch, ops: &[Op], disk: &Disk) {
-        if epoch < latest || epoch < self.epoch {
+    pub(super) fn committed(&mut self, now: u64, job: usize, (epoch, latest): (Epoch, Epoch), ops: &[Op], disk: &Disk) {
+        if epoch < latest || epoch < self.jobs[job].epoch {
             self.violation(L1, format!("epoch {epoch} committed after epoch {latest} had begun"));
         }
-        self.epoch = self.epoch.max(epoch);
-        let (segments, leases) = (self.job.keys.segments(), self.job.keys.leases());
+        let history = &mut self.jobs[job];
+        history.epoch = history.epoch.max(epoch);
+        let (segments, leases) = (history.job.keys.segments(), history.job.keys.leases());
         for op in ops {
             let Op::Put { key, value } = op else { continue };
             if let Some(name) = key.strip_prefix(&segments) {
                 let length = value.as_slice().try_into().map_or(0, u64::from_le_bytes);
-                self.believe(name, length, disk);
+                self.believe(job, name, length, disk);
             } else if key.starts_with(&leases)
                 && let Some(page) = LeasePage::decode(value)
             {
@@ -112,12 +137,13 @@ impl Oracle {
                         let Lease { worker, unit, attempt, samples } = &lease;
                         format!("{all}durable: {worker} has {:?} of unit {unit}, attempt {attempt}", samples.pairs())
                     });
+                    let history = &mut self.jobs[job];
                     for index in lease.samples.iter() {
-                        self.attempts.insert((lease.unit.0, index), (epoch, lease.attempt));
-                        self.holders.insert((lease.unit.0, index), lease.worker.0.clone());
-                        self.ever.entry((lease.unit.0, index)).or_default().insert(lease.worker.0.clone());
-                        let asked = self.job.asked((lease.unit.0, index));
-                        self.askers.entry(asked).or_default().insert(lease.worker.0.clone());
+                        history.attempts.insert((lease.unit.0, index), (epoch, lease.attempt));
+                        history.holders.insert((lease.unit.0, index), lease.worker.0.clone());
+                        history.ever.entry((lease.unit.0, index)).or_default().insert(lease.worker.0.clone());
+                        let asked = history.job.asked((lease.unit.0, index));
+                        history.askers.entry(asked).or_default().insert(lease.worker.0.clone());
                     }
                 }
             }
@@ -125,8 +151,8 @@ impl Oracle {
     }
 
     /// From now on so many bytes of a segment exist.
-    fn believe(&mut self, name: &str, length: u64, disk: &Disk) {
-        let before = self.lengths.insert(name.to_owned(), length).unwrap_or(0);
+    fn believe(&mut self, job: usize, name: &str, length: u64, disk: &Disk) {
+        let before = self.jobs[job].lengths.insert(name.to_owned(), length).unwrap_or(0);
         if length < before {
             self.violation(C1, format!("segment {name} was {before} bytes long and is {length}"));
         }
@@ -141,8 +167,8 @@ impl Oracle {
             Ok((found, _)) => {
                 let known = disk.read(name, Some(before)).map_or(0, |(known, _)| known.len());
                 for (unit, index, result, worker) in found.into_iter().skip(known) {
-                    self.was_entitled(unit, index, &result, &worker);
-                    if self.believed.insert((unit, index), result).is_some() {
+                    self.was_entitled(job, (unit, index), &result, &worker);
+                    if self.jobs[job].believed.insert((unit, index), result).is_some() {
                         self.violation(C2, format!("sample {index} of unit {unit} is committed twice"));
                     }
                 }
@@ -151,14 +177,16 @@ impl Oracle {
     }
 
     /// Whether a worker was ever granted a sample.
-    pub(super) fn ever_had(&self, worker: &str, unit: u32, index: u32) -> bool {
-        self.ever.get(&(unit, index)).is_some_and(|workers| workers.contains(worker))
+    pub(super) fn ever_had(&self, worker: &str, (job, unit, index): JobSample) -> bool {
+        self.jobs[job].ever_had(worker, unit, index)
     }
 
     /// A result is recorded: its worker was granted the sample, and it looks like a result of it.
-    fn was_entitled(&mut self, unit: u32, index: u32, result: &[u8], worker: &str) {
-        if !self.ever_had(worker, unit, index) {
-            match self.askers.get(&self.job.asked((unit, index))).is_some_and(|workers| workers.contains(worker)) {
+    fn was_entitled(&mut self, job: usize, (unit, index): SampleKey, result: &[u8], worker: &str) {
+        let history = &self.jobs[job];
+        if !history.ever_had(worker, unit, index) {
+            let askers = history.askers.get(&history.job.asked((unit, index)));
+            match askers.is_some_and(|workers| workers.contains(worker)) {
                 true => self.saw("a sample got the result of another that asks the same"),
                 false => {
                     let detail = format!("sample {index} of unit {unit} is recorded from {worker}, which never had it");
@@ -167,7 +195,7 @@ impl Oracle {
             }
         }
         let result = v1::SampleResult::decode(result).ok().and_then(|wire| SampleResult::try_from(wire).ok());
-        let shape = self.units.get(&UnitId(unit)).map(|unit| &unit.shape);
+        let shape = self.jobs[job].units.get(&UnitId(unit)).map(|unit| &unit.shape);
         let misfit = match (result, shape) {
             (Some(result), Some(shape)) => shape.misfit(index, &result.outcome),
             _ => Some(Misfit::Malformed("no result of the plan".into())),
@@ -178,26 +206,29 @@ impl Oracle {
     }
 
     /// What a new leader, or the report, makes of store and disk.
-    pub(super) fn loaded(&mut self, found: &BTreeMap<(u32, u32), Vec<u8>>) {
-        if let Some((unit, index)) = self.believed.keys().find(|key| !found.contains_key(key)) {
+    pub(super) fn loaded(&mut self, job: usize, found: &BTreeMap<(u32, u32), Vec<u8>>) {
+        let believed = &self.jobs[job].believed;
+        let lost = believed.keys().find(|key| !found.contains_key(key)).copied();
+        let changed = found.iter().find(|(key, result)| believed.get(key) != Some(result)).map(|(key, _)| *key);
+        if let Some((unit, index)) = lost {
             self.violation(C1, format!("sample {index} of unit {unit} was committed and is not there"));
         }
-        if let Some((key, _)) = found.iter().find(|(key, result)| self.believed.get(key) != Some(result)) {
+        if let Some(key) = changed {
             self.violation(C4, format!("{key:?} is read otherwise than it was committed"));
         }
     }
 
     /// A frame for a worker leaves a master.
-    pub(super) fn told(&mut self, (worker, life): (&str, u64), leads: Epoch, frame: &v1::MasterFrame) {
+    pub(super) fn told(&mut self, job: usize, (worker, life): (&str, u64), leads: Epoch, frame: &v1::MasterFrame) {
         use v1::master_frame::Body;
         match &frame.body {
             Some(Body::Grant(grant)) => {
                 let samples = intervals_from_wire(&grant.samples);
                 let id = GrantId::from(grant.id.unwrap_or_default());
-                self.grants.insert((worker.to_owned(), id));
-                self.granted(worker, id, grant.unit, &samples);
-                let model = self.job.model(grant.unit);
-                if self.barred.contains(&(leads, worker.to_owned(), life, model)) {
+                self.jobs[job].grants.insert((worker.to_owned(), id));
+                self.granted((job, worker), id, grant.unit, &samples);
+                let model = self.jobs[job].job.model(grant.unit);
+                if self.jobs[job].barred.contains(&(leads, worker.to_owned(), life, model)) {
                     let detail = format!("{worker} is granted {id:?} of model {model}, which it cannot load");
                     self.violation(B1, detail);
                 }
@@ -207,12 +238,12 @@ impl Oracle {
                     let Some(now) = kept.now.as_ref() else { continue };
                     let id = GrantId::from(now.id.unwrap_or_default());
                     let held = (worker.to_owned(), kept.held.unwrap_or_default().into());
-                    if !self.grants.contains(&held) {
+                    if !self.jobs[job].grants.contains(&held) {
                         self.violation(H1, format!("{held:?} is kept and was never granted"));
                     }
-                    self.grants.insert((worker.to_owned(), id));
+                    self.jobs[job].grants.insert((worker.to_owned(), id));
                     if now.id != kept.held {
-                        self.granted(worker, id, now.unit, &intervals_from_wire(&now.samples));
+                        self.granted((job, worker), id, now.unit, &intervals_from_wire(&now.samples));
                     }
                 }
             }
@@ -220,63 +251,78 @@ impl Oracle {
         }
     }
 
-    fn granted(&mut self, worker: &str, GrantId { epoch, attempt, .. }: GrantId, unit: u32, samples: &IntervalSet) {
+    fn granted(
+        &mut self,
+        (job, worker): (usize, &str),
+        GrantId { epoch, attempt, .. }: GrantId,
+        unit: u32,
+        samples: &IntervalSet,
+    ) {
+        let history = &mut self.jobs[job];
         let is_durable = |known: &(Epoch, Attempt)| known.0 == epoch && known.1 >= attempt;
         // A sample may have been recorded meanwhile: the record of all that is out, which replaces that of its grant where
         // the two are of one group, then names it no more.
         let stands = |index: u32| {
             let key = (unit, index);
-            self.attempts.get(&key).is_some_and(is_durable) || self.believed.contains_key(&key)
+            history.attempts.get(&key).is_some_and(is_durable) || history.believed.contains_key(&key)
         };
-        if !samples.iter().all(stands) {
-            self.violation(G2, format!("attempt {attempt} of {samples:?} of unit {unit} is granted and not durable"));
-        }
-        if epoch >= self.epoch {
-            let recorded = samples.iter().map(|index| (unit, index)).filter(|key| self.believed.contains_key(key));
+        let is_durable = samples.iter().all(stands);
+        if epoch >= history.epoch {
+            let recorded = samples.iter().map(|index| (unit, index)).filter(|key| history.believed.contains_key(key));
             for key in recorded.collect::<Vec<_>>() {
-                self.holders.insert(key, worker.to_owned());
+                history.holders.insert(key, worker.to_owned());
             }
+        }
+        if !is_durable {
+            self.violation(G2, format!("attempt {attempt} of {samples:?} of unit {unit} is granted and not durable"));
         }
     }
 
     /// Somebody relies on a sample's being committed.
-    pub(super) fn is_believed(&mut self, unit: u32, index: u32, why: &str) {
-        if !self.believed.contains_key(&(unit, index)) {
-            self.violation(C3, format!("{why}: sample {index} of unit {unit}, which is not"));
+    pub(super) fn is_believed(&mut self, key: JobSample, why: &str) {
+        if !self.believes(key) {
+            let (job, unit, index) = key;
+            self.violation(C3, format!("{why}: sample {index} of unit {unit} of job {job}, which is not recorded"));
         }
     }
 
     /// A process of a worker has told the leader that it cannot load the model of a unit.
-    pub(super) fn is_unable(&mut self, leads: Epoch, worker: &str, life: u64, unit: u32) {
-        self.barred.insert((leads, worker.to_owned(), life, self.job.model(unit)));
+    pub(super) fn is_unable(&mut self, job: usize, leads: Epoch, (worker, life): (&str, u64), unit: u32) {
+        let history = &mut self.jobs[job];
+        history.barred.insert((leads, worker.to_owned(), life, history.job.model(unit)));
     }
 
     /// An engine died with these samples before it.
-    pub(super) fn engine_died(&mut self, unit: u32, samples: impl Iterator<Item = u32>) {
+    pub(super) fn engine_died(&mut self, job: usize, unit: u32, samples: impl Iterator<Item = u32>) {
+        let history = &mut self.jobs[job];
         for index in samples {
-            *self.deaths.entry(self.job.asked((unit, index))).or_default() += 1;
+            *history.deaths.entry(history.job.asked((unit, index))).or_default() += 1;
         }
     }
 
     /// Whether a sample's result may be that it failed: it cannot be run, or engines died on it again and again.
-    pub(super) fn may_fail(&self, key: SampleKey) -> bool {
-        self.job.is_poison(key) || self.deaths.get(&self.job.asked(key)).is_some_and(|deaths| *deaths >= 2)
+    pub(super) fn may_fail(&self, job: usize, key: SampleKey) -> bool {
+        let history = &self.jobs[job];
+        history.job.is_poison(key) || history.deaths.get(&history.job.asked(key)).is_some_and(|deaths| *deaths >= 2)
     }
 
     /// A worker begins a sample. One that `goes_on` while it is cut off may begin what another has by now.
-    pub(super) fn begins(&mut self, now: u64, (worker, goes_on): (&str, bool), unit: u32, index: u32) {
-        self.note(now, || format!("{worker} begins sample {index} of unit {unit}"));
-        let holder = self.holders.get(&(unit, index)).filter(|holder| *holder != worker);
+    pub(super) fn begins(&mut self, now: u64, (worker, goes_on): (&str, bool), key: JobSample) {
+        let (job, unit, index) = key;
+        self.note(now, || format!("{worker} begins sample {index} of unit {unit} of job {job}"));
+        let history = &self.jobs[job];
+        let is_duplicate = history.duplicates.contains(&(unit, index));
+        let holder = history.holders.get(&(unit, index)).filter(|holder| *holder != worker);
         if holder.is_some() && goes_on {
             self.saw("a worker that was cut off began what another had by then");
         } else if let Some(holder) = holder {
             let detail = format!("{worker} begins sample {index} of unit {unit}, which {holder} has by now");
             self.violation(W1, detail);
         }
-        if self.duplicates.contains(&(unit, index)) {
+        if is_duplicate {
             self.violation(G1, format!("{worker} begins sample {index} of unit {unit}, which another one stands for"));
         }
-        if self.believed.contains_key(&(unit, index)) {
+        if self.believes(key) {
             self.saw("a committed sample was run again");
         }
     }

@@ -88,16 +88,16 @@ impl Reign {
 }
 
 impl World {
-    pub(super) fn leader_hears(&mut self, at: usize, link: usize, what: Up) {
+    pub(super) fn leader_hears(&mut self, at: usize, number: usize, link: usize, what: Up) {
         let (now, known) = (self.now, self.links.all[link].clone());
-        let (mutant, job) = (self.mutant, self.job.clone());
-        let latest = self.latest_epoch();
+        let (mutant, job) = (self.mutant, self.jobs[number].clone());
+        let latest = self.latest_epoch(number);
         // One that another has led after, and who has not heard of it, hears for nobody.
-        if self.masters[at].reign().is_some_and(|reign| reign.epoch >= latest) {
+        if self.masters[at].reign(number).is_some_and(|reign| reign.epoch >= latest) {
             self.is_heard(known.worker);
         }
         let worker = WorkerId(self.workers[known.worker].name.clone());
-        let Phase::Leading(reign) = &mut self.masters[at].phase else { return };
+        let Phase::Leading(reign) = &mut self.masters[at].jobs[number].phase else { return };
         let (time, connection, mut out) = (reign.time(now), ConnectionId(link as u64), Vec::new());
         match what {
             Up::Hello(mut hello) => {
@@ -134,35 +134,33 @@ impl World {
             }
         }
         reign.commit.submit(out);
-        self.led(at);
+        self.led(at, number);
     }
 
-    pub(super) fn leader_ticks(&mut self, at: usize) {
-        self.leader_decides(at, Event::Tick);
-        if self.masters[at].is_leading() {
-            self.nobody_idles();
-        }
+    pub(super) fn leader_ticks(&mut self, at: usize, job: usize) {
+        self.leader_decides(at, job, Event::Tick);
+        self.tells_demand(at, job);
     }
 
-    pub(super) fn leader_decides(&mut self, at: usize, event: Event) {
+    pub(super) fn leader_decides(&mut self, at: usize, job: usize, event: Event) {
         let now = self.now;
-        let Some(reign) = self.masters[at].reign() else { return };
+        let Some(reign) = self.masters[at].reign(job) else { return };
         let (time, mut out) = (reign.time(now), Vec::new());
         reign.leader.apply(time, event, &mut out);
         reign.commit.submit(out);
-        self.led(at);
+        self.led(at, job);
     }
 
     /// After every step of a leader: its frames leave, its records are written, its rules are checked.
-    fn led(&mut self, at: usize) {
+    fn led(&mut self, at: usize, job: usize) {
         if self.mutant == Some(Mutant::GrantBeforeDurable)
-            && let Some(reign) = self.masters[at].reign()
+            && let Some(reign) = self.masters[at].reign(job)
         {
             reign.leader.durable(Seq(u64::MAX));
         }
-        self.frames_leave(at);
-        self.begin_group(at);
-        let Some(reign) = self.masters[at].reign() else { return };
+        self.frames_leave(at, job);
+        self.begin_group(at, job);
+        let Some(reign) = self.masters[at].reign(job) else { return };
         reign.steps += 1;
         let broken = if reign.steps % 8 == 0 { invariants::check(reign.leader.core()) } else { Vec::new() };
         let watched = reign.leader.violations();
@@ -188,7 +186,7 @@ impl World {
                     self.oracle.saw(what);
                 }
             }
-            self.over = Some(given_up);
+            self.job_settled(at, job, given_up);
         }
         self.oracle.violations.extend(broken);
         if watched > 0 {
@@ -196,14 +194,14 @@ impl World {
         }
     }
 
-    fn frames_leave(&mut self, at: usize) {
-        let Some(reign) = self.masters[at].reign() else { return };
+    fn frames_leave(&mut self, at: usize, job: usize) {
+        let Some(reign) = self.masters[at].reign(job) else { return };
         let (epoch, mut let_go) = (reign.epoch, Vec::new());
         for output in reign.leader.outputs().collect::<Vec<_>>() {
             match output {
                 Output::Frame { connection, frame } => {
                     let link = connection.0 as usize;
-                    let frame = self.as_sent(at, link, frame);
+                    let frame = self.as_sent(at, job, link, frame);
                     if let Some(Body::Revoke(revoke)) = &frame.body
                         && self.mutant == Some(Mutant::SplitWithoutAck)
                         && !revoke.samples.is_empty()
@@ -213,23 +211,18 @@ impl World {
                         let samples = intervals_from_wire(&revoke.samples);
                         let_go.push(Event::Returned { worker, grant, samples, held: true });
                     }
-                    self.frame_leaves(epoch, link, frame);
+                    self.frame_leaves(job, epoch, link, frame);
                 }
-                // The stream's end follows what was sent on it.
-                Output::Close { connection } => {
-                    let link = connection.0 as usize;
-                    let arrives = self.links.down(self.now, link, &mut self.rng);
-                    self.at(arrives, Happening::Lost { link });
-                }
+                Output::Close { connection } => self.stream_ends(connection.0 as usize),
             }
         }
-        let_go.into_iter().for_each(|event| self.leader_decides(at, event));
+        let_go.into_iter().for_each(|event| self.leader_decides(at, job, event));
     }
 
     /// A frame as it goes out, where a fault of the protocol changes it.
-    fn as_sent(&mut self, at: usize, link: usize, mut frame: v1::MasterFrame) -> v1::MasterFrame {
+    fn as_sent(&mut self, at: usize, job: usize, link: usize, mut frame: v1::MasterFrame) -> v1::MasterFrame {
         let (worker, life, mutant) = (self.links.all[link].worker, self.links.all[link].worker_life, self.mutant);
-        let Some(reign) = self.masters[at].reign().filter(|_| frame.seq > 0) else { return frame };
+        let Some(reign) = self.masters[at].reign(job).filter(|_| frame.seq > 0) else { return frame };
         let key = (worker, life, frame.seq);
         match &frame.body {
             Some(body @ Body::Grant(_)) if mutant == Some(Mutant::DeadGrantReplayed) => {
@@ -238,25 +231,28 @@ impl World {
             Some(Body::Revoke(revoke)) if revoke.only_unbegun && mutant == Some(Mutant::QueuedTaskNeverMoved) => {
                 frame.body = None;
             }
+            Some(Body::Release(_)) if mutant == Some(Mutant::ReleasedIsDismissed) => {
+                frame.body = Some(Body::Shutdown(v1::Shutdown { reason: "another job wants it".into() }));
+            }
             None if mutant == Some(Mutant::DeadGrantReplayed) => frame.body = reign.sent_grants.get(&key).cloned(),
             _ => {}
         }
         frame
     }
 
-    fn frame_leaves(&mut self, epoch: Epoch, link: usize, frame: v1::MasterFrame) {
+    fn frame_leaves(&mut self, job: usize, epoch: Epoch, link: usize, frame: v1::MasterFrame) {
         let known = self.links.all[link].clone();
         let worker = &mut self.workers[known.worker];
         if worker.life == known.worker_life {
             match &frame.body {
                 Some(Body::Grant(grant)) => {
                     let told = (grant.unit, intervals_from_wire(&grant.samples), grant.proof.clone());
-                    worker.granted.insert(grant.id.unwrap_or_default().into(), told);
+                    worker.granted.insert((job, grant.id.unwrap_or_default().into()), told);
                 }
                 Some(Body::Welcome(welcome)) => {
                     for grant in welcome.kept.iter().filter_map(|kept| kept.now.as_ref()) {
                         let told = (grant.unit, intervals_from_wire(&grant.samples), grant.proof.clone());
-                        worker.granted.insert(grant.id.unwrap_or_default().into(), told);
+                        worker.granted.insert((job, grant.id.unwrap_or_default().into()), told);
                     }
                 }
                 _ => {}
@@ -264,14 +260,14 @@ impl World {
         }
         let name = worker.name.clone();
         if worker.life == known.worker_life {
-            for (grant, unit) in worker.is_acknowledged_unable(&frame) {
+            for (of, grant, unit) in worker.is_acknowledged_unable(&frame) {
                 // Of a grant of another leader's, this one cannot tell which model it was of.
-                if grant.epoch == epoch {
-                    self.oracle.is_unable(epoch, &name, known.worker_life, unit);
+                if of == job && grant.epoch == epoch {
+                    self.oracle.is_unable(job, epoch, (&name, known.worker_life), unit);
                 }
             }
         }
-        self.oracle.told((&name, known.worker_life), epoch, &frame);
+        self.oracle.told(job, (&name, known.worker_life), epoch, &frame);
         if known.broken {
             return;
         }
@@ -288,61 +284,72 @@ impl World {
         self.at(arrives, Happening::Down { link, frame });
     }
 
-    fn begin_group(&mut self, at: usize) {
-        let Some(reign) = self.masters[at].reign() else { return };
+    fn begin_group(&mut self, at: usize, job: usize) {
+        let Some(reign) = self.masters[at].reign(job) else { return };
         let Some(step) = reign.commit.begin() else { return };
-        let segment = reign.segment.clone();
+        let (segment, epoch) = (reign.segment.clone(), reign.epoch);
         let appended = match step {
-            CommitStep::Append(entries) => Some(self.disk.append(&segment, &entries)),
+            CommitStep::Append(entries) => Some(self.disks[job].append(&segment, &entries)),
             _ => None,
         };
-        if let Some(reign) = self.masters[at].reign() {
+        if let Some(reign) = self.masters[at].reign(job) {
             reign.appended = appended;
         }
         let life = self.masters[at].life;
         let pause = if self.rng.chance(20) { self.rng.between(50, 400) } else { self.rng.between(1, 10) };
-        self.after(pause, Happening::Synced { master: at, life });
+        self.after(pause, Happening::Synced { master: at, life, job, epoch });
     }
 
-    pub(super) fn synced(&mut self, at: usize) {
+    pub(super) fn synced(&mut self, at: usize, job: usize, epoch: Epoch) {
         let early = self.mutant == Some(Mutant::CommitBeforeLength);
-        let Some(reign) = self.masters[at].reign() else { return };
+        let Some(reign) = self.masters[at].reign(job).filter(|reign| reign.epoch == epoch) else { return };
         if let Some(last) = reign.commit.under_way().filter(|_| early) {
             reign.leader.durable(last);
         }
         let (segment, appended) = (reign.segment.clone(), reign.appended.take());
         let step = reign.commit.appended(appended);
-        self.disk.sync(&segment);
-        self.frames_leave(at);
-        self.goes_on(at, step);
+        self.disks[job].sync(&segment);
+        self.frames_leave(at, job);
+        self.goes_on(at, job, step);
     }
 
     /// A transaction of the group took effect.
-    pub(super) fn committed(&mut self, at: usize) {
-        let Some(reign) = self.masters[at].reign() else { return };
+    pub(super) fn committed(&mut self, at: usize, job: usize) {
+        let Some(reign) = self.masters[at].reign(job) else { return };
         let step = reign.commit.committed();
-        self.goes_on(at, step);
+        self.goes_on(at, job, step);
     }
 
-    fn goes_on(&mut self, at: usize, step: CommitStep) {
+    fn goes_on(&mut self, at: usize, job: usize, step: CommitStep) {
         match step {
-            CommitStep::Commit(ops) => self.write(at, ops),
+            CommitStep::Commit(ops) => self.write(at, job, ops),
             CommitStep::Durable(up_to) => {
-                if let Some(reign) = self.masters[at].reign() {
+                if let Some(reign) = self.masters[at].reign(job) {
                     reign.leader.durable(up_to);
                 }
-                self.led(at);
+                self.led(at, job);
             }
             CommitStep::Append(_) | CommitStep::Check => {}
         }
     }
 
-    pub(super) fn cancel(&mut self) {
-        let leading = self.masters.iter().position(|master| master.up && matches!(master.phase, Phase::Leading(_)));
-        if let Some(at) = leading.filter(|&at| self.masters[at].paused_until <= self.now) {
+    pub(super) fn cancel(&mut self, job: usize) {
+        if let Some(at) = self.leader_of(job) {
             self.oracle.saw("the job was cancelled");
-            self.cancelled = true;
-            self.leader_decides(at, Event::Cancel { reason: "somebody asked for it".into() });
+            if self.jobs.len() > 1 && self.over[job].is_none() {
+                self.oracle.saw("a job was cancelled while others went on");
+            }
+            self.cancelled[job] = true;
+            self.leader_decides(at, job, Event::Cancel { reason: "somebody asked for it".into() });
+        }
+    }
+
+    /// A worker is to leave the job that it works for, as if another job wanted it.
+    pub(super) fn is_let_go(&mut self, at: usize) {
+        let job = self.workers[at].job.unwrap_or_default();
+        if let Some(leader) = self.leader_of(job) {
+            let worker = WorkerId(self.workers[at].name.clone());
+            self.leader_decides(leader, job, Event::Release { worker });
         }
     }
 }

@@ -28,7 +28,6 @@ fn patience(scenario: &Scenario) -> u64 {
     let longest = scenario.faults.iter().map(|fault| match fault.kind {
         FaultKind::WorkerCrash { back_after: ms, .. }
         | FaultKind::MasterCrash { back_after: ms, .. }
-        | FaultKind::Release { away: ms, .. }
         | FaultKind::WorkerPause { ms, .. }
         | FaultKind::MasterPause { ms, .. }
         | FaultKind::Partition { ms, .. }
@@ -41,49 +40,55 @@ fn patience(scenario: &Scenario) -> u64 {
         FaultKind::WorkerSlow { times, ms, .. } => ms + times * 5 * scenario.sample_ms,
         _ => 0,
     });
-    let work = scenario.units.iter().map(|&samples| u64::from(samples)).sum::<u64>() * scenario.sample_ms * 2;
-    FAULTS_UNTIL + longest.max().unwrap_or(0) * 2 + work + 180_000
+    let units = scenario.units.iter().chain(scenario.further.iter().flat_map(|job| &job.units));
+    let work = units.map(|&samples| u64::from(samples)).sum::<u64>() * scenario.sample_ms * 2;
+    // Jobs that wait for their turn, or for what another has begun.
+    let turns = 60_000 * scenario.further.len() as u64;
+    FAULTS_UNTIL + longest.max().unwrap_or(0) * 2 + work + turns + 180_000
 }
 
 /// Plays a scenario; with `mutant`, under a protocol that leaves a rule out.
 pub fn run(scenario: &Scenario, mutant: Option<Mutant>, trace: bool) -> Outcome {
-    let Some(job) = Job::new(scenario) else {
+    let jobs: Option<Vec<_>> = (0..scenario.jobs()).map(|number| Job::new(scenario, number).map(Arc::new)).collect();
+    let Some(jobs) = jobs else {
         let violation = Violation { id: P1, detail: "the job cannot be written".into() };
         return Outcome { violations: vec![violation], seen: BTreeMap::new(), trace: Vec::new(), ended: 0 };
     };
-    let mut world = World::new(scenario, Arc::new(job), mutant, trace);
+    let mut world = World::new(scenario, jobs, mutant, trace);
     let until = patience(scenario);
-    while world.oracle.violations.is_empty() && world.over.is_none() && world.step(until) {}
+    while world.oracle.violations.is_empty() && world.over.iter().any(Option::is_none) && world.step(until) {}
     if world.oracle.violations.is_empty() {
-        judge_the_end(&mut world, until);
+        (0..scenario.jobs()).for_each(|job| judge_the_end(&mut world, job, until));
     }
     let ended = world.now;
     let oracle = world.oracle;
     Outcome { violations: oracle.violations, seen: oracle.seen, trace: oracle.trace.unwrap_or_default(), ended }
 }
 
-fn judge_the_end(world: &mut World, until: u64) {
-    let Some(given_up) = world.over.take() else {
-        let epoch = world.latest_epoch();
-        world.oracle.violation(P1, format!("not over after {until} ms, in epoch {epoch}"));
+fn judge_the_end(world: &mut World, number: usize, until: u64) {
+    let Some(given_up) = world.over[number].take() else {
+        let epoch = world.latest_epoch(number);
+        world.oracle.violation(P1, format!("job {number} is not over after {until} ms, in epoch {epoch}"));
         return;
     };
     let entries = world.recorded();
-    let found = world.read_ledger(&entries);
-    world.oracle.loaded(&found);
-    let (scenario, job) = (world.scenario.clone(), world.job.clone());
+    let found = world.read_ledger(number, &entries);
+    world.oracle.loaded(number, &found);
+    let job = world.jobs[number].clone();
+    let scenario = &job.shape;
     let garbles = |fault: &Fault| matches!(fault.kind, FaultKind::Garbles { .. });
-    let may_give_up =
-        |unit: u32| world.cancelled || scenario.nobody_can_load(job.model(unit)) || scenario.faults.iter().any(garbles);
+    let may_give_up = |unit: u32| {
+        world.cancelled[number] || scenario.nobody_can_load(job.model(unit)) || scenario.faults.iter().any(garbles)
+    };
     let mut broken = Vec::new();
     for key in job.samples() {
         let fitting = job.result(key, 0).encode_to_vec();
         match found.get(&key) {
             Some(result) if *result == fitting || scenario.unsteady => {}
-            Some(result) if world.oracle.may_fail(key) && has_failed(result) => {}
-            Some(_) => broken.push(format!("sample {key:?} has another's result")),
+            Some(result) if world.oracle.may_fail(number, key) && has_failed(result) => {}
+            Some(_) => broken.push(format!("sample {key:?} of job {number} has another's result")),
             None if given_up.contains(&key) && may_give_up(key.0) => {}
-            None => broken.push(format!("sample {key:?} is missing from the report")),
+            None => broken.push(format!("sample {key:?} of job {number} is missing from the report")),
         }
     }
     if given_up.iter().any(|(unit, _)| scenario.nobody_can_load(job.model(*unit))) {

@@ -18,8 +18,8 @@ pub enum FaultKind {
     TimeIsUp { worker: usize },
     /// The worker's connection takes nothing for so long.
     Choke { worker: usize, ms: u64 },
-    /// Another job wants the worker: it leaves in good order, and comes back after so long elsewhere.
-    Release { worker: usize, away: u64 },
+    /// The worker's job lets it go, as for another one: it leaves in good order and dials again.
+    Release { worker: usize },
     /// An engine of the worker breaks, and its grant is handed back.
     EngineBreaks { worker: usize },
     /// The worker hands in samples that it was never granted, then claims a whole unit in its next hello.
@@ -44,8 +44,8 @@ pub enum FaultKind {
     StoreDown { ms: u64 },
     /// The store does what it is asked and its answers are lost.
     StoreDeaf { ms: u64 },
-    /// The job is cancelled.
-    Cancel,
+    /// A job is cancelled.
+    Cancel { job: usize },
 }
 
 /// A fault and its time.
@@ -53,6 +53,19 @@ pub enum FaultKind {
 pub struct Fault {
     pub at: u64,
     pub kind: FaultKind,
+}
+
+/// A job beside the first one, in the same server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FurtherJob {
+    /// When it is submitted.
+    pub begins: u64,
+    /// Its share of the workers grows with it.
+    pub weight: u32,
+    /// As those of the first job.
+    pub units: Vec<u32>,
+    pub kinds: Vec<u8>,
+    pub task_samples: u32,
 }
 
 /// See the module. Times in milliseconds.
@@ -94,6 +107,8 @@ pub struct Scenario {
     /// Whether results differ from worker to worker.
     pub unsteady: bool,
     pub faults: Vec<Fault>,
+    /// Jobs that share the server with the first one, which all else is about.
+    pub further: Vec<FurtherJob>,
 }
 
 /// Faults happen before this time.
@@ -122,6 +137,7 @@ impl Scenario {
             poison: None,
             unsteady: false,
             faults: Vec::new(),
+            further: Vec::new(),
         }
     }
 
@@ -188,7 +204,12 @@ impl Scenario {
             faults,
             ..Self::plain(seed)
         };
-        drawn.with_bad_nodes(&mut rng).with_long_texts(&mut rng).at_size(&mut rng).with_a_far_pool(&mut rng)
+        drawn
+            .with_bad_nodes(&mut rng)
+            .with_long_texts(&mut rng)
+            .at_size(&mut rng)
+            .with_a_far_pool(&mut rng)
+            .with_further_jobs()
     }
 
     /// Perhaps with a pool whose workers go on without a master, and are cut off.
@@ -202,6 +223,76 @@ impl Scenario {
             self.faults.sort_by_key(|fault| fault.at);
         }
         self
+    }
+
+    /// Perhaps with other jobs in the same server. Drawn by themselves, so that all else is what it would be without.
+    fn with_further_jobs(mut self) -> Self {
+        let mut rng = Rng::new(self.seed.wrapping_mul(0x9e6c_63d0_876a_68ee) ^ 0x1b87_3593);
+        let count = match rng.below(1000) {
+            0..100 => 2,
+            100..400 => 1,
+            _ => return self,
+        };
+        if rng.chance(100) {
+            self = self.calm();
+        }
+        for _ in 0..count {
+            let begins = if rng.chance(500) { 0 } else { rng.below(FAULTS_UNTIL) };
+            let units: Vec<u32> = (0..rng.between(1, 2)).map(|_| rng.between(3, 30) as u32).collect();
+            let kinds = units.iter().map(|_| rng.below(Kind::COUNT) as u8).collect();
+            let kinds = if self.kinds.is_empty() { Vec::new() } else { kinds };
+            let (weight, task_samples) = (rng.between(1, 3) as u32, rng.log_uniform(1, 20) as u32);
+            self.further.push(FurtherJob { begins, weight, units, kinds, task_samples });
+        }
+        for fault in &mut self.faults {
+            if let FaultKind::Cancel { job } = &mut fault.kind {
+                *job = rng.below(count + 1) as usize;
+            }
+        }
+        self
+    }
+
+    /// The same work where nothing goes wrong.
+    fn calm(self) -> Self {
+        Self {
+            workers: self.workers,
+            units: self.units,
+            task_samples: self.task_samples.min(1_000),
+            sample_ms: self.sample_ms,
+            burst: self.burst,
+            part_samples: self.part_samples,
+            bulk_passes: self.bulk_passes,
+            ..Self::plain(self.seed)
+        }
+    }
+
+    /// The scenario as if this were its only job.
+    pub(super) fn of_job(&self, number: usize) -> Self {
+        let Some(further) = number.checked_sub(1).and_then(|at| self.further.get(at)) else { return self.clone() };
+        Self {
+            units: further.units.clone(),
+            kinds: further.kinds.clone(),
+            task_samples: further.task_samples,
+            distinct: None,
+            poison: None,
+            unable: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// How many jobs there are.
+    pub(super) fn jobs(&self) -> usize {
+        1 + self.further.len()
+    }
+
+    /// When a job is submitted.
+    pub(super) fn begins(&self, job: usize) -> u64 {
+        job.checked_sub(1).and_then(|at| self.further.get(at)).map_or(0, |further| further.begins)
+    }
+
+    /// The weight of a job beside the others.
+    pub(super) fn weight(&self, job: usize) -> u32 {
+        job.checked_sub(1).and_then(|at| self.further.get(at)).map_or(1, |further| further.weight)
     }
 
     /// Perhaps with workers that cannot load a model; seldom, none of them can.
@@ -403,9 +494,9 @@ fn kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
         34..=36 => FaultKind::Isolation { master, ms, held: rng.chance(500) },
         37..=38 => FaultKind::StoreDown { ms: ms.min(6_000) },
         39..=41 => FaultKind::StoreDeaf { ms: ms.min(6_000) },
-        42..=44 => FaultKind::Release { worker, away: ms },
+        42..=44 => FaultKind::Release { worker },
         45 => FaultKind::TimeIsUp { worker },
         46..=47 => FaultKind::Choke { worker, ms },
-        _ => FaultKind::Cancel,
+        _ => FaultKind::Cancel { job: 0 },
     }
 }

@@ -1,4 +1,4 @@
-//! From a history that breaks a rule to a smaller one that does: fewer faults, masters, workers, samples.
+//! From a history that breaks a rule to a smaller one that does: fewer jobs, faults, masters, workers, samples.
 
 use super::mutant::Mutant;
 use super::run::run;
@@ -32,6 +32,12 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
             all.push(smaller);
         }
     };
+    push(&|smaller| smaller.further.clear());
+    for at in 0..scenario.further.len() {
+        push(&|smaller| {
+            smaller.further.remove(at);
+        });
+    }
     for at in 0..scenario.faults.len() {
         push(&|smaller| {
             smaller.faults.remove(at);
@@ -50,6 +56,14 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     for at in 0..scenario.units.len() {
         push(&|smaller| smaller.units[at] = (smaller.units[at] / 2).max(1));
         push(&|smaller| smaller.units[at] = smaller.units[at].saturating_sub(1).max(1));
+    }
+    for at in 0..scenario.further.len() {
+        push(&|smaller| smaller.further[at].begins = 0);
+        push(&|smaller| smaller.further[at].units.truncate(1));
+        push(&|smaller| {
+            let units = &mut smaller.further[at].units;
+            units.iter_mut().for_each(|samples| *samples = (*samples / 2).max(1));
+        });
     }
     push(&|smaller| smaller.workers.iter_mut().for_each(|slots| *slots = 1));
     all

@@ -1,11 +1,12 @@
 //! The way to the store and back: the store is the one that its own tests use, what is asked of it are the transactions that
 //! a shipped master makes of its lead.
 
+use super::lead::Led;
 use super::mutant::Mutant;
 use super::world::{Happening, World};
 use compass_common::ids::Epoch;
 use compass_master::core::invariants::P1;
-use compass_master::store::{Fate, Names, Op, Reply, SimTrouble, Transaction};
+use compass_master::store::{Fate, Keys, Names, Op, Reply, SimTrouble, Transaction};
 use std::collections::BTreeMap;
 
 /// How long the lease of a leader that is not heard lasts, in milliseconds.
@@ -28,6 +29,7 @@ pub(super) enum Request {
     Transact(Transaction),
     /// To write this under the lead of an epoch.
     Commit {
+        job: usize,
         epoch: Epoch,
         ops: Vec<Op>,
         transaction: Transaction,
@@ -44,11 +46,6 @@ pub(super) enum Answer {
     Transacted(Result<Reply, SimTrouble>),
 }
 
-/// Where the keys of the lead lie.
-pub(super) fn names() -> Names {
-    Names::below("lead/")
-}
-
 impl World {
     /// A request reaches the store, whatever became of who sent it.
     pub(super) fn asked(&mut self, master: usize, life: u64, call: u64, request: Request) {
@@ -60,10 +57,10 @@ impl World {
             self.store.restart(self.now);
         }
         let answer = self.answer(&request);
-        if let (Request::Commit { epoch, ops, .. }, Answer::Transacted(Ok(reply))) = (&request, &answer) {
+        if let (Request::Commit { job, epoch, ops, .. }, Answer::Transacted(Ok(reply))) = (&request, &answer) {
             if reply.applied {
-                let latest = self.latest_epoch();
-                self.oracle.committed(self.now, *epoch, latest, ops, &self.disk);
+                let latest = self.latest_epoch(*job);
+                self.oracle.committed(self.now, *job, (*epoch, latest), ops, &self.disks[*job]);
                 if life != self.masters[master].life || !self.masters[master].up {
                     self.oracle.saw("a transaction took effect after its master had died");
                 }
@@ -103,7 +100,15 @@ impl World {
         }
     }
 
-    /// What the store holds of the job.
+    /// Where the keys of a lead lie.
+    pub(super) fn names(&self, led: Led) -> Names {
+        match led {
+            Led::Server => Names::below("serve/"),
+            Led::Job(job) => Names::below(&format!("{}/", Keys::place(&self.jobs[job].digest))),
+        }
+    }
+
+    /// What the store holds.
     pub(super) fn recorded(&mut self) -> BTreeMap<String, Vec<u8>> {
         let entries = self.store.range(self.now, "", None, usize::MAX);
         entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
@@ -114,9 +119,10 @@ impl World {
         if self.rng.chance(15) { self.rng.between(200, 900) } else { self.rng.between(1, 8) }
     }
 
-    /// The latest epoch that somebody led.
-    pub(super) fn latest_epoch(&mut self) -> Epoch {
-        let Some(entry) = self.store.get(self.now, &names().epoch) else { return Epoch(0) };
+    /// The latest epoch in which a master led a job.
+    pub(super) fn latest_epoch(&mut self, job: usize) -> Epoch {
+        let name = self.names(Led::Job(job)).epoch;
+        let Some(entry) = self.store.get(self.now, &name) else { return Epoch(0) };
         let epoch = std::str::from_utf8(&entry.value).ok().and_then(|text| text.parse().ok());
         if epoch.is_none() {
             self.oracle.violation(P1, format!("the epoch is {:?}", entry.value));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// What the seeds must have brought about.
-const SOMETIMES: [&str; 47] = [
+const SOMETIMES: [&str; 56] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -54,6 +54,15 @@ const SOMETIMES: [&str; 47] = [
     "a model could not be loaded",
     "an engine broke",
     "a model that no worker can load was given up",
+    "a worker was to leave for another job",
+    "a worker went on with another job",
+    "a worker waited to be assigned",
+    "a worker waited for the job of which it held something",
+    "a job was submitted while others ran",
+    "a job ended while others went on",
+    "a job was cancelled while others went on",
+    "a standby took over several jobs",
+    "a server lost the lead of a job",
 ];
 
 fn told(scenario: &Scenario, mutant: Option<Mutant>) -> String {

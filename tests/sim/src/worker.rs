@@ -1,7 +1,7 @@
 //! A worker's process: the agent's core as it is shipped, and the world in place of its shell.
 
 use super::engine::Engine;
-use super::job::{SampleKey, garble};
+use super::job::{JobSample, garble};
 use super::mutant::Mutant;
 use super::spool::{SimSpool, SpoolUse};
 use super::world::{Happening, Up, World};
@@ -55,17 +55,17 @@ pub(super) struct Worker {
     /// When it wakes by itself, and which of its wakes that is.
     wakes_at: u64,
     wake: u64,
-    /// How long another job wants it, and whether it was told to leave.
-    pub(super) away: u64,
+    /// The job whose leader welcomed its process last, and whether that told it to leave.
+    pub(super) job: Option<usize>,
     pub(super) leaving: bool,
     /// Claims that its hellos make beside what it holds.
     pub(super) claims: Vec<v1::HeldGrant>,
     /// How many of its next results do not fit the plan, and in which way.
     pub(super) garbles: (u32, u64),
     /// Samples whose results went out in a frame that is not acknowledged, as far as they fit the plan.
-    under_way: BTreeMap<u64, Vec<SampleKey>>,
-    /// By frame: grants that it handed back since it cannot load their model, with their units.
-    unable: BTreeMap<u64, (GrantId, u32)>,
+    under_way: BTreeMap<u64, Vec<JobSample>>,
+    /// By frame: grants that it handed back since it cannot load their model, with their jobs and units.
+    unable: BTreeMap<u64, (usize, GrantId, u32)>,
     /// When a leader heard it last, and when the latest silence ended that was so long that its grants may go to others.
     pub(super) heard_at: u64,
     pub(super) silent_until: u64,
@@ -73,8 +73,8 @@ pub(super) struct Worker {
     highest_sent: u64,
     /// The latest content that it brought, for a fault of the protocol that puts it into the frame.
     brought: Arc<Vec<u8>>,
-    /// Grants that its process was told of.
-    pub(super) granted: BTreeMap<GrantId, Told>,
+    /// Grants that its process was told of, by job.
+    pub(super) granted: BTreeMap<(usize, GrantId), Told>,
     /// What became of its spool.
     spool: SpoolUse,
 }
@@ -99,7 +99,7 @@ impl Worker {
             engines: Vec::new(),
             wakes_at: 0,
             wake: 0,
-            away: 0,
+            job: None,
             leaving: false,
             claims: Vec::new(),
             garbles: (0, 0),
@@ -129,7 +129,7 @@ impl Worker {
     }
 
     /// What a frame to it acknowledges of what it cannot load.
-    pub(super) fn is_acknowledged_unable(&mut self, frame: &v1::MasterFrame) -> Vec<(GrantId, u32)> {
+    pub(super) fn is_acknowledged_unable(&mut self, frame: &v1::MasterFrame) -> Vec<(usize, GrantId, u32)> {
         let ack = match &frame.body {
             Some(v1::master_frame::Body::Welcome(welcome)) => welcome.last_ack.max(frame.ack),
             _ => frame.ack,
@@ -275,6 +275,11 @@ impl World {
                 self.oracle.saw("a worker drained");
                 self.worker_dies(at, 1_500);
             }
+            // What it has not brought home is lost with it.
+            Ending::Shutdown { .. } => {
+                self.leaves_behind(at, None, "a worker that is told to end forgets a result");
+                self.worker_dies(at, 2_000);
+            }
             // Another process of its name is connected, as far as the master knows.
             _ => self.worker_dies(at, 2_000),
         }
@@ -326,7 +331,7 @@ impl World {
         let (now, life) = (self.now, self.workers[at].life);
         let master = self.workers[at].link.map(|link| &self.links.all[link]).filter(|link| !link.broken);
         let answers = master.is_some_and(|link| self.is_up(link.master, link.master_life));
-        let content = match self.job.content(&digest) {
+        let content = match self.jobs.iter().find_map(|job| job.content(&digest)) {
             _ if !answers => Err(compass_agent::BulkError::Again("nobody answers".into())),
             Some(content) => Ok(content.to_vec()),
             None => Err(compass_agent::BulkError::Hopeless("no such content".into())),
@@ -344,7 +349,7 @@ impl World {
         let (now, life) = (self.now, self.workers[at].life);
         let parted = self.links.weather[at].parted_until;
         let known = &self.masters[master];
-        if parted > now || !known.up || !known.is_leading() || known.paused_until > now {
+        if parted > now || !known.up || !known.is_serving() || known.paused_until > now {
             let pause = if parted > now || known.paused_until > now { CONNECT_MS } else { self.rng.between(1, 30) };
             self.after(pause, Happening::NotOpened { worker: at, life, number });
             return;
@@ -369,7 +374,8 @@ impl World {
             let all = intervals_from_wire(&held.samples);
             let granted =
                 if held.granted.is_empty() { held.samples.clone() } else { std::mem::take(&mut held.granted) };
-            let kept = all.iter().filter(|index| !unacknowledged.contains(&&(held.unit, *index)));
+            let kept =
+                all.iter().filter(|index| !unacknowledged.iter().any(|key| (key.1, key.2) == (held.unit, *index)));
             held.samples = compass_proto::intervals_to_wire(&IntervalSet::from_indices(kept));
             held.granted = granted;
         }
@@ -402,7 +408,7 @@ impl World {
         };
         match &news {
             News::Opened { .. } if is_current => self.workers[at].opened = true,
-            News::Frame(frame) if is_current && !known.elsewhere => self.is_told(at, frame),
+            News::Frame(frame) if is_current => self.is_told(at, known.job, frame),
             News::Closed { .. } if is_current => {
                 self.workers[at].opened = false;
                 self.links.all[link].broken = true;
@@ -427,19 +433,53 @@ impl World {
     }
 
     /// What a frame means for what the world knows of the worker.
-    fn is_told(&mut self, at: usize, frame: &v1::MasterFrame) {
+    fn is_told(&mut self, at: usize, job: Option<usize>, frame: &v1::MasterFrame) {
         use v1::master_frame::Body as Told;
         let mut ack = frame.ack;
         match &frame.body {
-            Some(Told::Welcome(welcome)) => ack = ack.max(welcome.last_ack),
-            Some(Told::Release(_)) => self.workers[at].leaving = true,
+            Some(Told::Welcome(welcome)) => {
+                ack = ack.max(welcome.last_ack);
+                self.is_welcomed(at, job);
+            }
+            Some(Told::Release(_)) => {
+                let worker = &mut self.workers[at];
+                worker.leaving = true;
+                worker.claims.clear();
+            }
             _ => {}
         }
         let gone = self.workers[at].under_way.range(..=ack).flat_map(|(_, keys)| keys).copied().collect::<Vec<_>>();
         self.workers[at].under_way.retain(|seq, _| *seq > ack);
-        for (unit, index) in gone {
-            self.oracle.is_believed(unit, index, "a worker forgets a result");
-            self.begun.remove(&(unit, index));
+        for key in gone {
+            self.oracle.is_believed(key, "a worker forgets a result");
+            self.begun.remove(&key);
+        }
+    }
+
+    /// A leader takes a worker in: with the plan of another job goes all that the worker had of the last one.
+    fn is_welcomed(&mut self, at: usize, job: Option<usize>) {
+        let worker = &mut self.workers[at];
+        worker.leaving = false;
+        let before = std::mem::replace(&mut worker.job, job);
+        if before == job {
+            return;
+        }
+        self.leaves_behind(at, job, "a worker goes to another job with a result");
+        self.begun.retain(|key, begun| begun.worker != at || Some(key.0) == job);
+        let worker = &mut self.workers[at];
+        worker.claims.clear();
+        worker.under_way.clear();
+        worker.unable.clear();
+        worker.granted.retain(|(of, _), _| Some(*of) == job);
+    }
+
+    /// Every result that a worker drops has been recorded, unless its job is over.
+    fn leaves_behind(&mut self, at: usize, stays_with: Option<usize>, why: &str) {
+        let dropped: Vec<_> = self.workers[at].under_way.values().flatten().copied().collect();
+        for key in dropped {
+            if Some(key.0) != stays_with && self.over[key.0].is_none() && !self.cancelled[key.0] {
+                self.oracle.is_believed(key, why);
+            }
         }
     }
 
@@ -453,6 +493,7 @@ impl World {
         if frame.encoded_len() > MAX_FRAME_BYTES {
             self.oracle.violation(S1, format!("w{at} sends a frame of {} bytes", frame.encoded_len()));
         }
+        let job = self.links.all[link].job.unwrap_or_default();
         let worker = &mut self.workers[at];
         if self.mutant == Some(Mutant::OutboxNotRewound) && frame.seq > 0 && frame.seq <= worker.highest_sent {
             return;
@@ -471,7 +512,7 @@ impl World {
             }
             Some(Body::Report(report)) => {
                 let report = report.clone();
-                self.judge_report(at, &report);
+                self.judge_report(at, job, &report);
             }
             // One that is going is taken for gone when its connection breaks.
             Some(Body::Draining(_)) => self.begun.retain(|_, begun| begun.worker != at),
@@ -480,10 +521,11 @@ impl World {
             }
             Some(Body::Failed(failed)) => {
                 let grant = GrantId::from(failed.grant.unwrap_or_default());
-                if let Some((unit, samples, _)) = worker.granted.get(&grant) {
-                    self.begun.retain(|key, begun| begun.worker != at || key.0 != *unit || !samples.contains(key.1));
+                if let Some((unit, samples, _)) = worker.granted.get(&(job, grant)) {
+                    let is_its = |key: &JobSample| (key.0, key.1) == (job, *unit) && samples.contains(key.2);
+                    self.begun.retain(|key, begun| begun.worker != at || !is_its(key));
                     if failed.class() == v1::FailureClass::Unable {
-                        worker.unable.insert(frame.seq, (grant, *unit));
+                        worker.unable.insert(frame.seq, (job, grant, *unit));
                     }
                 }
                 self.oracle.saw("a grant was handed back");
@@ -498,19 +540,20 @@ impl World {
 
     /// Results leave in the frame `seq`: when it is acknowledged, they must be committed.
     fn note_results(&mut self, at: usize, seq: u64, body: Option<Body>) {
+        let job = self.workers[at].job.unwrap_or_default();
         if let Some(Body::Results(results)) = body {
-            let keys = results.samples.iter().map(|result| (results.unit, result.index)).collect();
+            let keys = results.samples.iter().map(|result| (job, results.unit, result.index)).collect();
             self.workers[at].under_way.insert(seq, keys);
         }
     }
 
     /// A report tells what its samples' results are: each counted once, whatever became of its grant meanwhile.
-    fn judge_report(&mut self, at: usize, report: &v1::ShardReport) {
+    fn judge_report(&mut self, at: usize, job: usize, report: &v1::ShardReport) {
         let samples = intervals_from_wire(&report.samples);
         if !self.scenario.is_plain() {
             return;
         }
-        let Some((digest, counted)) = self.job.fold(report.unit, &samples) else { return };
+        let Some((digest, counted)) = self.jobs[job].fold(report.unit, &samples) else { return };
         let told = u64::from(report.scored) + u64::from(report.failed);
         if (digest.0.as_slice(), counted) != (report.state.as_slice(), told) {
             let detail = format!("w{at} reports {told} of {samples:?} of unit {}, in another state", report.unit);

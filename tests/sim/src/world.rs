@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use super::idle::Watched;
-use super::job::{Job, SampleKey};
+use super::job::{Job, JobSample};
 use super::links::Links;
 use super::master::Master;
 use super::mutant::Mutant;
@@ -11,7 +11,7 @@ use super::scenario::Scenario;
 use super::store::{Answer, Request};
 use super::worker::Worker;
 use compass_agent::BulkError;
-use compass_common::ids::Digest;
+use compass_common::ids::{Digest, Epoch};
 use compass_common::seeded::Rng;
 use compass_master::core::invariants::N1;
 use compass_master::store::SimStore;
@@ -113,13 +113,16 @@ pub(super) enum Happening {
         slot: usize,
         pack: u64,
     },
-    /// The other job lets the worker go.
-    OtherJobReleases {
+    /// The worker hears once more that no job has taken it.
+    IsToWait {
         link: usize,
     },
+    /// What the leader of a job appended is on its disk.
     Synced {
         master: usize,
         life: u64,
+        job: usize,
+        epoch: Epoch,
     },
     Asked {
         master: usize,
@@ -183,7 +186,7 @@ pub(super) struct World {
     pub(super) now: u64,
     pub(super) rng: Rng,
     pub(super) scenario: Scenario,
-    pub(super) job: Arc<Job>,
+    pub(super) jobs: Vec<Arc<Job>>,
     pub(super) mutant: Option<Mutant>,
     pub(super) store: SimStore,
     /// Whether it has been down: leases begin anew when it is back.
@@ -191,16 +194,19 @@ pub(super) struct World {
     /// Until when the store does nothing, and until when its answers are lost.
     pub(super) store_down_until: u64,
     pub(super) store_deaf_until: u64,
-    pub(super) disk: Disk,
+    /// The ledger of each job.
+    pub(super) disks: Vec<Disk>,
     pub(super) links: Links,
     pub(super) masters: Vec<Master>,
     pub(super) workers: Vec<Worker>,
     pub(super) oracle: Oracle,
-    pub(super) cancelled: bool,
+    pub(super) cancelled: Vec<bool>,
     /// Who has begun a sample, and its result is not acknowledged yet.
-    pub(super) begun: BTreeMap<SampleKey, Begun>,
-    /// Samples that the job gave up, once it is over.
-    pub(super) over: Option<Vec<(u32, u32)>>,
+    pub(super) begun: BTreeMap<JobSample, Begun>,
+    /// Samples that each job gave up, once it is over.
+    pub(super) over: Vec<Option<Vec<(u32, u32)>>>,
+    /// For what is no matter of the history: it leaves the stream of all else as it is.
+    pub(super) aside: Rng,
     queue: BinaryHeap<Scheduled>,
     order: u64,
     /// What the clock of uploads showed at the beginning; only differences count.
@@ -209,7 +215,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(scenario: &Scenario, job: Arc<Job>, mutant: Option<Mutant>, trace: bool) -> Self {
+    pub(super) fn new(scenario: &Scenario, jobs: Vec<Arc<Job>>, mutant: Option<Mutant>, trace: bool) -> Self {
         let mut world = Self {
             now: 0,
             rng: Rng::new(scenario.seed),
@@ -219,15 +225,16 @@ impl World {
             store_was_down: false,
             store_down_until: 0,
             store_deaf_until: 0,
-            disk: Disk::new(job.digest),
+            disks: jobs.iter().map(|job| Disk::new(job.digest)).collect(),
             links: Links::new(scenario),
-            masters: (0..scenario.masters).map(Master::new).collect(),
+            masters: (0..scenario.masters).map(|at| Master::new(at, jobs.len())).collect(),
             workers: scenario.workers.iter().enumerate().map(|(at, &slots)| Worker::new(at, slots)).collect(),
-            oracle: Oracle::new(job.clone(), trace),
-            job,
-            cancelled: false,
+            oracle: Oracle::new(&jobs, trace),
+            cancelled: vec![false; jobs.len()],
             begun: BTreeMap::new(),
-            over: None,
+            over: vec![None; jobs.len()],
+            aside: Rng::new(!scenario.seed),
+            jobs,
             queue: BinaryHeap::new(),
             order: 0,
             began: Instant::now(),
@@ -308,7 +315,7 @@ impl World {
     }
 
     /// A worker begins a sample: nobody else has it, who has begun it and is heard all the time.
-    pub(super) fn begins_once(&mut self, at: usize, key: SampleKey) {
+    pub(super) fn begins_once(&mut self, at: usize, key: JobSample) {
         // One that goes on while it is cut off may be at what others have by now: what is done twice then counts once.
         let (now, untrue) = (self.now, self.scenario.has_untrue_workers());
         let is_far = |worker: usize| self.scenario.far.contains(&worker);
@@ -328,7 +335,7 @@ impl World {
         if self.links.all[link].broken {
             return;
         }
-        self.links.all[link].broken = true;
+        (self.links.all[link].broken, self.links.all[link].is_closing) = (true, true);
         let (up, down) = (self.rng.below(most), self.rng.below(most));
         self.after(up, Happening::Up { link, what: Up::Closed });
         self.after(down, Happening::Lost { link });
