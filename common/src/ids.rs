@@ -31,6 +31,10 @@ number_id!(
     Epoch(u64)
 );
 number_id!(
+    /// The position of a model in the plan.
+    ModelId(u32)
+);
+number_id!(
     /// The position of a (model, dataset) pair in the plan: `model * datasets + dataset`.
     UnitId(u32)
 );

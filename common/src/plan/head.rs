@@ -4,7 +4,7 @@
 //! because nothing of a run may change a number.
 
 use super::{EvalSpec, InferSpec, ModelKind, ModelPlan};
-use crate::ids::{Digest, UnitId};
+use crate::ids::{Digest, ModelId, UnitId};
 use crate::prompt::{Beginning, ShotFormat};
 use serde::{Deserialize, Serialize};
 
@@ -101,21 +101,39 @@ impl Unit<'_> {
 impl Plan {
     /// Every (model, dataset) pair, models outermost.
     pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
-        let datasets = &self.datasets;
         self.models.iter().enumerate().flat_map(move |(m, model)| {
-            datasets.iter().enumerate().map(move |(d, dataset)| Unit {
-                id: UnitId((m * datasets.len() + d) as u32),
+            self.datasets.iter().enumerate().map(move |(d, dataset)| Unit {
+                id: self.unit_id(ModelId(m as u32), d),
                 model,
                 dataset,
             })
         })
     }
 
+    /// The unit of a model and the data set at a position.
+    pub fn unit_id(&self, model: ModelId, dataset: usize) -> UnitId {
+        UnitId(model.0 * self.datasets.len() as u32 + dataset as u32)
+    }
+
+    /// The model of a unit.
+    pub fn model_of(&self, unit: UnitId) -> ModelId {
+        ModelId(unit.0 / self.datasets.len().max(1) as u32)
+    }
+
+    /// Every model with its position.
+    pub fn models(&self) -> impl Iterator<Item = (ModelId, &ModelPlan)> {
+        (0..).map(ModelId).zip(&self.models)
+    }
+
+    /// The model at a position; `None` when the plan has no such model.
+    pub fn model(&self, id: ModelId) -> Option<&ModelPlan> {
+        self.models.get(id.0 as usize)
+    }
+
     /// One pair by position; `None` when the plan has no such unit.
     pub fn unit(&self, id: UnitId) -> Option<Unit<'_>> {
-        let count = self.datasets.len().max(1);
-        let model = self.models.get(id.0 as usize / count)?;
-        let dataset = self.datasets.get(id.0 as usize % count)?;
+        let model = self.model(self.model_of(id))?;
+        let dataset = self.datasets.get(id.0 as usize % self.datasets.len().max(1))?;
         Some(Unit { id, model, dataset })
     }
 

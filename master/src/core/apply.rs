@@ -7,7 +7,7 @@ use super::state::Core;
 use super::task_table::To;
 use super::worker::Drain;
 use super::worker_table::WorkerIx;
-use compass_common::ids::WorkerId;
+use compass_common::ids::{ModelId, WorkerId};
 
 /// What a worker hears when nothing is left to do.
 pub const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };
@@ -144,7 +144,7 @@ impl Core {
     }
 
     /// A slot of a worker has loaded a model.
-    fn loaded(&mut self, id: WorkerIx, model: u32, slot: u32, ms: u64) {
+    fn loaded(&mut self, id: WorkerIx, model: ModelId, slot: u32, ms: u64) {
         self.counters.loads += 1;
         self.speeds.loaded(model, ms);
         self.bars.got_on(model, self.now);

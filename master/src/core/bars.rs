@@ -5,7 +5,7 @@
 //! host is barred twice at a time; bars of hosts that end next are known without a look at any worker.
 
 use compass_common::engine::UnableKind;
-use compass_common::ids::WorkerId;
+use compass_common::ids::{ModelId, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Barred workers of one host that bar the host.
@@ -31,7 +31,7 @@ pub struct Barred {
     /// Empty when the worker did not say.
     pub host: String,
     /// Position of the model in the plan.
-    pub model: u32,
+    pub model: ModelId,
     pub kind: UnableKind,
     pub text: String,
 }
@@ -106,8 +106,8 @@ impl ModelBars {
 /// is barred from, with the end of that.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Restored {
-    pub(super) told: Vec<u32>,
-    pub(super) by_host: Vec<(u32, u64)>,
+    pub(super) told: Vec<ModelId>,
+    pub(super) by_host: Vec<(ModelId, u64)>,
 }
 
 /// What becomes of the pending tasks of a model that workers are barred from.
@@ -131,9 +131,9 @@ pub(super) struct Patience {
 /// Bars by model, and when each model last got on.
 #[derive(Clone, Debug)]
 pub(super) struct Bars {
-    models: BTreeMap<u32, ModelBars>,
+    models: BTreeMap<ModelId, ModelBars>,
     supply: Supply,
-    got_on: BTreeMap<u32, u64>,
+    got_on: BTreeMap<ModelId, u64>,
     /// No worker's bar through its host ends before.
     lift_at: u64,
 }
@@ -149,12 +149,12 @@ impl Bars {
     }
 
     /// A worker has loaded a model or has handed in results of it.
-    pub(super) fn got_on(&mut self, model: u32, now: u64) {
+    pub(super) fn got_on(&mut self, model: ModelId, now: u64) {
         self.got_on.insert(model, now);
     }
 
     /// How long a model has not got on, in milliseconds; 0 before it has for the first time.
-    pub(super) fn still_ms(&self, model: u32, now: u64) -> u64 {
+    pub(super) fn still_ms(&self, model: ModelId, now: u64) -> u64 {
         self.got_on.get(&model).map_or(0, |at| now.saturating_sub(*at))
     }
 
@@ -163,7 +163,7 @@ impl Bars {
     }
 
     /// Models that workers have been barred from.
-    pub(super) fn models(&self) -> Vec<u32> {
+    pub(super) fn models(&self) -> Vec<ModelId> {
         self.models.keys().copied().collect()
     }
 
@@ -173,18 +173,18 @@ impl Bars {
     }
 
     /// Whether a worker has said itself that it cannot load a model.
-    pub(super) fn has_told(&self, worker: &WorkerId, model: u32) -> bool {
+    pub(super) fn has_told(&self, worker: &WorkerId, model: ModelId) -> bool {
         self.models.get(&model).is_some_and(|bars| bars.told.iter().any(|bar| bar.worker == *worker))
     }
 
     /// The latest reason that a worker gave.
-    pub(super) fn reason(&self, worker: &WorkerId, model: u32) -> Option<&str> {
+    pub(super) fn reason(&self, worker: &WorkerId, model: ModelId) -> Option<&str> {
         let told = &self.models.get(&model)?.told;
         told.iter().rev().find(|bar| bar.worker == *worker).map(|bar| bar.text.as_str())
     }
 
     /// Every reason once, with the workers that gave it.
-    pub(super) fn words(&self, model: u32) -> Option<String> {
+    pub(super) fn words(&self, model: ModelId) -> Option<String> {
         self.models.get(&model).map(ModelBars::words)
     }
 
@@ -233,7 +233,13 @@ impl Bars {
 
     /// What becomes of the pending tasks of a model that no worker is able to load. `here` are the connected workers that
     /// are barred from it.
-    pub(super) fn judge(&mut self, model: u32, now: u64, here: &BTreeSet<WorkerId>, patience: Patience) -> Prospect {
+    pub(super) fn judge(
+        &mut self,
+        model: ModelId,
+        now: u64,
+        here: &BTreeSet<WorkerId>,
+        patience: Patience,
+    ) -> Prospect {
         let supply = self.supply;
         let Some(bars) = self.models.get_mut(&model) else { return Prospect::Wait };
         let since = *bars.waiting_since.get_or_insert(now);
@@ -250,14 +256,14 @@ impl Bars {
     }
 
     /// A worker is able to load a model: nothing of it waits for one.
-    pub(super) fn is_able(&mut self, model: u32) {
+    pub(super) fn is_able(&mut self, model: ModelId) {
         if let Some(bars) = self.models.get_mut(&model) {
             bars.waiting_since = None;
         }
     }
 
     /// How long tasks of a model that no worker is able to load will still wait, in milliseconds.
-    pub(super) fn waits(&self, model: u32, now: u64, patience: u64) -> Option<u64> {
+    pub(super) fn waits(&self, model: ModelId, now: u64, patience: u64) -> Option<u64> {
         let since = self.models.get(&model)?.waiting_since?;
         Some((since + patience).saturating_sub(now))
     }

@@ -3,7 +3,7 @@
 use super::tests::{Bench, view, worker};
 use super::*;
 use compass_common::engine::UnableKind;
-use compass_common::ids::{GrantId, TaskId, UnitId};
+use compass_common::ids::{GrantId, ModelId, TaskId, UnitId};
 
 fn attach_on(bench: &mut Bench, at: u8, host: &str) {
     let capabilities = Capabilities {
@@ -152,7 +152,8 @@ fn a_bar_that_the_leader_raises_takes_back_what_the_worker_holds() {
     let mut bench = Bench::new(Limits { losses: 0, ..Limits::default() }, vec![view(0, 0, 4), view(0, 4, 8)]);
     attach_on(&mut bench, 0, "a");
     let kind = UnableKind::Content;
-    let effects = bench.apply(Event::Unable { worker: worker(0), model: 0, kind, text: "other weights".into() });
+    let effects =
+        bench.apply(Event::Unable { worker: worker(0), model: ModelId(0), kind, text: "other weights".into() });
     let revoked =
         |effect: &&Effect| matches!(effect, Effect::Send { message: Message::Revoke { samples: None, .. }, .. });
     assert_eq!(effects.iter().filter(revoked).count(), 2);

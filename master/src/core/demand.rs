@@ -3,7 +3,7 @@
 use super::state::Core;
 use super::wanted::PoolChoice;
 use super::worker::Worker;
-use compass_common::ids::WorkerId;
+use compass_common::ids::{ModelId, WorkerId};
 use std::collections::BTreeMap;
 
 /// A connected worker, as launchers see it.
@@ -28,8 +28,8 @@ impl Core {
     }
 
     /// Open tasks by the position of their model.
-    fn open_by_model(&self) -> BTreeMap<u32, u32> {
-        let mut demand: BTreeMap<u32, u32> = self.queue.models().collect();
+    fn open_by_model(&self) -> BTreeMap<ModelId, u32> {
+        let mut demand: BTreeMap<ModelId, u32> = self.queue.models().collect();
         let held = self.workers.values().flat_map(|worker| &worker.held);
         for task in held.copied().chain(self.recovering.iter()).filter_map(|id| self.task(id)) {
             *demand.entry(task.model).or_default() += u32::from(task.is_open());
@@ -41,7 +41,7 @@ impl Core {
     /// Workers whose stream is up.
     pub(super) fn attendance(&self) -> BTreeMap<WorkerId, Attendance> {
         let up = self.workers.iter().filter(|(_, worker)| worker.connection.is_some());
-        let pending: Vec<u32> =
+        let pending: Vec<ModelId> =
             if self.bars.is_empty() { Vec::new() } else { self.queue.models().map(|(model, _)| model).collect() };
         let seen = |worker: &Worker| {
             let busy = !worker.held.is_empty();

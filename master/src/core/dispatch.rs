@@ -8,7 +8,7 @@ use super::task::Task;
 use super::worker::Worker;
 use super::worker_indexes::Ready;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{TaskId, UnitId};
+use compass_common::ids::{ModelId, TaskId, UnitId};
 use std::cell::Cell;
 use std::ops::Bound;
 
@@ -99,7 +99,13 @@ impl Core {
     }
 
     /// A task of a model that the worker holds.
-    fn choose_of(&self, worker: &Worker, model: u32, most: usize, suits: &impl Fn(&TaskId) -> bool) -> Option<TaskId> {
+    fn choose_of(
+        &self,
+        worker: &Worker,
+        model: ModelId,
+        most: usize,
+        suits: &impl Fn(&TaskId) -> bool,
+    ) -> Option<TaskId> {
         if !self.may_run_any(worker, model) {
             return None;
         }
@@ -166,7 +172,7 @@ impl Core {
 
     /// Whether one slot more is worth the time that it takes to load a model: with k slots at it, one more pays where what is
     /// left takes longer than k loads. Nothing waits on slots that do not get on with it.
-    pub(super) fn pays_a_load(&self, model: u32, id: TaskId) -> bool {
+    pub(super) fn pays_a_load(&self, model: ModelId, id: TaskId) -> bool {
         let slots = self.workers.indexes().residents(model);
         let load = self.load_time(model);
         let has_failed = self.task(id).is_some_and(|task| !task.failures.workers.is_empty());
@@ -177,7 +183,7 @@ impl Core {
     }
 
     /// How long a model takes to load, in milliseconds, as far as is known.
-    pub(super) fn load_time(&self, model: u32) -> f64 {
+    pub(super) fn load_time(&self, model: ModelId) -> f64 {
         let prior = || self.limits.load_ms.get(&model).copied().unwrap_or(0) as f64;
         self.speeds.load_ms(model).unwrap_or_else(prior)
     }
@@ -189,12 +195,12 @@ impl Core {
 
     /// Whether the worker has what some pending task of the model requires, and can load it as far as is known: without a look
     /// at each of them.
-    fn may_run_any(&self, worker: &Worker, model: u32) -> bool {
+    fn may_run_any(&self, worker: &Worker, model: ModelId) -> bool {
         self.may_load(worker, model) && self.queue.has_any(model, |requires| worker.suits(requires))
     }
 
     /// Whether the worker is where the model loads, and can load it as far as is known.
-    fn may_load(&self, worker: &Worker, model: u32) -> bool {
+    fn may_load(&self, worker: &Worker, model: ModelId) -> bool {
         !worker.barred.contains(&model)
             && self.limits.places.get(&model).is_none_or(|pools| pools.contains(&worker.pool))
     }
@@ -208,7 +214,7 @@ impl Core {
     fn grant(&mut self, worker: WorkerIx, id: TaskId, loads: bool, effects: &mut Vec<Effect>) {
         self.counters.retries += u64::from(self.task(id).is_some_and(|task| task.failures.again));
         if let Some((grant, unit, samples)) = self.assign(worker, id, loads, effects) {
-            let model = self.task(id).map_or(0, |task| task.model);
+            let model = self.task(id).map_or_else(ModelId::default, |task| task.model);
             let slots = self.workers.get(worker).map_or(0, |worker| worker.models.slots_of(model));
             self.send(worker, Message::Grant { grant, unit, samples, slots }, self.last_seq, effects);
         }

@@ -2,7 +2,7 @@
 
 use super::event::{ConnectionId, HeldGrant};
 use super::recorded::DeviceType;
-use compass_common::ids::{Attempt, GrantId, TaskId, UnitId, WorkerId};
+use compass_common::ids::{Attempt, GrantId, ModelId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 
 /// The number of a durable record. Everything up to the number that the committer confirmed is durable.
@@ -36,7 +36,7 @@ pub enum Record {
     /// Into the ledger: what a worker made of its own results.
     Report { worker: WorkerId, report: Vec<u8> },
     /// Into the ledger: which weights of a model count, as the first worker found them that loaded it.
-    Pin { worker: WorkerId, model: u32, pin: Vec<u8> },
+    Pin { worker: WorkerId, model: ModelId, pin: Vec<u8> },
 }
 
 /// Who was given what, under which attempt of its task.

@@ -3,7 +3,7 @@
 use super::bars::Supply;
 use super::recorded::DeviceType;
 use compass_common::engine::UnableKind;
-use compass_common::ids::{GrantId, UnitId, WorkerId};
+use compass_common::ids::{GrantId, ModelId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
 
@@ -109,16 +109,16 @@ pub enum Event {
     /// spent `busy_ms`.
     Report { worker: WorkerId, grant: GrantId, unit: UnitId, samples: u32, busy_ms: u64, report: Vec<u8> },
     /// The first worker that loaded a model says what it is, encoded for the ledger.
-    Pinned { worker: WorkerId, model: u32, pin: Vec<u8> },
+    Pinned { worker: WorkerId, model: ModelId, pin: Vec<u8> },
     /// Samples of a grant that the worker was asked for and has not begun; it will not begin them. `held` says whether it
     /// holds any others of that grant.
     Returned { worker: WorkerId, grant: GrantId, samples: IntervalSet, held: bool },
     /// A grant is handed back.
     Failed { worker: WorkerId, grant: GrantId, class: FailureClass, message: String },
     /// The worker cannot load a model, by its position in the plan.
-    Unable { worker: WorkerId, model: u32, kind: UnableKind, text: String },
+    Unable { worker: WorkerId, model: ModelId, kind: UnableKind, text: String },
     /// A slot of the worker has loaded a model, in so many milliseconds.
-    Loaded { worker: WorkerId, model: u32, slot: u32, ms: u64 },
+    Loaded { worker: WorkerId, model: ModelId, slot: u32, ms: u64 },
     /// What launchers can still do has changed.
     Supply(Supply),
     /// The worker will take no more.

@@ -1,6 +1,6 @@
 //! Names of models and data sets, for what people read.
 
-use compass_common::ids::UnitId;
+use compass_common::ids::{ModelId, UnitId};
 
 /// Names by position in the plan; empty where a scheduler runs without a plan.
 #[derive(Clone, Debug, Default)]
@@ -11,8 +11,8 @@ pub struct Labels {
 
 impl Labels {
     /// Name of a model.
-    pub fn model(&self, model: u32) -> String {
-        self.models.get(model as usize).cloned().unwrap_or_else(|| format!("model {model}"))
+    pub fn model(&self, model: ModelId) -> String {
+        self.models.get(model.0 as usize).cloned().unwrap_or_else(|| format!("model {model}"))
     }
 
     /// `model/data set` of a unit.

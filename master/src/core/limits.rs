@@ -1,5 +1,6 @@
 //! The bounds that a job runs within.
 
+use compass_common::ids::ModelId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bounds and budgets of a job. Times in milliseconds.
@@ -26,7 +27,7 @@ pub struct Limits {
     /// Whether another stage follows, for which workers are to stay.
     pub workers_stay: bool,
     /// The pools where a model loads, by its position; a model that is not listed loads anywhere.
-    pub places: BTreeMap<u32, BTreeSet<String>>,
+    pub places: BTreeMap<ModelId, BTreeSet<String>>,
     /// Attempts before which no checkpoint of the assignments is made.
     pub fewest_attempts: u32,
     /// Whether tasks may be cut, so that a worker with nothing to do takes over samples that another has not begun. Whole
@@ -37,7 +38,7 @@ pub struct Limits {
     /// How long it takes until what launchers can still do is known.
     pub settles: u64,
     /// How long it may take to load a model, by its position, before a load was measured; 0 where it is not listed.
-    pub load_ms: BTreeMap<u32, u64>,
+    pub load_ms: BTreeMap<ModelId, u64>,
 }
 
 impl Default for Limits {

@@ -2,6 +2,7 @@
 
 use super::tests::{Bench, attached, view, worker};
 use super::*;
+use compass_common::ids::ModelId;
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +86,7 @@ fn a_task_stays_where_it_ends_sooner() {
 
 #[test]
 fn idle_workers_that_find_nothing_leave_the_turn_to_those_behind_them() {
-    let places = BTreeMap::from([(0, BTreeSet::from(["able".to_owned()]))]);
+    let places = BTreeMap::from([(ModelId(0), BTreeSet::from(["able".to_owned()]))]);
     let tasks = (0..4).map(|at| view(0, at * 10, (at + 1) * 10)).collect();
     let mut bench = Bench::new(Limits { split: false, places, ..Limits::default() }, tasks);
     let attach = |bench: &mut Bench, at: u8, pool: &str, credit: u32| {
@@ -114,9 +115,10 @@ type SlotState = (Option<u32>, Option<usize>, u64);
 
 /// Plays workers with a time to load; returns how many loads there were.
 fn loads(models: u32, tasks_each: u32, workers: u8, slots: u32, split: bool, load: u64) -> u64 {
-    let tasks = (0..models)
-        .flat_map(|model| (0..tasks_each).map(move |at| TaskView { model, ..view(model, at * 10, (at + 1) * 10) }));
-    let load_ms = (0..models).map(|model| (model, load)).collect();
+    let tasks = (0..models).flat_map(|model| {
+        (0..tasks_each).map(move |at| TaskView { model: ModelId(model), ..view(model, at * 10, (at + 1) * 10) })
+    });
+    let load_ms = (0..models).map(|model| (ModelId(model), load)).collect();
     let mut bench = Bench::new(Limits { split, load_ms, ..Limits::default() }, tasks.collect());
     for at in 0..workers {
         bench.attach(at, 0, slots);
@@ -161,7 +163,7 @@ fn loads(models: u32, tasks_each: u32, workers: u8, slots: u32, split: bool, loa
                 if Some(of) != model {
                     count += 1;
                     until += load;
-                    bench.apply(Event::Loaded { worker: worker(who), model: of, slot, ms: load });
+                    bench.apply(Event::Loaded { worker: worker(who), model: ModelId(of), slot, ms: load });
                 }
                 held.insert((who, slot), (Some(of), Some(at), until));
             }

@@ -4,7 +4,7 @@
 
 use super::task::{Requires, Task, TaskState};
 use super::task_table::TaskTable;
-use compass_common::ids::{TaskId, UnitId};
+use compass_common::ids::{ModelId, TaskId, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Place of a task: whether it goes after those that come first, and its number.
@@ -26,7 +26,7 @@ struct OfModel {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
     all: BTreeSet<Place>,
-    models: BTreeMap<u32, OfModel>,
+    models: BTreeMap<ModelId, OfModel>,
     units: BTreeMap<UnitId, BTreeSet<Place>>,
 }
 
@@ -66,17 +66,17 @@ impl Queue {
     }
 
     /// Models with the number of their tasks that wait.
-    pub(super) fn models(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub(super) fn models(&self) -> impl Iterator<Item = (ModelId, u32)> + '_ {
         self.models.iter().map(|(&model, tasks)| (model, tasks.tasks.len() as u32)).filter(|&(_, waiting)| waiting > 0)
     }
 
     /// Whether a task of a model is pending that has one of the requirements.
-    pub(super) fn has_any(&self, model: u32, is_met: impl Fn(Requires) -> bool) -> bool {
+    pub(super) fn has_any(&self, model: ModelId, is_met: impl Fn(Requires) -> bool) -> bool {
         let requiring = self.models.get(&model).map_or([0; Requires::KINDS], |of_model| of_model.requiring);
         Requires::ALL.into_iter().any(|requires| requiring[requires as usize] > 0 && is_met(requires))
     }
 
-    pub(super) fn of_model(&self, model: u32) -> impl Iterator<Item = TaskId> + '_ {
+    pub(super) fn of_model(&self, model: ModelId) -> impl Iterator<Item = TaskId> + '_ {
         self.models.get(&model).into_iter().flat_map(|of_model| &of_model.tasks).map(|(_, id)| *id)
     }
 

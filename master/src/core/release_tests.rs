@@ -2,7 +2,7 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_common::ids::{TaskId, UnitId};
+use compass_common::ids::{ModelId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
 
 fn releases(effects: &[Effect]) -> usize {
@@ -48,7 +48,7 @@ fn a_worker_that_comes_back_before_its_going_was_noticed_is_here_anew() {
 
 #[test]
 fn a_worker_that_hands_a_task_back_unbegun_was_never_at_what_it_begins_with() {
-    let task = |unit| TaskView { model: 0, shared_cost: 7, ..view(unit, 0, 8) };
+    let task = |unit| TaskView { model: ModelId(0), shared_cost: 7, ..view(unit, 0, 8) };
     let mut bench = Bench::new(Limits::default(), vec![task(0), task(1)]);
     bench.attach(0, 0, 1);
     let units =

@@ -6,7 +6,7 @@ use super::recorded::Arrival;
 use super::state::Core;
 use super::task_table::To;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{GrantId, TaskId, UnitId};
+use compass_common::ids::{GrantId, ModelId, TaskId, UnitId};
 use compass_common::intervals::IntervalSet;
 use std::ops::Range;
 
@@ -89,7 +89,7 @@ impl Core {
 
     /// Notes that a worker handed a whole grant back: unless it has others of that unit or has recorded some of it, it never
     /// computed what its samples begin with.
-    fn forget_unit(&mut self, id: WorkerIx, model: u32, unit: UnitId) {
+    fn forget_unit(&mut self, id: WorkerIx, model: ModelId, unit: UnitId) {
         let Some(worker) = self.workers.get(id) else { return };
         let has_others = worker.held.iter().filter_map(|&task| self.task(task)).any(|task| task.unit == unit);
         if !has_others && !self.speeds.has_seen(id, model, unit) {

@@ -1,19 +1,20 @@
 //! Which models the slots of a worker hold: as its loads tell, and as its grants let expect.
 
+use compass_common::ids::ModelId;
 use std::collections::BTreeMap;
 
 /// Models of a worker's slots, and its grants by model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SlotModels {
     /// By slot; what a slot is expected to load counts as held.
-    slots: Vec<Option<u32>>,
+    slots: Vec<Option<ModelId>>,
     /// Slots in order of their latest change, the latest last.
     order: Vec<usize>,
-    grants: BTreeMap<u32, u32>,
+    grants: BTreeMap<ModelId, u32>,
     /// Models of grants for which no slot is free yet.
-    ahead: Vec<u32>,
+    ahead: Vec<ModelId>,
     /// Models that slots, or what is ahead of them, have come to hold (true) or to hold no more, since this was asked last.
-    changes: Vec<(u32, bool)>,
+    changes: Vec<(ModelId, bool)>,
 }
 
 impl SlotModels {
@@ -23,17 +24,17 @@ impl SlotModels {
     }
 
     /// Slots that hold a model.
-    pub(super) fn slots_of(&self, model: u32) -> u32 {
+    pub(super) fn slots_of(&self, model: ModelId) -> u32 {
         self.slots.iter().filter(|held| **held == Some(model)).count() as u32
     }
 
     /// Grants of a model.
-    fn grants_of(&self, model: u32) -> u32 {
+    fn grants_of(&self, model: ModelId) -> u32 {
         self.grants.get(&model).copied().unwrap_or(0)
     }
 
     /// Models that slots hold, each once, the latest first.
-    pub(super) fn models(&self) -> Vec<u32> {
+    pub(super) fn models(&self) -> Vec<ModelId> {
         let mut models = Vec::with_capacity(self.slots.len().min(8));
         for model in self.order.iter().rev().filter_map(|&slot| self.slots.get(slot).copied().flatten()) {
             if !models.contains(&model) {
@@ -44,7 +45,7 @@ impl SlotModels {
     }
 
     /// Slots that are free for a grant of a model that they hold.
-    pub(super) fn idle_of(&self, model: u32) -> u32 {
+    pub(super) fn idle_of(&self, model: ModelId) -> u32 {
         self.slots_of(model).saturating_sub(self.grants_of(model))
     }
 
@@ -69,7 +70,7 @@ impl SlotModels {
     }
 
     /// Takes note of a grant; with `loads` an idle slot is expected to load its model.
-    pub(super) fn granted(&mut self, model: u32, loads: bool) {
+    pub(super) fn granted(&mut self, model: ModelId, loads: bool) {
         if loads && let Some(slot) = self.idle() {
             self.put(slot, Some(model));
         }
@@ -78,7 +79,7 @@ impl SlotModels {
     }
 
     /// Takes note that a grant is over.
-    pub(super) fn ended(&mut self, model: u32) {
+    pub(super) fn ended(&mut self, model: ModelId) {
         if let Some(grants) = self.grants.get_mut(&model) {
             *grants -= 1;
             if *grants == 0 {
@@ -95,7 +96,7 @@ impl SlotModels {
             self.put(slot, Some(model));
         }
         let Self { slots, grants, ahead, changes, .. } = self;
-        let waits = |model: &u32| grants.contains_key(model) && !slots.contains(&Some(*model));
+        let waits = |model: &ModelId| grants.contains_key(model) && !slots.contains(&Some(*model));
         ahead.retain(|model| {
             let stays = waits(model);
             if !stays {
@@ -112,7 +113,7 @@ impl SlotModels {
     }
 
     /// A slot has loaded a model.
-    pub(super) fn loaded(&mut self, slot: u32, model: u32) {
+    pub(super) fn loaded(&mut self, slot: u32, model: ModelId) {
         let slot = slot as usize;
         if self.slots.get(slot).is_none_or(|held| *held == Some(model)) {
             return;
@@ -125,7 +126,7 @@ impl SlotModels {
     }
 
     /// No slot holds a model any more.
-    pub(super) fn unload(&mut self, model: u32) {
+    pub(super) fn unload(&mut self, model: ModelId) {
         for held in self.slots.iter_mut().filter(|held| **held == Some(model)) {
             *held = None;
             self.changes.push((model, false));
@@ -133,7 +134,7 @@ impl SlotModels {
         self.follow();
     }
 
-    fn put(&mut self, slot: usize, model: Option<u32>) {
+    fn put(&mut self, slot: usize, model: Option<ModelId>) {
         if let Some(held) = self.slots.get_mut(slot) {
             let before = std::mem::replace(held, model);
             self.changes.extend(before.map(|model| (model, false)));
@@ -144,12 +145,12 @@ impl SlotModels {
     }
 
     /// Models of slots and of what is ahead of them, as often as they are held.
-    pub(super) fn held(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn held(&self) -> impl Iterator<Item = ModelId> + '_ {
         self.slots.iter().flatten().chain(&self.ahead).copied()
     }
 
     /// What has changed in [`Self::held`] since this was asked last: each model that came (true) or went.
-    pub(super) fn take_changes(&mut self) -> impl Iterator<Item = (u32, bool)> + '_ {
+    pub(super) fn take_changes(&mut self) -> impl Iterator<Item = (ModelId, bool)> + '_ {
         self.changes.drain(..)
     }
 }

@@ -9,7 +9,7 @@
 //! worker has handed in results of is taken for; what was seen of a worker outlives its going.
 
 use super::worker_table::WorkerIx;
-use compass_common::ids::UnitId;
+use compass_common::ids::{ModelId, UnitId};
 use std::collections::BTreeMap;
 
 /// Observed time of a worker, in milliseconds, after which what was seen counts half: speeds change with the neighbours.
@@ -138,16 +138,16 @@ impl OfModel {
 /// Cost per millisecond by worker and model, and the correction of each unit's cost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speeds {
-    models: BTreeMap<u32, OfModel>,
+    models: BTreeMap<ModelId, OfModel>,
     /// How long models took to load: milliseconds of all loads, and their number.
-    loads: BTreeMap<u32, (f64, f64)>,
+    loads: BTreeMap<ModelId, (f64, f64)>,
     /// Ticks until speeds and corrections are told apart again.
     ticks: usize,
 }
 
 impl Speeds {
     /// A worker got through `cost` of a unit in `ms`.
-    pub(super) fn observe(&mut self, worker: WorkerIx, unit: UnitId, model: u32, cost: u64, ms: u64) {
+    pub(super) fn observe(&mut self, worker: WorkerIx, unit: UnitId, model: ModelId, cost: u64, ms: u64) {
         let of_model = self.models.entry(model).or_default();
         let taken = Taken { cost: cost as f64, ms: ms as f64 };
         let factor = correction(&of_model.corrections, unit);
@@ -168,18 +168,18 @@ impl Speeds {
     }
 
     /// A model was loaded in `ms`.
-    pub(super) fn loaded(&mut self, model: u32, ms: u64) {
+    pub(super) fn loaded(&mut self, model: ModelId, ms: u64) {
         let (all, loads) = self.loads.entry(model).or_default();
         (*all, *loads) = (*all + ms as f64, *loads + 1.0);
     }
 
     /// How long a model takes to load, in milliseconds, on average; `None` before it was loaded.
-    pub(super) fn load_ms(&self, model: u32) -> Option<f64> {
+    pub(super) fn load_ms(&self, model: ModelId) -> Option<f64> {
         self.loads.get(&model).map(|(all, loads)| all / loads)
     }
 
     /// Whether the worker got through some of the unit, as far as is remembered.
-    pub(super) fn has_seen(&self, worker: WorkerIx, model: u32, unit: UnitId) -> bool {
+    pub(super) fn has_seen(&self, worker: WorkerIx, model: ModelId, unit: UnitId) -> bool {
         let seen = self.models.get(&model).and_then(|of_model| of_model.of(worker));
         seen.is_some_and(|seen| seen.units.iter().any(|(known, _)| *known == unit))
     }
@@ -199,23 +199,23 @@ impl Speeds {
     }
 
     /// Cost of a sample of the unit, as a multiple of what was thought.
-    pub(super) fn correction(&self, model: u32, unit: UnitId) -> f64 {
+    pub(super) fn correction(&self, model: ModelId, unit: UnitId) -> f64 {
         self.models.get(&model).map_or(1.0, |of_model| correction(&of_model.corrections, unit))
     }
 
     /// What workers get through in a millisecond on average.
-    pub(super) fn average(&self, model: u32) -> Option<f64> {
+    pub(super) fn average(&self, model: ModelId) -> Option<f64> {
         self.models.get(&model)?.all.rate()
     }
 
     /// From how many milliseconds the worker's own speed with a model was learnt.
-    pub(super) fn seen_ms(&self, worker: WorkerIx, model: u32) -> f64 {
+    pub(super) fn seen_ms(&self, worker: WorkerIx, model: ModelId) -> f64 {
         let seen = self.models.get(&model).and_then(|of_model| of_model.of(worker));
         seen.map_or(0.0, |seen| seen.ms)
     }
 
     /// What the worker gets through in a millisecond; for one that was not seen with this model yet, the average of all.
-    pub(super) fn rate(&self, worker: WorkerIx, model: u32) -> Option<f64> {
+    pub(super) fn rate(&self, worker: WorkerIx, model: ModelId) -> Option<f64> {
         let of_model = self.models.get(&model)?;
         let own = of_model.of(worker).and_then(|seen| seen.rate);
         own.or_else(|| of_model.all.rate())
@@ -236,16 +236,16 @@ mod tests {
             for (at, speed) in speeds.iter().enumerate() {
                 let unit = (at + round / 20) % costs.len();
                 let ms = 16.0 * 1000.0 * costs[unit] / speed;
-                learnt.observe(worker(at), UnitId(unit as u32), 0, 16, ms as u64);
+                learnt.observe(worker(at), UnitId(unit as u32), ModelId(0), 16, ms as u64);
             }
             learnt.refine();
         }
-        let rate = |at: usize| learnt.rate(worker(at), 0).unwrap();
+        let rate = |at: usize| learnt.rate(worker(at), ModelId(0)).unwrap();
         assert!((rate(1) / rate(0) - 2.0).abs() < 0.1 && (rate(2) / rate(0) - 4.0).abs() < 0.2, "{learnt:?}");
-        let correction = |unit: usize| learnt.correction(0, UnitId(unit as u32));
+        let correction = |unit: usize| learnt.correction(ModelId(0), UnitId(unit as u32));
         assert!((correction(2) / correction(0) - 2.5 / 0.4).abs() < 0.3, "{learnt:?}");
-        assert_eq!(learnt.correction(0, UnitId(9)), 1.0, "what nobody has seen is as dear as was thought");
-        let new = learnt.rate(WorkerIx(9), 0).unwrap();
+        assert_eq!(learnt.correction(ModelId(0), UnitId(9)), 1.0, "what nobody has seen is as dear as was thought");
+        let new = learnt.rate(WorkerIx(9), ModelId(0)).unwrap();
         assert!(rate(0) < new && new < rate(2), "{new} is nobody's average");
     }
 }

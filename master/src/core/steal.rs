@@ -10,7 +10,7 @@ use super::state::Core;
 use super::task::Task;
 use super::worker::Worker;
 use super::worker_table::WorkerIx;
-use compass_common::ids::TaskId;
+use compass_common::ids::{ModelId, TaskId};
 use compass_common::intervals::IntervalSet;
 
 /// Work of less time than this, in milliseconds, is not worth a round trip.
@@ -147,7 +147,7 @@ impl Core {
         task.sample_cost as f64 * self.speeds.correction(task.model, task.unit)
     }
 
-    pub(super) fn rate(&self, id: WorkerIx, model: u32) -> f64 {
+    pub(super) fn rate(&self, id: WorkerIx, model: ModelId) -> f64 {
         self.speeds.rate(id, model).unwrap_or(1.0)
     }
 
@@ -186,7 +186,7 @@ impl Core {
             let held =
                 self.workers.get(id).filter(|_| id != thief).into_iter().flat_map(|worker| worker.held.iter().rev());
             let Some(task) = held.copied().find(|&task| self.yields(task, thief)) else { continue };
-            let model = self.task(task).map_or(0, |task| task.model);
+            let model = self.task(task).map_or_else(ModelId::default, |task| task.model);
             let worth = if self.speeds.rate(id, model).is_some() { WORTH_MS } else { 0.0 };
             if load > own + worth + self.load_for(thief, model, task).unwrap_or(f64::INFINITY) {
                 best = Some((at, task));
@@ -226,7 +226,7 @@ impl Core {
 
     /// How long the worker would load a model first, in milliseconds: 0 where a slot of it holds it, or where speeds are not
     /// known yet; `None` where a load does not pay.
-    fn load_for(&self, id: WorkerIx, model: u32, task: TaskId) -> Option<f64> {
+    fn load_for(&self, id: WorkerIx, model: ModelId, task: TaskId) -> Option<f64> {
         let holds = self.workers.get(id).is_some_and(|worker| worker.models.slots_of(model) > 0);
         if holds || self.speeds.rate(id, model).is_none() {
             return Some(0.0);

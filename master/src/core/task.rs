@@ -4,7 +4,7 @@ use super::event::FailureClass;
 use super::hold::Hold;
 use super::task_table::Place;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{Attempt, UnitId, WorkerId};
+use compass_common::ids::{Attempt, ModelId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ impl Requires {
 pub struct TaskView {
     pub unit: UnitId,
     /// Position of the unit's model: what a worker keeps resident.
-    pub model: u32,
+    pub model: ModelId,
     /// What a worker must have to run it.
     pub requires: Requires,
     /// Samples to run.
@@ -88,7 +88,7 @@ pub(super) struct Failures {
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) unit: UnitId,
-    pub(super) model: u32,
+    pub(super) model: ModelId,
     pub(super) requires: Requires,
     pub(super) sample_cost: u64,
     pub(super) shared_cost: u64,

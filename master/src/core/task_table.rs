@@ -9,7 +9,7 @@ use super::hold::Hold;
 use super::sample_index::SampleIndex;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
 use super::worker_table::WorkerIx;
-use compass_common::ids::{Attempt, TaskId, UnitId, WorkerId};
+use compass_common::ids::{Attempt, ModelId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -53,7 +53,7 @@ pub(super) struct TaskTable {
     granted: u32,
     failed: u32,
     open_by: [u32; Requires::KINDS],
-    open_cost: BTreeMap<u32, u64>,
+    open_cost: BTreeMap<ModelId, u64>,
 }
 
 impl TaskTable {
@@ -110,7 +110,7 @@ impl TaskTable {
     }
 
     /// What is left to pay of a model's open tasks.
-    pub(super) fn open_cost(&self, model: u32) -> u64 {
+    pub(super) fn open_cost(&self, model: ModelId) -> u64 {
         self.open_cost.get(&model).copied().unwrap_or(0)
     }
 
@@ -161,7 +161,7 @@ impl TaskTable {
     }
 
     /// Begins the next attempt of a task, which is about to be granted; the attempt, its unit, model and samples.
-    pub(super) fn next_attempt(&mut self, id: TaskId) -> Option<(Attempt, UnitId, u32, IntervalSet)> {
+    pub(super) fn next_attempt(&mut self, id: TaskId) -> Option<(Attempt, UnitId, ModelId, IntervalSet)> {
         let task = self.get_mut(id)?;
         task.attempt = Attempt(task.attempt.0.saturating_add(1));
         task.failures.again = false;
@@ -200,7 +200,7 @@ impl TaskTable {
     }
 
     /// So much less of a model is left to pay.
-    fn pay(&mut self, model: u32, cost: u64) {
+    fn pay(&mut self, model: ModelId, cost: u64) {
         if let Some(open) = self.open_cost.get_mut(&model) {
             *open = open.saturating_sub(cost);
         }
@@ -262,7 +262,7 @@ impl TaskTable {
     pub(super) fn check(&self, fail: &mut impl FnMut(&'static str, String)) {
         use super::invariants::{G1, P1};
         let (mut open, mut granted, mut failed) = (0, 0, 0);
-        let mut open_cost: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut open_cost: BTreeMap<ModelId, u64> = BTreeMap::new();
         let mut open_by = [0; Requires::KINDS];
         for (id, task) in self.iter() {
             if task.is_open() {
@@ -317,22 +317,25 @@ mod tests {
         let samples = IntervalSet::range(0, 10);
         let (unit, attempt, requires) = (UnitId(3), Attempt(0), Requires::Engine);
         let mut tasks = TaskTable::default();
-        let view = TaskView { unit, model: 1, requires, samples, attempt, sample_cost: 2, shared_cost: 0 };
+        let view = TaskView { unit, model: ModelId(1), requires, samples, attempt, sample_cost: 2, shared_cost: 0 };
         let change = tasks.add_view(view).unwrap();
         assert_eq!((change.from, change.to), (Place::Closed, Place::Queue));
         let (id, holder) = (change.id, WorkerIx(7));
         let granted = tasks.transition(id, To::Granted { worker: holder });
         assert_eq!(granted, Some(Change { id, from: Place::Queue, to: Place::Worker(holder) }));
-        assert_eq!((tasks.open(), tasks.granted(), tasks.open_by(requires), tasks.open_cost(1)), (1, 1, 1, 20));
+        assert_eq!(
+            (tasks.open(), tasks.granted(), tasks.open_by(requires), tasks.open_cost(ModelId(1))),
+            (1, 1, 1, 20)
+        );
         tasks.ask(id, 4, false);
         assert!(tasks.answered(id, false) && !tasks.answered(id, true), "asked once");
         assert_eq!(tasks.settle(id, 0), None);
         let (half, changes) = tasks.carve(unit, &IntervalSet::range(5, 10), |_, _| true).unwrap();
         assert_eq!((half, changes.len(), tasks.of_sample(unit, 6)), (TaskId(1), 1, Some(half)));
-        assert_eq!((tasks.open_cost(1), check(&tasks)), (18, Vec::new()));
+        assert_eq!((tasks.open_cost(ModelId(1)), check(&tasks)), (18, Vec::new()));
         let class = FailureClass::User;
         let _ = tasks.transition(half, To::Failed { class, message: "no weights".into() });
-        assert_eq!((tasks.open(), tasks.failed(), tasks.open_cost(1)), (1, 1, 8));
+        assert_eq!((tasks.open(), tasks.failed(), tasks.open_cost(ModelId(1))), (1, 1, 8));
         (1..4).for_each(|index| assert_eq!(tasks.settle(id, index), None));
         assert_eq!(tasks.settle(id, 4).map(|change| change.to), Some(Place::Closed));
         assert_eq!((tasks.open(), tasks.granted(), check(&tasks)), (0, 0, Vec::new()));

@@ -1,7 +1,7 @@
 //! The scheduler driven by random histories: no step may break an invariant, and with fair workers the job ends.
 
 use super::*;
-use compass_common::ids::{Attempt, Epoch, GrantId, TaskId, UnitId, WorkerId};
+use compass_common::ids::{Attempt, Epoch, GrantId, ModelId, TaskId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub(super) fn view(unit: u32, first: u32, end: u32) -> TaskView {
     let samples = IntervalSet::range(first, end);
     TaskView {
         unit: UnitId(unit),
-        model: unit,
+        model: ModelId(unit),
         requires: Requires::Echo,
         samples,
         attempt: Attempt(0),
@@ -206,7 +206,8 @@ proptest! {
 
 /// Units of the grants that each of two workers holds, of tasks of one model whose samples begin alike within a unit.
 fn units_held(slots: u32, tasks: &[(u32, u32)]) -> [Vec<u32>; 2] {
-    let task = |&(unit, first): &(u32, u32)| TaskView { model: 0, shared_cost: 7, ..view(unit, first, first + 5) };
+    let task =
+        |&(unit, first): &(u32, u32)| TaskView { model: ModelId(0), shared_cost: 7, ..view(unit, first, first + 5) };
     let mut bench = Bench::new(Limits::default(), tasks.iter().map(task).collect());
     bench.attach(0, 0, slots);
     bench.attach(1, 0, slots);

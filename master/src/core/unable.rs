@@ -10,14 +10,14 @@ use super::state::Core;
 use super::task_table::To;
 use super::worker_table::WorkerIx;
 use compass_common::engine::UnableKind;
-use compass_common::ids::TaskId;
+use compass_common::ids::{ModelId, TaskId};
 
 impl Core {
     /// Bars a worker from a model that it cannot load, and asks it for the tasks of it that it holds.
     pub(super) fn unable(
         &mut self,
         id: WorkerIx,
-        model: u32,
+        model: ModelId,
         kind: UnableKind,
         text: String,
         effects: &mut Vec<Effect>,
@@ -120,7 +120,7 @@ impl Core {
         self.workers.values().any(|worker| !worker.is_draining() && self.can_run(worker, task))
     }
 
-    fn fail_model(&mut self, model: u32, effects: &mut Vec<Effect>) {
+    fn fail_model(&mut self, model: ModelId, effects: &mut Vec<Effect>) {
         let Some(words) = self.bars.words(model) else { return };
         let class = FailureClass::User;
         let tasks = self.queue.of_model(model).collect::<Vec<_>>();
@@ -138,7 +138,7 @@ impl Core {
     }
 
     /// Why a worker gets no tasks of a model, if it is barred from it, and for how long where that is due to its host.
-    pub(super) fn bar_in_words(&self, id: WorkerIx, model: u32) -> Option<String> {
+    pub(super) fn bar_in_words(&self, id: WorkerIx, model: ModelId) -> Option<String> {
         let worker = self.workers.get(id).filter(|worker| worker.barred.contains(&model))?;
         if let Some(until) = worker.by_host.get(&model) {
             let left = until.saturating_sub(self.now) / 1000;
@@ -148,7 +148,7 @@ impl Core {
     }
 
     /// How long tasks of a model that no worker is able to load will still wait, in milliseconds.
-    pub(super) fn waits_for_able(&self, model: u32) -> Option<u64> {
+    pub(super) fn waits_for_able(&self, model: ModelId) -> Option<u64> {
         self.bars.waits(model, self.now, self.limits.unschedulable)
     }
 }

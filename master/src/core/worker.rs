@@ -6,7 +6,7 @@ use super::slot_models::SlotModels;
 use super::task::Requires;
 use super::worker_indexes::Indexed;
 use super::worker_table::Rank;
-use compass_common::ids::TaskId;
+use compass_common::ids::{ModelId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a worker is on its way out of the job.
@@ -36,14 +36,14 @@ pub(super) struct Worker {
     pub(super) credit: u32,
     pub(super) held: BTreeSet<TaskId>,
     /// Model of its latest grant.
-    pub(super) resident: Option<u32>,
+    pub(super) resident: Option<ModelId>,
     /// What its slots hold.
     pub(super) models: SlotModels,
     /// Name of its host; empty when it did not say.
     pub(super) host: String,
     /// Models that it gets no tasks of, and until when where that is only due to its host.
-    pub(super) barred: BTreeSet<u32>,
-    pub(super) by_host: BTreeMap<u32, u64>,
+    pub(super) barred: BTreeSet<ModelId>,
+    pub(super) by_host: BTreeMap<ModelId, u64>,
     pub(super) units: RecentUnits,
     pub(super) last_heard: u64,
     pub(super) drain: Drain,

@@ -7,7 +7,7 @@
 use super::recent_units::Visit;
 use super::worker::Worker;
 use super::worker_table::{Rank, WorkerIx};
-use compass_common::ids::UnitId;
+use compass_common::ids::{ModelId, UnitId};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ pub(super) struct WorkerIndexes {
     connected_slots: u32,
     sound: u32,
     /// Slots that hold a model, or have grants of it ahead of them, of workers that serve.
-    residents: BTreeMap<u32, u32>,
+    residents: BTreeMap<ModelId, u32>,
     /// How many workers have a unit among their latest.
     at_units: BTreeMap<UnitId, u32>,
 }
@@ -71,7 +71,7 @@ impl WorkerIndexes {
     }
 
     /// Slots that hold a model, or have grants of it ahead of them, of workers that get on.
-    pub(super) fn residents(&self, model: u32) -> u32 {
+    pub(super) fn residents(&self, model: ModelId) -> u32 {
         self.residents.get(&model).copied().unwrap_or(0)
     }
 

@@ -12,7 +12,7 @@ use crate::ledger::{Content, Submission};
 use crate::rpc::{Output, Parsed, ParsedFrame, Rejection, Session, Terms, misfit, refusal};
 use crate::store::{Keys, Op};
 use compass_common::engine::UnableKind;
-use compass_common::ids::{UnitId, WorkerId};
+use compass_common::ids::{ModelId, UnitId, WorkerId};
 use compass_proto::session::Arrival;
 use compass_proto::{PROTOCOL_VERSION, Protocols, v1};
 use std::collections::{BTreeMap, HashMap};
@@ -31,7 +31,7 @@ pub enum Heard {
     /// A shard report, encoded.
     Report { unit: UnitId, report: Vec<u8> },
     /// Facts of a model, as JSON.
-    Facts { model: u32, facts: Vec<u8> },
+    Facts { model: ModelId, facts: Vec<u8> },
 }
 
 /// What becomes of a frame by the weights that it speaks of.

@@ -6,7 +6,7 @@ use crate::core::{ConnectionId, Core, Event, Limits, Recorded, Requires, TaskVie
 use crate::ledger::{Content, Kind, Submission};
 use crate::rpc::{JobKey, Output, Terms, UnitTerms};
 use crate::store::Keys;
-use compass_common::ids::{Attempt, Digest, Epoch, UnitId, WorkerId};
+use compass_common::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::ResultShape;
 use compass_proto::v1;
@@ -30,7 +30,7 @@ fn leader() -> Leader {
     let (samples, attempt) = (IntervalSet::range(0, 4), Attempt(0));
     let task = TaskView {
         unit: UnitId(0),
-        model: 0,
+        model: ModelId(0),
         requires: Requires::Echo,
         samples,
         attempt,
@@ -169,7 +169,7 @@ impl Led {
         let plan = Digest::of(b"plan");
         let task = |first| TaskView {
             unit: UnitId(0),
-            model: 0,
+            model: ModelId(0),
             requires: Requires::Echo,
             samples: IntervalSet::range(first, first + 2),
             attempt: Attempt(0),

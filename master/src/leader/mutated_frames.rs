@@ -9,7 +9,7 @@ use crate::pipeline::{ProgressBoard, RunFacts};
 use crate::rpc::{JobKey, Terms};
 use crate::store::Keys;
 use compass_common::evaluator::{Accumulator, EVAL_VERSION, EvaluatorSpec};
-use compass_common::ids::{Attempt, Digest, Epoch, UnitId, WorkerId};
+use compass_common::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{DatasetPlan, EvalSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan};
 use compass_common::prompt::ShotFormat;
@@ -66,7 +66,7 @@ impl Attacked {
     fn new(seed: u64) -> Self {
         let task = |unit, first| TaskView {
             unit: UnitId(unit),
-            model: 0,
+            model: ModelId(0),
             requires: Requires::Echo,
             samples: IntervalSet::range(first, first + SAMPLES / 2),
             attempt: Attempt(0),

@@ -3,7 +3,7 @@
 //! The plan pins a model where the planner could read its directory; else the first worker that loads it does, and that is
 //! made durable before a result of the model is. From then on a worker with other files is barred from the model.
 
-use compass_common::ids::{Digest, UnitId, WorkerId};
+use compass_common::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_common::plan::Plan;
 use compass_common::weights::Pin;
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub struct Pins {
     models: Vec<Model>,
     datasets: u32,
     /// Workers whose files of a model are not those that are pinned.
-    refused: BTreeSet<(WorkerId, u32)>,
+    refused: BTreeSet<(WorkerId, ModelId)>,
 }
 
 #[derive(Debug)]
@@ -37,8 +37,8 @@ pub(super) enum Loaded {
 
 impl Pins {
     /// The pins of a plan, and beside them what the ledger holds of the models that it does not pin.
-    pub fn new(plan: &Plan, mut recorded: BTreeMap<u32, Pin>) -> Self {
-        let models = plan.models.iter().zip(0..).map(|(model, at)| Model {
+    pub fn new(plan: &Plan, mut recorded: BTreeMap<ModelId, Pin>) -> Self {
+        let models = plan.models().map(|(at, model)| Model {
             has_weights: model.has_weights(),
             pin: model.pin.clone().or_else(|| recorded.remove(&at)),
         });
@@ -46,8 +46,8 @@ impl Pins {
     }
 
     /// Position of a unit's model in the plan.
-    pub(super) fn model_of(&self, unit: UnitId) -> u32 {
-        unit.0 / self.datasets.max(1)
+    pub(super) fn model_of(&self, unit: UnitId) -> ModelId {
+        ModelId(unit.0 / self.datasets.max(1))
     }
 
     /// Another process has a worker's name: it may have other files.
@@ -56,13 +56,13 @@ impl Pins {
     }
 
     /// Whether `worker` was found to have other files of a model.
-    pub(super) fn is_refused(&self, worker: &WorkerId, model: u32) -> bool {
+    pub(super) fn is_refused(&self, worker: &WorkerId, model: ModelId) -> bool {
         self.refused.contains(&(worker.clone(), model))
     }
 
     /// Takes note of what `worker` loaded, told by its `ModelFacts` as JSON.
-    pub(super) fn loaded(&mut self, worker: &WorkerId, model: u32, facts: &[u8]) -> Loaded {
-        let Some(known) = self.models.get_mut(model as usize).filter(|known| known.has_weights) else {
+    pub(super) fn loaded(&mut self, worker: &WorkerId, model: ModelId, facts: &[u8]) -> Loaded {
+        let Some(known) = self.models.get_mut(model.0 as usize).filter(|known| known.has_weights) else {
             return Loaded::Fits;
         };
         let facts: Option<Value> = serde_json::from_slice(facts).ok();
@@ -92,7 +92,7 @@ impl Pins {
     /// They do not count, and why.
     pub(super) fn admit(&mut self, worker: &WorkerId, unit: UnitId, weights: &[u8]) -> Result<(), String> {
         let model = self.model_of(unit);
-        let Some(known) = self.models.get(model as usize).filter(|known| known.has_weights) else { return Ok(()) };
+        let Some(known) = self.models.get(model.0 as usize).filter(|known| known.has_weights) else { return Ok(()) };
         let refused = match &known.pin {
             Some(pin) if pin.weights.digest.0 == *weights => None,
             Some(pin) => {

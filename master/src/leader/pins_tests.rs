@@ -7,7 +7,7 @@ use crate::ledger::{Content, Kind, Submission};
 use crate::rpc::{JobKey, Output, Terms};
 use crate::store::Keys;
 use compass_common::evaluator::EvaluatorSpec;
-use compass_common::ids::{Attempt, Epoch};
+use compass_common::ids::{Attempt, Epoch, ModelId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{DatasetPlan, EvalSpec, GenerationDefaults, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT};
 use compass_common::prompt::ShotFormat;
@@ -54,17 +54,19 @@ fn plan() -> Plan {
 
 #[test]
 fn what_the_plan_pins_holds_for_every_worker() {
-    let mut pins = Pins::new(&plan(), BTreeMap::from([(0, pin("of the ledger"))]));
+    let mut pins = Pins::new(&plan(), BTreeMap::from([(ModelId(0), pin("of the ledger"))]));
     let (good, bad) = (WorkerId("good".into()), WorkerId("bad".into()));
-    assert_eq!(pins.loaded(&good, 0, &facts(&pin("planned"))), Loaded::Fits);
-    let Loaded::Differs(text) = pins.loaded(&bad, 0, &facts(&pin("other"))) else { panic!("it fits") };
+    assert_eq!(pins.loaded(&good, ModelId(0), &facts(&pin("planned"))), Loaded::Fits);
+    let Loaded::Differs(text) = pins.loaded(&bad, ModelId(0), &facts(&pin("other"))) else { panic!("it fits") };
     for part in [pin("planned").weights.digest.short(), pin("other").weights.digest.short()] {
         assert!(text.contains(&part), "{text}");
     }
     assert!(text.contains("model.safetensors"), "{text}");
-    assert!(pins.is_refused(&bad, 0) && !pins.is_refused(&bad, 1) && !pins.is_refused(&good, 0));
+    assert!(
+        pins.is_refused(&bad, ModelId(0)) && !pins.is_refused(&bad, ModelId(1)) && !pins.is_refused(&good, ModelId(0))
+    );
     pins.begins_anew(&bad);
-    assert!(!pins.is_refused(&bad, 0));
+    assert!(!pins.is_refused(&bad, ModelId(0)));
 }
 
 #[test]
@@ -74,9 +76,9 @@ fn the_first_that_loads_pins_what_the_plan_does_not() {
     let digest = |pin: &Pin| pin.weights.digest.0;
     assert!(pins.admit(&second, UnitId(2), &digest(&pin("x"))).is_err(), "before any pin nothing counts");
     pins.begins_anew(&second);
-    assert_eq!(pins.loaded(&first, 1, &facts(&pin("x"))), Loaded::First(pin("x")));
-    assert_eq!(pins.loaded(&first, 1, &facts(&pin("x"))), Loaded::Fits);
-    assert!(matches!(pins.loaded(&second, 1, &facts(&pin("y"))), Loaded::Differs(_)));
+    assert_eq!(pins.loaded(&first, ModelId(1), &facts(&pin("x"))), Loaded::First(pin("x")));
+    assert_eq!(pins.loaded(&first, ModelId(1), &facts(&pin("x"))), Loaded::Fits);
+    assert!(matches!(pins.loaded(&second, ModelId(1), &facts(&pin("y"))), Loaded::Differs(_)));
     assert_eq!(pins.admit(&first, UnitId(3), &digest(&pin("x"))), Ok(()));
     let said = pins.admit(&second, UnitId(2), &digest(&pin("y"))).unwrap_err();
     assert!(said.contains(&pin("y").weights.digest.short()), "{said}");
@@ -84,25 +86,27 @@ fn the_first_that_loads_pins_what_the_plan_does_not() {
     // The generation's defaults are pinned as well.
     let mut other = pin("x");
     other.generation.temperature = Some(0.5);
-    assert!(matches!(pins.loaded(&second, 1, &facts(&other)), Loaded::Differs(text) if text.contains("temperature")));
+    assert!(
+        matches!(pins.loaded(&second, ModelId(1), &facts(&other)), Loaded::Differs(text) if text.contains("temperature"))
+    );
 }
 
 #[test]
 fn a_new_leader_finds_the_pin_in_the_ledger() {
-    let mut pins = Pins::new(&plan(), BTreeMap::from([(1, pin("x"))]));
+    let mut pins = Pins::new(&plan(), BTreeMap::from([(ModelId(1), pin("x"))]));
     let worker = WorkerId("w".into());
     assert_eq!(pins.admit(&worker, UnitId(2), &pin("x").weights.digest.0), Ok(()));
-    assert!(matches!(pins.loaded(&worker, 1, &facts(&pin("y"))), Loaded::Differs(_)));
+    assert!(matches!(pins.loaded(&worker, ModelId(1), &facts(&pin("y"))), Loaded::Differs(_)));
 }
 
 #[test]
 fn models_without_weights_are_not_asked_for_any() {
     let mut pins = Pins::new(&plan(), BTreeMap::new());
     let worker = WorkerId("w".into());
-    assert_eq!(pins.loaded(&worker, 2, b"{}"), Loaded::Fits);
+    assert_eq!(pins.loaded(&worker, ModelId(2), b"{}"), Loaded::Fits);
     assert_eq!(pins.admit(&worker, UnitId(5), b""), Ok(()));
     assert_eq!(Pins::default().admit(&worker, UnitId(0), b""), Ok(()));
-    assert!(matches!(pins.loaded(&worker, 0, b"{}"), Loaded::Differs(_)));
+    assert!(matches!(pins.loaded(&worker, ModelId(0), b"{}"), Loaded::Differs(_)));
 }
 
 /// A leader of the plan with one task of the model that the plan does not pin, and a worker that was granted it.
@@ -116,7 +120,7 @@ impl Bench {
         let (samples, attempt) = (IntervalSet::range(0, 4), Attempt(0));
         let task = TaskView {
             unit: UnitId(2),
-            model: 1,
+            model: ModelId(1),
             requires: Requires::Engine,
             samples,
             attempt,

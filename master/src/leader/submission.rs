@@ -40,7 +40,7 @@ pub(super) fn submission(seq: Seq, record: Record) -> Submission {
         }
         Record::Pin { worker, model, pin } => {
             let kind = Kind::Pin.into();
-            Content::Entry(Entry { kind, unit: model, worker: worker.0, payload: pin, ..Entry::default() })
+            Content::Entry(Entry { kind, unit: model.0, worker: worker.0, payload: pin, ..Entry::default() })
         }
     };
     Submission { seq, content }

@@ -9,7 +9,7 @@ use super::pins::{pin, recorded_pins};
 use super::planner::{PlanError, Planned, read_part};
 use crate::encode::{self, EncodeError};
 use crate::ledger::{Kind, Ledger, LedgerError};
-use compass_common::ids::{Digest, UnitId};
+use compass_common::ids::{Digest, ModelId, UnitId};
 use compass_common::plan::{ModelPlan, Part, Plan, Sample, Unit};
 use compass_common::result::{Outcome, SampleResult};
 use compass_common::weights::Pin;
@@ -35,7 +35,7 @@ pub struct EarlierRun {
     plan: Plan,
     results: BTreeMap<(UnitId, u32), SampleResult>,
     /// What its models are pinned to, by position: by its plan, or by the first worker that loaded them.
-    pins: BTreeMap<u32, Pin>,
+    pins: BTreeMap<ModelId, Pin>,
 }
 
 /// What of an earlier run answers a new plan.
@@ -44,7 +44,7 @@ pub struct CarriedOver {
     /// Under the units and positions of the new plan.
     pub results: Vec<(UnitId, SampleResult)>,
     /// What models of the new plan are pinned to by these results, where the plan does not pin them.
-    pub pins: BTreeMap<u32, Pin>,
+    pub pins: BTreeMap<ModelId, Pin>,
 }
 
 impl EarlierRun {
@@ -61,7 +61,7 @@ impl EarlierRun {
     ) -> Result<Self, CarryOverError> {
         let loaded = Ledger::new(folder.ledger(), digest).load(recorded)?;
         let mut pins = recorded_pins(&loaded);
-        let planned = plan.models.iter().zip(0..).filter_map(|(model, at)| Some((at, model.pin.clone()?)));
+        let planned = plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?)));
         pins.extend(planned);
         let mut results: BTreeMap<(UnitId, u32), SampleResult> = BTreeMap::new();
         for entry in loaded.entries {
@@ -77,17 +77,17 @@ impl EarlierRun {
 
     /// Which of its models have other weights by now, as far as this host can read them: how each differs, in words.
     pub fn overwritten(&self) -> Vec<String> {
-        let differs = |(at, model): (u32, &ModelPlan)| {
+        let differs = |(at, model): (ModelId, &ModelPlan)| {
             let difference = self.pins.get(&at)?.difference(&pin(model)?)?;
             Some(format!("model `{}`: {}: {difference}", model.abbr, model.path))
         };
-        (0..).zip(&self.plan.models).filter_map(differs).collect()
+        self.plan.models().filter_map(differs).collect()
     }
 
     /// Of the models of `planned`, those whose results in this run do not count for it, and why, in words.
     pub fn left_behind(&self, planned: &Plan) -> Vec<String> {
         let why = |model: &ModelPlan| {
-            let at = self.plan.models.iter().position(|other| is_same_but_for_weights(other, model))? as u32;
+            let (at, _) = self.plan.models().find(|(_, other)| is_same_but_for_weights(other, model))?;
             let difference = match (self.pins.get(&at), &model.pin) {
                 (Some(before), Some(now)) => before.difference(now)?,
                 (None, _) if model.has_weights() && self.has_results(at) => "its weights were not recorded".to_owned(),
@@ -101,16 +101,15 @@ impl EarlierRun {
     /// Plans models as this run had them: for work on its results alone, whatever lies at their paths by now.
     pub fn keep_pins(&self, planned: &mut Plan) {
         for model in &mut planned.models {
-            let at = self.plan.models.iter().position(|other| is_same_but_for_weights(other, model));
-            if let Some(pin) = at.and_then(|at| self.pins.get(&(at as u32))) {
+            let known = self.plan.models().find(|(_, other)| is_same_but_for_weights(other, model));
+            if let Some(pin) = known.and_then(|(at, _)| self.pins.get(&at)) {
                 model.pin = Some(pin.clone());
             }
         }
     }
 
-    fn has_results(&self, model: u32) -> bool {
-        let datasets = self.plan.datasets.len().max(1) as u32;
-        self.results.keys().any(|(unit, _)| unit.0 / datasets == model)
+    fn has_results(&self, model: ModelId) -> bool {
+        self.results.keys().any(|(unit, _)| self.plan.model_of(*unit) == model)
     }
 
     /// Its results that answer samples of `planned`.
@@ -119,9 +118,8 @@ impl EarlierRun {
     /// Its plan is damaged.
     pub fn answers(mut self, planned: &Planned) -> Result<CarriedOver, CarryOverError> {
         let (mut known, mut by_path) = (BTreeMap::new(), BTreeMap::new());
-        let datasets = self.plan.datasets.len().max(1) as u32;
         for unit in self.plan.units() {
-            let pin = self.pins.get(&(unit.id.0 / datasets));
+            let pin = self.pins.get(&self.plan.model_of(unit.id));
             for part in &unit.dataset.parts {
                 let part = read_part(&self.folder, part)?;
                 for sample in &part.samples {
@@ -135,10 +133,9 @@ impl EarlierRun {
                 }
             }
         }
-        let datasets = planned.plan.datasets.len().max(1) as u32;
         let mut carried = CarriedOver::default();
         for unit in planned.plan.units() {
-            let model = unit.id.0 / datasets;
+            let model = planned.plan.model_of(unit.id);
             for bytes in unit.dataset.parts.iter().filter_map(|part| planned.parts.get(&part.digest)) {
                 let Ok(part) = serde_json::from_slice::<Part>(bytes) else { continue };
                 for sample in &part.samples {

@@ -5,7 +5,7 @@ use crate::leader::Refusals;
 use crate::ledger::Tally;
 use crate::web::{RunView, WorkerView};
 use compass_common::engine::TokenCounters;
-use compass_common::ids::WorkerId;
+use compass_common::ids::{ModelId, WorkerId};
 use compass_proto::v1;
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
@@ -264,10 +264,15 @@ impl RunFacts {
         Some(line)
     }
 
+    /// What a person calls a model.
+    fn model_name(&self, model: ModelId) -> String {
+        self.model_names.get(model.0 as usize).cloned().unwrap_or_else(|| format!("model {model}"))
+    }
+
     /// A worker could not load a model.
     pub fn barred(&mut self, bar: &Barred) {
         let Barred { worker, host, model, kind, text, .. } = bar;
-        let model = self.model_names.get(*model as usize).cloned().unwrap_or_else(|| model.to_string());
+        let model = self.model_name(*model);
         let (worker, host, reason) = (worker.0.clone(), host.clone(), text.clone());
         self.barred.push(BarredFacts { worker, host, model, kind: format!("{kind:?}").to_lowercase(), reason });
     }
@@ -279,14 +284,15 @@ impl RunFacts {
     }
 
     /// An engine loaded a model.
-    pub fn model(&mut self, model: u32, facts: &[u8]) {
+    pub fn model(&mut self, model: ModelId, facts: &[u8]) {
+        let name = self.model_name(model);
         if let Ok(facts) = serde_json::from_slice::<Value>(facts) {
             for note in facts.get("notes").and_then(Value::as_array).into_iter().flatten() {
-                if !self.models.contains_key(&model) {
-                    tracing::warn!(model, "{}", note.as_str().unwrap_or_default());
+                if !self.models.contains_key(&model.0) {
+                    tracing::warn!(model = name, "{}", note.as_str().unwrap_or_default());
                 }
             }
-            self.models.insert(model, facts);
+            self.models.insert(model.0, facts);
         }
     }
 

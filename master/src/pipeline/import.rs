@@ -33,7 +33,7 @@ pub fn import(folder: &RunFolder, plan: Digest, from: &str, carried: &CarriedOve
     let mut segment = Ledger::new(folder.ledger(), plan).create_segment(BEFORE_ALL, "imported")?;
     let pins = carried.pins.iter().map(|(model, pin)| {
         let payload = encode::json("the digest of a model's weights", pin)?;
-        Ok(Entry { kind: Kind::Pin.into(), unit: *model, worker: from.to_owned(), payload, ..Entry::default() })
+        Ok(Entry { kind: Kind::Pin.into(), unit: model.0, worker: from.to_owned(), payload, ..Entry::default() })
     });
     segment.append(&pins.collect::<Result<Vec<_>, LedgerError>>()?)?;
     for batch in carried.results.chunks(BATCH) {

@@ -27,7 +27,7 @@ use crate::screen::{alike, say};
 use crate::store::{Keys, LeaseStore, Patience, StoreError};
 use crate::web::{AccessError, ListenError, RunView};
 use compass_common::config::Config;
-use compass_common::ids::{Digest, UnitId, WorkerId};
+use compass_common::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_common::plan::{ModelKind, Plan, Unit};
@@ -49,13 +49,13 @@ const BYTES_PER_MS: u64 = 1_000_000;
 const UNKNOWN_LOAD_MS: u64 = 5_000;
 
 /// How long models may take to load, as far as the sizes of their files tell.
-fn load_times(plan: &Plan) -> BTreeMap<u32, u64> {
+fn load_times(plan: &Plan) -> BTreeMap<ModelId, u64> {
     let bytes = |path: &str| {
         let files = std::fs::read_dir(path).ok()?.filter_map(|entry| entry.ok()?.metadata().ok());
         Some(files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>())
     };
     let real = |kind: ModelKind| !matches!(kind, ModelKind::Echo | ModelKind::Sandbox);
-    let models = (0..).zip(&plan.models).filter(|(_, model)| real(model.kind));
+    let models = plan.models().filter(|(_, model)| real(model.kind));
     models.map(|(at, model)| (at, bytes(&model.path).map_or(UNKNOWN_LOAD_MS, |bytes| bytes / BYTES_PER_MS))).collect()
 }
 
@@ -174,7 +174,7 @@ fn sizes(plan: &Plan, recorded: &Recorded, duplicates: &Duplicates) -> Vec<UnitS
     };
     let size = plan.units().map(|unit| UnitSize {
         id: unit.id,
-        model: unit.id.0 as usize / plan.datasets.len().max(1),
+        model: plan.model_of(unit.id).0 as usize,
         abbr: unit.dataset.abbr.clone(),
         remaining: remaining(&unit),
         samples: unit.dataset.samples,
@@ -342,7 +342,7 @@ async fn open(
         for (unit, samples) in spec.pieces {
             let Some(known) = plan.unit(unit) else { continue };
             let attempt = attempts.get(&task(unit, &samples)).copied().unwrap_or_default();
-            let model = unit.0 / plan.datasets.len().max(1) as u32;
+            let model = plan.model_of(unit);
             let sample_cost = sizes.get(&unit).map_or(1, UnitSize::sample_cost);
             let requires = match known.model.kind {
                 ModelKind::Echo => Requires::Echo,

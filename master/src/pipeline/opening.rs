@@ -143,7 +143,7 @@ impl Opening {
 mod tests {
     use super::*;
     use crate::store::{Lease, LeasePage};
-    use compass_common::ids::Digest;
+    use compass_common::ids::{Digest, ModelId};
     use compass_common::intervals::IntervalSet;
 
     fn keys() -> Keys {
@@ -193,7 +193,7 @@ mod tests {
             assert_eq!(opening.attempts()[&(UnitId(0), 0)], Attempt(3));
             let task = TaskView {
                 unit: UnitId(0),
-                model: 0,
+                model: ModelId(0),
                 requires: crate::core::Requires::Echo,
                 samples: IntervalSet::range(0, 4),
                 attempt: Attempt(3),

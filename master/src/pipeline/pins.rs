@@ -1,6 +1,7 @@
 //! What a model is pinned to when a job is planned: the digest of its weights, and what its generations begin from.
 
 use crate::ledger::{Kind, Loaded};
+use compass_common::ids::ModelId;
 use compass_common::plan::{GenerationDefaults, ModelPlan, Plan};
 use compass_common::weights::{Pin, read};
 use serde_json::{Map, Value};
@@ -46,11 +47,11 @@ fn find(model: &ModelPlan) -> io::Result<Pin> {
 
 /// What a run's ledger holds of pins, by the model's position: of each model the first, which was recorded before its
 /// samples.
-pub(super) fn recorded_pins(loaded: &Loaded) -> BTreeMap<u32, Pin> {
+pub(super) fn recorded_pins(loaded: &Loaded) -> BTreeMap<ModelId, Pin> {
     let mut pins = BTreeMap::new();
     for entry in loaded.entries.iter().filter(|entry| entry.kind() == Kind::Pin) {
         if let Ok(pin) = serde_json::from_slice(&entry.payload) {
-            pins.entry(entry.unit).or_insert(pin);
+            pins.entry(ModelId(entry.unit)).or_insert(pin);
         }
     }
     pins

@@ -1,6 +1,7 @@
 //! Where models load: in which pools, as their configuration and the pools' say. No part of what they compute.
 
 use compass_common::config::{ModelConfig, PoolConfig};
+use compass_common::ids::ModelId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -33,10 +34,10 @@ impl Residence {
 }
 
 /// The pools where a model loads, by its position, for those that do not load everywhere.
-pub(super) fn where_they_load(pools: &[PoolConfig], models: &[Residence]) -> BTreeMap<u32, BTreeSet<String>> {
+pub(super) fn where_they_load(pools: &[PoolConfig], models: &[Residence]) -> BTreeMap<ModelId, BTreeSet<String>> {
     // A model that names its pools is not for workers of none either.
     let everywhere = |model: &Residence| model.pools.is_empty() && pools.iter().all(|pool| model.loads_in(pool));
-    let bound = (0..).zip(models).filter(|(_, model)| !pools.is_empty() && !everywhere(model));
+    let bound = (0..).map(ModelId).zip(models).filter(|(_, model)| !pools.is_empty() && !everywhere(model));
     let names = |model: &Residence| -> BTreeSet<String> {
         pools.iter().filter(|pool| model.loads_in(pool)).map(|pool| pool.name.clone()).collect()
     };
@@ -71,7 +72,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let found = where_they_load(&pools, &models);
         let expected = [(1, names(&["s"])), (2, names(&["aliyun"])), (3, names(&[])), (4, names(&["s", "aliyun"]))];
-        assert_eq!(found, expected.into());
+        assert_eq!(found, expected.map(|(at, names)| (ModelId(at), names)).into());
         assert_eq!(where_they_load(&[], &models), BTreeMap::new(), "without pools every worker is as good");
     }
 }

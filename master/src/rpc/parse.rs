@@ -1,7 +1,7 @@
 //! Reads a worker's frame: once, on the task of its connection, and trusted afterwards.
 
 use crate::core::FailureClass;
-use compass_common::ids::{GrantId, UnitId};
+use compass_common::ids::{GrantId, ModelId, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::result::{Outcome, SampleResult};
 use compass_proto::session::Seq;
@@ -60,7 +60,7 @@ pub enum Parsed {
     /// To be echoed, and for the scheduler as a sign of life.
     Heartbeat { sent_ms: u64 },
     /// For the record of the run.
-    Facts { model: u32, facts: Vec<u8>, load: Option<v1::Load> },
+    Facts { model: ModelId, facts: Vec<u8>, load: Option<v1::Load> },
     /// A rejection of one of our frames.
     Rejected { seq: u64, reason: String },
     /// Nothing to do beyond the acknowledgement.
@@ -85,7 +85,7 @@ fn parse_body(body: Option<Body>) -> Result<Parsed, ParseError> {
         Some(Body::Heartbeat(heartbeat)) => Parsed::Heartbeat { sent_ms: heartbeat.sent_ms },
         Some(Body::Credit(credit)) => Parsed::Credit { grants: credit.grants },
         Some(Body::Draining(draining)) => Parsed::Draining { reason: draining.reason },
-        Some(Body::Facts(facts)) => Parsed::Facts { model: facts.model, facts: facts.facts, load: facts.load },
+        Some(Body::Facts(facts)) => Parsed::Facts { model: ModelId(facts.model), facts: facts.facts, load: facts.load },
         Some(Body::Results(results)) => Parsed::Results(parse_results(results)?),
         Some(Body::Report(report)) => {
             let grant = grant_from_wire(report.grant)?;

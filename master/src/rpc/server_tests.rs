@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::rpc::Parsed;
+use compass_common::ids::ModelId;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{CHUNK_BYTES, Envelope as _, PROTOCOL_VERSION, Spill, spill, unspill};
 use std::collections::BTreeMap;
@@ -149,7 +150,7 @@ async fn the_uploads_of_a_worker_that_left_make_room_for_those_that_wait() {
     // Its frame comes with the body, and takes it: there is room again at once.
     other.up.send(frame).await.unwrap();
     let Inbound::Frame { frame, connection: from, .. } = next(&mut heard).await else { panic!() };
-    let Ok(Parsed::Facts { model: 3, facts, load: None }) = frame.body else { panic!("{frame:?}") };
+    let Ok(Parsed::Facts { model: ModelId(3), facts, load: None }) = frame.body else { panic!("{frame:?}") };
     assert_eq!((frame.seq, facts.len(), from), (1, 800 * 1024, connection));
     stays.upload(&content).await.unwrap();
     drop(kept);

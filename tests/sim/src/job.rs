@@ -6,7 +6,7 @@
 
 use super::scenario::Scenario;
 use compass_common::evaluator::{Accumulator, EvaluatorSpec};
-use compass_common::ids::{Attempt, Digest, UnitId};
+use compass_common::ids::{Attempt, Digest, ModelId, UnitId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{
     Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, PLAN_FORMAT, Part, PartRef,
@@ -269,7 +269,7 @@ impl Job {
                 let attempt = attempts.get(&task(id, &samples)).copied().unwrap_or_default();
                 views.push(TaskView {
                     unit: id,
-                    model: self.model(unit),
+                    model: ModelId(self.model(unit)),
                     requires: Requires::Echo,
                     samples,
                     attempt,

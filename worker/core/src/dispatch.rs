@@ -25,11 +25,6 @@ const JOIN_AFTER_MS: u64 = 500;
 /// What waits of a model must take so many times as long as loading it, for another slot to load it.
 const PAYS: f64 = 1.25;
 
-/// Position in the plan of a unit's model.
-pub(super) fn model_of(plan: &Plan, unit: UnitId) -> u32 {
-    unit.0 / plan.datasets.len().max(1) as u32
-}
-
 /// Whether a unit's samples are programs to run.
 fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
     plan.unit(unit).is_some_and(|unit| unit.model.kind == ModelKind::Sandbox)
@@ -98,21 +93,20 @@ impl AgentCore {
         let free = open().filter(|held| held.slot.is_none_or(|other| other >= active));
         let free = free.filter(|held| self.may_load(slot, active, plan, held, now_ms));
         let best = free.min_by_key(|held| {
-            let cold = Some(model_of(plan, held.unit)) != resident;
+            let cold = Some(plan.model_of(held.unit)) != resident;
             (cold, Some(held.unit) != unit, elsewhere(held))
         });
         // Programs of one task are run side by side: they share nothing that a slot would hold.
         let programs = || open().find(|held| runs_programs(plan, held.unit));
-        let help = || {
-            open().find(|held| self.is_worth_help(plan, held, now_ms) && Some(model_of(plan, held.unit)) == resident)
-        };
+        let help =
+            || open().find(|held| self.is_worth_help(plan, held, now_ms) && Some(plan.model_of(held.unit)) == resident);
         own.or(best).or_else(programs).or_else(help).map(|held| held.key)
     }
 
     /// Whether the slot may load the model of a grant, if it does not hold it: where slots are fewer than models, what another
     /// slot holds is left to that one, unless the master wants more slots at it, or what waits takes longer than loading it.
     fn may_load(&self, slot: usize, active: usize, plan: &Plan, held: &Held, now_ms: u64) -> bool {
-        let model = model_of(plan, held.unit);
+        let model = plan.model_of(held.unit);
         let holds = |state: &SlotState| {
             state.busy.as_ref().map_or(state.resident == Some(model), |busy| busy.model == model && !busy.stale)
         };
@@ -123,7 +117,7 @@ impl AgentCore {
         let waited = now_ms.saturating_sub(self.slots[slot].idle_since_ms);
         let known = self.loads.get(&model).zip(self.sample_ms.get(&model).filter(|(_, samples)| *samples > 0.0));
         let Some((load, (ms, samples))) = known else { return false };
-        let of_model = self.grants.iter().filter(|other| model_of(plan, other.unit) == model);
+        let of_model = self.grants.iter().filter(|other| plan.model_of(other.unit) == model);
         let waiting: u32 = of_model.map(|other| other.waiting().len()).sum();
         waited >= JOIN_AFTER_MS && f64::from(waiting) * ms / samples > PAYS * f64::from(at) * load
     }
@@ -179,7 +173,7 @@ impl AgentCore {
             held.begun(&pack.samples);
         }
         self.pace.begun(grant, now_ms);
-        let model = model_of(plan, unit.id);
+        let model = plan.model_of(unit.id);
         // As the plan names it, whatever its path is here.
         let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));
         let Some(state) = self.slots.get_mut(slot) else { return Ok(()) };

@@ -1,12 +1,11 @@
 //! From what the slots say to what the master hears: results, reports, failures.
 
 use super::batch::LARGE_RESULT_BYTES;
-use super::dispatch::model_of;
 use super::order::{PackEnd, SlotEvent, SlotReport};
 use super::session::AgentCore;
 use super::slots::Busy;
 use compass_common::engine::{ModelFacts, UnableKind};
-use compass_common::ids::{GrantId, UnitId};
+use compass_common::ids::{GrantId, ModelId, UnitId};
 use compass_common::result::SampleResult;
 use compass_common::weights::Pin;
 use compass_proto::v1;
@@ -39,7 +38,7 @@ impl AgentCore {
                     }
                     self.facts.insert(model, facts.clone());
                     let load = loaded_seconds.map(|seconds| v1::Load { slot: report.slot as u32, seconds });
-                    self.outbox.push(Body::Facts(v1::Facts { model, facts, load }));
+                    self.outbox.push(Body::Facts(v1::Facts { model: model.0, facts, load }));
                 }
             }
             SlotEvent::Result(result) => {
@@ -75,8 +74,8 @@ impl AgentCore {
 
     /// The digest of the weights with which this worker computes a unit; empty where the model has none.
     fn weights_of(&self, unit: UnitId) -> Vec<u8> {
-        let datasets = self.plan.as_ref().map_or(1, |plan| plan.datasets.len().max(1)) as u32;
-        let pin = self.facts.get(&(unit.0 / datasets)).and_then(|facts| pin_of(facts));
+        let model = self.plan.as_ref().map(|plan| plan.model_of(unit));
+        let pin = model.and_then(|model| self.facts.get(&model)).and_then(|facts| pin_of(facts));
         pin.map(|pin| pin.weights.digest.0.to_vec()).unwrap_or_default()
     }
 
@@ -115,9 +114,9 @@ impl AgentCore {
     }
 
     /// Gives up every grant of a model that cannot be loaded here, the one that showed it first.
-    fn cannot_load(&mut self, model: u32, first: GrantId, kind: UnableKind, message: &str) {
+    fn cannot_load(&mut self, model: ModelId, first: GrantId, kind: UnableKind, message: &str) {
         let plan = self.plan.clone();
-        let is_of_model = |unit| plan.as_ref().is_some_and(|plan| model_of(plan, unit) == model);
+        let is_of_model = |unit| plan.as_ref().is_some_and(|plan| plan.model_of(unit) == model);
         let others = self.grants.iter().filter(|held| held.key != first && is_of_model(held.unit));
         let grants: Vec<_> = std::iter::once(first).chain(others.map(|held| held.key)).collect();
         for grant in grants {

@@ -98,7 +98,7 @@ impl AgentCore {
         self.outbox.rewind();
         if before.is_some_and(|(_, known)| known != epoch) {
             for (model, facts) in self.facts.clone() {
-                self.outbox.push(Say::Facts(v1::Facts { model, facts, load: None }));
+                self.outbox.push(Say::Facts(v1::Facts { model: model.0, facts, load: None }));
             }
         }
         self.next_heartbeat_ms = 0;

@@ -16,7 +16,7 @@ use super::slots::SlotState;
 use super::spool::SpoolFile;
 use super::starvation::Starvation;
 use compass_common::backoff::{self, FullJitter};
-use compass_common::ids::{Digest, Epoch, UnitId};
+use compass_common::ids::{Digest, Epoch, ModelId, UnitId};
 use compass_common::plan::Plan;
 use compass_proto::session::ReceiveWindow;
 use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
@@ -147,11 +147,11 @@ pub struct AgentCore {
     pub(super) slots: Vec<SlotState>,
     pub(super) last_pack: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
-    pub(super) facts: BTreeMap<u32, Vec<u8>>,
+    pub(super) facts: BTreeMap<ModelId, Vec<u8>>,
     /// How long models took to load here, in milliseconds, by their position in the plan.
-    pub(super) loads: BTreeMap<u32, f64>,
+    pub(super) loads: BTreeMap<ModelId, f64>,
     /// How long a sample of a model takes a slot, in milliseconds: all of them and their number.
-    pub(super) sample_ms: BTreeMap<u32, (f64, f64)>,
+    pub(super) sample_ms: BTreeMap<ModelId, (f64, f64)>,
     pub(super) drain: Option<Drain>,
     /// Whether another job waits for this worker: it dials again when nothing is left of this one.
     pub(super) released: bool,

@@ -1,13 +1,13 @@
 //! The agent's record of its slots: what each is doing and which model it holds.
 
 use super::parts::CachedPart;
-use compass_common::ids::{Digest, GrantId, UnitId};
+use compass_common::ids::{Digest, GrantId, ModelId, UnitId};
 
 /// One slot.
 #[derive(Debug, Default)]
 pub(super) struct SlotState {
     /// Position in the plan of the model that its child holds.
-    pub(super) resident: Option<u32>,
+    pub(super) resident: Option<ModelId>,
     /// The model that its child holds, whatever the plan.
     pub(super) model: Option<Digest>,
     /// The unit of its latest pack: its child holds what samples of it begin with.
@@ -24,7 +24,7 @@ pub(super) struct Busy {
     /// Digest of the model's plan.
     pub(super) holds: Option<Digest>,
     pub(super) grant: GrantId,
-    pub(super) model: u32,
+    pub(super) model: ModelId,
     pub(super) samples: Vec<u32>,
     pub(super) part: CachedPart,
     pub(super) since_ms: u64,

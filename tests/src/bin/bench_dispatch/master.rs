@@ -2,7 +2,7 @@
 
 use crate::options::{Options, Role, Store};
 use compass_common::config::EtcdConfig;
-use compass_common::ids::{Attempt, Digest, Epoch, UnitId, WorkerId};
+use compass_common::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::plan::{PLAN_FORMAT, Plan};
 use compass_master::core::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
@@ -159,7 +159,7 @@ fn tasks(options: &Options) -> Vec<TaskView> {
         let first = task / UNITS * options.samples;
         let samples = IntervalSet::range(first, first + options.samples);
         let (unit, attempt) = (UnitId(task % UNITS), Attempt(0));
-        TaskView { unit, model: 0, requires: Requires::Echo, samples, attempt, sample_cost: 1, shared_cost: 0 }
+        TaskView { unit, model: ModelId(0), requires: Requires::Echo, samples, attempt, sample_cost: 1, shared_cost: 0 }
     };
     (0..options.tasks).map(view).collect()
 }
