@@ -163,7 +163,7 @@ impl World {
         worker.engines = (0..slots).map(|_| Engine::default()).collect();
         let is_far = self.scenario.far.contains(&at);
         // Some hosts' disks are nearly full.
-        let room = if (self.scenario.seed + at as u64) % 4 == 0 { LITTLE_ROOM } else { usize::MAX };
+        let room = if (self.scenario.seed + at as u64).is_multiple_of(4) { LITTLE_ROOM } else { usize::MAX };
         let spool = SimSpool::new(room, worker.spool.clone());
         let boot = Boot {
             name: worker.name.clone(),

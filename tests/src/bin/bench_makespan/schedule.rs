@@ -1,7 +1,7 @@
 //! Plays a job on the real scheduler with simulated workers: packs as the agent's, one ahead, a round trip for each word.
 
 use crate::job::Job;
-use compass_common::ids::{Attempt, Epoch, GrantId, UnitId, WorkerId};
+use compass_common::ids::{Attempt, Epoch, GrantId, ModelId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionerKind, UnitSize, partition};
 use compass_master::core::{
@@ -97,7 +97,7 @@ pub(crate) fn play(job: &Job, kind: &PartitionerKind) -> Option<Played> {
         let size = sizes.get(&unit)?;
         let (model, sample_cost) = (size.model as u32, size.sample_cost());
         let (attempt, requires) = (Attempt(0), Requires::Echo);
-        views.push(TaskView { unit, model, requires, samples, attempt, sample_cost, shared_cost: 0 });
+        views.push(TaskView { unit, model: ModelId(model), requires, samples, attempt, sample_cost, shared_cost: 0 });
     }
     let limits = Limits { split: *kind == PartitionerKind::Balanced, ..Limits::default() };
     let mut play = Play {
