@@ -2,8 +2,8 @@
 
 use crate::plan::{InferSpec, Sample};
 use crate::prompt::{MetaTemplate, Prompt, RenderedPrompt, Shot, ShotFormat};
-use crate::result::SampleResult;
 use crate::weights::Pin;
+use compass_types::result::SampleResult;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -3,8 +3,8 @@
 //! `compass-1.<id>.<secret>.<authority>`: the id names the token in lists, the secret proves the invitation, and the digest
 //! of the masters' authority lets the worker recognise them before it tells the secret to anybody.
 
-use crate::ids::Digest;
-use crate::secret::Secret;
+use compass_types::ids::Digest;
+use compass_types::secret::Secret;
 use std::path::Path;
 
 const KIND: &str = "compass-1";

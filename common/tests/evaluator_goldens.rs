@@ -5,7 +5,7 @@ mod goldens {
     use compass_common::evaluator::{Accumulator, EvaluatorSpec};
     use compass_common::plan::{Body, EvalSpec, Sample};
     use compass_common::prompt::Prompt;
-    use compass_common::result::{Finish, Generation, Outcome, PplScore, PromptFit, SampleResult};
+    use compass_types::result::{Finish, Generation, Outcome, PplScore, PromptFit, SampleResult};
     use serde_json::Value;
 
     fn cases() -> Vec<Value> {

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_common::ids::UnitId;
-use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionStrategy, PartitionerKind, UnitSize, partition};
+use compass_types::ids::UnitId;
+use compass_types::intervals::IntervalSet;
 use serde_json::{Value, json};
 
 fn kind(case: &Value) -> PartitionerKind {

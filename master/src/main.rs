@@ -2,7 +2,6 @@
 
 use clap::Parser;
 use compass_common::config::{self, Base, Config, Overrides};
-use compass_common::ids::Digest;
 use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, TokenArguments, exit, not_yet};
 use compass_master::control::{self, About, Submission};
 use compass_master::job::{self, Failure, JobRequest};
@@ -11,6 +10,7 @@ use compass_master::screen::{OutputError, print, say};
 use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;
 use compass_master::token_command::{self, TokenCommandError};
+use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -2,9 +2,9 @@
 
 use crate::v1;
 use compass_common::engine::{Stretch, TokenCounters, UnableKind};
-use compass_common::ids::{Digest, GrantId};
-use compass_common::intervals::IntervalSet;
-use compass_common::result::{
+use compass_types::ids::{Digest, GrantId};
+use compass_types::intervals::IntervalSet;
+use compass_types::result::{
     Execution, ExecutionClass, Finish, Generation, LoglikelihoodScore, NormalizerScore, Outcome, PplScore, PromptFit,
     RollingScore, SampleResult,
 };

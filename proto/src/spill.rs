@@ -4,7 +4,7 @@
 
 use crate::convert::{ParseError, digest_from_wire};
 use crate::v1;
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use prost::Message;
 
 /// Largest body that stays in its frame, in bytes.

@@ -241,7 +241,7 @@ fn a_damaged_key_is_said_with_the_remedy_that_works() {
     first.signal("INT");
     first.finish().expect(130);
     let plan = job.path("out").join(job.latest()).join("plan/job.json");
-    let digest = compass_common::ids::Digest::of(&std::fs::read(plan).unwrap());
+    let digest = compass_types::ids::Digest::of(&std::fs::read(plan).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let segment = job.latest().join("ledger").read_dir().unwrap().flatten().next().unwrap();
     let segment = format!("segments/{}", segment.file_name().to_string_lossy());

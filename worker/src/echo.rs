@@ -9,7 +9,7 @@
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
 use compass_common::plan::{Body, ChatMode, InferSpec, ModelPlan};
 use compass_common::prompt::{Message, Prompt, RenderedPrompt};
-use compass_common::result::{
+use compass_types::result::{
     Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
 };
 use std::fs::File;

@@ -4,8 +4,8 @@ use crate::Row;
 use crate::bytes;
 use crate::json_lines::kind_of;
 use compass_common::config::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
-use compass_common::prompt::python_str;
-use compass_common::python_literal;
+use compass_pyfmt::literal;
+use compass_pyfmt::python_str;
 use regex::{Captures, Regex};
 use serde_json::{Number, Value};
 
@@ -150,7 +150,7 @@ impl<'s> Compiled<'s> {
             }
             Expression::Json { .. } => match value {
                 Value::String(text) => {
-                    Found::Value(python_literal::parse(text).map_err(|why| format!("`{path}` is {why}"))?)
+                    Found::Value(literal::parse(text).map_err(|why| format!("`{path}` is {why}"))?)
                 }
                 // Some rows of a set hold the list itself.
                 other => Found::Value(other.clone()),

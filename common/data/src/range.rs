@@ -1,7 +1,7 @@
 //! Which rows a range takes: OpenCompass's `load_partial_dataset`, slices without Python's `eval`.
 
-use compass_common::python_random::PythonRandom;
-use compass_common::range::RangeSpec;
+use compass_pyfmt::PythonRandom;
+use compass_types::range::RangeSpec;
 use std::ops::Range;
 
 /// The positions that `range` takes from `len` rows, in the order in which they are used.

@@ -10,7 +10,7 @@ use crate::range::{apply_range, window};
 use crate::shaping::Shaping;
 use crate::stream;
 use compass_common::config::{FileFormat, SourceConfig, SourceFile};
-use compass_common::range::RangeSpec;
+use compass_types::range::RangeSpec;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 

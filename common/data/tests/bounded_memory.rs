@@ -6,8 +6,8 @@
 mod bounded {
     use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
     use compass_common::config::{SourceConfig, SourceFile};
-    use compass_common::range::RangeSpec;
     use compass_data::read_split;
+    use compass_types::range::RangeSpec;
     use parquet::arrow::ArrowWriter;
     use std::fs::File;
     use std::io::{BufWriter, Write};

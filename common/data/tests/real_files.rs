@@ -5,8 +5,8 @@
 #[cfg(test)]
 mod real {
     use compass_common::config::{ReadOptions, SourceConfig, SourceFile};
-    use compass_common::range::RangeSpec;
     use compass_data::{SplitRows, read_split};
+    use compass_types::range::RangeSpec;
     use std::path::{Path, PathBuf};
 
     /// A folder of the shared data; `None`, said loudly, where there is none.

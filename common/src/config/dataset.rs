@@ -12,8 +12,8 @@ use super::source::Span;
 use super::split;
 use super::tree::{Node, Value};
 use crate::plan::InferSpec;
-use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
+use compass_types::range::RangeSpec;
 use std::path::Path;
 
 /// Reads a data set; `None` when something is wrong, which is reported.

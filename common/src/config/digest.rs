@@ -1,7 +1,7 @@
 //! The identity of what a configuration computes.
 
 use super::resolved::{Config, DatasetConfig, ModelConfig};
-use crate::ids::Digest;
+use compass_types::ids::Digest;
 use serde::Serialize;
 
 /// Bumped when the meaning of a field changes without its name.

@@ -1,7 +1,7 @@
 //! Who launches workers: the settings of each launcher, and of pools, once checked.
 
 use super::aliyun::AliyunConfig;
-use crate::path_rules::map_path;
+use compass_types::path_rules::map_path;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -6,8 +6,8 @@ use super::http::{self, HttpConfig};
 use super::resolved::{Advertised, AuthorityConfig, StoreConfig};
 use super::tree::Node;
 use super::{paths, store};
-use crate::duration::{DURATION_HELP, parse_duration};
 use crate::join_token::DEFAULT_STATE;
+use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 

@@ -5,8 +5,8 @@ use super::fields::{Fields, text};
 use super::hub;
 use super::paths;
 use super::tree::Node;
-use crate::path_rules::map_path;
 use crate::plan::ModelKind;
+use compass_types::path_rules::map_path;
 use std::path::{Path, PathBuf};
 
 /// The directories of a model.

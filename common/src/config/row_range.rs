@@ -2,7 +2,7 @@
 
 use super::check::Check;
 use super::tree::{Node, Value};
-use crate::range::RangeSpec;
+use compass_types::range::RangeSpec;
 
 /// The range in `node`, kept as written; what OpenCompass would not understand is reported.
 pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<RangeSpec> {

@@ -7,9 +7,9 @@
 use super::finish::{Effort, finish};
 use super::line::Lines;
 use super::{Counts, Metrics, judge};
-use crate::intervals::IntervalSet;
 use crate::plan::{EvalSpec, Sample};
-use crate::result::SampleResult;
+use compass_types::intervals::IntervalSet;
+use compass_types::result::SampleResult;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the samples of one (model, data set) pair, or of any share of them.

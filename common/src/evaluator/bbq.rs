@@ -4,7 +4,7 @@ use super::Unscored;
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule};
 use crate::metric::option::{bbq_answer, bbq_choices, bbq_groups, bbq_is_biased, bbq_is_unknown, bbq_targets};
-use crate::prompt::python_str;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// Whether the answer is right, by context, and the bias scores of all rows and of the row's category.

@@ -9,7 +9,7 @@
 use super::Accumulator;
 use super::line::{Column, Line};
 use super::share::Item;
-use crate::ids::Digest;
+use compass_types::ids::Digest;
 
 /// Version of what digests of states stand for. To be raised with every change of the canonical bytes, and of an evaluator
 /// that gives another state for the same result: digests of different versions are not compared.

@@ -5,7 +5,7 @@ use super::share::{Item, Rule};
 use super::{ACC_NORM, Unscored, reading::Answer};
 use crate::metric::math::gsm8k_equal;
 use crate::metric::overlap::general_exact_match;
-use crate::prompt::python_str;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// `AccEvaluator`: `str(prediction) == str(gold)`. With the options' texts also `acc_norm`, whether the option of the

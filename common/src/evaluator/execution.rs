@@ -10,8 +10,8 @@ use super::verdict::{one_or_list, replicas};
 use super::{EvaluatorSpec, Unscored, Verdict};
 use crate::plan::{EvalSpec, Program, Sample};
 use crate::postprocess::{mbpp, mbpp_v2};
-use crate::prompt::python_str;
-use crate::result::{Execution, ExecutionClass, Outcome, SampleResult};
+use compass_pyfmt::python_str;
+use compass_types::result::{Execution, ExecutionClass, Outcome, SampleResult};
 use serde_json::{Map, Value, json};
 
 impl EvaluatorSpec {

@@ -4,7 +4,7 @@ use super::super::fixture::{failed, generate, generated};
 use super::super::{Accumulator, judge};
 use super::*;
 use crate::postprocess::Postprocessor;
-use crate::result::{Finish, Generation};
+use compass_types::result::{Finish, Generation};
 
 fn human_eval(k: &[u32]) -> EvalSpec {
     let evaluator = EvaluatorSpec::HumanEval { k: k.to_vec() };

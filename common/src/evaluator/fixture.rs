@@ -3,7 +3,7 @@
 use super::EvaluatorSpec;
 use crate::plan::{Body, DatasetPlan, EvalSpec, InferSpec, OptionPrompt, OptionText, Sample};
 use crate::prompt::{Prompt, Segment, ShotFormat};
-use crate::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
+use compass_types::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::Value;
 
 pub(crate) fn acc() -> EvalSpec {

@@ -5,7 +5,7 @@ use super::question::{Judgement, Question};
 use super::share::{Item, Rule, Scale};
 use crate::metric::option::{CrowsPairsSentence, GaokaoQuestion, GaokaoScore, crows_pairs_sentence, gaokao_score};
 use crate::metric::overlap::nearest_candidate;
-use crate::prompt::python_str;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// The gold class and the predicted one, for metrics of all pairs.

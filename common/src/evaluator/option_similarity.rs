@@ -5,7 +5,7 @@ use super::question::{Judgement, Question};
 use super::share::Rule;
 use crate::metric::option::option_meant;
 use crate::postprocess::FirstOption;
-use crate::prompt::python_str;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// Whether the option that the output means is the gold one.

@@ -11,7 +11,7 @@ use crate::metric::rouge::Stemming;
 use crate::metric::translation::BleuTokenizer;
 use crate::plan::{Body, EvalSpec, Sample};
 use crate::prompt::Prompt;
-use crate::result::{Outcome, RollingScore, SampleResult};
+use compass_types::result::{Outcome, RollingScore, SampleResult};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -256,7 +256,7 @@ fn the_canonical_bytes_are_those_of_every_build() {
         }
         all.extend(accumulator.digest().0);
     }
-    let digest = crate::ids::Digest::of(&all).to_string();
+    let digest = compass_types::ids::Digest::of(&all).to_string();
     assert_eq!(
         (EVAL_VERSION, digest.as_str()),
         (1, "7ef7e9bae48f70c1bcf88be88c44b24eda02abcbec20590700e2ae6855453379")

@@ -4,7 +4,7 @@ use super::Unscored;
 use super::reading::{Options, Reading};
 use super::share::{Item, Rule, Share};
 use crate::postprocess::{Postprocessor, apply_all};
-use crate::prompt::python_str;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// What an evaluator sees: one answer of one sample, and its gold answer.

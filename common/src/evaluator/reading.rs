@@ -4,7 +4,7 @@ use super::Unscored;
 use super::choice::{Choice, highest};
 use crate::plan::{Body, OptionText, Sample};
 use crate::prompt::ShotFormat;
-use crate::result::{Execution, Generation, Outcome, SampleResult};
+use compass_types::result::{Execution, Generation, Outcome, SampleResult};
 use serde_json::Value;
 
 /// An answer by the kind of question.

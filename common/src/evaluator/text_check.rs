@@ -13,7 +13,7 @@ use crate::metric::option::{
     bbeh_choice_equal, bbeh_freeform_equal, bbh_freeform_equal, lambada_equal, mmlu_pro_equal,
 };
 use crate::metric::overlap::{drop_fuzzy, natural_questions, needle_found, squad20, trivia_qa};
-use crate::prompt::python_str;
+use compass_pyfmt::python_str;
 use serde::{Deserialize, Serialize};
 
 /// The comparisons, by OpenCompass's evaluators; lm-eval's tasks where it has none.

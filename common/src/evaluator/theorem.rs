@@ -2,8 +2,8 @@
 
 use super::Unscored;
 use crate::metric::math::{TheoremAnswer, TheoremVerdict, theorem_qa};
-use crate::postprocess::float;
-use crate::prompt::python_str;
+use compass_pyfmt::float;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// Compares an extracted answer with the gold one. A gold answer without type compares as text.

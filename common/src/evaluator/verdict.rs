@@ -8,7 +8,7 @@ use super::question::{Judgement, Question, processed};
 use super::reading::Reading;
 use super::share::{Item, Rule, Share};
 use crate::plan::{EvalSpec, Sample};
-use crate::result::SampleResult;
+use compass_types::result::SampleResult;
 use serde_json::{Map, Value};
 
 /// What came of a sample that could be scored.
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::postprocess::Filter;
     use crate::postprocess::Postprocessor;
-    use crate::result::{Finish, Generation, Outcome};
+    use compass_types::result::{Finish, Generation, Outcome};
     use serde_json::json;
 
     #[test]

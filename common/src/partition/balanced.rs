@@ -11,7 +11,7 @@
 
 use super::pieces::Cursor;
 use super::{TaskSpec, UnitSize};
-use crate::intervals::IntervalSet;
+use compass_types::intervals::IntervalSet;
 use std::cmp::Reverse;
 
 /// A beginning that is computed once more costs a piece at most one part in so many of its own work.
@@ -119,8 +119,8 @@ fn fewest(each: u64, samples: u32, shared: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::UnitId;
     use crate::prompt::Beginning;
+    use compass_types::ids::UnitId;
 
     fn unit(id: u32, samples: u32, characters_each: u64, generates: bool) -> UnitSize {
         UnitSize {

@@ -66,10 +66,10 @@ fn by_model(units: &[UnitSize]) -> impl Iterator<Item = Vec<&UnitSize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::UnitId;
-    use crate::intervals::IntervalSet;
     use crate::partition::PartitionStrategy;
     use crate::prompt::Beginning;
+    use compass_types::ids::UnitId;
+    use compass_types::intervals::IntervalSet;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 

@@ -36,8 +36,8 @@ pub(super) fn cut(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::UnitId;
-    use crate::intervals::IntervalSet;
+    use compass_types::ids::UnitId;
+    use compass_types::intervals::IntervalSet;
 
     fn unit(id: u32, samples: u32) -> UnitSize {
         UnitSize {

@@ -1,8 +1,8 @@
 //! Cuts a set of samples by position and packs pieces into tasks.
 
 use super::TaskSpec;
-use crate::ids::UnitId;
-use crate::intervals::IntervalSet;
+use compass_types::ids::UnitId;
+use compass_types::intervals::IntervalSet;
 
 /// Hands out the indices of a set from the first on, so many at a time.
 pub(super) struct Cursor<'a> {

@@ -7,8 +7,8 @@
 use super::factor::factor;
 use super::pieces::runs;
 use super::{PartitionStrategy, TaskSpec, UnitSize};
-use crate::ids::UnitId;
-use crate::intervals::IntervalSet;
+use compass_types::ids::UnitId;
+use compass_types::intervals::IntervalSet;
 use std::cmp::Reverse;
 
 struct Chunk {

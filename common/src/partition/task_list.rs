@@ -4,9 +4,9 @@
 //! cores and recorded samples there were. A resumed run is cut anew, and writes it anew.
 
 use super::TaskSpec;
-use crate::ids::{Digest, UnitId};
-use crate::intervals::IntervalSet;
 use crate::plan::Plan;
+use compass_types::ids::{Digest, UnitId};
+use compass_types::intervals::IntervalSet;
 use serde::{Deserialize, Serialize};
 
 /// See the module.

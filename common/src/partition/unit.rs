@@ -1,8 +1,8 @@
 //! What a partitioner sees and what it returns.
 
-use crate::ids::UnitId;
-use crate::intervals::IntervalSet;
 use crate::prompt::Beginning;
+use compass_types::ids::UnitId;
+use compass_types::intervals::IntervalSet;
 
 /// One (model, data set) pair and how much of it is left.
 #[derive(Clone, Debug, PartialEq, Eq)]

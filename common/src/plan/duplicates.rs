@@ -5,7 +5,7 @@
 //! play no part. Where tokens are drawn, every sample has draws of its own and none is a duplicate.
 
 use super::{InferSpec, ModelPlan, Plan};
-use crate::ids::{Digest, UnitId};
+use compass_types::ids::{Digest, UnitId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

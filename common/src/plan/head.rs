@@ -4,8 +4,8 @@
 //! because nothing of a run may change a number.
 
 use super::{EvalSpec, InferSpec, ModelKind, ModelPlan};
-use crate::ids::{Digest, ModelId, UnitId};
 use crate::prompt::{Beginning, ShotFormat};
+use compass_types::ids::{Digest, ModelId, UnitId};
 use serde::{Deserialize, Serialize};
 
 /// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.

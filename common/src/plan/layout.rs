@@ -1,6 +1,6 @@
 //! Where the files of a plan lie in a run folder: the one place that master and worker agree on beside the wire.
 
-use crate::ids::Digest;
+use compass_types::ids::Digest;
 use std::path::{Path, PathBuf};
 
 /// The plan's head, which names everything else.

@@ -3,7 +3,7 @@
 //! Says nothing of whether the numbers are right; a result without them is none, whichever worker sends it.
 
 use super::{Body, ChatMode, InferSpec, ModelKind, Unit};
-use crate::result::{Outcome, PplScore};
+use compass_types::result::{Outcome, PplScore};
 
 /// Role of the turns of a conversation that the model answers.
 const ASSISTANT: &str = "assistant";
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::plan::{ChatTurn, GenSpec};
     use crate::prompt::Prompt;
-    use crate::result::{Finish, Generation, LoglikelihoodScore, NormalizerScore};
+    use compass_types::result::{Finish, Generation, LoglikelihoodScore, NormalizerScore};
 
     fn ppl(sums: &[f64]) -> Outcome {
         Outcome::Ppl(sums.iter().map(|&nll_sum| PplScore { nll_sum, tokens: 2, normalizer: None }).collect())

@@ -51,6 +51,6 @@ fn after_equals(answer: &str) -> &str {
 fn without_prefix(text: &str) -> String {
     ["The answer is therefore", "答案是"].iter().fold(text.to_owned(), |text, prefix| {
         let after = text.strip_prefix(prefix).or_else(|| text.rsplit_once(prefix).map(|(_, after)| after));
-        after.map(|after| super::python::strip(after).to_owned()).unwrap_or(text)
+        after.map(|after| compass_pyfmt::strip(after).to_owned()).unwrap_or(text)
     })
 }

@@ -1,7 +1,7 @@
 //! Answers to BIG-Bench Extra Hard: what follows its last mark, without the marks of LaTeX and Markdown.
 
 use super::pattern::constant;
-use super::python::strip;
+use compass_pyfmt::strip;
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! Chinese text as words with spaces between them, for metrics that count words.
 
 use super::pattern::constant;
-use super::python::strip;
+use compass_pyfmt::strip;
 use jieba_rs::Jieba;
 use regex::Regex;
 use std::sync::LazyLock;

@@ -2,7 +2,7 @@
 
 use super::literal::string_literal;
 use super::pattern::constant;
-use super::python::{is_space, strip};
+use compass_pyfmt::{is_space, strip};
 use regex::Regex;
 use std::sync::LazyLock;
 

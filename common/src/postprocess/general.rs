@@ -1,6 +1,6 @@
 //! `general_postprocess`: the first clause of an answer without punctuation, articles and surplus space.
 
-use super::python::{is_space, is_word};
+use compass_pyfmt::{is_space, is_word};
 
 /// OpenCompass's `general_postprocess`: what precedes the first newline, full stop or comma; without characters that are
 /// neither `\w` nor `\s`; without the words a, an, the in any case; white space collapsed to single spaces.

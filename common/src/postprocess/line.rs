@@ -1,6 +1,6 @@
 //! Answers that are one line of the text, or what follows a mark in it.
 
-use super::python::strip;
+use compass_pyfmt::strip;
 
 /// OpenCompass's `Xsum_postprocess`: the first line of the stripped text, stripped.
 pub fn first_line(text: &str) -> String {

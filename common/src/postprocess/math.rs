@@ -2,7 +2,7 @@
 
 use super::boxed::unwrapped_boxed_answer;
 use super::pattern::constant;
-use super::python::{is_digit, strip};
+use compass_pyfmt::{is_digit, strip};
 use regex::Regex;
 use std::sync::LazyLock;
 

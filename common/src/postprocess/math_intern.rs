@@ -1,6 +1,6 @@
 //! InternLM's extractor for competition mathematics.
 
-use super::python::strip;
+use compass_pyfmt::strip;
 
 /// OpenCompass's `math_intern_postprocess`: the answer after the first mark that the text has, of those that InternLM's
 /// prompts use; `None` when it has none.

@@ -2,7 +2,7 @@
 
 use super::code::fenced;
 use super::pattern::constant;
-use super::python::strip;
+use compass_pyfmt::strip;
 use regex::Regex;
 use std::sync::LazyLock;
 

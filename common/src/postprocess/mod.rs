@@ -23,7 +23,6 @@ mod number;
 mod open_qa;
 mod option;
 mod pattern;
-mod python;
 mod reasoning;
 mod tags;
 
@@ -47,6 +46,5 @@ pub use number::{MGSM_ANSWERS, first_number, first_unsigned_number, mathbench, m
 pub use open_qa::{lambada, nq, triviaqa};
 pub use option::{FirstOption, Letters, LettersError, gpqa, last_option};
 pub use pattern::{Groups, Pattern, PatternError, Undecided};
-pub use python::{NONE, float, int, is_digit, is_space, is_word, strip};
 pub use reasoning::{bbh_freeform, bbh_mcq, strategyqa, strategyqa_dataset, theoremqa, theoremqa_v2};
 pub use tags::{NO_ANSWER, Tag, TagError, ThinkTokens, think_pred, without_reasoning, xml_tag};

@@ -1,14 +1,14 @@
 //! Numbers out of an answer.
 
 use super::pattern::constant;
-use super::python;
-use crate::prompt::python_str;
+use compass_pyfmt::python_str;
+use compass_pyfmt::{float, strip};
 use std::sync::LazyLock;
 
 /// OpenCompass's `first_number_postprocess`: the first number as Python prints a float; `None` without one.
 pub fn first_number(text: &str) -> Option<String> {
     static NUMBER: LazyLock<regex::Regex> = LazyLock::new(|| constant(r"-?\d*\.?\d+"));
-    let number = python::float(NUMBER.find(text)?.as_str())?;
+    let number = float(NUMBER.find(text)?.as_str())?;
     Some(match number {
         f64::INFINITY => "inf".into(),
         f64::NEG_INFINITY => "-inf".into(),
@@ -47,7 +47,7 @@ pub fn mathbench(text: &str, chinese: bool) -> String {
     static COMMA: LazyLock<regex::Regex> = LazyLock::new(|| constant(r"(\d),(\d)"));
     static NUMBER: LazyLock<regex::Regex> = LazyLock::new(|| constant(r"-?\d*\.?/?\d+|\d+"));
     let mark = if chinese { "答案是" } else { "The answer is" };
-    let after = text.split(mark).nth(1).map(python::strip);
+    let after = text.split(mark).nth(1).map(strip);
     let answer = after.unwrap_or(text);
     let joined = COMMA.replace_all(answer, "${1}${2}");
     let mut numbers = NUMBER.find_iter(&joined);

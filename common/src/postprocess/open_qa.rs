@@ -3,7 +3,7 @@
 
 use super::general;
 use super::pattern::constant;
-use super::python::strip;
+use compass_pyfmt::strip;
 use std::sync::LazyLock;
 
 /// `TriviaQAEvaluator`'s: the first line in lower case, after the last `answer is`, `a:` and `answer:`, through

@@ -1,7 +1,7 @@
 //! Options out of an answer: `first_option_postprocess` with its whole list of patterns, and the last letter.
 
 use super::pattern::constant;
-use super::python::strip;
+use compass_pyfmt::strip;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, LazyLock};
 

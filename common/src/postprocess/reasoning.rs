@@ -1,7 +1,7 @@
 //! Answers at the end of a chain of thought: BBH, StrategyQA, TheoremQA.
 
 use super::pattern::constant;
-use super::python::{is_space, strip};
+use compass_pyfmt::{is_space, strip};
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! Answers that stand between tags, and reasoning that does.
 
 use super::pattern::{Pattern, Undecided};
-use super::python::strip;
+use compass_pyfmt::strip;
 use serde::{Deserialize, Serialize};
 
 /// What [`xml_tag`] returns when the tag is not there.

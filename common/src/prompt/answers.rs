@@ -3,8 +3,8 @@
 use super::format::{Row, safe_format};
 use super::jinja;
 use super::labels::{self, GoldKind};
-use super::python_text::python_str;
 use super::template::Options;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// One answer, without delimiter.

@@ -4,9 +4,9 @@ use super::form::{Form, Place};
 use super::format::Row;
 use super::gold::Gold;
 use super::messages::chat_role;
-use super::python_text::python_str;
 use super::structured::{Segment, ShotFormat, Turn};
 use crate::plan::ChatTurn;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 const ASSISTANT: &str = "assistant";

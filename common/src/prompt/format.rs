@@ -1,6 +1,6 @@
 //! Puts a row into a template, as OpenCompass's `safe_format` does.
 
-use super::python_text::python_str;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 use std::borrow::Cow;
 

@@ -6,9 +6,9 @@
 
 use super::format::Row;
 use super::jinja_methods;
-use super::python_text::{python_repr, python_str};
 use super::template_limits;
-use crate::python_literal;
+use compass_pyfmt::literal;
+use compass_pyfmt::{python_repr, python_str};
 use minijinja::value::{ValueKind, from_args};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value};
 use regex::Regex;
@@ -64,7 +64,7 @@ fn printed_list(text: &str) -> Result<Vec<String>, String> {
     let wrong = |why: &str| {
         format!("`options` prints `{text}`, {why}: end the template with one list, as in `{{{{ [a, b] }}}}`")
     };
-    match python_literal::parse(text) {
+    match literal::parse(text) {
         Ok(serde_json::Value::Array(items)) => Ok(items.iter().map(python_str).collect()),
         Ok(_) => Err(wrong("which is no list")),
         Err(why) => Err(wrong(&format!("which is {why}"))),

@@ -1,6 +1,6 @@
 //! Methods of Python's `str` that minijinja's collection lacks, with the results and the errors of CPython.
 
-use super::python_text::python_repr;
+use compass_pyfmt::python_repr;
 use minijinja::value::{Kwargs, Value, ValueKind, from_args};
 use minijinja::{Error, ErrorKind};
 

@@ -1,6 +1,6 @@
 //! Labels of options: their JSON type follows the gold answers, so that a prediction and its gold compare as equals.
 
-use super::python_text::python_str;
+use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// What the gold answers of all test rows have in common.

@@ -2,8 +2,8 @@
 
 use super::format::{Row, fill};
 use super::jinja;
-use super::python_text::python_str;
-use crate::python_literal;
+use compass_pyfmt::literal;
+use compass_pyfmt::python_str;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ impl Wording {
         }
         let text = self.of(row, None)?;
         let is_list = matches!(self, Self::Jinja(_)) && text.starts_with('[') && text.ends_with(']');
-        let list = is_list.then(|| python_literal::parse(&text).ok()).flatten().filter(Value::is_array);
+        let list = is_list.then(|| literal::parse(&text).ok()).flatten().filter(Value::is_array);
         Ok(list.unwrap_or(Value::String(text)))
     }
 

@@ -2,8 +2,8 @@
 
 use crate::evaluator::{ACC_NORM, Item, Share, Verdict, judge};
 use crate::plan::{EvalSpec, Sample};
-use crate::prompt::python_str;
-use crate::result::{Outcome, SampleResult};
+use compass_pyfmt::python_str;
+use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

@@ -6,8 +6,9 @@
 
 use crate::evaluator::judge;
 use crate::plan::{Body, DatasetPlan, InferSpec, OptionPrompt, OptionText, Part, Sample};
-use crate::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, python_str, render_shots};
-use crate::result::{LoglikelihoodScore, Outcome, PplScore, SampleResult};
+use crate::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, render_shots};
+use compass_pyfmt::python_str;
+use compass_types::result::{LoglikelihoodScore, Outcome, PplScore, SampleResult};
 use serde_json::{Map, Value, json};
 
 /// The record of `sample`, which stands in `part`, for a model with the given meta template.

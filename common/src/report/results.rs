@@ -53,7 +53,7 @@ mod tests {
     use crate::evaluator::Accumulator;
     use crate::evaluator::fixture::*;
     use crate::plan::{GenSpec, InferSpec, Sample};
-    use crate::result::SampleResult;
+    use compass_types::result::SampleResult;
 
     fn document(infer: InferSpec, expected: u32, pairs: &[(Sample, SampleResult)]) -> String {
         let dataset = dataset("d", infer, expected);

@@ -3,8 +3,9 @@
 use super::RetrieverKind;
 use super::bm25::Bm25;
 use super::words::word_tokenize;
-use crate::prompt::{Row, python_str};
-use crate::python_random::PythonRandom;
+use crate::prompt::Row;
+use compass_pyfmt::PythonRandom;
+use compass_pyfmt::python_str;
 
 /// Per test row, the rows of the training split to show, first shown first.
 ///

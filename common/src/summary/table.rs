@@ -4,8 +4,8 @@ use super::figure::Figure;
 use super::notes::Notes;
 use super::{Cell, metric_order};
 use crate::evaluator::Metrics;
-use crate::ids::UnitId;
 use crate::plan::{DatasetPlan, Plan};
+use compass_types::ids::UnitId;
 use std::collections::BTreeMap;
 
 /// The first columns, OpenCompass's.
@@ -111,8 +111,8 @@ pub(super) mod tests {
     use super::*;
     use crate::evaluator::fixture::dataset;
     use crate::evaluator::{ACC_NORM, Counts, Metric};
-    use crate::ids::Digest;
     use crate::plan::{GenSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT};
+    use compass_types::ids::Digest;
 
     fn model(abbr: &str) -> ModelPlan {
         ModelPlan::new(abbr, ModelKind::Echo, "")

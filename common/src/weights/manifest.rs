@@ -1,7 +1,7 @@
 //! The digest of a checkpoint and the marks of its files, from which it follows.
 
-use crate::ids::Digest;
 use crate::plan::GenerationDefaults;
+use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

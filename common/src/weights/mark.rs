@@ -2,7 +2,7 @@
 
 use super::manifest::FileMark;
 use super::sampled::{ends, header, tensor_middles};
-use crate::ids::Digest;
+use compass_types::ids::Digest;
 use std::fs::File;
 use std::io;
 use std::ops::Range;

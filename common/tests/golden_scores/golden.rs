@@ -5,7 +5,7 @@
 
 use compass_common::plan::{DatasetPlan, EvalSpec, InferSpec};
 use compass_common::prompt::ShotFormat;
-use compass_common::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
+use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 

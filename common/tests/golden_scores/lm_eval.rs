@@ -7,7 +7,7 @@ use compass_common::evaluator::{
 use compass_common::plan::{Body, EvalSpec, OptionText, Sample};
 use compass_common::postprocess::Filter;
 use compass_common::prompt::Prompt;
-use compass_common::result::{LoglikelihoodScore, Outcome, RollingScore, SampleResult};
+use compass_types::result::{LoglikelihoodScore, Outcome, RollingScore, SampleResult};
 use serde_json::{Value, json};
 
 /// A logged sample of scored options, answered as logged. The gold answer is the position of an option.

@@ -5,7 +5,7 @@ use compass_common::evaluator::{Accumulator, EvaluatorSpec};
 use compass_common::plan::{Body, EvalSpec, InferSpec, OptionText, Part, Sample};
 use compass_common::prompt::Prompt;
 use compass_common::report::prediction_record;
-use compass_common::result::{LoglikelihoodScore, Outcome};
+use compass_types::result::{LoglikelihoodScore, Outcome};
 use serde_json::json;
 
 #[test]

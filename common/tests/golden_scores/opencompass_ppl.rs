@@ -6,7 +6,7 @@ use compass_common::plan::{Body, EvalSpec, InferSpec, OptionPrompt, Part, Sample
 use compass_common::postprocess::Postprocessor;
 use compass_common::prompt::{Prompt, Segment};
 use compass_common::report::{Details, Findings, prediction_record, results_document, write_records};
-use compass_common::result::{Outcome, PplScore};
+use compass_types::result::{Outcome, PplScore};
 use serde_json::json;
 
 /// Feeds the golden prompts and scores of a `ppl` config; predictions, records, bytes and accuracy come out as written.

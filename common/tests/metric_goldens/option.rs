@@ -5,7 +5,7 @@ use compass_common::evaluator::{Accumulator, EvaluatorSpec};
 use compass_common::metric::option::*;
 use compass_common::plan::{Body, EvalSpec, Sample};
 use compass_common::prompt::Prompt;
-use compass_common::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
+use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use serde_json::{Value, json};
 
 fn flags(value: &Value) -> Vec<bool> {

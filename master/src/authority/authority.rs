@@ -11,7 +11,7 @@ use crate::encode::{self, EncodeError};
 use crate::store::{SharedValue, StoreError};
 use compass_common::config::{AuthorityConfig, StoreConfig};
 use compass_common::join_token::JoinToken;
-use compass_common::secret::Secret;
+use compass_types::secret::Secret;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::{Mutex, watch};

@@ -4,7 +4,7 @@
 
 use super::register::KeptAuthority;
 use super::vault::{VaultError, random};
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PublicKeyData, SanType, SerialNumber, SignatureAlgorithm,

@@ -70,8 +70,8 @@ impl Drop for JoinFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::Digest;
-    use compass_common::secret::Secret;
+    use compass_types::ids::Digest;
+    use compass_types::secret::Secret;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]

@@ -4,8 +4,8 @@
 //! by the worker's key, so that a worker whose answer got lost asks again without another use.
 
 use super::refusal::Refusal;
-use compass_common::ids::Digest;
-use compass_common::secret::Secret;
+use compass_types::ids::Digest;
+use compass_types::secret::Secret;
 use serde::{Deserialize, Serialize};
 
 /// Tokens that nobody can use any more are forgotten after so long: by then their certificates have expired.

@@ -3,7 +3,7 @@
 use super::demand::{Demand, JobId, Offer, Terms};
 use super::share::Share;
 use crate::core::PoolChoice;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! What jobs ask for, and what workers offer.
 
 use crate::core::PoolChoice;
-use compass_common::ids::{Digest, WorkerId};
+use compass_types::ids::{Digest, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

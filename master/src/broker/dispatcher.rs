@@ -9,8 +9,8 @@ use super::demand::{Ability, Demand, JobId, Need, Offer, Terms};
 use super::share::Share;
 use crate::core::{Attendance, ConnectionId, Needed, Requires, Wanted};
 use crate::launch::Situation;
-use compass_common::ids::{Digest, WorkerId};
 use compass_proto::{digest_from_wire, v1};
+use compass_types::ids::{Digest, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be done, in this order.

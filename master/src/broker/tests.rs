@@ -1,7 +1,7 @@
 //! Vectors, and random histories against a model of jobs whose tasks take their time.
 
 use super::*;
-use compass_common::ids::{Digest, WorkerId};
+use compass_types::ids::{Digest, WorkerId};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

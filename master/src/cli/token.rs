@@ -1,7 +1,7 @@
 //! `compass-master token`: who may join.
 
 use clap::{Args, Subcommand};
-use compass_common::duration::{DURATION_HELP, parse_duration};
+use compass_types::duration::{DURATION_HELP, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use crate::journal::Journal;
 use crate::pipeline::{Ask, Desk};
 use crate::store::Standing;
 use crate::web::RunView;
-use compass_common::ids::{Digest, TaskId, WorkerId};
+use compass_types::ids::{Digest, TaskId, WorkerId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::PathBuf;

@@ -3,11 +3,11 @@
 use super::office::{Declined, Entry, Office, Unknown};
 use crate::job::JobRecord;
 use crate::journal::{Journal, Line};
-use compass_common::ids::TaskId;
 use compass_proto::v1::control_server::{Control, ControlServer};
 use compass_proto::v1::explain_request::About;
 use compass_proto::v1::follow_reply::Body;
 use compass_proto::{digest_from_wire, v1};
+use compass_types::ids::TaskId;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;

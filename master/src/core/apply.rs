@@ -7,7 +7,7 @@ use super::state::Core;
 use super::task_table::To;
 use super::worker::Drain;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{ModelId, WorkerId};
+use compass_types::ids::{ModelId, WorkerId};
 
 /// What a worker hears when nothing is left to do.
 pub const SHUTDOWN: Message = Message::Shutdown { reason: "every task is done or failed" };

@@ -8,8 +8,8 @@ use super::task::{Requires, Task, TaskState};
 use super::task_table::To;
 use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
-use compass_common::ids::{GrantId, TaskId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{GrantId, TaskId, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeSet;
 
 impl Core {

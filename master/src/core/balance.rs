@@ -9,8 +9,8 @@ use super::state::Core;
 use super::task::Task;
 use super::worker::Worker;
 use super::worker_table::WorkerIx;
-use compass_common::ids::TaskId;
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::TaskId;
+use compass_types::intervals::IntervalSet;
 
 /// Tasks in the queue beyond which the end is far, and so many times as much work waiting as is out.
 const FAR: usize = 2000;

@@ -5,7 +5,7 @@
 //! host is barred twice at a time; bars of hosts that end next are known without a look at any worker.
 
 use compass_common::engine::UnableKind;
-use compass_common::ids::{ModelId, WorkerId};
+use compass_types::ids::{ModelId, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Barred workers of one host that bar the host.

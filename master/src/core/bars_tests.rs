@@ -3,7 +3,7 @@
 use super::tests::{Bench, view, worker};
 use super::*;
 use compass_common::engine::UnableKind;
-use compass_common::ids::{GrantId, ModelId, TaskId, UnitId};
+use compass_types::ids::{GrantId, ModelId, TaskId, UnitId};
 
 fn attach_on(bench: &mut Bench, at: u8, host: &str) {
     let capabilities = Capabilities {

@@ -6,7 +6,7 @@
 use super::effect::{Effect, Holder, Record};
 use super::state::Core;
 use super::task::TaskState;
-use compass_common::ids::TaskId;
+use compass_types::ids::TaskId;
 
 /// So many times as many attempts as are out are worth a checkpoint.
 const TIMES: u64 = 4;

@@ -105,7 +105,7 @@ impl Deadlines {
 mod tests {
     use super::super::event::{Capabilities, ConnectionId};
     use super::*;
-    use compass_common::ids::{TaskId, WorkerId};
+    use compass_types::ids::{TaskId, WorkerId};
     use proptest::prelude::*;
 
     /// What a walk over all workers finds.

@@ -3,7 +3,7 @@
 use super::state::Core;
 use super::wanted::PoolChoice;
 use super::worker::Worker;
-use compass_common::ids::{ModelId, WorkerId};
+use compass_types::ids::{ModelId, WorkerId};
 use std::collections::BTreeMap;
 
 /// A connected worker, as launchers see it.

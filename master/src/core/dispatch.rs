@@ -8,7 +8,7 @@ use super::task::Task;
 use super::worker::Worker;
 use super::worker_indexes::Ready;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{ModelId, TaskId, UnitId};
+use compass_types::ids::{ModelId, TaskId, UnitId};
 use std::cell::Cell;
 use std::ops::Bound;
 

@@ -8,8 +8,8 @@ use super::recorded::{Arrival, DeviceType, Recorded};
 use super::state::Core;
 use super::task_table::TaskTable;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{GrantId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{GrantId, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// A sample: its unit and its index.

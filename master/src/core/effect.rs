@@ -2,8 +2,8 @@
 
 use super::event::{ConnectionId, HeldGrant};
 use super::recorded::DeviceType;
-use compass_common::ids::{Attempt, GrantId, ModelId, TaskId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Attempt, GrantId, ModelId, TaskId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 
 /// The number of a durable record. Everything up to the number that the committer confirmed is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,9 +3,9 @@
 use super::bars::Supply;
 use super::recorded::DeviceType;
 use compass_common::engine::UnableKind;
-use compass_common::ids::{GrantId, ModelId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
+use compass_types::ids::{GrantId, ModelId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 
 /// One connection of a worker; a reconnect has a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@ use super::state::Core;
 use super::task::{Requires, TaskState};
 use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
-use compass_common::ids::{TaskId, WorkerId};
+use compass_types::ids::{TaskId, WorkerId};
 
 /// Workers that a sentence names.
 const MOST_NAMED: usize = 8;

@@ -8,7 +8,7 @@ use super::task::{Failures, Task};
 use super::task_table::To;
 use super::worker::Worker;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{GrantId, TaskId};
+use compass_types::ids::{GrantId, TaskId};
 use std::collections::BTreeSet;
 
 /// Messages of failed tasks that were said.

@@ -2,8 +2,8 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_common::ids::{Epoch, GrantId, TaskId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Epoch, GrantId, TaskId, UnitId};
+use compass_types::intervals::IntervalSet;
 
 /// Attaches with what a hello lists; the credit is that of one slot. What the welcome leaves to the worker.
 fn attach_holding(bench: &mut Bench, at: u8, connection: u64, held: Vec<HeldGrant>) -> Vec<Kept> {

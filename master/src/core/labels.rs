@@ -1,6 +1,6 @@
 //! Names of models and data sets, for what people read.
 
-use compass_common::ids::{ModelId, UnitId};
+use compass_types::ids::{ModelId, UnitId};
 
 /// Names by position in the plan; empty where a scheduler runs without a plan.
 #[derive(Clone, Debug, Default)]

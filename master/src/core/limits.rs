@@ -1,6 +1,6 @@
 //! The bounds that a job runs within.
 
-use compass_common::ids::ModelId;
+use compass_types::ids::ModelId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bounds and budgets of a job. Times in milliseconds.

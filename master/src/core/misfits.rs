@@ -12,9 +12,9 @@ use super::task::{Task, TaskState};
 use super::task_table::To;
 use super::worker::Drain;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{GrantId, TaskId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
+use compass_types::ids::{GrantId, TaskId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// So many results of a worker that do not fit bar it from the job.

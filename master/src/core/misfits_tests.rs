@@ -2,9 +2,9 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_common::ids::GrantId;
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
+use compass_types::ids::GrantId;
+use compass_types::intervals::IntervalSet;
 
 fn unfit(index: u32, misfit: &Misfit) -> Unfit {
     Unfit { index, result: vec![index as u8], misfit: misfit.clone() }
@@ -12,7 +12,7 @@ fn unfit(index: u32, misfit: &Misfit) -> Unfit {
 
 impl Bench {
     /// The latest grant of a worker.
-    fn grant_of(&self, at: u8) -> (GrantId, compass_common::ids::UnitId, IntervalSet) {
+    fn grant_of(&self, at: u8) -> (GrantId, compass_types::ids::UnitId, IntervalSet) {
         let (_, grant, unit, samples) = self.grants.iter().rev().find(|(who, ..)| *who == at).unwrap();
         (*grant, *unit, samples.clone())
     }

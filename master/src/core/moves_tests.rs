@@ -2,8 +2,8 @@
 
 use super::tests::{Bench, attached, view, worker};
 use super::*;
-use compass_common::ids::ModelId;
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::ModelId;
+use compass_types::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Workers answer what they are asked to return: all of a grant that is not the first that they hold.

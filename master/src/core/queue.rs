@@ -4,7 +4,7 @@
 
 use super::task::{Requires, Task, TaskState};
 use super::task_table::TaskTable;
-use compass_common::ids::{ModelId, TaskId, UnitId};
+use compass_types::ids::{ModelId, TaskId, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Place of a task: whether it goes after those that come first, and its number.

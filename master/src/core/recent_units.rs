@@ -2,7 +2,7 @@
 //!
 //! What comes and goes is noted until it is taken, for whatever counts the workers at a unit.
 
-use compass_common::ids::UnitId;
+use compass_types::ids::UnitId;
 use std::collections::VecDeque;
 
 /// Units that are remembered of a worker, however many slots it has.

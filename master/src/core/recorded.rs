@@ -3,8 +3,8 @@
 //! Invariant: a fingerprint is kept of exactly the recorded samples, that of the first result.
 
 use super::sample_set::SampleSet;
-use compass_common::ids::{Digest, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Digest, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// What became of a result that arrived.

@@ -5,7 +5,7 @@
 use super::state::Core;
 use super::task::{Former, TaskState};
 use super::task_table::{TaskTable, To};
-use compass_common::ids::{TaskId, WorkerId};
+use compass_types::ids::{TaskId, WorkerId};
 use std::collections::BTreeSet;
 
 /// Kept tasks, and until when.

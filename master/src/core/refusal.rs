@@ -7,7 +7,7 @@ use super::state::Core;
 use super::task::Requires;
 use super::task_table::To;
 use super::worker_table::WorkerIx;
-use compass_common::ids::TaskId;
+use compass_types::ids::TaskId;
 
 impl Core {
     /// Looks at the sandbox of a worker that has just attached. Where no other workers can come and none of those that

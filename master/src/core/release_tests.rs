@@ -2,8 +2,8 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_common::ids::{ModelId, TaskId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{ModelId, TaskId, UnitId};
+use compass_types::intervals::IntervalSet;
 
 fn releases(effects: &[Effect]) -> usize {
     effects.iter().filter(|effect| matches!(effect, Effect::Send { message: Message::Release, .. })).count()

@@ -6,8 +6,8 @@ use super::recorded::Arrival;
 use super::state::Core;
 use super::task_table::To;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{GrantId, ModelId, TaskId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{GrantId, ModelId, TaskId, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::ops::Range;
 
 impl Core {

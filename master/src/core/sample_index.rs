@@ -1,7 +1,7 @@
 //! Which task a sample belongs to.
 
-use compass_common::ids::{TaskId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{TaskId, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

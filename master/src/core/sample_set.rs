@@ -1,7 +1,7 @@
 //! A set of sample indices that stays cheap however its members come: samples are recorded in any order, and a list of
 //! runs would be moved about with every one of them.
 
-use compass_common::intervals::IntervalSet;
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// Indices of a page: 64 words of 64.

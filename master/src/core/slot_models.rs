@@ -1,6 +1,6 @@
 //! Which models the slots of a worker hold: as its loads tell, and as its grants let expect.
 
-use compass_common::ids::ModelId;
+use compass_types::ids::ModelId;
 use std::collections::BTreeMap;
 
 /// Models of a worker's slots, and its grants by model.

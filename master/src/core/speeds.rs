@@ -9,7 +9,7 @@
 //! worker has handed in results of is taken for; what was seen of a worker outlives its going.
 
 use super::worker_table::WorkerIx;
-use compass_common::ids::{ModelId, UnitId};
+use compass_types::ids::{ModelId, UnitId};
 use std::collections::BTreeMap;
 
 /// Observed time of a worker, in milliseconds, after which what was seen counts half: speeds change with the neighbours.

@@ -19,8 +19,8 @@ use super::task::{Task, TaskState, TaskView};
 use super::task_table::{Change, Place, TaskTable, To};
 use super::worker::Worker;
 use super::worker_table::{WorkerIx, WorkerTable};
-use compass_common::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Epoch, GrantId, TaskId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 
 /// The scheduler of one job, driven by [`Core::apply`].
 ///

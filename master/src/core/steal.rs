@@ -10,8 +10,8 @@ use super::state::Core;
 use super::task::Task;
 use super::worker::Worker;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{ModelId, TaskId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{ModelId, TaskId};
+use compass_types::intervals::IntervalSet;
 
 /// Work of less time than this, in milliseconds, is not worth a round trip.
 const WORTH_MS: f64 = 100.0;

@@ -4,8 +4,8 @@ use super::event::FailureClass;
 use super::hold::Hold;
 use super::task_table::Place;
 use super::worker_table::WorkerIx;
-use compass_common::ids::{Attempt, ModelId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Attempt, ModelId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeSet;
 
 /// Where a task stands.

@@ -9,8 +9,8 @@ use super::hold::Hold;
 use super::sample_index::SampleIndex;
 use super::task::{Failures, Requires, Task, TaskState, TaskView};
 use super::worker_table::WorkerIx;
-use compass_common::ids::{Attempt, ModelId, TaskId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Attempt, ModelId, TaskId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! The scheduler driven by random histories: no step may break an invariant, and with fair workers the job ends.
 
 use super::*;
-use compass_common::ids::{Attempt, Epoch, GrantId, ModelId, TaskId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Attempt, Epoch, GrantId, ModelId, TaskId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

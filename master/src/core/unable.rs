@@ -10,7 +10,7 @@ use super::state::Core;
 use super::task_table::To;
 use super::worker_table::WorkerIx;
 use compass_common::engine::UnableKind;
-use compass_common::ids::{ModelId, TaskId};
+use compass_types::ids::{ModelId, TaskId};
 
 impl Core {
     /// Bars a worker from a model that it cannot load, and asks it for the tasks of it that it holds.

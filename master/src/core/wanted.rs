@@ -6,7 +6,7 @@ use super::state::Core;
 use super::task::{Requires, Task};
 use super::worker::{Drain, Worker};
 use super::worker_table::WorkerIx;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pools of which any will do; `None` is anywhere.

@@ -6,8 +6,8 @@
 use super::effect::{Effect, Message, Record, Seq};
 use super::invariants::{C1, C2, G2, Violation, X1};
 use super::sample_set::SampleSet;
-use compass_common::ids::{Attempt, GrantId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Attempt, GrantId, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// Monitor of the invariants of a history.

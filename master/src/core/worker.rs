@@ -6,7 +6,7 @@ use super::slot_models::SlotModels;
 use super::task::Requires;
 use super::worker_indexes::Indexed;
 use super::worker_table::Rank;
-use compass_common::ids::{ModelId, TaskId};
+use compass_types::ids::{ModelId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a worker is on its way out of the job.

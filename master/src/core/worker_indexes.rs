@@ -7,7 +7,7 @@
 use super::recent_units::Visit;
 use super::worker::Worker;
 use super::worker_table::{Rank, WorkerIx};
-use compass_common::ids::{ModelId, UnitId};
+use compass_types::ids::{ModelId, UnitId};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 

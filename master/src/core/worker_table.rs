@@ -9,7 +9,7 @@
 
 use super::worker::Worker;
 use super::worker_indexes::WorkerIndexes;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 

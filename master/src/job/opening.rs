@@ -6,7 +6,7 @@ use crate::cli::exit;
 use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
 use crate::screen::say;
 use compass_common::config::{self, Config};
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use std::sync::Arc;
 use tokio::task::block_in_place;
 

@@ -9,9 +9,9 @@ use crate::pipeline::{self, Answers, Desk, Ending, InferOptions, LiveWriting, Re
 use crate::screen::{OutputError, print, say};
 use crate::store::Patience;
 use compass_common::config::Config;
-use compass_common::ids::{Digest, UnitId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::Plan;
+use compass_types::ids::{Digest, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

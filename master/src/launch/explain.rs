@@ -2,7 +2,7 @@
 
 use super::pool::PoolReport;
 use compass_common::config::RunnerKind;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 
 /// A job that runs for so long without its worker reporting is worth a word, in milliseconds.
 const MUTE_MS: u64 = 20_000;

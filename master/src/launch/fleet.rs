@@ -7,7 +7,7 @@ use super::scaler::{Bounds, targets};
 use crate::core::{Attendance, PoolChoice};
 use crate::screen::say;
 use crate::stop::raised;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};

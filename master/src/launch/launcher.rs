@@ -4,7 +4,7 @@
 //! roster's to judge. Each is pure command building and pure parsing around a thin runner of processes.
 
 use super::error::LaunchError;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;

@@ -6,7 +6,7 @@
 use super::error::LaunchError;
 use super::launcher::{JobId, Launched, Launcher, Manners, Outcome, Pending, Standing};
 use super::worker_command::WorkerCommand;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use super::{last_words, scaler::PoolState};
 use crate::core::PoolChoice;
 use crate::screen::say;
 use crate::stop::raised;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use tokio::sync::{mpsc, watch};

@@ -4,7 +4,7 @@
 //! job that ends early for any other reason is one; pauses double with each in a row, until the pool is given up.
 
 use super::launcher::{JobId, Launched, Manners, Outcome, Standing};
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A job that lived longer did not end early: whatever ended it, another one makes sense.

@@ -8,7 +8,7 @@ use super::launcher::{JobId, Launched, Launcher, Manners, Pending, Standing};
 use super::process::{Said, Tool};
 use super::slurm_command::{SlurmOrder, is_unreached, sentence};
 use super::slurm_queue::{Entry, entries};
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

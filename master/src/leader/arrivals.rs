@@ -6,10 +6,10 @@ use super::leader::{Heard, Leader};
 use crate::core::{DeviceType, Event, Handed, Record, Unfit};
 use crate::ledger::Submission;
 use crate::rpc::HandedIn;
-use compass_common::ids::{GrantId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
-use compass_common::result::Outcome;
+use compass_types::ids::{GrantId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
+use compass_types::result::Outcome;
 use serde::{Deserialize, Serialize};
 
 /// What was refused of one worker.

@@ -6,10 +6,10 @@ use crate::core::{ConnectionId, Core, Event, Limits, Recorded, Requires, TaskVie
 use crate::ledger::{Content, Kind, Submission};
 use crate::rpc::{JobKey, Output, Terms, UnitTerms};
 use crate::store::Keys;
-use compass_common::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::ResultShape;
 use compass_proto::v1;
+use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 use prost::Message as _;
 use std::collections::BTreeMap;
 use v1::master_frame::Body as Told;

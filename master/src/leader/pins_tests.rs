@@ -7,12 +7,12 @@ use crate::ledger::{Content, Kind, Submission};
 use crate::rpc::{JobKey, Output, Terms};
 use crate::store::Keys;
 use compass_common::evaluator::EvaluatorSpec;
-use compass_common::ids::{Attempt, Epoch, ModelId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::{DatasetPlan, EvalSpec, GenerationDefaults, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT};
 use compass_common::prompt::ShotFormat;
 use compass_common::weights::{FileMark, WeightsDigest};
 use compass_proto::v1;
+use compass_types::ids::{Attempt, Epoch, ModelId};
+use compass_types::intervals::IntervalSet;
 use v1::worker_frame::Body;
 
 fn pin(content: &str) -> Pin {

@@ -3,8 +3,8 @@
 use crate::core::{DeviceType, Holder, Record, Seq};
 use crate::ledger::{Content, Entry, Kind, Submission};
 use crate::store::Lease;
-use compass_common::ids::{GrantId, UnitId, WorkerId};
 use compass_proto::v1;
+use compass_types::ids::{GrantId, UnitId, WorkerId};
 use prost::Message as _;
 
 /// The entry or the write that makes a record durable.

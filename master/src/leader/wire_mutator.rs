@@ -1,7 +1,7 @@
 //! Mutates encoded messages along their fields, so that most mutants still decode and reach what lies behind the decoder:
 //! extreme numbers, repeated, dropped and exchanged fields, and bytes of no sense.
 
-use compass_common::seeded::Rng;
+use compass_types::seeded::Rng;
 
 /// Numbers at which arithmetic goes wrong.
 const EXTREMES: [u64; 12] = [

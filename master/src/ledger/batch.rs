@@ -3,7 +3,7 @@
 use super::record::Entry;
 use crate::core::Seq;
 use crate::store::{Keys, Lease, LeasePage, MAX_OPS, Op};
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 
 /// Something to make durable.
 #[derive(Debug)]
@@ -121,8 +121,8 @@ pub fn transactions(ops: Vec<Op>) -> Vec<Vec<Op>> {
 mod tests {
     use super::*;
     use crate::store::leases_that_count;
-    use compass_common::ids::{Attempt, Digest, UnitId, WorkerId};
-    use compass_common::intervals::IntervalSet;
+    use compass_types::ids::{Attempt, Digest, UnitId, WorkerId};
+    use compass_types::intervals::IntervalSet;
     use std::collections::BTreeMap;
 
     fn lease(worker: u32) -> Lease {

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::ledger::{Content, Kind};
     use crate::store::MAX_OPS;
-    use compass_common::ids::{Digest, Epoch};
+    use compass_types::ids::{Digest, Epoch};
 
     fn commit(most: usize) -> (GroupCommit, Keys) {
         let keys = Keys::new(&Digest::of(b"plan"));

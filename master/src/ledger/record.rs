@@ -3,7 +3,7 @@
 //! Frame: `u32` length of the payload, `u64` checksum (the first eight bytes of its BLAKE3 digest), payload; integers
 //! little-endian. The payload is a [`Entry`] in protobuf.
 
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use prost::Message;
 
 /// Kinds of entries.

@@ -1,7 +1,7 @@
 //! The end of a run: what was recorded of its segments is written down beside them, so that the store can go that recorded it.
 
 use super::segment::LedgerError;
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -64,7 +64,7 @@ impl Seal {
 mod tests {
     use super::*;
     use crate::ledger::{Entry, Kind, Ledger};
-    use compass_common::ids::Digest;
+    use compass_types::ids::Digest;
 
     #[test]
     fn what_was_never_recorded_does_not_come_back_without_the_store_and_what_was_is_guarded() {

@@ -3,7 +3,7 @@
 use super::owner::{Owner, OwnerError};
 use super::record::{self, Entry};
 use super::seal::Seal;
-use compass_common::ids::{Digest, Epoch};
+use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};

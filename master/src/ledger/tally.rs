@@ -1,7 +1,7 @@
 //! What befell a run, over all of its leaders: kept in the ledger, since a leader that is killed tells nobody.
 
 use super::record::{Entry, Kind};
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

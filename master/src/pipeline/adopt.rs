@@ -5,10 +5,10 @@
 
 use super::folder::RunFolder;
 use super::planner::Planned;
-use compass_common::ids::{Digest, UnitId};
 use compass_common::plan::{Body, OptionText, Part, Sample, Unit};
-use compass_common::prompt::python_str;
-use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
+use compass_pyfmt::python_str;
+use compass_types::ids::{Digest, UnitId};
+use compass_types::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};

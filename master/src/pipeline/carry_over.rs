@@ -9,11 +9,11 @@ use super::pins::{pin, recorded_pins};
 use super::planner::{PlanError, Planned, read_part};
 use crate::encode::{self, EncodeError};
 use crate::ledger::{Kind, Ledger, LedgerError};
-use compass_common::ids::{Digest, ModelId, UnitId};
 use compass_common::plan::{ModelPlan, Part, Plan, Sample, Unit};
-use compass_common::result::{Outcome, SampleResult};
 use compass_common::weights::Pin;
 use compass_proto::v1;
+use compass_types::ids::{Digest, ModelId, UnitId};
+use compass_types::result::{Outcome, SampleResult};
 use prost::Message as _;
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use crate::core::ConnectionId;
 use crate::rpc::Output;
-use compass_common::ids::WorkerId;
 use compass_proto::v1;
+use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use tokio::sync::mpsc;
 use tonic::Status;

@@ -6,7 +6,7 @@
 use crate::core::{Core, Event, Wanted};
 use crate::store::Standing;
 use crate::web::RunView;
-use compass_common::ids::{TaskId, WorkerId};
+use compass_types::ids::{TaskId, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};

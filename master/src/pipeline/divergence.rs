@@ -2,8 +2,8 @@
 
 use crate::core::DeviceType;
 use crate::ledger::{Entry, Kind};
-use compass_common::ids::UnitId;
 use compass_proto::v1;
+use compass_types::ids::UnitId;
 use prost::Message as _;
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::rpc::Inbound;
 use crate::stop::raised;
 use crate::store::AnyStore;
 use crate::web::RunView;
-use compass_common::ids::{Epoch, WorkerId};
+use compass_types::ids::{Epoch, WorkerId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

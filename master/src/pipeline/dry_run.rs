@@ -10,9 +10,9 @@ use super::task_list::listing;
 use crate::core::{Duplicates, Recorded};
 use crate::launch::Programs;
 use compass_common::config::Config;
-use compass_common::ids::Digest;
 use compass_common::partition::TaskList;
 use compass_common::plan::{DuplicateGroups, Plan};
+use compass_types::ids::Digest;
 use std::fmt::Write as _;
 
 /// The tasks that a run would grant and the commands that it would launch, as text.

@@ -8,13 +8,13 @@ use super::planner::{PlanError, Planned, cut, read_part};
 use super::score::UnitEntries;
 use crate::encode;
 use compass_common::evaluator::programs;
-use compass_common::ids::UnitId;
 use compass_common::plan::{
     Body, DatasetPlan, DuplicateGroups, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan, Program, Sample, Unit,
     entries_of_all,
 };
 use compass_common::prompt::{RenderedDataset, ShotFormat};
-use compass_common::result::{Outcome, PromptFit, SampleResult};
+use compass_types::ids::UnitId;
+use compass_types::result::{Outcome, PromptFit, SampleResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! The run folder `<work_dir>/<YYYYmmdd_HHMMSS>/`, laid out as OpenCompass users expect.
 
 use crate::encode::{self, EncodeError};
-use compass_common::ids::Digest;
 use compass_common::private_file;
+use compass_types::ids::Digest;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

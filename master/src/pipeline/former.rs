@@ -2,8 +2,8 @@
 
 use crate::core::Former;
 use crate::store::{Damage, Keys, Lease, LeasePage, leases_that_count};
-use compass_common::ids::{Attempt, Epoch, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Attempt, Epoch, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// The log of leases.
@@ -65,7 +65,7 @@ pub fn task(unit: UnitId, samples: &IntervalSet) -> (UnitId, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::{Digest, WorkerId};
+    use compass_types::ids::{Digest, WorkerId};
 
     fn lease(worker: &str, first: u32, end: u32) -> Lease {
         let samples = IntervalSet::range(first, end);

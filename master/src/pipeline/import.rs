@@ -4,9 +4,9 @@ use super::carry_over::CarriedOver;
 use super::folder::RunFolder;
 use crate::encode;
 use crate::ledger::{Entry, Kind, Ledger, LedgerError};
-use compass_common::ids::{Digest, Epoch, UnitId};
-use compass_common::result::SampleResult;
 use compass_proto::v1;
+use compass_types::ids::{Digest, Epoch, UnitId};
+use compass_types::result::SampleResult;
 use prost::Message as _;
 
 /// Where results come from that another evaluator wrote: its files stay as they are.

@@ -11,7 +11,7 @@ use crate::store::{
     StoreError,
 };
 use compass_common::config::{Config, StoreConfig};
-use compass_common::ids::{Digest, Epoch};
+use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

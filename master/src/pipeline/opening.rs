@@ -6,7 +6,7 @@ use crate::core::{Core, DeviceType, Duplicates, Labels, Limits, Recorded, TaskVi
 use crate::ledger::Journal;
 use crate::rpc::JobKey;
 use crate::store::{Damage, Keys, Op};
-use compass_common::ids::{Attempt, Epoch, UnitId, WorkerId};
+use compass_types::ids::{Attempt, Epoch, UnitId, WorkerId};
 use std::collections::BTreeMap;
 
 /// See the module.
@@ -143,8 +143,8 @@ impl Opening {
 mod tests {
     use super::*;
     use crate::store::{Lease, LeasePage};
-    use compass_common::ids::{Digest, ModelId};
-    use compass_common::intervals::IntervalSet;
+    use compass_types::ids::{Digest, ModelId};
+    use compass_types::intervals::IntervalSet;
 
     fn keys() -> Keys {
         Keys::new(&Digest::of(b"plan"))

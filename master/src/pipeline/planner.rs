@@ -9,14 +9,14 @@ use super::rows::{self, Faults, Rows};
 use crate::descriptors::is_exhaustion;
 use crate::encode::{self, EncodeError};
 use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
-use compass_common::ids::Digest;
 use compass_common::plan::{
     Body, DatasetPlan, DeviceRequest, Dtype, DuplicateGroups, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan,
     Sample, entries_of_all, head_path, part_path,
 };
 use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
 use compass_common::report::{prediction_record, pretty};
-use compass_common::result::{Outcome, PromptFit, SampleResult};
+use compass_types::ids::Digest;
+use compass_types::result::{Outcome, PromptFit, SampleResult};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;

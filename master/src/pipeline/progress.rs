@@ -2,9 +2,9 @@
 
 use crate::screen::{is_terminal, say};
 use crate::web::LiveMetric;
-use compass_common::ids::UnitId;
 use compass_common::plan::Plan;
 use compass_proto::v1;
+use compass_types::ids::UnitId;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prost::Message as _;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Where models load: in which pools, as their configuration and the pools' say. No part of what they compute.
 
 use compass_common::config::{ModelConfig, PoolConfig};
-use compass_common::ids::ModelId;
+use compass_types::ids::ModelId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

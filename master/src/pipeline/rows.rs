@@ -5,8 +5,8 @@ use super::planner::PlanError;
 use crate::descriptors::is_caused_by_exhaustion;
 use compass_common::config::SourceConfig;
 use compass_common::prompt::{PromptError, Split};
-use compass_common::range::RangeSpec;
 use compass_data::{DataError, Row, SplitRows, read_split};
+use compass_types::range::RangeSpec;
 
 /// What is wrong with data, a line each.
 #[derive(Debug, Default)]

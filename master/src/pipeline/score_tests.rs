@@ -4,12 +4,12 @@ use super::planner::{Planned, write_plan};
 use super::{Answers, Evidence, Executions, Notice, RunFolder, score};
 use crate::ledger::{Entry, Kind, Ledger};
 use compass_common::evaluator::{Accumulator, EVAL_VERSION, EvaluatorSpec};
-use compass_common::ids::{Digest, Epoch};
 use compass_common::plan::*;
 use compass_common::prompt::{Prompt, Shot, ShotFormat};
 use compass_common::report::Details;
-use compass_common::result::{Outcome, PplScore, PromptFit, SampleResult};
 use compass_proto::v1;
+use compass_types::ids::{Digest, Epoch};
+use compass_types::result::{Outcome, PplScore, PromptFit, SampleResult};
 use prost::Message as _;
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use crate::core::Wanted;
 use crate::launch::{PoolReport, Programs};
 use crate::rpc::Inbound;
 use compass_common::config::Config;
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! The plan's files by digest, in chunks. Never on a session's connection.
 
-use compass_common::ids::Digest;
 use compass_proto::CHUNK_BYTES;
 use compass_proto::v1;
+use compass_types::ids::Digest;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

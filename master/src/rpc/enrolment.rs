@@ -3,9 +3,9 @@
 use super::peer::{Gate, PLAIN, Peer, Standing};
 use super::rate::Rate;
 use crate::authority::{Applicant, Authority, AuthorityError};
-use compass_common::secret::Secret;
 use compass_proto::v1::enrolment_server::{Enrolment, EnrolmentServer};
 use compass_proto::{Protocols, v1};
+use compass_types::secret::Secret;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio_rustls::rustls::pki_types::CertificateDer;

@@ -1,11 +1,11 @@
 //! Reads a worker's frame: once, on the task of its connection, and trusted afterwards.
 
 use crate::core::FailureClass;
-use compass_common::ids::{GrantId, ModelId, UnitId};
-use compass_common::intervals::IntervalSet;
-use compass_common::result::{Outcome, SampleResult};
 use compass_proto::session::Seq;
 use compass_proto::{ParseError, grant_from_wire, intervals_from_wire, v1};
+use compass_types::ids::{GrantId, ModelId, UnitId};
+use compass_types::intervals::IntervalSet;
+use compass_types::result::{Outcome, SampleResult};
 use prost::Message as _;
 use v1::worker_frame::Body;
 

@@ -3,8 +3,8 @@
 //! A keyed digest over everything that makes the grant: job, worker, process, attempt, samples. The key belongs to the job;
 //! its first leader writes it to the store, every later one reads it there, and no worker ever sees it.
 
-use compass_common::ids::{Digest, GrantId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Digest, GrantId, UnitId};
+use compass_types::intervals::IntervalSet;
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// Length of a proof in bytes.
@@ -99,7 +99,7 @@ impl JobKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::{Attempt, Epoch, TaskId};
+    use compass_types::ids::{Attempt, Epoch, TaskId};
 
     #[test]
     fn a_proof_holds_for_its_claim_alone() {

@@ -2,8 +2,8 @@
 
 use super::server::Inbound;
 use crate::core::ConnectionId;
-use compass_common::ids::WorkerId;
 use compass_proto::v1;
+use compass_types::ids::WorkerId;
 use std::fmt::Debug;
 use tokio::sync::{mpsc, oneshot};
 

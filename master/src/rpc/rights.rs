@@ -4,8 +4,8 @@
 //! verifies. It shrinks by what the worker returns and ends with the worker's end of that grant or of its successor. It
 //! outlives revocation and lease: what was granted once may still come in.
 
-use compass_common::ids::{GrantId, UnitId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{GrantId, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
 /// A grant of this session.

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::rpc::Parsed;
-use compass_common::ids::ModelId;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{CHUNK_BYTES, Envelope as _, PROTOCOL_VERSION, Spill, spill, unspill};
+use compass_types::ids::ModelId;
 use std::collections::BTreeMap;
 use tonic::Code;
 use tonic::transport::{Channel, Endpoint};

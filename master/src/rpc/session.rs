@@ -3,11 +3,11 @@
 use super::proof::{Claim, JobKey};
 use super::rights::Rights;
 use crate::core::{ConnectionId, HeldGrant, Kept, Message};
-use compass_common::ids::{Digest, Epoch, GrantId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::{Plan, ResultShape};
 use compass_proto::session::{Arrival, ReceiveWindow, SendWindow, Seq};
 use compass_proto::{MOST_REJECTIONS, PROTOCOL_VERSION, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
+use compass_types::ids::{Digest, Epoch, GrantId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use v1::master_frame::Body;
@@ -410,7 +410,7 @@ fn body_of(message: &Message, terms: &Terms) -> Option<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::TaskId;
+    use compass_types::ids::TaskId;
 
     const TERMS: Terms = Terms {
         plan: Digest([1; 32]),

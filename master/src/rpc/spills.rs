@@ -4,8 +4,8 @@
 //! Each belongs to a connection and is freed with it; on the next connection the frame is spilled again.
 
 use crate::core::ConnectionId;
-use compass_common::ids::Digest;
 use compass_proto::{spill, v1};
+use compass_types::ids::Digest;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_grant_of_many_runs_leaves_by_its_digest_and_goes_with_its_connection() {
-        let alternate = compass_common::intervals::IntervalSet::from_indices((0..60_000).map(|at| at * 2));
+        let alternate = compass_types::intervals::IntervalSet::from_indices((0..60_000).map(|at| at * 2));
         let grant = v1::Grant { slots: 7, samples: intervals_to_wire(&alternate), ..Default::default() };
         let frame = v1::MasterFrame { seq: 5, ack: 9, body: Some(Body::Grant(grant)) };
         assert!(frame.encoded_len() > MAX_FRAME_BYTES);

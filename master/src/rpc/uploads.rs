@@ -5,8 +5,8 @@
 //! before the bytes arrive. It is freed when the frame takes the content, when the session ends, and `KEPT` after the last
 //! bytes arrived.
 
-use compass_common::ids::Digest;
 use compass_proto::MAX_SPILLED_BYTES;
+use compass_types::ids::Digest;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

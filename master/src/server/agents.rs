@@ -7,7 +7,7 @@ use crate::launch::{
 };
 use crate::pipeline::{self, Entrance};
 use compass_common::config::{Base, Config, RunnerKind};
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};

@@ -4,7 +4,7 @@ use super::agents::{Agents, Launching};
 use super::server::Server;
 use crate::broker::{JobId, Terms};
 use crate::pipeline::{self, Desk, InferError, Residence, StageRegistration, StageWorkers, WorkerSource};
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 

@@ -16,7 +16,7 @@ use crate::pipeline::{self, Desk, InferError, Residence, RunFolder};
 use crate::screen::{say, within};
 use crate::store::Standing;
 use compass_common::config::{Base, PoolConfig, RunnerKind};
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;

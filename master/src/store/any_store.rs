@@ -5,7 +5,7 @@ use super::embedded::EmbeddedStore;
 use super::error::StoreError;
 use super::etcd::EtcdStore;
 use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 use std::time::Duration;
 use tokio::sync::watch;
 

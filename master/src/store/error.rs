@@ -1,7 +1,7 @@
 //! Why a store did not do what it was asked.
 
 use crate::encode::EncodeError;
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 use std::path::PathBuf;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;

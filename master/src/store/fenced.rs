@@ -7,7 +7,7 @@ use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
 use super::reign::{Campaigned, Candidacy, MAX_OPS, Names, Outcome, leader, nonce};
 use super::shared_reign::SharedReign;
 use compass_common::backoff;
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;

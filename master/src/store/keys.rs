@@ -1,6 +1,6 @@
 //! The key layout, shared by all backends.
 
-use compass_common::ids::{Digest, Epoch};
+use compass_types::ids::{Digest, Epoch};
 
 /// Keys of one job.
 #[derive(Clone, Debug)]

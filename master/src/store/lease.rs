@@ -4,8 +4,8 @@
 //! of, it costs one write. Now and then a leader writes down all that is out at that moment, with the number of the key
 //! from which on the log counts; what lies before is deleted afterwards. Of a sample the last lease counts.
 
-use compass_common::ids::{Attempt, Epoch, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
+use compass_types::ids::{Attempt, Epoch, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 use prost::Message;
 use std::collections::HashMap;
 

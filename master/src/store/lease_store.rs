@@ -2,7 +2,7 @@
 
 use super::damage::Damage;
 use super::error::StoreError;
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 use std::future::Future;
 use std::time::Duration;
 use tokio::sync::watch;

@@ -8,7 +8,7 @@
 use super::damage::Damage;
 use super::lease_store::{Leader, Op};
 use super::transaction::{Compare, Entry, Reply, Step, Transaction};
-use compass_common::ids::{Digest, Epoch};
+use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 
 /// Most writes of one commit: a transaction takes 127 steps, and the count is one of them.

@@ -1,7 +1,7 @@
 //! What masters tell each other of a job's run.
 
 use crate::encode::{self, EncodeError};
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

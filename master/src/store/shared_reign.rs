@@ -4,7 +4,7 @@ use super::backend::{Backend, Trouble};
 use super::error::StoreError;
 use super::lease_store::Standing;
 use super::reign::{Outcome, Reign};
-use compass_common::ids::Epoch;
+use compass_types::ids::Epoch;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;

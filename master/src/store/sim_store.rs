@@ -7,7 +7,7 @@ use super::keys::Keys;
 use super::shared_reign::SharedReign;
 use super::sim::{Fate, SimStore, SimTrouble};
 use super::transaction::{Entry, Reply, Transaction};
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;

@@ -150,7 +150,7 @@ mod tests {
     use crate::broker::JobId;
     use crate::pipeline::Desk;
     use crate::web::{LiveMetric, WorkerView};
-    use compass_common::ids::Digest;
+    use compass_types::ids::Digest;
     use tokio::sync::watch;
 
     fn entry(id: &str) -> Entry {

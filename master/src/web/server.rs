@@ -73,7 +73,7 @@ mod tests {
     use crate::store::Standing;
     use crate::web::RunView;
     use crate::web::health::STALE;
-    use compass_common::ids::Digest;
+    use compass_types::ids::Digest;
     use std::time::{Duration, Instant};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

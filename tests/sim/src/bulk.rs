@@ -4,9 +4,9 @@
 use super::mutant::Mutant;
 use super::world::{Happening, World};
 use compass_agent::{BulkError, Input};
-use compass_common::ids::Digest;
 use compass_master::rpc::{UploadError, Uploader};
 use compass_proto::{Envelope as _, digest_from_wire, unspill, v1};
+use compass_types::ids::Digest;
 use std::sync::Arc;
 use std::time::Duration;
 

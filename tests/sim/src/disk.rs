@@ -1,9 +1,9 @@
 //! The simulated disk: segments in the ledger's own format, of which a crash leaves what was synced and perhaps more.
 
-use compass_common::ids::Digest;
-use compass_common::seeded::Rng;
 use compass_master::ledger::{Entry, Kind, LedgerError, encode, header, read_segment};
 use compass_proto::v1;
+use compass_types::ids::Digest;
+use compass_types::seeded::Rng;
 use prost::Message as _;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -3,8 +3,8 @@
 
 use super::job::JobSample;
 use super::world::World;
-use compass_common::ids::GrantId;
 use compass_master::core::invariants::I1;
+use compass_types::ids::GrantId;
 use std::collections::BTreeMap;
 
 /// How long that may last. Much longer than two ways to a worker and back, as estimates of speeds need samples; and shorter

@@ -2,8 +2,8 @@
 
 use super::job::SampleKey;
 use super::world::{Happening, Up, World};
-use compass_common::ids::GrantId;
 use compass_proto::{intervals_to_wire, v1};
+use compass_types::ids::GrantId;
 use v1::worker_frame::Body;
 
 /// A worker that no worker of the history is, as far as its results show.

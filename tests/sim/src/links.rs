@@ -2,7 +2,7 @@
 //! repeat and reorder frames.
 
 use super::scenario::Scenario;
-use compass_common::seeded::Rng;
+use compass_types::seeded::Rng;
 
 /// A connection of a worker's process to a master's process.
 #[derive(Clone, Debug)]

@@ -10,7 +10,6 @@ use super::pool::Waiting;
 use super::reign::{MOST, Reign};
 use super::worker::FAR;
 use super::world::{Happening, World};
-use compass_common::ids::{Digest, Epoch, UnitId};
 use compass_master::broker::{self, Dispatcher};
 use compass_master::core::{DeviceType, Event, Labels, Limits, Watch, invariants};
 use compass_master::leader::Leader;
@@ -18,6 +17,7 @@ use compass_master::ledger::GroupCommit;
 use compass_master::pipeline::opening::Opening;
 use compass_master::rpc::{JobKey, PoolTerms, Terms, Uploads};
 use compass_master::store::Op;
+use compass_types::ids::{Digest, Epoch, UnitId};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 

@@ -2,15 +2,15 @@
 
 use super::disk::Disk;
 use super::job::{Job, JobSample, SampleKey};
-use compass_common::ids::{Attempt, Epoch, GrantId, UnitId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::Misfit;
-use compass_common::result::SampleResult;
 use compass_master::core::Recorded;
 use compass_master::core::invariants::{B1, C1, C2, C3, C4, G1, G2, H1, H2, L1, Violation, W1};
 use compass_master::rpc::UnitTerms;
 use compass_master::store::{Lease, LeasePage, Op};
 use compass_proto::{intervals_from_wire, v1};
+use compass_types::ids::{Attempt, Epoch, GrantId, UnitId};
+use compass_types::intervals::IntervalSet;
+use compass_types::result::SampleResult;
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 use super::lead::Led;
 use super::mutant::Mutant;
 use super::world::{Happening, Up, World};
-use compass_common::ids::WorkerId;
 use compass_master::broker::{Dispatch, Dispatcher};
 use compass_master::core::{ConnectionId, Event};
 use compass_proto::v1;
+use compass_types::ids::WorkerId;
 use v1::master_frame::Body;
 
 /// How often a worker that waits is told so.

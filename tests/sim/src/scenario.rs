@@ -1,7 +1,7 @@
 //! What a history is made of: sizes, and faults with their times. Drawn from a seed; smaller ones made by shrinking.
 
 use super::job::{GARBLES, Kind};
-use compass_common::seeded::Rng;
+use compass_types::seeded::Rng;
 
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 use super::lead::Led;
 use super::mutant::Mutant;
 use super::world::{Happening, World};
-use compass_common::ids::Epoch;
 use compass_master::core::invariants::P1;
 use compass_master::store::{Fate, Keys, Names, Op, Reply, SimTrouble, Transaction};
+use compass_types::ids::Epoch;
 use std::collections::BTreeMap;
 
 /// How long the lease of a leader that is not heard lasts, in milliseconds.

@@ -6,10 +6,10 @@ use super::mutant::Mutant;
 use super::spool::{SimSpool, SpoolUse};
 use super::world::{Happening, Up, World};
 use compass_agent::{AgentCore, Boot, Ending, Input, News, Output, Shut};
-use compass_common::ids::GrantId;
-use compass_common::intervals::IntervalSet;
 use compass_master::core::invariants::{C4, R1, S1};
 use compass_proto::{Envelope as _, MAX_FRAME_BYTES, intervals_from_wire, unspill, v1};
+use compass_types::ids::GrantId;
+use compass_types::intervals::IntervalSet;
 use prost::Message as _;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -327,7 +327,7 @@ impl World {
         }
     }
 
-    fn fetches(&mut self, at: usize, digest: compass_common::ids::Digest, pause: Duration) {
+    fn fetches(&mut self, at: usize, digest: compass_types::ids::Digest, pause: Duration) {
         let (now, life) = (self.now, self.workers[at].life);
         let master = self.workers[at].link.map(|link| &self.links.all[link]).filter(|link| !link.broken);
         let answers = master.is_some_and(|link| self.is_up(link.master, link.master_life));

@@ -2,7 +2,7 @@
 
 use super::job::RealSize;
 use crate::job::Job;
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;

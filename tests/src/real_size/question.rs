@@ -3,7 +3,7 @@
 //! The engine's answers are hashes of the prompt, so a row's gold answer can be made right or wrong on purpose, and the score of
 //! a data set follows without running anything.
 
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 
 /// Letters of the classes. Digests are written in lower case, so the only capital of an answer is the letter that ends the prompt.
 const LETTERS: [&str; 4] = ["A", "B", "C", "D"];

@@ -1,10 +1,10 @@
 //! The suite on the simulated and on the embedded store, and the simulated one under losses.
 
 use crate::suite::{Bench, conform, lead, pairs, put};
-use compass_common::ids::{Digest, Epoch};
 use compass_master::store::{
     EmbeddedStore, Fate, FencedStore, Keys, LeaseStore, Patience, SimBackend, SimWorld, Step, StoreError, Transaction,
 };
+use compass_types::ids::{Digest, Epoch};
 use std::time::Duration;
 
 const PATIENCE: Patience =

@@ -2,9 +2,9 @@
 
 use crate::real::{Cluster, PATIENCE, config};
 use crate::suite::{conform, pairs, put};
-use compass_common::ids::{Digest, Epoch};
 use compass_master::store::{EtcdStore, LeaseStore, Patience, Standing, StoreError};
 use compass_tests::{Etcd, EtcdOptions, Mood, Proxy};
+use compass_types::ids::{Digest, Epoch};
 use etcd_client::{AlarmAction, AlarmOptions, AlarmType, Client};
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 
 use crate::suite::Bench;
 use compass_common::config::EtcdConfig;
-use compass_common::ids::Digest;
 use compass_master::store::{EtcdStore, Keys, LeaseStore, Patience, StoreError};
 use compass_tests::{Mood, Proxy};
+use compass_types::ids::Digest;
 use etcd_client::Client;
 use std::cell::RefCell;
 use std::time::{Duration, SystemTime};

@@ -3,9 +3,9 @@
 use crate::real::{PATIENCE, config};
 use crate::suite::{pairs, put};
 use compass_common::config::EtcdConfig;
-use compass_common::ids::{Digest, Epoch};
 use compass_master::store::{EtcdStore, Leadership, LeaseStore, Patience, StoreError};
 use compass_tests::{Etcd, EtcdOptions};
+use compass_types::ids::{Digest, Epoch};
 use etcd_client::{Client, Permission, PermissionType};
 use std::path::Path;
 use std::process::Command;

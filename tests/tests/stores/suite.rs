@@ -1,7 +1,7 @@
 //! What every store promises, as one suite. A backend is a [`Bench`]; it may open a store for several masters.
 
-use compass_common::ids::{Digest, Epoch};
 use compass_master::store::{Damage, Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
+use compass_types::ids::{Digest, Epoch};
 use std::future::Future;
 
 /// A backend under test.

@@ -2,9 +2,9 @@
 
 use crate::real::{Cluster, PATIENCE, config};
 use crate::suite::{conform, pairs, put};
-use compass_common::ids::{Digest, Epoch};
 use compass_master::store::{EtcdStore, LeaseStore, Standing};
 use compass_tests::{Etcd, EtcdOptions};
+use compass_types::ids::{Digest, Epoch};
 use std::time::Duration;
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 //! Pure. A batch closes at [`BATCH_BYTES`], and the one result that may take it beyond is smaller than
 //! [`LARGE_RESULT_BYTES`]; a larger one has a frame of its own, whose body the outbox sends apart where it must.
 
-use compass_common::ids::GrantId;
 use compass_proto::v1::SampleResult;
+use compass_types::ids::GrantId;
 use prost::Message;
 use std::collections::BTreeMap;
 

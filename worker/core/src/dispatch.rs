@@ -7,10 +7,10 @@ use super::session::{AgentCore, UnitOrder};
 use super::shard::Shard;
 use super::slots::{Busy, SlotState};
 use compass_common::engine::{ENGINE_TIMEOUT, PackSpec};
-use compass_common::ids::{Digest, GrantId, UnitId};
-use compass_common::path_rules::map_path;
 use compass_common::plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
+use compass_types::ids::{Digest, GrantId, UnitId};
+use compass_types::path_rules::map_path;
 use std::sync::Arc;
 
 /// What waits of a grant must be so many times what its samples begin with, for another slot to join in.

@@ -4,9 +4,9 @@ use super::ending::Ending;
 use super::output::Output;
 use super::session::AgentCore;
 use super::transfer::BulkError;
-use compass_common::ids::Digest;
 use compass_common::plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1::FailureClass;
+use compass_types::ids::Digest;
 use std::sync::Arc;
 use std::time::Duration;
 

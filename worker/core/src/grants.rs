@@ -5,10 +5,10 @@
 
 use super::shard::Shard;
 use super::suspects::Suspects;
-use compass_common::ids::{Attempt, Digest, Epoch, GrantId, TaskId, UnitId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::DatasetPlan;
 use compass_proto::{intervals_to_wire, v1};
+use compass_types::ids::{Attempt, Digest, Epoch, GrantId, TaskId, UnitId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

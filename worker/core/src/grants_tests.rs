@@ -2,9 +2,9 @@
 
 use super::*;
 use compass_common::evaluator::EvaluatorSpec;
-use compass_common::ids::GrantId;
 use compass_common::plan::{EvalSpec, InferSpec, PartRef};
 use compass_common::prompt::ShotFormat;
+use compass_types::ids::GrantId;
 
 /// Parts of 20 samples each.
 fn dataset() -> DatasetPlan {

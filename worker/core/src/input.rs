@@ -3,8 +3,8 @@
 use super::order::SlotReport;
 use super::shut::Shut;
 use super::transfer::BulkError;
-use compass_common::ids::Digest;
 use compass_proto::v1;
+use compass_types::ids::Digest;
 
 /// Something that the core of an agent takes.
 #[derive(Debug)]

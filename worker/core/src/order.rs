@@ -1,8 +1,8 @@
 //! What the agent asks of a slot and what it hears back.
 
 use compass_common::engine::{Stretch, TokenCounters, UnableKind};
-use compass_common::ids::Digest;
 use compass_proto::v1;
+use compass_types::ids::Digest;
 use std::sync::Arc;
 use std::time::Duration;
 

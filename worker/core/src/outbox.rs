@@ -9,10 +9,10 @@
 use super::grants::{Assignment, UnderWay};
 use super::rejection::{instead, named};
 use super::spool::{Extent, Spool, SpoolFile};
-use compass_common::ids::{Digest, UnitId};
 use compass_proto::session::SendWindow;
 use compass_proto::v1::worker_frame::Body;
 use compass_proto::{MOST_REJECTIONS, Spill, spill, unspill, v1};
+use compass_types::ids::{Digest, UnitId};
 use prost::Message;
 use std::io;
 use std::sync::Arc;
@@ -260,7 +260,7 @@ fn from_bytes(mut bytes: &[u8]) -> io::Result<Outgoing> {
 mod tests {
     use super::*;
     use crate::spool::doubles::Full;
-    use compass_common::ids::GrantId;
+    use compass_types::ids::GrantId;
 
     fn empty() -> Outbox {
         Outbox::new(Box::new(Vec::new()))

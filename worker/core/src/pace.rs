@@ -4,7 +4,7 @@
 //! the master counts the old one as done. So what is ahead must last as long as that: with short grants or a far master it
 //! is more than one. Pure; times in milliseconds.
 
-use compass_common::ids::GrantId;
+use compass_types::ids::GrantId;
 use std::collections::BTreeMap;
 
 /// A round trip that is no delay worth speaking of.

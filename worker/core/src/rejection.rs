@@ -1,7 +1,7 @@
 //! What stands in the place of a frame that the master cannot take.
 
-use compass_common::intervals::IntervalSet;
 use compass_proto::v1;
+use compass_types::intervals::IntervalSet;
 use v1::sample_result::Outcome;
 use v1::worker_frame::Body;
 

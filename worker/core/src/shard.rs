@@ -4,11 +4,11 @@
 use super::order::PackEnd;
 use compass_common::engine::{Stretch, TokenCounters};
 use compass_common::evaluator::{Accumulator, EVAL_VERSION};
-use compass_common::ids::{Digest, GrantId, UnitId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::{EvalSpec, Part};
-use compass_common::result::SampleResult;
 use compass_proto::{intervals_to_wire, v1};
+use compass_types::ids::{Digest, GrantId, UnitId};
+use compass_types::intervals::IntervalSet;
+use compass_types::result::SampleResult;
 use std::collections::BTreeSet;
 
 /// Stretches in one report at most.

@@ -1,7 +1,7 @@
 //! The agent's record of its slots: what each is doing and which model it holds.
 
 use super::parts::CachedPart;
-use compass_common::ids::{Digest, GrantId, ModelId, UnitId};
+use compass_types::ids::{Digest, GrantId, ModelId, UnitId};
 
 /// One slot.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 
 use crate::dial::error_chain;
 use compass_agent::BulkError;
-use compass_common::ids::Digest;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{CHUNK_BYTES, MAX_FRAME_BYTES, MAX_SPILLED_BYTES, delimited, v1};
+use compass_types::ids::Digest;
 use std::sync::Arc;
 use tonic::Code;
 use tonic::transport::Channel;

@@ -2,7 +2,7 @@
 
 use super::link::LinkEvent;
 use compass_agent::{BulkError, SlotReport};
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 
 /// See the module.
 #[derive(Debug)]

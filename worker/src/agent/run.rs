@@ -9,7 +9,7 @@ use crate::dial::{Applicant, Doorway, Invitations};
 use crate::engine_child::HAS_ENGINE;
 use crate::parent::end_with_parent;
 use compass_agent::{AgentCore, Boot, Ending};
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use std::io::Read;
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};

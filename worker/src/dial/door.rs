@@ -247,7 +247,7 @@ impl Shared {
 
     pub(super) fn adopt(
         &self,
-        authority: compass_common::ids::Digest,
+        authority: compass_types::ids::Digest,
         answer: v1::Enrolled,
     ) -> Result<Arc<Identity>, Shut> {
         let identity = self.key().and_then(|key| key.identity(authority, answer));

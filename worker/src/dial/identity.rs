@@ -1,8 +1,8 @@
 //! Who a worker is to the masters: a key that never leaves this process, and the certificate that they gave for it.
 
 use super::trust::{Trust, client_config};
-use compass_common::ids::Digest;
 use compass_proto::v1;
+use compass_types::ids::Digest;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

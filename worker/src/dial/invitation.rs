@@ -74,8 +74,8 @@ fn only_one_of(left: &Path, port: u16) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::ids::Digest;
-    use compass_common::secret::Secret;
+    use compass_types::ids::Digest;
+    use compass_types::secret::Secret;
 
     fn token(id: &str) -> JoinToken {
         JoinToken { id: id.into(), secret: Secret::new("s"), authority: Digest::of(b"a") }

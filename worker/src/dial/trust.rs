@@ -3,7 +3,7 @@
 //! Hosts are called many names through NAT and proxies; the authority is one. Its certificate comes with the master's own,
 //! and its digest says whether it is the right one.
 
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_rustls::rustls::client::WebPkiServerVerifier;

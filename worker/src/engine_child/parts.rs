@@ -1,7 +1,7 @@
 //! The parts of the plan that the child keeps. The agent knows the rule and sends a part again when it has gone.
 
-use compass_common::ids::Digest;
 use compass_common::plan::Part;
+use compass_types::ids::Digest;
 use std::collections::VecDeque;
 
 /// Parts kept, newest sent last; the agent's record of what it sent follows the same rule.

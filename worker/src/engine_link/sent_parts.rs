@@ -1,7 +1,7 @@
 //! The agent's record of which parts a child still has: the child's own rule, followed from here.
 
 use crate::engine_child::KEPT_PARTS;
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use std::collections::VecDeque;
 
 /// The last parts sent to one child, oldest first.

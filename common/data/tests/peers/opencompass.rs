@@ -3,10 +3,11 @@
 use super::shared;
 use compass_common::config::{Cast, ColumnConfig, Expression, Pattern, Piece};
 use compass_common::plan::{Body, InferSpec};
-use compass_common::prompt::{PromptConfig, RenderedDataset, Template, python_str, render, render_shots};
-use compass_common::range::RangeSpec;
+use compass_common::prompt::{PromptConfig, RenderedDataset, Template, render, render_shots};
 use compass_common::retriever::RetrieverKind;
 use compass_data::{Row, apply_range};
+use compass_pyfmt::python_str;
+use compass_types::range::RangeSpec;
 use serde_json::Value;
 
 fn labels(map: &[(&str, &str)]) -> Option<Template> {

@@ -3,8 +3,8 @@
 use compass_common::config::{ColumnConfig, Expression, ReadOptions, SourceConfig, SourceFile};
 use compass_common::plan::Sample;
 use compass_common::prompt::{RenderedDataset, Shot};
-use compass_common::range::RangeSpec;
 use compass_data::{Row, read_split};
+use compass_types::range::RangeSpec;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

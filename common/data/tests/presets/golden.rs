@@ -4,7 +4,8 @@
 use super::layout::{layout, rendered, shared};
 use compass_common::config::DatasetConfig;
 use compass_common::plan::{Body, Sample};
-use compass_common::prompt::{Prompt, RenderedDataset, Shot, python_str, render_shots};
+use compass_common::prompt::{Prompt, RenderedDataset, Shot, render_shots};
+use compass_pyfmt::python_str;
 use serde_json::{Map, Value};
 
 fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {

@@ -2,8 +2,8 @@
 
 use compass_common::config::{DatasetConfig, preset_datasets};
 use compass_common::prompt::{RenderedDataset, render};
-use compass_common::range::RangeSpec;
 use compass_data::{DataError, Row, read_split};
+use compass_types::range::RangeSpec;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

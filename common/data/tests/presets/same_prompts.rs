@@ -9,8 +9,9 @@ use super::layout::rendered;
 use compass_common::config::{DatasetConfig, Overrides, load, preset_datasets};
 use compass_common::plan::{Body, Sample};
 use compass_common::prompt::{
-    MetaItem, MetaRole, MetaStyle, MetaTemplate, Mode, Prompt, RenderedDataset, RenderedPrompt, Shot, python_str,
+    MetaItem, MetaRole, MetaStyle, MetaTemplate, Mode, Prompt, RenderedDataset, RenderedPrompt, Shot,
 };
+use compass_pyfmt::python_str;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Ranges over splits: after the conditions, over all files, the same rows whether read once or twice.
 
 use super::fixture::Fixture;
-use compass_common::range::RangeSpec;
+use compass_types::range::RangeSpec;
 
 fn numbers(fixture: &Fixture, test: &str, range: &RangeSpec) -> Vec<i64> {
     let split = fixture.split(test, range).unwrap();

@@ -6,7 +6,7 @@ use crate::evaluator::EvaluatorSpec;
 use crate::partition::PartitionerKind;
 use crate::plan::InferSpec;
 use crate::prompt::Template;
-use crate::range::RangeSpec;
+use compass_types::range::RangeSpec;
 
 const EXAMPLE: &str = r#"
 include = ["base.toml"]            # a team's base; this file overrides

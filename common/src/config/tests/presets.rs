@@ -44,7 +44,7 @@ fn a_table_of_the_same_abbr_overrides_the_preset() {
         "datasets = [\"piqa_ppl\"]\n{MODEL}[[dataset]]\nabbr = \"piqa\"\nreader_cfg = {{ test_range = \"[:10]\" }}\n"
     );
     let config = with_data().good(&text);
-    assert_ne!(config.datasets[0].test_range, crate::range::RangeSpec::All);
+    assert_ne!(config.datasets[0].test_range, compass_types::range::RangeSpec::All);
 }
 
 #[test]

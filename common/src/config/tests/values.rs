@@ -6,8 +6,8 @@ use crate::evaluator::{ChoiceMetric, EvaluatorSpec};
 use crate::plan::{BosPolicy, Decoding, DeviceRequest, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::postprocess::Postprocessor;
 use crate::prompt::{Options, Template};
-use crate::range::RangeSpec;
 use crate::retriever::RetrieverKind;
+use compass_types::range::RangeSpec;
 
 fn with(from: &str, to: &str) -> String {
     format!("{MODEL}{}", DATASET.replace(from, to))

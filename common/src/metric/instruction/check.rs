@@ -5,7 +5,7 @@ use super::kind::Instruction;
 use super::language::speaks;
 use super::{format, json, keyword, punkt, word_tokenizer};
 use crate::metric::text::strip;
-use crate::postprocess::is_word;
+use compass_pyfmt::is_word;
 
 impl Instruction {
     /// Whether a response that is not blank follows the instruction (lm-eval's `check_following`).

@@ -2,7 +2,7 @@
 
 use super::punkt_facts::{ABBREVIATIONS, COLLOCATIONS, EITHER_CASE, LOWER_AT_BEGINNING, LOWER_CASE, STARTERS};
 use super::punkt_token::{Token, is_non_word, tokens};
-use crate::postprocess::is_space;
+use compass_pyfmt::is_space;
 
 /// NLTK's `sent_tokenize`: the sentences in order, none of them empty.
 pub fn sentences(text: &str) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::case::{is_lower, is_upper};
 use crate::metric::text::Pattern;
-use crate::postprocess::{is_space, is_word};
+use compass_pyfmt::{is_space, is_word};
 
 /// A token with what the two passes find out about it.
 pub(super) struct Token {

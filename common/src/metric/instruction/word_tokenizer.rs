@@ -2,7 +2,7 @@
 
 use super::punkt::sentences;
 use crate::metric::text::{Pattern, split};
-use crate::postprocess::is_word;
+use compass_pyfmt::is_word;
 
 /// The words and marks of a text.
 pub fn word_tokenize(text: &str) -> Vec<String> {

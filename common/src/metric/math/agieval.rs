@@ -4,7 +4,7 @@ use super::boxed::{last_boxed, remove_boxed};
 use super::fraction::Peer;
 use super::strip::strip_v1;
 use crate::metric::text::{Pattern, strip};
-use crate::postprocess::is_word;
+use compass_pyfmt::is_word;
 
 /// `parse_math_answer`: the answer in a completion, by box, dollars, equals sign or last number; `None` without any.
 pub fn parse_math_answer(completion: &str) -> Option<String> {

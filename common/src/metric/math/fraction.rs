@@ -2,7 +2,7 @@
 //!
 //! The copies that peers keep of it differ in what raises an exception, and an exception decides the comparison.
 
-use crate::postprocess::int;
+use compass_pyfmt::int;
 
 /// Python raised: the caller compares otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

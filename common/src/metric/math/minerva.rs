@@ -6,7 +6,7 @@ use super::final_answer::{REMOVED, SUBSTITUTIONS};
 use super::rational::Rational;
 use super::strip::replace_all;
 use crate::metric::text::{Pattern, strip};
-use crate::postprocess::is_word;
+use compass_pyfmt::is_word;
 
 /// Whether two normalised answers are equal. lm-eval asks sympy; what is no sum of products of numbers, symbols and roots
 /// is undecided unless the texts are the same.

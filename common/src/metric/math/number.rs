@@ -1,6 +1,6 @@
 //! Numeric equality: GSM8K and MGSM as OpenCompass compares them.
 
-use crate::postprocess::{float, int};
+use compass_pyfmt::{float, int};
 
 /// `Gsm8kEvaluator.is_equal`: the same text, or a float within 1e-6 of the gold integer.
 pub fn gsm8k_equal(prediction: &str, gold: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use super::expression;
 use crate::metric::text::{Pattern, strip};
-use crate::postprocess::float;
+use compass_pyfmt::float;
 
 /// The gold answer, as its `Answer_type` has it.
 #[derive(Clone, Debug, PartialEq)]

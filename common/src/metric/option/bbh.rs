@@ -1,7 +1,7 @@
 //! BIG-Bench Hard, free-form: OpenCompass's `BBHEvaluator`.
 
 use crate::metric::text::{Pattern, casefold, strip};
-use crate::postprocess::{is_space, is_word};
+use compass_pyfmt::{is_space, is_word};
 
 /// Whether both sides are the same once postprocessed, in any case. (BBH's choices compare as they are.)
 pub fn bbh_freeform_equal(prediction: &str, reference: &str) -> bool {

@@ -1,7 +1,7 @@
 //! GAOKAO-Bench (Zhang et al. 2023) as OpenCompass scores it (`GaokaoBenchEvaluator`).
 
 use crate::metric::text::Pattern;
-use crate::postprocess::is_space;
+use compass_pyfmt::is_space;
 
 /// The kinds of question that have a key. `cloze`, `subjective` and `correction` score 0 there: a person must mark them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

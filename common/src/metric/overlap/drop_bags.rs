@@ -1,7 +1,8 @@
 //! DROP as lm-eval scores it: Dua et al. 2019, spans aligned one to one.
 
-use crate::metric::text::{collapse, float_text, is_punctuation, replace_articles, split, strip};
-use crate::postprocess::float;
+use crate::metric::text::{collapse, is_punctuation, replace_articles, split, strip};
+use compass_pyfmt::float;
+use compass_pyfmt::float_text;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 

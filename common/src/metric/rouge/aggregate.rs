@@ -1,7 +1,7 @@
 //! `rouge_score.scoring.BootstrapAggregator`: the corpus score is the median of bootstrap means.
 
 use super::score::RougeScore;
-use crate::python_random::PythonRandom;
+use compass_pyfmt::PythonRandom;
 use serde::{Deserialize, Serialize};
 
 /// The four measures of one sample, or of a corpus.

@@ -4,7 +4,8 @@ use super::lcs::lcs_length;
 use super::score::RougeScore;
 use crate::metric::segment::words;
 use crate::metric::text::{Pattern, collapse};
-use crate::postprocess::{general, is_space};
+use crate::postprocess::general;
+use compass_pyfmt::is_space;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 

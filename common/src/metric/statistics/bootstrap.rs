@@ -1,7 +1,7 @@
 //! lm-eval's bootstrap of a standard error.
 
 use super::mean::sample_stddev;
-use crate::python_random::PythonRandom;
+use compass_pyfmt::PythonRandom;
 
 /// The standard deviation of `statistic` over resamples of `n` items, drawn as lm-eval draws them.
 ///

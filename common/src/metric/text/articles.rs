@@ -1,6 +1,6 @@
 //! `re.sub(r'\b(a|an|the)\b', ...)`, which every normaliser of English answers starts from.
 
-use crate::postprocess::is_word;
+use compass_pyfmt::is_word;
 
 /// `text` with each word a, an, the (lower case only) replaced; a word is an unbroken run of Python's `\w`.
 pub(crate) fn replace_articles(text: &str, replacement: &str) -> String {

@@ -3,13 +3,11 @@
 mod articles;
 mod casefold;
 mod digit;
-mod float_text;
 mod pattern;
 mod whitespace;
 
 pub(crate) use articles::replace_articles;
 pub(crate) use casefold::casefold;
 pub(crate) use digit::is_digit;
-pub(crate) use float_text::float_text;
 pub(crate) use pattern::Pattern;
 pub(crate) use whitespace::{collapse, is_punctuation, split, strip};

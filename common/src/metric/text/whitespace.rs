@@ -1,6 +1,6 @@
 //! `str.split()`, `str.strip()` and `string.punctuation`.
 
-use crate::postprocess::is_space;
+use compass_pyfmt::is_space;
 
 /// `text.split()`: the runs without white space.
 pub(crate) fn split(text: &str) -> impl DoubleEndedIterator<Item = &str> {

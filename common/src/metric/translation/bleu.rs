@@ -1,7 +1,7 @@
 //! BLEU (Papineni et al. 2002) as sacrebleu computes it: orders 1 to 4, exponential smoothing.
 
 use super::tokenizer::BleuTokenizer;
-use crate::postprocess::is_space;
+use compass_pyfmt::is_space;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! A pipeline of filters over the responses to one document.
 
 use super::{Filter, FilterError};
-use crate::postprocess::strip;
+use compass_pyfmt::strip;
 use serde_json::Value;
 
 /// What `steps` make of the responses to a document with these options (its `choices`; empty where it has none).

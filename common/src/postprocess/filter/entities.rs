@@ -2,7 +2,7 @@
 
 use super::FilterError;
 use crate::postprocess::pattern::constant;
-use crate::postprocess::strip;
+use compass_pyfmt::strip;
 use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;

@@ -1,7 +1,8 @@
 //! `MultiChoiceRegexFilter`: the letter of an option in parentheses, `(A)`.
 
 use super::{FilterError, MultiChoice};
-use crate::postprocess::{Pattern, strip};
+use crate::postprocess::Pattern;
+use compass_pyfmt::strip;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,7 +1,8 @@
 //! `RegexFilter`: one of all matches of a pattern.
 
 use super::{FilterError, Selector};
-use crate::postprocess::{Groups, Pattern, strip};
+use crate::postprocess::{Groups, Pattern};
+use compass_pyfmt::strip;
 use serde_json::Value;
 
 impl Selector {

@@ -4,7 +4,7 @@
 
 use super::super::launcher::{Outcome, Standing};
 use super::answer::{JobState, Status};
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use jiff::{Timestamp, ToSpan as _};
 
 /// Answers in a row that cannot be read after which a job is given up, as in OpenCompass.

@@ -11,7 +11,7 @@ use super::jobs::Watched;
 use super::program::{DLC, ask, look};
 use crate::encode;
 use compass_common::config::DlcConfig;
-use compass_common::ids::WorkerId;
+use compass_types::ids::WorkerId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write as _;

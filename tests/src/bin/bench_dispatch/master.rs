@@ -2,8 +2,6 @@
 
 use crate::options::{Options, Role, Store};
 use compass_common::config::EtcdConfig;
-use compass_common::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
-use compass_common::intervals::IntervalSet;
 use compass_common::plan::{PLAN_FORMAT, Plan};
 use compass_master::core::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
 use compass_master::leader::Leader;
@@ -16,6 +14,8 @@ use compass_master::store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore
 use compass_master::web::RunView;
 use compass_proto::v1;
 use compass_tests::{Etcd, EtcdOptions};
+use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
+use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};

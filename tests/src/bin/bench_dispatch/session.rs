@@ -1,10 +1,10 @@
 //! One worker: a session that answers every grant with results, and remembers how long it waited for each.
 
 use crate::options::Options;
-use compass_common::ids::Digest;
 use compass_master::stop::raised;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
+use compass_types::ids::Digest;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -16,9 +16,9 @@ mod usual;
 
 use compass_common::engine::TokenCounters;
 use compass_common::plan::{ModelKind, ModelPlan};
-use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
 use compass_tests::bench::{Options, Place, Questions, Seconds, Watch, print_ratio};
+use compass_types::result::{Outcome, SampleResult};
 use std::process::ExitCode;
 
 /// Most tokens of an answer.

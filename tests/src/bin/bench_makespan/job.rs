@@ -1,9 +1,9 @@
 //! Jobs and workers from a seed: what the scheduler is told of them, and what is true.
 
-use compass_common::ids::UnitId;
-use compass_common::intervals::IntervalSet;
 use compass_common::partition::UnitSize;
-use compass_common::seeded::Rng;
+use compass_types::ids::UnitId;
+use compass_types::intervals::IntervalSet;
+use compass_types::seeded::Rng;
 
 /// Workers of every job.
 pub(crate) const WORKERS: usize = 8;

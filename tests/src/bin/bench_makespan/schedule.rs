@@ -1,7 +1,7 @@
 //! Plays a job on the real scheduler with simulated workers: packs as the agent's, one ahead, a round trip for each word.
 
 use crate::job::Job;
-use compass_common::ids::{Attempt, Epoch, GrantId, ModelId, UnitId, WorkerId};
+use compass_types::ids::{Attempt, Epoch, GrantId, ModelId, UnitId, WorkerId};
 use compass_common::intervals::IntervalSet;
 use compass_common::partition::{PartitionerKind, UnitSize, partition};
 use compass_master::core::{

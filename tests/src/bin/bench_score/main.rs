@@ -15,9 +15,9 @@ mod usual;
 
 use compass_common::engine::Request;
 use compass_common::plan::{ModelKind, ModelPlan};
-use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
 use compass_tests::bench::{Options, Place, Questions, Seconds, Watch, print_ratio};
+use compass_types::result::{Outcome, SampleResult};
 use std::process::ExitCode;
 
 /// The largest difference of a per-token loss that passes.

@@ -1,6 +1,6 @@
 //! The faults that a history draws from, by name.
 
-use compass_common::seeded::Rng;
+use compass_types::seeded::Rng;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

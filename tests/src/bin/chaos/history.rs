@@ -4,8 +4,8 @@ use crate::cluster::{Cluster, MASTERS, WORKERS};
 use crate::faults::{Fault, Faults};
 use crate::judge::Judge;
 use crate::liar;
-use compass_common::seeded::Rng;
 use compass_tests::{Etcd, Mood, wait_until};
+use compass_types::seeded::Rng;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -17,8 +17,8 @@ mod judge;
 mod liar;
 
 use cluster::{Cluster, Model};
-use compass_common::seeded::Rng;
 use compass_tests::{Etcd, EtcdOptions};
+use compass_types::seeded::Rng;
 use faults::Faults;
 use history::History;
 use judge::Judge;

@@ -18,8 +18,8 @@ mod options;
 mod run;
 
 use bounds::{Bounds, COMPUTED_PER_DISTINCT, GRANT_P99_MS, MASTER_MIB, OPEN_S};
-use compass_common::ids::Digest;
 use compass_tests::{Job, Outcome, RealSize, Table, folder_digest, join_token_file, peak_rss_mib, told_address};
+use compass_types::ids::Digest;
 use grants::Waits;
 use options::{Options, Part, USAGE};
 use run::{Opened, Watched, open_again, run, start};

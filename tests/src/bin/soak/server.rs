@@ -1,7 +1,7 @@
 //! A server, and what a user does with it: jobs that are submitted and looked after.
 
-use compass_common::ids::Digest;
 use compass_tests::{Finished, Job, Running, folder_digest, wait_until};
+use compass_types::ids::Digest;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! Workers that come and go: killed, asked to leave, replaced.
 
 use crate::server::Server;
-use compass_common::seeded::Rng;
 use compass_tests::{Worker, kill, worker_command};
+use compass_types::seeded::Rng;
 
 /// Workers at any time.
 const WORKERS: usize = 4;

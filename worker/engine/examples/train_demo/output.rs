@@ -3,7 +3,7 @@
 use crate::model::{EPS, HEAD_DIM, HEADS, HIDDEN, INNER, KV_HEADS, LAYERS, THETA};
 use crate::text::DataFile;
 use crate::vocabulary::{BOS, EOS, SIZE};
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};

@@ -4,8 +4,8 @@ use super::text::DataFile;
 use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
 use compass_common::plan::{Body, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, Sample};
 use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
-use compass_common::result::{Outcome, PplScore, SampleResult};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Outcome, PplScore, SampleResult};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use super::texts::{Texts, as_text};
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::NumericProfile;
 use compass_common::prompt::{Prompt, RenderedPrompt};
-use compass_common::result::{Outcome, PromptFit};
+use compass_types::result::{Outcome, PromptFit};
 
 /// The texts and rules of one model.
 pub(super) struct Asker<'a> {

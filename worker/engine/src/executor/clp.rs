@@ -7,7 +7,7 @@ use super::fit::{drop_shots, report};
 use super::scoring::{Asked, Scored};
 use compass_common::engine::{PackSpec, Request};
 use compass_common::prompt::Prompt;
-use compass_common::result::Outcome;
+use compass_types::result::Outcome;
 
 /// Wants log-probabilities of the choices' first tokens at the last position of the prompt.
 ///

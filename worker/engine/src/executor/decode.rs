@@ -5,7 +5,7 @@ use super::sampling::{Draw, choose};
 use super::settings::Settings;
 use crate::tokenizer::TextTokenizer;
 use compass_common::plan::NumericProfile;
-use compass_common::result::{Finish, Generation};
+use compass_types::result::{Finish, Generation};
 use tch::{Kind, Tensor};
 
 /// Decides for all sequences of one pack.

@@ -5,7 +5,7 @@
 
 use super::answer::RunError;
 use compass_common::plan::NumericProfile;
-use compass_common::result::PromptFit;
+use compass_types::result::PromptFit;
 
 /// Finds the most shots with which everything fits, or none, and what was encoded with them.
 ///

@@ -13,7 +13,7 @@ use super::scoring::{Asked, Scored};
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::OptionText;
 use compass_common::prompt::Prompt;
-use compass_common::result::{LoglikelihoodScore, Outcome};
+use compass_types::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
 
 /// Tokens of one option: all of them, and how many at the end are the continuation's.

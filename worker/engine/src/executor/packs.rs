@@ -17,7 +17,7 @@ use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
 use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, Stretch, TokenCounters};
 use compass_common::plan::{Body, Dtype, GenerationDefaults, InferSpec, ModelPlan, NumericProfile};
-use compass_common::result::{Outcome, PromptFit, SampleResult};
+use compass_types::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
 use tch::Kind;
 

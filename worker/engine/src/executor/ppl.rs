@@ -12,7 +12,7 @@ use crate::tokenizer::Side;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::{NumericProfile, OptionPrompt};
 use compass_common::prompt::Prompt;
-use compass_common::result::{NormalizerScore, Outcome, PplScore};
+use compass_types::result::{NormalizerScore, Outcome, PplScore};
 use serde_json::Value;
 
 /// One text to score: its tokens, and how many of them at the beginning do not count.

@@ -10,7 +10,7 @@ use super::texts::Texts;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::plan::NumericProfile;
 use compass_common::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
-use compass_common::result::PromptFit;
+use compass_types::result::PromptFit;
 
 /// What the prompts of one pack have in common.
 pub(super) struct Prompting<'a> {

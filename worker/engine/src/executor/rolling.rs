@@ -8,7 +8,7 @@ use super::texts::as_text;
 use super::windows::windows;
 use compass_common::engine::{PackSpec, Request};
 use compass_common::prompt::Prompt;
-use compass_common::result::{Outcome, PromptFit, RollingScore};
+use compass_types::result::{Outcome, PromptFit, RollingScore};
 
 /// Wants the score of every token of the text, once. Nothing is dropped and nothing truncated.
 ///

@@ -11,7 +11,7 @@ use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
 use compass_common::engine::{Request, TokenCounters};
 use compass_common::plan::{Body, InferSpec};
-use compass_common::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
+use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use tch::{TchError, Tensor};
 
 /// A sequence: which talk it belongs to, and which of its sequences it is.

@@ -4,8 +4,8 @@ use crate::support::{TinyModel, run, tiny_plan};
 use compass_common::engine::{Engine, Request, TokenCounters};
 use compass_common::plan::{Body, InferSpec, OptionPrompt, OptionText, Sample};
 use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
-use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Outcome, SampleResult};
 use serde_json::json;
 use std::path::Path;
 

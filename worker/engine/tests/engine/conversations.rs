@@ -4,8 +4,8 @@ use crate::support::{TinyModel, chat_sample, prompt_sample, run_all, tiny_plan};
 use compass_common::engine::{Engine, PackSpec, Request};
 use compass_common::plan::{Body, BosPolicy, ChatMode, GenSpec, InferSpec, ModelPlan, Sample};
 use compass_common::prompt::{MetaTemplate, Prompt, Section, Segment, ShotFormat, Turn};
-use compass_common::result::{Finish, Outcome, SampleResult};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Finish, Outcome, SampleResult};
 use serde_json::json;
 
 const TEMPLATE: &str = "{% for m in messages %}{{ m['role'][0] + ':' + m['content'] + '|' }}{% endfor %}\

@@ -5,7 +5,7 @@ mod scores;
 #[path = "../../examples/train_demo/text/mod.rs"]
 mod text;
 
-use compass_common::ids::Digest;
+use compass_types::ids::Digest;
 use std::collections::HashSet;
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 use crate::support::{TinyModel, clp_sample, prompt_sample, run_all, tiny_plan};
 use compass_common::engine::Engine;
 use compass_common::plan::{GenSpec, InferSpec, Sample};
-use compass_common::result::{Generation, Outcome, SampleResult};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Generation, Outcome, SampleResult};
 use std::collections::BTreeMap;
 
 fn engine() -> Box<dyn Engine> {

@@ -7,8 +7,8 @@ use crate::support::{
 use compass_common::engine::{Engine, Request};
 use compass_common::plan::{Body, InferSpec, ModelPlan, Sample};
 use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
-use compass_common::result::{Finish, Outcome, PromptFit};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Finish, Outcome, PromptFit};
 use serde_json::json;
 
 fn engine_of(change: impl FnOnce(&mut ModelPlan)) -> Box<dyn Engine> {

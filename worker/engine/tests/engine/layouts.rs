@@ -2,8 +2,8 @@
 
 use crate::support::{gen_spec, plan, prompt_sample, run_all};
 use compass_common::plan::{BosPolicy, ModelKind};
-use compass_common::result::Outcome;
 use compass_engine::DeviceChoice;
+use compass_types::result::Outcome;
 use std::path::Path;
 
 /// A copy of a golden beside a tokenizer of its own.

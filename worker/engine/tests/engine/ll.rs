@@ -6,9 +6,9 @@ use compass_common::engine::{PackSpec, Request};
 use compass_common::evaluator::{EvaluatorSpec, judge};
 use compass_common::plan::{Body, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
 use compass_common::prompt::{PromptConfig, Row, Shot, Template, Wording, render};
-use compass_common::result::{Outcome, SampleResult};
 use compass_common::retriever::RetrieverKind;
 use compass_engine::DeviceChoice;
+use compass_types::result::{Outcome, SampleResult};
 use serde_json::Value;
 
 /// As the preset `winogrande_5shot_ll_252f01` has it.

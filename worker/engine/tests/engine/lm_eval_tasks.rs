@@ -6,8 +6,8 @@ use compass_common::engine::{Engine, PackSpec, Request};
 use compass_common::evaluator::{Item, judge};
 use compass_common::plan::{Body, ModelKind, ModelPlan, NumericProfile, Sample};
 use compass_common::prompt::{MetaTemplate, RenderedDataset, RenderedPrompt, Row, Shot, render};
-use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Value, json};
 use std::path::Path;
 

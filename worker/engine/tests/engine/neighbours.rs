@@ -6,8 +6,8 @@ use crate::support::{
 };
 use compass_common::engine::Engine;
 use compass_common::plan::{ChatMode, GenSpec, InferSpec, Sample};
-use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Outcome, SampleResult};
 
 /// Texts of many lengths around the least number of rows and the model's limit of 64.
 fn text(seed: usize) -> String {

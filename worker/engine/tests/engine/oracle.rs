@@ -6,8 +6,8 @@ use crate::support::{
 };
 use compass_common::engine::Engine;
 use compass_common::plan::{BosPolicy, InferSpec, Sample};
-use compass_common::result::{Finish, Outcome};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Finish, Outcome};
 use serde_json::Value;
 use std::path::Path;
 

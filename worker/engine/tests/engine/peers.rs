@@ -6,8 +6,8 @@ use crate::support::{
 use compass_common::engine::Engine;
 use compass_common::plan::{Body, BosPolicy, InferSpec, ModelPlan, NumericProfile, Sample};
 use compass_common::prompt::Prompt;
-use compass_common::result::Outcome;
 use compass_engine::DeviceChoice;
+use compass_types::result::Outcome;
 use serde_json::Value;
 
 /// The peers' limit: longer than any prompt here, and longer than the model was trained for.

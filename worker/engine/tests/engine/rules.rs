@@ -6,8 +6,8 @@ use crate::support::{
 use compass_common::engine::{Engine, Request};
 use compass_common::plan::{Body, BosPolicy, InferSpec, OptionPrompt, Sample};
 use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
-use compass_common::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::json;
 
 fn engine_with(bos: BosPolicy, max_seq_len: u32) -> Box<dyn Engine> {

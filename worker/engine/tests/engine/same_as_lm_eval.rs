@@ -5,8 +5,8 @@ use crate::support::{
 };
 use compass_common::engine::Engine;
 use compass_common::plan::{Dtype, GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
-use compass_common::result::Outcome;
 use compass_engine::DeviceChoice;
+use compass_types::result::Outcome;
 use serde_json::Value;
 
 fn load(profile: NumericProfile, dtype: Dtype, max_seq_len: u32) -> Box<dyn Engine> {

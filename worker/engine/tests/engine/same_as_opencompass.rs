@@ -6,8 +6,8 @@ use crate::support::{
 };
 use compass_common::engine::Engine;
 use compass_common::plan::{GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
-use compass_common::result::{Outcome, SampleResult};
 use compass_engine::DeviceChoice;
+use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Value, json};
 
 fn plan(max_seq_len: u32) -> ModelPlan {

@@ -1,9 +1,9 @@
 //! The master's side of the wire, on a loopback port, deciding nothing.
 
 use super::plan::TestPlan;
-use compass_common::ids::Digest;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
 use compass_proto::{CHUNK_BYTES, Envelope as _, MAX_FRAME_BYTES, PROTOCOL_VERSION, spill, unspill, v1};
+use compass_types::ids::Digest;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,11 +1,11 @@
 //! A plan of one echo model and one generation data set, in parts of ten samples.
 
 use compass_common::evaluator::EvaluatorSpec;
-use compass_common::ids::Digest;
 use compass_common::plan::{
     Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Sample,
 };
 use compass_common::prompt::{Prompt, ShotFormat};
+use compass_types::ids::Digest;
 use std::collections::BTreeMap;
 
 const PART_SAMPLES: usize = 10;

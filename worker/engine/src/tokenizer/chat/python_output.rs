@@ -36,9 +36,7 @@ fn repr(value: &Value) -> Result<String, Error> {
             "-Infinity" => "-inf".into(),
             finite => finite.into(),
         },
-        ValueKind::String => {
-            compass_common::prompt::python_repr(&serde_json::Value::from(value.as_str().unwrap_or_default()))
-        }
+        ValueKind::String => compass_pyfmt::python_repr(&serde_json::Value::from(value.as_str().unwrap_or_default())),
         ValueKind::Seq | ValueKind::Iterable => {
             let items: Vec<String> = value.try_iter()?.map(|item| repr(&item)).collect::<Result<_, _>>()?;
             format!("[{}]", items.join(", "))

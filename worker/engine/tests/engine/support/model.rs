@@ -5,7 +5,7 @@ use compass_common::plan::{
     Body, BosPolicy, ChatTurn, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
 };
 use compass_common::prompt::{Prompt, ShotFormat};
-use compass_common::result::{Generation, Outcome, SampleResult};
+use compass_types::result::{Generation, Outcome, SampleResult};
 use serde_json::json;
 use std::path::Path;
 

@@ -110,7 +110,7 @@ impl<'t> Parser<'t> {
                 return Err("`:` is missing".into());
             }
             let value = self.value()?;
-            entries.insert(crate::prompt::python_str(&key), value);
+            entries.insert(super::text::python_str(&key), value);
             if !self.take(',') {
                 return if self.take('}') { Ok(Value::Object(entries)) } else { Err("`,` or `}` is missing".into()) };
             }

@@ -1,10 +1,10 @@
 //! `str(float)`.
 
-use crate::prompt::python_str;
+use super::text::python_str;
 use serde_json::Value;
 
 /// `str(number)` as CPython prints a float: shortest digits, `inf`, `nan`.
-pub(crate) fn float_text(number: f64) -> String {
+pub fn float_text(number: f64) -> String {
     if number.is_nan() {
         return "nan".into();
     }

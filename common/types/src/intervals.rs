@@ -1,11 +1,45 @@
 //! Sets of sample indices as sorted, disjoint, half-open intervals: what a task, a grant and a reservation hold.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A set of `u32` held as sorted, disjoint, non-adjacent half-open intervals `[first, end)`.
+///
+/// Read from outside, intervals must be sorted, disjoint and not adjacent: a file or a peer that says otherwise is damaged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "Vec<(u32, u32)>")]
 pub struct IntervalSet(Vec<(u32, u32)>);
+
+/// Intervals that are empty, out of order, or touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntervalError {
+    first: u32,
+    end: u32,
+}
+
+impl fmt::Display for IntervalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first, end } = self;
+        write!(f, "intervals must be sorted, apart and not empty, and {first}..{end} is not")
+    }
+}
+
+impl std::error::Error for IntervalError {}
+
+impl TryFrom<Vec<(u32, u32)>> for IntervalSet {
+    type Error = IntervalError;
+
+    fn try_from(pairs: Vec<(u32, u32)>) -> Result<Self, IntervalError> {
+        let mut after = None;
+        for &(first, end) in &pairs {
+            if first >= end || after.is_some_and(|after| first <= after) {
+                return Err(IntervalError { first, end });
+            }
+            after = Some(end);
+        }
+        Ok(Self(pairs))
+    }
+}
 
 impl IntervalSet {
     /// The empty set.
@@ -148,6 +182,18 @@ mod tests {
             }
             let minus = set.minus(&IntervalSet::from_indices(other.iter().copied()));
             prop_assert_eq!(minus.iter().collect::<Vec<_>>(), model.difference(&other).copied().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn only_what_this_writes_is_read() {
+        let set = IntervalSet::from_pairs([(5, 9), (0, 3)]);
+        let text = serde_json::to_string(&set).unwrap();
+        assert_eq!(text, "[[0,3],[5,9]]");
+        assert_eq!(serde_json::from_str::<IntervalSet>(&text).unwrap(), set);
+        for damaged in ["[[3,3]]", "[[5,4]]", "[[0,3],[3,5]]", "[[4,6],[0,2]]", "[[0,5],[2,7]]"] {
+            let error = serde_json::from_str::<IntervalSet>(damaged).unwrap_err().to_string();
+            assert!(error.starts_with("intervals must be sorted, apart and not empty"), "{damaged}: {error}");
         }
     }
 }

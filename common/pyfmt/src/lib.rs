@@ -1,0 +1,12 @@
+//! What CPython prints, reads and draws, to the byte: prompts, answers and shots must be the peers' own.
+
+mod float_text;
+pub mod literal;
+mod number;
+mod random;
+mod text;
+
+pub use float_text::float_text;
+pub use number::{NONE, float, int, is_digit, is_space, is_word, strip};
+pub use random::PythonRandom;
+pub use text::{python_repr, python_str};
