@@ -123,8 +123,16 @@ impl IntervalSet {
             return false;
         }
         let at = self.0.partition_point(|&(first, _)| first <= index) - 1;
-        let (first, end) = self.0[at];
-        self.0.splice(at..=at, [(first, index), (index + 1, end)].into_iter().filter(|(first, end)| first < end));
+        let (first, end) = &mut self.0[at];
+        match (index == *first, index + 1 == *end) {
+            (true, true) => drop(self.0.remove(at)),
+            (true, false) => *first += 1,
+            (false, true) => *end -= 1,
+            (false, false) => {
+                let rest = (index + 1, std::mem::replace(end, index));
+                self.0.insert(at + 1, rest);
+            }
+        }
         true
     }
 
