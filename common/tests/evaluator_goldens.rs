@@ -92,4 +92,32 @@ mod goldens {
             }
         }
     }
+
+    /// Rows of BBQ's data to the figures of its table, which are made where those of the metrics are.
+    #[test]
+    fn bbq_tables() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/metrics/tests/goldens/metric/bbq_tables.json");
+        let cases: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert!(cases.len() >= 5, "only {} cases", cases.len());
+        for case in cases {
+            let (rows, responses) = (case["in"][0].as_array().unwrap(), case["in"][1].as_array().unwrap());
+            let mut accumulator = Accumulator::new(&EvalSpec::new(EvaluatorSpec::Bbq));
+            for ((index, row), response) in (0..).zip(rows).zip(responses) {
+                let text = response.as_str().unwrap().into();
+                let answer = Generation { text, tokens: 1, finish: Finish::Eos };
+                let fit = PromptFit { tokens: 1, ..PromptFit::default() };
+                let result = SampleResult { index, fit, outcome: Outcome::Generated(vec![answer]) };
+                let body = Body::Gen { prompt: Prompt::question("question") };
+                accumulator.observe(&Sample { index, gold: row.clone(), shots: Vec::new(), body }, &result);
+            }
+            let metrics = accumulator.finish();
+            assert_eq!(metrics.counts.failed, 0);
+            for (name, expected) in case["out"].as_object().unwrap() {
+                let found = metrics.get(name).map_or(f64::NAN, |metric| metric.value);
+                let expected = expected.as_f64().unwrap_or(f64::NAN);
+                let is_close = (found - expected).abs() <= 1e-12 * expected.abs().max(1.0);
+                assert!(is_close || (found.is_nan() && expected.is_nan()), "{name}: {found} instead of {expected}");
+            }
+        }
+    }
 }

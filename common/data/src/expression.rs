@@ -149,9 +149,7 @@ impl<'s> Compiled<'s> {
                 Found::Value(text()?.trim_matches(is_off).into())
             }
             Expression::Json { .. } => match value {
-                Value::String(text) => {
-                    Found::Value(literal::parse(text).map_err(|why| format!("`{path}` is {why}"))?)
-                }
+                Value::String(text) => Found::Value(literal::parse(text).map_err(|why| format!("`{path}` is {why}"))?),
                 // Some rows of a set hold the list itself.
                 other => Found::Value(other.clone()),
             },

@@ -5,7 +5,7 @@ use super::choice::Choices;
 use super::evaluator_parameters as parameters;
 use super::fields::Fields;
 use crate::evaluator::{EvaluatorSpec, MbppAnswer, TextCheck, TextScore};
-use crate::metric::option::GaokaoQuestion;
+use compass_metrics::option::GaokaoQuestion;
 
 /// Reads what an evaluator takes beside its name.
 pub(super) type Read = fn(&mut Check, &mut Fields<'_>) -> Option<EvaluatorSpec>;

@@ -6,11 +6,11 @@ use super::evaluation::{one_or_several, several_k};
 use super::fields::Fields;
 use super::tree::Value;
 use crate::evaluator::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, MbppAnswer, TextCheck, TextScore};
-use crate::metric::Language;
-use crate::metric::option::GaokaoQuestion;
-use crate::metric::rouge::Stemming;
-use crate::metric::translation::BleuTokenizer;
-use crate::postprocess::{FirstOption, Letters};
+use compass_metrics::Language;
+use compass_metrics::option::GaokaoQuestion;
+use compass_metrics::postprocess::{FirstOption, Letters};
+use compass_metrics::rouge::Stemming;
+use compass_metrics::translation::BleuTokenizer;
 use regex::Regex;
 
 const CHOICE_METRICS: Choices<'_, ChoiceMetric> = Choices {

@@ -3,7 +3,7 @@
 use super::Unscored;
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule};
-use crate::metric::option::{bbq_answer, bbq_choices, bbq_groups, bbq_is_biased, bbq_is_unknown, bbq_targets};
+use compass_metrics::option::{bbq_answer, bbq_choices, bbq_groups, bbq_is_biased, bbq_is_unknown, bbq_targets};
 use compass_pyfmt::python_str;
 use serde_json::Value;
 

@@ -4,8 +4,8 @@ use super::Unscored;
 use super::finish::bleu_counts;
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule};
-use crate::metric::rouge::{RougeRow, Stemming, best_rouge};
-use crate::metric::translation::{Bleu, BleuTokenizer, Chrf, TerStats};
+use compass_metrics::rouge::{RougeRow, Stemming, best_rouge};
+use compass_metrics::translation::{Bleu, BleuTokenizer, Chrf, TerStats};
 
 /// The F-measures of rouge1, rouge2, rougeL and rougeLsum; of several golds the best.
 ///

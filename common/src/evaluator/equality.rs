@@ -3,8 +3,8 @@
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule};
 use super::{ACC_NORM, Unscored, reading::Answer};
-use crate::metric::math::gsm8k_equal;
-use crate::metric::overlap::general_exact_match;
+use compass_metrics::math::gsm8k_equal;
+use compass_metrics::overlap::general_exact_match;
 use compass_pyfmt::python_str;
 use serde_json::Value;
 

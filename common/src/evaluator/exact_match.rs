@@ -3,7 +3,7 @@
 use super::question::{Judgement, Question};
 use super::share::Rule;
 use super::{ExactMatchSpec, Unscored};
-use crate::metric::overlap::ExactMatch;
+use compass_metrics::overlap::ExactMatch;
 use regex::Regex;
 
 /// Whether the answer equals any gold, once what is to be ignored is gone.

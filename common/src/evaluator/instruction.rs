@@ -3,7 +3,7 @@
 use super::Unscored;
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule, Scale};
-use crate::metric::instruction::{IfevalSample, Instruction, follow};
+use compass_metrics::instruction::{IfevalSample, Instruction, follow};
 use serde_json::{Map, Value};
 
 /// The four accuracies of OpenCompass's `IFEvaluator`, of prompts and of instructions. The gold answer is a row of the data:

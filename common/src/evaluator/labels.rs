@@ -3,8 +3,8 @@
 use super::Unscored;
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule, Scale};
-use crate::metric::option::{CrowsPairsSentence, GaokaoQuestion, GaokaoScore, crows_pairs_sentence, gaokao_score};
-use crate::metric::overlap::nearest_candidate;
+use compass_metrics::option::{CrowsPairsSentence, GaokaoQuestion, GaokaoScore, crows_pairs_sentence, gaokao_score};
+use compass_metrics::overlap::nearest_candidate;
 use compass_pyfmt::python_str;
 use serde_json::Value;
 

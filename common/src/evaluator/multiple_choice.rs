@@ -4,8 +4,8 @@ use super::question::{Judgement, Question};
 use super::reading::{Answer, Options};
 use super::share::{Item, Rule, Scale};
 use super::{ChoiceMetric, Unscored, equality::python_eq};
-use crate::metric::option::truthful_mc2;
-use crate::metric::statistics::brier_score;
+use compass_metrics::option::truthful_mc2;
+use compass_metrics::statistics::brier_score;
 use serde_json::Value;
 
 /// The metrics asked for. The gold answer is an option's label, or a list of them, any of which is right; a gold that is

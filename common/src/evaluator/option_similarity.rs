@@ -3,8 +3,8 @@
 use super::Unscored;
 use super::question::{Judgement, Question};
 use super::share::Rule;
-use crate::metric::option::option_meant;
-use crate::postprocess::FirstOption;
+use compass_metrics::option::option_meant;
+use compass_metrics::postprocess::FirstOption;
 use compass_pyfmt::python_str;
 use serde_json::Value;
 

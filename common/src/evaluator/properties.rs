@@ -5,12 +5,12 @@ use super::{
     Accumulator, ChoiceMetric, Counts, EVAL_VERSION, EvaluatorSpec, ExactMatchSpec, F1Average, MergeError, Metrics,
     TextCheck, TextScore,
 };
-use crate::metric::Language;
-use crate::metric::option::GaokaoQuestion;
-use crate::metric::rouge::Stemming;
-use crate::metric::translation::BleuTokenizer;
 use crate::plan::{Body, EvalSpec, Sample};
 use crate::prompt::Prompt;
+use compass_metrics::Language;
+use compass_metrics::option::GaokaoQuestion;
+use compass_metrics::rouge::Stemming;
+use compass_metrics::translation::BleuTokenizer;
 use compass_types::result::{Outcome, RollingScore, SampleResult};
 use proptest::prelude::*;
 use serde_json::{Value, json};

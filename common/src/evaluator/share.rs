@@ -1,7 +1,7 @@
 //! What one sample gives to one line of the results: an item, and the rule by which the line's items become a number.
 
 use super::F1Average;
-use crate::metric::translation::BleuTokenizer;
+use compass_metrics::translation::BleuTokenizer;
 use serde::{Deserialize, Serialize};
 
 /// One sample's contribution to one metric.

@@ -1,10 +1,10 @@
 //! Which evaluator a data set names, with its parameters: plain data that the plan pins.
 
 use super::{TextCheck, TextScore};
-use crate::metric::option::GaokaoQuestion;
-use crate::metric::rouge::Stemming;
-use crate::metric::translation::BleuTokenizer;
-use crate::postprocess::FirstOption;
+use compass_metrics::option::GaokaoQuestion;
+use compass_metrics::postprocess::FirstOption;
+use compass_metrics::rouge::Stemming;
+use compass_metrics::translation::BleuTokenizer;
 use serde::{Deserialize, Serialize};
 
 /// The evaluators, by OpenCompass's names; lm-eval's where it has none.

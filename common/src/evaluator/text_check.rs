@@ -5,14 +5,14 @@ use super::equality::python_eq;
 use super::question::{Judgement, Question};
 use super::share::{Item, Rule};
 use super::theorem::theorem_answer;
-use crate::metric::math::{
+use compass_metrics::math::{
     MathVersion, MinervaVerdict, TheoremVerdict, agieval_equivalent, hendrycks_math, math_equivalent, mgsm_equal,
     minerva_math, parse_math_answer,
 };
-use crate::metric::option::{
+use compass_metrics::option::{
     bbeh_choice_equal, bbeh_freeform_equal, bbh_freeform_equal, lambada_equal, mmlu_pro_equal,
 };
-use crate::metric::overlap::{drop_fuzzy, natural_questions, needle_found, squad20, trivia_qa};
+use compass_metrics::overlap::{drop_fuzzy, natural_questions, needle_found, squad20, trivia_qa};
 use compass_pyfmt::python_str;
 use serde::{Deserialize, Serialize};
 

@@ -3,12 +3,12 @@
 use super::Unscored;
 use super::question::{Judgement, Question, texts_of};
 use super::share::{Item, Rule, Scale};
-use crate::metric::Language;
-use crate::metric::overlap::{
+use compass_metrics::Language;
+use compass_metrics::overlap::{
     DropScore, drop_bags, longbench_classification, longbench_code_similarity, longbench_count, longbench_f1,
     longbench_retrieval, ruler_any, ruler_share, squad_exact_match, squad_f1, tydi_qa,
 };
-use crate::metric::rouge::{ChineseRouge, jieba_rouge, longbench_rouge};
+use compass_metrics::rouge::{ChineseRouge, jieba_rouge, longbench_rouge};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! TheoremQA's gold answers: a text and its type, as `{ answer, answer_type }` (or with the data's own capitals).
 
 use super::Unscored;
-use crate::metric::math::{TheoremAnswer, TheoremVerdict, theorem_qa};
+use compass_metrics::math::{TheoremAnswer, TheoremVerdict, theorem_qa};
 use compass_pyfmt::float;
 use compass_pyfmt::python_str;
 use serde_json::Value;

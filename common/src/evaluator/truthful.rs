@@ -3,7 +3,7 @@
 use super::Unscored;
 use super::question::{Judgement, Question, texts_of};
 use super::share::{Item, Rule, Scale};
-use crate::metric::option::{TruthfulGeneration, TruthfulSimilarity, truthful_generation};
+use compass_metrics::option::{TruthfulGeneration, TruthfulSimilarity, truthful_generation};
 
 /// lm-eval's `bleu`, `rouge1`, `rouge2` and `rougeL`, each as max, diff (in percent) and acc. The gold answer is
 /// `{ correct_answers, incorrect_answers }`.

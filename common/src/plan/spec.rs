@@ -2,9 +2,9 @@
 
 use super::{ChatMode, Decoding, GenSpec};
 use crate::evaluator::{EvaluatorSpec, FilterPipeline};
-use crate::postprocess::Postprocessor;
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
+use compass_metrics::postprocess::Postprocessor;
 use serde::{Deserialize, Serialize};
 
 /// Where a model's code comes from.

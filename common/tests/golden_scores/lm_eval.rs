@@ -5,8 +5,8 @@ use compass_common::evaluator::{
     Accumulator, ChoiceMetric, EvaluatorSpec, ExactMatchSpec, FilterPipeline, Item, judge,
 };
 use compass_common::plan::{Body, EvalSpec, OptionText, Sample};
-use compass_common::postprocess::Filter;
 use compass_common::prompt::Prompt;
+use compass_metrics::postprocess::Filter;
 use compass_types::result::{LoglikelihoodScore, Outcome, RollingScore, SampleResult};
 use serde_json::{Value, json};
 

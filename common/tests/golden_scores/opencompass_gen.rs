@@ -2,11 +2,11 @@
 
 use crate::golden::{dataset, generated, read, read_json as golden_json, text};
 use compass_common::evaluator::{Accumulator, EvaluatorSpec, TextCheck, judge};
-use compass_common::metric::option::GaokaoQuestion;
 use compass_common::plan::{Body, EvalSpec, GenSpec, InferSpec, Part, Sample};
-use compass_common::postprocess::Postprocessor;
 use compass_common::prompt::Prompt;
 use compass_common::report::{prediction_record, write_records};
+use compass_metrics::option::GaokaoQuestion;
+use compass_metrics::postprocess::Postprocessor;
 use serde_json::{Map, Value, json};
 
 #[test]

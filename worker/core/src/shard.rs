@@ -175,7 +175,7 @@ mod tests {
             EvaluatorSpec::F1 { average: Default::default() },
             EvaluatorSpec::AucRoc,
             EvaluatorSpec::MultipleChoice { metrics },
-            EvaluatorSpec::Gaokao { question: compass_common::metric::option::GaokaoQuestion::MultiChoice },
+            EvaluatorSpec::Gaokao { question: compass_metrics::option::GaokaoQuestion::MultiChoice },
             EvaluatorSpec::Circular,
             EvaluatorSpec::CrowsPairs,
         ];

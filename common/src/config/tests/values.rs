@@ -4,9 +4,9 @@ use super::fixture::{DATASET, Fixture, MODEL};
 use crate::config::{Expression, StoreConfig};
 use crate::evaluator::{ChoiceMetric, EvaluatorSpec};
 use crate::plan::{BosPolicy, Decoding, DeviceRequest, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
-use crate::postprocess::Postprocessor;
 use crate::prompt::{Options, Template};
 use crate::retriever::RetrieverKind;
+use compass_metrics::postprocess::Postprocessor;
 use compass_types::range::RangeSpec;
 
 fn with(from: &str, to: &str) -> String {

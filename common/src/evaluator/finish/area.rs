@@ -3,7 +3,7 @@
 use crate::evaluator::Metric;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
-use crate::metric::statistics::auc_roc;
+use compass_metrics::statistics::auc_roc;
 
 /// In percent; `None` when a class is missing, where the area is undefined.
 pub(super) fn metric(name: &str, column: &Column) -> Option<Metric> {

@@ -3,7 +3,7 @@
 use crate::evaluator::Metric;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
-use crate::metric::option::BbqStats;
+use compass_metrics::option::BbqStats;
 
 /// The score of ambiguous or of disambiguated contexts, in -1..=1. lm-eval gives no standard error.
 pub(super) fn metric(name: &str, column: &Column, ambiguous: bool) -> Option<Metric> {

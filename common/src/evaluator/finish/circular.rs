@@ -3,7 +3,7 @@
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
 use crate::evaluator::{Metric, Proportion};
-use crate::metric::statistics::mean_stderr;
+use compass_metrics::statistics::mean_stderr;
 use std::collections::BTreeMap;
 
 const ROTATIONS: [&str; 4] = ["ABCD", "BCDA", "CDAB", "DABC"];

@@ -4,7 +4,7 @@ use super::Effort;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::{Item, Scale};
 use crate::evaluator::{F1Average, Metric};
-use crate::metric::statistics::{ClassTotals, Classes, bootstrap_stderr};
+use compass_metrics::statistics::{ClassTotals, Classes, bootstrap_stderr};
 
 /// Resamples. lm-eval draws 100,000 with the same generator; a hundredth of them gives two digits of the error.
 const RESAMPLES: usize = 1000;

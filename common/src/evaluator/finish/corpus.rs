@@ -4,8 +4,8 @@ use super::Effort;
 use crate::evaluator::Metric;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
-use crate::metric::statistics::bootstrap_stderr;
-use crate::metric::translation::{Bleu, BleuStats, BleuTokenizer, ChrfStats, TerStats};
+use compass_metrics::statistics::bootstrap_stderr;
+use compass_metrics::translation::{Bleu, BleuStats, BleuTokenizer, ChrfStats, TerStats};
 
 /// lm-eval's cap for these metrics.
 const RESAMPLES: usize = 100;

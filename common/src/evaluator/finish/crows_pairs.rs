@@ -4,7 +4,7 @@ use crate::evaluator::Metric;
 use crate::evaluator::Proportion;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
-use crate::metric::option::CrowsPairsStats;
+use compass_metrics::option::CrowsPairsStats;
 
 /// accuracy, valid_accuracy and valid_frac in percent, rounded as the peer rounds them; a metric of nothing is left out.
 pub(super) fn metrics(column: &Column) -> Vec<Metric> {

@@ -3,7 +3,7 @@
 use crate::evaluator::line::Column;
 use crate::evaluator::share::{Item, Scale};
 use crate::evaluator::{Metric, Z_95};
-use crate::metric::statistics::mean_stderr;
+use compass_metrics::statistics::mean_stderr;
 
 /// Sum in order of the samples, divided by their number.
 pub(super) fn metric(name: &str, column: &Column, scale: Scale) -> Option<Metric> {

@@ -5,7 +5,7 @@ use super::numpy;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
 use crate::evaluator::{Metric, Proportion};
-use crate::metric::statistics::{mean_stderr, pass_at_k};
+use compass_metrics::statistics::{mean_stderr, pass_at_k};
 use std::collections::BTreeMap;
 
 /// One metric for each of `k` that no task has fewer answers than. In percent, with the standard error of the mean over

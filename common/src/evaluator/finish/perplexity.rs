@@ -4,7 +4,7 @@ use super::Effort;
 use super::mean::scores;
 use crate::evaluator::line::Column;
 use crate::evaluator::{Metric, Z_95};
-use crate::metric::statistics::{bootstrap_stderr, mean_stderr};
+use compass_metrics::statistics::{bootstrap_stderr, mean_stderr};
 
 /// The perplexity of the scores. The interval is that of the mean carried over, so that it stays above 0.
 pub(super) fn metric(name: &str, column: &Column, effort: Effort) -> Option<Metric> {

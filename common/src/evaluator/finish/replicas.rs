@@ -7,7 +7,7 @@ use super::numpy;
 use crate::evaluator::Metric;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
-use crate::metric::statistics::{g_pass_at_k, mean_stderr, mg_pass_at_k, pass_at_k};
+use compass_metrics::statistics::{g_pass_at_k, mean_stderr, mg_pass_at_k, pass_at_k};
 
 /// Thresholds of G-Pass@k, as OpenCompass prints them.
 const THRESHOLDS: [(&str, f64); 5] = [("0.0", 0.0), ("0.25", 0.25), ("0.5", 0.5), ("0.75", 0.75), ("1.0", 1.0)];

@@ -4,8 +4,8 @@ use super::Effort;
 use crate::evaluator::Metric;
 use crate::evaluator::line::Column;
 use crate::evaluator::share::Item;
-use crate::metric::rouge::{RougeRow, RougeScore, rouge_medians};
-use crate::metric::statistics::{mean, mean_stderr};
+use compass_metrics::rouge::{RougeRow, RougeScore, rouge_medians};
+use compass_metrics::statistics::{mean, mean_stderr};
 
 /// OpenCompass seeds NumPy so before it computes.
 const SEED: u32 = 0;
