@@ -11,7 +11,7 @@ const KIND: &str = "compass-1";
 /// Longest id and secret: what is longer came from elsewhere.
 const LONGEST: usize = 200;
 
-/// See the module.
+/// Invitation of a worker: which master to trust, and a secret that this master knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinToken {
     pub id: String,

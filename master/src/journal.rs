@@ -19,7 +19,7 @@ pub enum Line {
     Printed(String),
 }
 
-/// See the module.
+/// Lines of a job: the latest in memory, all of them in a file.
 #[derive(Debug)]
 pub struct Journal {
     held: Mutex<Held>,

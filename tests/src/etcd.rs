@@ -23,7 +23,7 @@ struct Member {
     peer: u16,
 }
 
-/// See the module. Dropping it ends every member.
+/// Cluster of real etcd members. Dropping it ends every member.
 pub struct Etcd {
     folder: tempfile::TempDir,
     options: EtcdOptions,

@@ -13,7 +13,7 @@ use std::error::Error;
 use std::fs;
 use std::time::Duration;
 
-/// See the module.
+/// Results of a run that are committed.
 #[derive(Clone, Debug, Default)]
 pub struct Committed {
     /// Results by unit and sample.

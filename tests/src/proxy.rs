@@ -18,7 +18,7 @@ pub enum Mood {
     Cut,
 }
 
-/// See the module. Dropping it closes everything.
+/// TCP proxy that delays, holds or cuts connections. Dropping it closes everything.
 pub struct Proxy {
     address: SocketAddr,
     state: Arc<State>,

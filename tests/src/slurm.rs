@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// See the module. It ends with its jobs when it is dropped.
+/// Slurm of this machine alone. It ends with its jobs when it is dropped.
 pub struct Slurm {
     folder: tempfile::TempDir,
     /// For the controller and every node.

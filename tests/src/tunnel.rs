@@ -12,7 +12,7 @@ pub enum TunnelKind {
     Socks5,
 }
 
-/// See the module. It lives as long as the test.
+/// Proxy that speaks HTTP CONNECT or SOCKS 5 and counts its tunnels. It lives as long as the test.
 pub struct Tunnel {
     address: SocketAddr,
     shared: Arc<Shared>,

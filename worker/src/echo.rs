@@ -22,7 +22,7 @@ const CHARACTERS_PER_TOKEN: u32 = 4;
 /// The role of the turns that are asked for.
 const ASSISTANT: &str = "assistant";
 
-/// See the module.
+/// Engine whose answers are a hash of the prompt.
 #[derive(Debug)]
 pub struct EchoEngine {
     facts: ModelFacts,

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, SystemTime};
 
-/// See the module; outside Slurm there is nothing to be told.
+/// Task of a Slurm step; outside Slurm nothing is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SlurmTask {
     /// Unique among all tasks of the cluster.

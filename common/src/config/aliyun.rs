@@ -20,7 +20,7 @@ const SLEEP_SECONDS: u32 = 10;
 const ENV_FILE_HELP: &str = "write `export NAME=value` into a file that only you can read and the job sees, and name that \
                              file: `env_file = \"/...\"`";
 
-/// See the module.
+/// Keys of `aliyun_cfg`: how a job of Alibaba's Deep Learning Center (DLC) is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AliyunConfig {
     /// How the job's shell is prepared, and by that where Python and its like come from.

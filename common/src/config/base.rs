@@ -15,7 +15,7 @@ use crate::partition::PartitionerKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// See the module. Every path is absolute.
+/// Settings of a master that stays. Every path is absolute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Base {
     pub state_dir: PathBuf,

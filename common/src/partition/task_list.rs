@@ -9,7 +9,7 @@ use compass_types::ids::{Digest, UnitId};
 use compass_types::intervals::IntervalSet;
 use serde::{Deserialize, Serialize};
 
-/// See the module.
+/// Tasks of a run by number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskList {
     /// Digest of the plan that was cut, in hexadecimal digits.

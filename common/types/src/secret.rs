@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// See the module. Compared as text; where timing could tell, compare digests.
+/// Text that shows itself in no log, no `Debug`, no JSON. Compared as text; where timing could tell, compare digests.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

@@ -43,7 +43,7 @@ pub enum AuthorityError {
     Busy,
 }
 
-/// See the module.
+/// Certificate authority that the masters of a store share.
 #[derive(Debug)]
 pub struct Authority {
     value: SharedValue,

@@ -17,7 +17,7 @@ pub struct JoinFileError {
     source: io::Error,
 }
 
-/// See the module. Dropping it removes the files.
+/// Files of a join token, mode 0600. Dropping it removes them.
 #[derive(Debug)]
 pub struct JoinFile {
     paths: Vec<PathBuf>,

@@ -1,6 +1,6 @@
 //! Why a worker is not admitted: one sentence, the same on the master's screen and in the worker's words.
 
-/// See the module.
+/// Reason for which a worker is not admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("it brought no join token; {ASK}")]

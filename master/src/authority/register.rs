@@ -15,7 +15,7 @@ const FORGET_SECONDS: u64 = 30 * 24 * 3_600;
 /// with one that is forgotten is asked to join anew.
 const MOST_OVER: usize = 1000;
 
-/// See the module.
+/// Keys, tokens with their uses, and barred workers of an authority.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Register {
     format: u32,

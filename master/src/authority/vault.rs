@@ -36,7 +36,7 @@ pub enum VaultError {
     Random,
 }
 
-/// See the module.
+/// Key that seals what leaves this process.
 pub struct Vault {
     key: LessSafeKey,
     path: PathBuf,

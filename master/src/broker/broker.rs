@@ -1,4 +1,4 @@
-//! See the module.
+//! Decides which worker goes to which job, and which is to leave one for another.
 
 use super::demand::{Demand, JobId, Offer, Terms};
 use super::share::Share;
@@ -65,7 +65,7 @@ struct Worker {
     place: Place,
 }
 
-/// See the module.
+/// Demands of the jobs and the workers among them.
 #[derive(Clone, Debug)]
 pub struct Broker {
     turn_ms: u64,

@@ -4,7 +4,7 @@ use clap::Args;
 use compass_common::config::{DlcFlags, SlurmFlags};
 use std::path::PathBuf;
 
-/// See the module.
+/// Flags that say who launches workers.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LaunchArguments {
     /// Launch workers as Slurm jobs

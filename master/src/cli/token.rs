@@ -17,7 +17,7 @@ Examples:
 
 Masters that share a store (etcd) share their tokens; name its configuration with --config.";
 
-/// See the module.
+/// Arguments of `compass-master token`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TokenArguments {

@@ -70,7 +70,7 @@ pub trait Governor: Debug + Send + Sync {
     fn standing(&self) -> Standing;
 }
 
-/// See the module.
+/// Jobs of this process, and the backend that accepts new ones.
 #[derive(Debug, Default)]
 pub struct Office {
     governor: OnceLock<Arc<dyn Governor>>,

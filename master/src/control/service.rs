@@ -16,7 +16,7 @@ use tonic::{Request, Response, Status};
 /// Lines on their way to one who follows.
 const FOLLOWED: usize = 64;
 
-/// See the module.
+/// gRPC service over the registry of jobs.
 #[derive(Clone, Debug)]
 pub struct ControlService(Arc<Office>);
 

@@ -11,7 +11,7 @@ use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// See the module.
+/// Everything that is needed to run a job or to continue it, beside its run folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// Digest of the plan: the job's identity.

@@ -4,7 +4,7 @@ use crate::cli::Mode;
 use crate::pipeline::RunFolder;
 use compass_common::report::Details;
 
-/// See the module.
+/// Options of a job beside its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRequest {
     /// Which stages run.

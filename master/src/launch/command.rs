@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The end of a log that is shown, in characters.
 const LAST_LINE: usize = 300;
 
-/// See the module.
+/// Runs a line of shell of the user's for each worker.
 pub struct CommandLauncher {
     config: CommandConfig,
     worker: WorkerCommand,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// See the module.
+/// Reason for which no worker can be launched.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     #[error(

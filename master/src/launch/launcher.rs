@@ -94,7 +94,7 @@ pub struct Manners {
     pub connect: Option<Duration>,
 }
 
-/// See the module.
+/// Submits jobs, says where they stand, and ends them.
 pub trait Launcher: Send {
     /// Whether jobs would be taken, before anything is begun.
     fn check(&mut self) -> Pending<'_, Result<(), LaunchError>> {

@@ -27,7 +27,7 @@ pub fn is_local(worker: &WorkerId) -> bool {
     worker.0.strip_prefix(LOCAL).is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// See the module.
+/// Runs agents on this machine.
 pub struct LocalLauncher {
     pub worker: WorkerCommand,
     /// What the agents' environment gets.

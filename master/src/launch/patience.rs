@@ -12,7 +12,7 @@ const FIRST_MS: u64 = 60_000;
 /// The longest: what a pool holds in a queue that does not move, others get after that time at the latest.
 const LONGEST_MS: u64 = 3_600_000;
 
-/// See the module.
+/// How long the jobs of a pool have been in its queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     lasts_ms: u64,

@@ -58,7 +58,7 @@ pub struct Count {
     pub longest_mute: u64,
 }
 
-/// See the module.
+/// Jobs of one pool that were submitted, and what is known of those that ended.
 #[derive(Debug)]
 pub(super) struct Roster {
     jobs: BTreeMap<JobId, Job>,

@@ -25,7 +25,7 @@ const ARRAY: u32 = 1000;
 /// Jobs that one `scancel` names.
 const CANCELLED_AT_ONCE: usize = 500;
 
-/// See the module.
+/// Submits arrays of jobs with `sbatch`, looks with `squeue`, ends with `scancel`.
 pub struct SlurmLauncher {
     order: SlurmOrder,
     /// The comment of every job that it submits.

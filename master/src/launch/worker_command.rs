@@ -15,7 +15,7 @@ pub enum Programs {
     Unsafe,
 }
 
-/// See the module.
+/// Worker's command line, as every launcher has it run.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
     pub binary: PathBuf,

@@ -14,7 +14,7 @@ pub(super) enum Gated {
     Acknowledge { worker: WorkerId, nonce: Arc<str>, seq: u64 },
 }
 
-/// See the module.
+/// Messages that wait until the records that justify them are durable, in order.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     waiting: VecDeque<(Seq, Gated)>,

@@ -1,4 +1,4 @@
-//! See the module: frames in, frames and submissions out.
+//! The leader of a job: takes frames, says what is to be sent and what is to be made durable.
 
 use super::arrivals::Refusals;
 use super::gate::{Gate, Gated, bound_to};
@@ -40,7 +40,7 @@ struct Judged {
     event: Option<Event>,
 }
 
-/// See the module.
+/// Sessions of the workers, the scheduler, and what waits for durability.
 #[derive(Debug)]
 pub struct Leader {
     core: Core,

@@ -20,7 +20,7 @@ pub enum CommitStep {
     Durable(Seq),
 }
 
-/// See the module.
+/// Decides what is written next, and when something is durable.
 #[derive(Debug)]
 pub struct GroupCommit {
     journal: Journal,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Longest time between two looks that counts in full, in milliseconds: several ticks of the driver.
 const LONGEST_STEP_MS: u64 = 1_000;
 
-/// See the module.
+/// Clock that stands still while the master does not listen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttentiveClock {
     last: Instant,

@@ -43,7 +43,7 @@ impl From<watch::Sender<Wanted>> for Demands {
     }
 }
 
-/// See the module. Cheap to clone: all clones are one desk.
+/// Handle of a running job, for status and commands. Cheap to clone: all clones are one handle.
 #[derive(Clone, Debug, Default)]
 pub struct Desk(Arc<Mutex<Inner>>);
 

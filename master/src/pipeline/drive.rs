@@ -100,7 +100,7 @@ pub struct Setup {
     pub demands: Demands,
 }
 
-/// See the module.
+/// Feeds a leader with frames, time and what has become durable.
 pub struct Driver {
     setup: Setup,
     started: Instant,

@@ -21,7 +21,7 @@ pub enum EntranceError {
     JoinFile(#[from] JoinFileError),
 }
 
-/// See the module. Dropping it removes the join token that lies in the state folder.
+/// Listener and authority that workers connect to. Dropping it removes the join token that lies in the state folder.
 #[derive(Debug)]
 pub(crate) struct Entrance {
     access: Access,

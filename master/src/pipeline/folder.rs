@@ -54,7 +54,7 @@ fn is_unplanned(root: &Path) -> bool {
     root.join("plan").is_dir() && !root.join("plan/job.json").is_file() && !root.join("predictions").exists()
 }
 
-/// See the module.
+/// Paths of a run folder.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     root: PathBuf,

@@ -9,7 +9,7 @@ use crate::store::{Damage, Keys, Op};
 use compass_types::ids::{Attempt, Epoch, UnitId, WorkerId};
 use std::collections::BTreeMap;
 
-/// See the module.
+/// State that a new leader takes over from those before it.
 #[derive(Debug)]
 pub struct Opening {
     keys: Keys,

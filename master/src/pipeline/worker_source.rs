@@ -49,7 +49,7 @@ pub struct StageWorkers {
     pub open_at: Option<String>,
 }
 
-/// See the module.
+/// Source of the workers of a stage.
 #[tonic::async_trait]
 pub trait WorkerSource: Debug + Send + Sync {
     /// Where the job's models may run, in their order.

@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 200;
 /// Largest request: a name, a token.
 const MOST_BYTES: usize = 4 * 1024;
 
-/// See the module.
+/// Enrolment service, with bounds on how often unauthenticated peers may ask.
 #[derive(Clone, Debug)]
 pub(super) struct EnrolmentDesk {
     gate: Gate,

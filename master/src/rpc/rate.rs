@@ -21,7 +21,7 @@ struct Bucket {
     at_ms: u64,
 }
 
-/// See the module.
+/// Token buckets of unauthenticated peers: one for each address and one for all.
 #[derive(Debug)]
 pub(super) struct Rate {
     all: Bucket,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Peers and reasons remembered; beyond them only the log tells.
 const MOST: usize = 200;
 
-/// See the module.
+/// Rejected peers that the screen has named already.
 #[derive(Clone, Debug, Default)]
 pub struct Refusals {
     told: Arc<Mutex<BTreeSet<(IpAddr, String)>>>,

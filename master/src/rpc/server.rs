@@ -48,7 +48,7 @@ pub enum Inbound {
     Closed { worker: WorkerId, connection: ConnectionId },
 }
 
-/// See the module.
+/// gRPC service of sessions, fetches and uploads.
 #[derive(Clone, Debug)]
 pub struct WorkerService {
     reception: Arc<dyn Reception>,

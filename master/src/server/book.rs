@@ -19,7 +19,7 @@ const JOBS: &str = "serve/jobs/";
 /// Jobs that have ended are remembered, so many of them.
 pub(super) const ENDED: usize = 100;
 
-/// See the module.
+/// Every job that the server has accepted, and how each ended.
 #[derive(Debug)]
 pub(super) struct Book {
     store: AnyStore,

@@ -8,7 +8,7 @@ use compass_types::ids::Digest;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// See the module.
+/// Workers that the pool lends to one job.
 #[derive(Debug)]
 pub(super) struct JobWorkers {
     pub(super) server: Arc<Server>,

@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// Frames that wait for a job's driver.
 const INBOUND: usize = 1024;
 
-/// See the module.
+/// Connected workers, the jobs that wait for them, and the channels between the two.
 #[derive(Debug)]
 pub(super) struct Lobby {
     pub(super) files: PlanFiles,

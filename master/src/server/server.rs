@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 
-/// See the module.
+/// Listener, launched workers, control socket and page of one master process.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) lobby: Arc<Lobby>,

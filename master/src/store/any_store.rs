@@ -9,7 +9,7 @@ use compass_types::ids::Epoch;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// See the module.
+/// Store that a configuration names.
 #[derive(Debug)]
 pub enum AnyStore {
     Embedded(Box<EmbeddedStore>),

@@ -19,7 +19,7 @@ pub enum Trouble {
     Final(StoreError),
 }
 
-/// See the module.
+/// Sends single requests to a store with revisions and leases.
 pub trait Backend: Send + Sync + 'static {
     /// Runs a transaction.
     fn transact(&self, request: &Transaction) -> impl Future<Output = Result<Reply, Trouble>> + Send;

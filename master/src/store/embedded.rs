@@ -20,7 +20,7 @@ const ENTRIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("entries"
 const EPOCH: &str = "epoch";
 const NFS_MAGIC: u64 = 0x6969;
 
-/// See the module. Dropping it lets go of the lock.
+/// Store in one file on a disk of this host. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct EmbeddedStore {
     path: PathBuf,

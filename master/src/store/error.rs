@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// See the module.
+/// Reason for which a store did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another master leads this run now.

@@ -40,7 +40,7 @@ impl Default for Patience {
     }
 }
 
-/// See the module.
+/// Coordination store that fences every write by the leadership term.
 #[derive(Debug)]
 pub struct FencedStore<B> {
     backend: B,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// See the module.
+/// Term of leadership that the store, which commits, and the keeper of its lease share.
 #[derive(Debug)]
 pub(super) struct SharedReign {
     reign: Mutex<Option<Reign>>,

@@ -19,7 +19,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a store that does not answer is asked.
 const PATIENCE: Duration = Duration::from_secs(6);
 
-/// See the module.
+/// Small value that several masters read and replace: in a file of this host, or under a key in etcd.
 #[derive(Debug)]
 pub enum SharedValue {
     File(FileValue),

@@ -34,7 +34,7 @@ struct Lease {
     ends: u64,
 }
 
-/// See the module.
+/// Store in memory with the semantics of etcd.
 #[derive(Clone, Debug, Default)]
 pub struct SimStore {
     revision: i64,

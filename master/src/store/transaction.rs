@@ -39,7 +39,7 @@ pub enum Step {
     },
 }
 
-/// See the module.
+/// Comparisons, the steps that are taken if all hold, and the keys that are read if not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transaction {
     pub when: Vec<Compare>,

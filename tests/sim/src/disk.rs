@@ -14,7 +14,7 @@ struct Segment {
     synced: usize,
 }
 
-/// See the module.
+/// Simulated disk of segments.
 #[derive(Debug)]
 pub(super) struct Disk {
     plan: Digest,

@@ -33,7 +33,7 @@ pub(super) type SampleKey = (u32, u32);
 /// A sample of a history: its job, its unit and its index.
 pub(super) type JobSample = (usize, u32, u32);
 
-/// See the module.
+/// Plan of a job, its keys in the store, and the results of its samples.
 #[derive(Debug)]
 pub(super) struct Job {
     /// Its position among the jobs of the history.

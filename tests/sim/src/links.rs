@@ -36,7 +36,7 @@ pub(super) struct Weather {
     pub(super) stutter_until: u64,
 }
 
-/// See the module.
+/// Connections, and what the network does to each worker.
 #[derive(Debug)]
 pub(super) struct Links {
     pub(super) all: Vec<Link>,

@@ -58,7 +58,7 @@ pub(super) struct JobRun {
     pub(super) settled: Option<u64>,
 }
 
-/// See the module.
+/// Process of a master.
 #[derive(Debug)]
 pub(super) struct Master {
     pub(super) life: u64,

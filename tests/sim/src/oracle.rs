@@ -44,7 +44,7 @@ struct JobHistory {
     units: BTreeMap<UnitId, UnitTerms>,
 }
 
-/// See the module.
+/// Checks of a history, and what it has shown.
 #[derive(Debug)]
 pub(super) struct Oracle {
     jobs: Vec<JobHistory>,

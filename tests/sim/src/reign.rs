@@ -39,7 +39,7 @@ fn taken_as_it_is(worker: WorkerId, results: &v1::Results, counted: &[&v1::Sampl
     Event::Results { worker, grant, unit, samples: counted.iter().map(handed).collect() }
 }
 
-/// See the module.
+/// Leader at work on one job.
 #[derive(Debug)]
 pub(super) struct Reign {
     pub(super) epoch: Epoch,

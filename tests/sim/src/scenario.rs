@@ -68,7 +68,7 @@ pub struct FurtherJob {
     pub task_samples: u32,
 }
 
-/// See the module. Times in milliseconds.
+/// Sizes and faults of a history. Times in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     /// Of all delays within the history.

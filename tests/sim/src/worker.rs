@@ -31,7 +31,7 @@ const BYTES_A_MS: u64 = 4_000;
 /// A grant as a worker was told of it: unit, samples, proof.
 pub(super) type Told = (u32, IntervalSet, Vec<u8>);
 
-/// See the module.
+/// Process of a worker: the shipped agent's core, and its engines.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) name: String,

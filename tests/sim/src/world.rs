@@ -180,7 +180,7 @@ impl Ord for Scheduled {
     }
 }
 
-/// See the module. Times in milliseconds.
+/// Everything of a history, and what is going to happen when. Times in milliseconds.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) now: u64,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// See the module.
+/// Reason for which an agent ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The master has no more work.

@@ -16,7 +16,7 @@ const LATEST: f64 = 0.25;
 /// Most grants ahead, by slot: what a worker holds, others wait for.
 const MOST_AHEAD: u32 = 8;
 
-/// See the module.
+/// Number of grants to hold ahead of those that run.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     begun: BTreeMap<GrantId, u64>,

@@ -16,7 +16,7 @@ pub(super) struct CachedPart {
     pub(super) part: Arc<Part>,
 }
 
-/// See the module.
+/// Cache of parts of the plan; the least recently used leaves first.
 #[derive(Debug)]
 pub(super) struct PartCache {
     /// Most recently used last.

@@ -1,6 +1,6 @@
 //! Why a way is shut, and whether to knock again.
 
-/// See the module.
+/// Reason for which a master cannot be reached, and whether to try again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Shut {
     /// The network, or a master that is not there: it may be, later.

@@ -1,6 +1,6 @@
 //! How long slots had nothing to do while the run went on: what a far master costs. Pure; times in milliseconds.
 
-/// See the module. Counts between the first grant and the last: before there was nothing, and afterwards nothing is left.
+/// Meter of idle slots, between the first grant and the last: before there was nothing, and afterwards nothing is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Starvation {
     /// Slot-milliseconds with work.

@@ -33,7 +33,7 @@ impl Uploader {
     }
 }
 
-/// See the module. Connects when first used.
+/// Fetches and uploads large content by digest. Connects when first used.
 #[derive(Clone, Debug)]
 pub(super) struct Bulk {
     client: WorkersClient<Channel>,

@@ -4,7 +4,7 @@ use super::link::LinkEvent;
 use compass_agent::{BulkError, SlotReport};
 use compass_types::ids::Digest;
 
-/// See the module.
+/// Event in the life of an agent.
 #[derive(Debug)]
 pub(super) enum Event {
     /// Of the connection with this number; those of an older one are stale.

@@ -4,7 +4,7 @@ use compass_common::join_token::{DEFAULT_STATE, JoinToken, file_name, folder, is
 use compass_common::private_file::{self, PrivateFileError};
 use std::path::{Path, PathBuf};
 
-/// See the module. Looked at afresh whenever a token is needed: a master may come later than its worker.
+/// Places where the join token may be. Read again whenever a token is needed: a master may come later than its worker.
 #[derive(Clone, Debug, Default)]
 pub struct Invitations {
     /// `--token-file`, COMPASS_TOKEN_FILE.

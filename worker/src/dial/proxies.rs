@@ -23,7 +23,7 @@ pub enum ProxyError {
     Credentials,
 }
 
-/// See the module.
+/// Rules that say through which proxy a master is reached.
 #[derive(Clone, Debug)]
 pub struct Proxies(Arc<Matcher>);
 

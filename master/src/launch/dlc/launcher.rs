@@ -44,7 +44,7 @@ pub struct DlcPlace {
     pub logs: Option<PathBuf>,
 }
 
-/// See the module.
+/// Submits, looks at and stops jobs of DLC, and keeps their logs.
 pub struct DlcLauncher {
     config: DlcConfig,
     worker: WorkerCommand,

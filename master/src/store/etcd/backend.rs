@@ -18,7 +18,7 @@ const GATHERING: Duration = Duration::from_millis(5);
 /// How long a watch is believed that says nothing.
 const RELIST: Duration = Duration::from_secs(10);
 
-/// See the module.
+/// Sends single requests to etcd.
 #[derive(Clone, Debug)]
 pub struct EtcdBackend {
     pool: Arc<Pool>,

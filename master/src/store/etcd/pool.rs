@@ -15,7 +15,7 @@ const REQUEST: Duration = Duration::from_secs(1);
 const CONNECT: Duration = Duration::from_millis(500);
 const PING: Duration = Duration::from_secs(2);
 
-/// See the module.
+/// Members of an etcd cluster, one client each.
 pub(super) struct Pool {
     members: Vec<Member>,
     /// The member to ask first.

@@ -35,7 +35,7 @@ impl Store {
     }
 }
 
-/// See the module.
+/// Options of the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) role: Role,

@@ -32,7 +32,7 @@ pub(crate) struct Tally {
     pub(crate) abandoned: AtomicU32,
 }
 
-/// See the module.
+/// Session of one worker, which answers every grant with results.
 pub(crate) struct Session {
     pub(crate) number: u32,
     pub(crate) channel: Channel,

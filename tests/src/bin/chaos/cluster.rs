@@ -93,7 +93,7 @@ impl Drop for Process {
     }
 }
 
-/// See the module.
+/// Two masters and three workers of one run, and the connections between them.
 pub(crate) struct Cluster {
     pub(crate) job: Job,
     pub(crate) prefix: String,

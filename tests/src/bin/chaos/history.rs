@@ -35,7 +35,7 @@ enum Cure {
     OpenToMasters(usize),
 }
 
-/// See the module.
+/// Faults of one history, drawn from a seed, and the operator who restarts what ended.
 pub(crate) struct History {
     rng: Rng,
     faults: Faults,

@@ -4,7 +4,7 @@ use crate::cluster::Cluster;
 use compass_tests::{Committed, Etcd, Tree, committed};
 use std::collections::BTreeMap;
 
-/// See the module.
+/// Checks what is committed while a history runs, and everything when it is over.
 #[derive(Default)]
 pub(crate) struct Judge {
     /// What was committed at some moment; what a later look finds must agree with it.

@@ -16,7 +16,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// See the module.
+/// Faults that the file `faults` of the state folder asks for.
 #[derive(Debug)]
 pub(super) struct Faults {
     state: PathBuf,

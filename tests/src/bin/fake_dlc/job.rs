@@ -48,7 +48,7 @@ impl Status {
     }
 }
 
-/// See the module.
+/// Folder of a job: what was asked, its state, and its log.
 #[derive(Debug)]
 pub(super) struct Job {
     id: String,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use v1::sample_result::Outcome;
 use v1::worker_frame::Body;
 
-/// See the module.
+/// Frames of a worker over one or more sessions, each counted once.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     seen: BTreeSet<u64>,
