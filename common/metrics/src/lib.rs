@@ -9,12 +9,9 @@ mod language;
 pub mod math;
 pub mod option;
 pub mod overlap;
-pub mod postprocess;
 pub mod rouge;
-mod segment;
 pub mod statistics;
 mod text;
 pub mod translation;
 
 pub use language::Language;
-pub use segment::words;

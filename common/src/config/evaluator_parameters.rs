@@ -8,7 +8,7 @@ use super::tree::Value;
 use crate::evaluator::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, MbppAnswer, TextCheck, TextScore};
 use compass_metrics::Language;
 use compass_metrics::option::GaokaoQuestion;
-use compass_metrics::postprocess::{FirstOption, Letters};
+use compass_postprocess::{FirstOption, Letters};
 use compass_metrics::rouge::Stemming;
 use compass_metrics::translation::BleuTokenizer;
 use regex::Regex;

@@ -7,7 +7,7 @@ use super::postprocessor::json;
 use super::spelling;
 use super::tree::{Node, Value};
 use crate::evaluator::FilterPipeline;
-use compass_metrics::postprocess::{Filter, NameError};
+use compass_postprocess::{Filter, NameError};
 use serde_json::Map;
 
 /// The pipelines in `node`. lm-eval's own keys `filter` and `function` are understood for `steps` and `type`.

@@ -4,7 +4,7 @@ use super::check::Check;
 use super::evaluation::one_or_several;
 use super::spelling;
 use super::tree::{Node, Table, Value};
-use compass_metrics::postprocess::{NameError, Postprocessor};
+use compass_postprocess::{NameError, Postprocessor};
 use serde_json::{Map, Value as Json};
 
 /// The postprocessors in `node`, the value of `key`, applied in order; an empty value asks for none.

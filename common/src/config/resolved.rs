@@ -8,7 +8,7 @@ use crate::plan::{BosPolicy, Decoding, DeviceRequest, Dtype, EvalSpec, InferSpec
 use crate::prompt::{MetaTemplate, PromptConfig};
 use crate::retriever::RetrieverKind;
 use crate::summary::SummaryGroup;
-use compass_metrics::postprocess::Postprocessor;
+use compass_postprocess::Postprocessor;
 use compass_types::range::RangeSpec;
 use serde::Serialize;
 use serde_json::{Map, Value};

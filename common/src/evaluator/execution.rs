@@ -9,7 +9,7 @@ use super::spec::MbppAnswer;
 use super::verdict::{one_or_list, replicas};
 use super::{EvaluatorSpec, Unscored, Verdict};
 use crate::plan::{EvalSpec, Program, Sample};
-use compass_metrics::postprocess::{mbpp, mbpp_v2};
+use compass_postprocess::{mbpp, mbpp_v2};
 use compass_pyfmt::python_str;
 use compass_types::result::{Execution, ExecutionClass, Outcome, SampleResult};
 use serde_json::{Map, Value, json};

@@ -3,7 +3,7 @@
 use super::super::fixture::{failed, generate, generated};
 use super::super::{Accumulator, judge};
 use super::*;
-use compass_metrics::postprocess::Postprocessor;
+use compass_postprocess::Postprocessor;
 use compass_types::result::{Finish, Generation};
 
 fn human_eval(k: &[u32]) -> EvalSpec {

@@ -4,7 +4,7 @@ use super::Unscored;
 use super::question::{Judgement, Question};
 use super::share::Rule;
 use compass_metrics::option::option_meant;
-use compass_metrics::postprocess::FirstOption;
+use compass_postprocess::FirstOption;
 use compass_pyfmt::python_str;
 use serde_json::Value;
 

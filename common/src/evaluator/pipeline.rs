@@ -1,7 +1,7 @@
 //! lm-eval's filter pipelines: each makes one answer of all responses, and has metrics of its own.
 
 use super::Unscored;
-use compass_metrics::postprocess::{Filter, apply_filters};
+use compass_postprocess::{Filter, apply_filters};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use super::Unscored;
 use super::reading::{Options, Reading};
 use super::share::{Item, Rule, Share};
-use compass_metrics::postprocess::{Postprocessor, apply_all};
+use compass_postprocess::{Postprocessor, apply_all};
 use compass_pyfmt::python_str;
 use serde_json::Value;
 

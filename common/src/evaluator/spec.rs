@@ -2,7 +2,7 @@
 
 use super::{TextCheck, TextScore};
 use compass_metrics::option::GaokaoQuestion;
-use compass_metrics::postprocess::FirstOption;
+use compass_postprocess::FirstOption;
 use compass_metrics::rouge::Stemming;
 use compass_metrics::translation::BleuTokenizer;
 use serde::{Deserialize, Serialize};

@@ -129,8 +129,8 @@ mod tests {
     use super::super::ExactMatchSpec;
     use super::super::fixture::*;
     use super::*;
-    use compass_metrics::postprocess::Filter;
-    use compass_metrics::postprocess::Postprocessor;
+    use compass_postprocess::Filter;
+    use compass_postprocess::Postprocessor;
     use compass_types::result::{Finish, Generation, Outcome};
     use serde_json::json;
 

@@ -155,7 +155,7 @@ impl DatasetPlan {
 mod tests {
     use super::*;
     use crate::evaluator::EvaluatorSpec;
-    use compass_metrics::postprocess::Postprocessor;
+    use compass_postprocess::Postprocessor;
 
     #[test]
     fn the_models_postprocessors_come_before_the_data_sets() {

@@ -4,7 +4,7 @@ use super::{ChatMode, Decoding, GenSpec};
 use crate::evaluator::{EvaluatorSpec, FilterPipeline};
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
-use compass_metrics::postprocess::Postprocessor;
+use compass_postprocess::Postprocessor;
 use serde::{Deserialize, Serialize};
 
 /// Where a model's code comes from.

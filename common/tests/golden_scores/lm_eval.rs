@@ -6,7 +6,7 @@ use compass_common::evaluator::{
 };
 use compass_common::plan::{Body, EvalSpec, OptionText, Sample};
 use compass_common::prompt::Prompt;
-use compass_metrics::postprocess::Filter;
+use compass_postprocess::Filter;
 use compass_types::result::{LoglikelihoodScore, Outcome, RollingScore, SampleResult};
 use serde_json::{Value, json};
 

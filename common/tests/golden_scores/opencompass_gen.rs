@@ -6,7 +6,7 @@ use compass_common::plan::{Body, EvalSpec, GenSpec, InferSpec, Part, Sample};
 use compass_common::prompt::Prompt;
 use compass_common::report::{prediction_record, write_records};
 use compass_metrics::option::GaokaoQuestion;
-use compass_metrics::postprocess::Postprocessor;
+use compass_postprocess::Postprocessor;
 use serde_json::{Map, Value, json};
 
 #[test]

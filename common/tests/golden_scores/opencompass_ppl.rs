@@ -5,7 +5,7 @@ use compass_common::evaluator::{Accumulator, EvaluatorSpec, judge};
 use compass_common::plan::{Body, EvalSpec, InferSpec, OptionPrompt, Part, Sample};
 use compass_common::prompt::{Prompt, Segment};
 use compass_common::report::{Details, Findings, prediction_record, results_document, write_records};
-use compass_metrics::postprocess::Postprocessor;
+use compass_postprocess::Postprocessor;
 use compass_types::result::{Outcome, PplScore};
 use serde_json::json;
 

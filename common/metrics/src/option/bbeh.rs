@@ -1,6 +1,6 @@
 //! BIG-Bench Extra Hard: OpenCompass's `BBEHEvaluator` and `BBEHEvaluator_mcq`.
 
-use crate::postprocess::{bbeh_freeform, bbeh_mcq};
+use compass_postprocess::{bbeh_freeform, bbeh_mcq};
 use crate::text::Pattern;
 
 /// Whether the processed prediction is the reference in lower case, or that without the quotation marks and brackets

@@ -1,6 +1,6 @@
 //! LAMBADA as OpenCompass scores it (`LambadaEvaluator`).
 
-use crate::postprocess::general;
+use compass_postprocess::general;
 use crate::text::{is_punctuation, strip};
 
 /// Whether the prediction's first word, up to any punctuation, is the reference, both postprocessed.

@@ -1,7 +1,7 @@
 //! Which option an answer means: OpenCompass's `OptionSimAccEvaluator`, for multiple choice of one's own.
 
 use crate::overlap::levenshtein;
-use crate::postprocess::FirstOption;
+use compass_postprocess::FirstOption;
 use crate::text::strip;
 
 /// The letter that `prediction` means; `first` knows the letters, `texts` are the options' own in their order, `None` where

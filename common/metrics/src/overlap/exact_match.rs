@@ -1,6 +1,6 @@
 //! Exact match: OpenCompass's `EMEvaluator`, and lm-eval's `exact_match` with its options.
 
-use crate::postprocess::general;
+use compass_postprocess::general;
 use crate::text::is_punctuation;
 use regex::Regex;
 

@@ -3,7 +3,7 @@
 use super::counter::token_f1;
 use super::normalize::{normalize_answer, normalize_zh_answer};
 use crate::language::Language;
-use crate::segment::words;
+use compass_postprocess::words;
 use crate::text::split;
 
 /// `LongBenchF1Evaluator`: the greatest token F1 over the references, in 0..=1; the metric is 100 times the mean.

@@ -1,6 +1,6 @@
 //! Open questions with several right answers: OpenCompass's TriviaQA, Natural Questions and SQuAD 2.0 evaluators.
 
-use crate::postprocess::general;
+use compass_postprocess::general;
 use crate::text::strip;
 
 /// `TriviaQAEvaluator`: whether any processed answer is a substring of the processed prediction.

@@ -1,7 +1,7 @@
 //! TyDi QA: OpenCompass's `TydiQAEvaluator`.
 
 use super::counter::token_f1;
-use crate::postprocess::general;
+use compass_postprocess::general;
 use crate::text::split;
 
 /// Of the first line of the prediction, in lower case: 1 when it equals an answer after the general postprocess, else 0,

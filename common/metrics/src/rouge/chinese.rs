@@ -2,8 +2,8 @@
 
 use super::lcs::lcs_length;
 use super::score::RougeScore;
-use crate::postprocess::general;
-use crate::segment::words;
+use compass_postprocess::general;
+use compass_postprocess::words;
 use crate::text::{Pattern, collapse};
 use compass_pyfmt::is_space;
 use serde::{Deserialize, Serialize};

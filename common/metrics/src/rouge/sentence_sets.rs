@@ -3,7 +3,7 @@
 use super::lcs::{Tie, lcs_places};
 use super::score::RougeScore;
 use crate::language::Language;
-use crate::segment::words;
+use compass_postprocess::words;
 use crate::text::collapse;
 use std::collections::HashSet;
 

@@ -3,7 +3,7 @@
 use crate::golden::{closely, exactly, text, texts};
 use compass_metrics::option::*;
 use compass_metrics::overlap::*;
-use compass_metrics::postprocess::{FirstOption, Letters};
+use compass_postprocess::{FirstOption, Letters};
 use serde_json::Value;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::golden::{closely, exactly, text};
 use compass_metrics::rouge::*;
-use compass_metrics::words;
+use compass_postprocess::words;
 
 fn numbers(row: RougeRow) -> Vec<f64> {
     let scores = [row.rouge1, row.rouge2, row.rouge_l, row.rouge_lsum];

@@ -6,7 +6,7 @@ use crate::evaluator::{ChoiceMetric, EvaluatorSpec};
 use crate::plan::{BosPolicy, Decoding, DeviceRequest, Dtype, GenSpec, InferSpec, ModelKind, NumericProfile};
 use crate::prompt::{Options, Template};
 use crate::retriever::RetrieverKind;
-use compass_metrics::postprocess::Postprocessor;
+use compass_postprocess::Postprocessor;
 use compass_types::range::RangeSpec;
 
 fn with(from: &str, to: &str) -> String {

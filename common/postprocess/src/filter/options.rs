@@ -1,7 +1,7 @@
 //! `MultiChoiceRegexFilter`: the letter of an option in parentheses, `(A)`.
 
 use super::{FilterError, MultiChoice};
-use crate::postprocess::Pattern;
+use crate::Pattern;
 use compass_pyfmt::strip;
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Why a filter has no answer; lm-eval stops the whole run there, here only the sample fails.
 
-use crate::postprocess::Undecided;
+use crate::Undecided;
 
 /// What went wrong on one document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! `SPANFilter` and `POSFilter`: named entities and parts of speech out of a response.
 
 use super::FilterError;
-use crate::postprocess::pattern::constant;
+use crate::pattern::constant;
 use compass_pyfmt::strip;
 use regex::Regex;
 use serde_json::Value;

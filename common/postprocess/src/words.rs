@@ -1,7 +1,8 @@
 //! Chinese words, as jieba 0.42 cuts them.
 
-use super::text::Pattern;
+use super::pattern::constant;
 use jieba_rs::Jieba;
+use regex::Regex;
 use std::sync::LazyLock;
 
 /// `jieba.cut(text, cut_all=False)`: the words in order, white space and punctuation among them; joined they are `text`.
@@ -9,7 +10,7 @@ use std::sync::LazyLock;
 /// Dictionary and hidden Markov model are jieba-rs's. The original's two character classes differ from that crate's: rare
 /// Han characters stand alone, and words of letters and digits break at hyphens, underscores and most full stops.
 pub fn words(text: &str) -> Vec<&str> {
-    static BLOCK: Pattern = Pattern::new(r"[\x{4E00}-\x{9FD5}a-zA-Z0-9+#&._%-]+");
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| constant(r"[\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+"));
     let mut out = Vec::new();
     let mut done = 0;
     for block in BLOCK.find_iter(text) {
@@ -48,7 +49,7 @@ fn cut<'a>(block: &'a str, out: &mut Vec<&'a str>) {
 
 /// Words and numbers, and what stands between them.
 fn letters_and_digits<'a>(text: &'a str, out: &mut Vec<&'a str>) {
-    static WORD: Pattern = Pattern::new(r"[a-zA-Z0-9]+(?:\.\d+)?%?");
+    static WORD: LazyLock<Regex> = LazyLock::new(|| constant(r"[a-zA-Z0-9]+(?:\.\d+)?%?"));
     let mut done = 0;
     for word in WORD.find_iter(text) {
         out.extend([&text[done..word.start()], word.as_str()].into_iter().filter(|part| !part.is_empty()));

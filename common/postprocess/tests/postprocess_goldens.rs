@@ -1,16 +1,16 @@
-//! Every postprocessor against OpenCompass's own function, on the texts of `goldens/postprocess/texts.py`.
+//! Every postprocessor against OpenCompass's own function, on the texts of `goldens/texts.py`.
 //!
-//! `goldens/postprocess/generate.py` writes the goldens. An output `true` is the text itself, `null` is Python's `None`.
+//! `goldens/generate.py` writes the goldens. An output `true` is the text itself, `null` is Python's `None`.
 
 #[cfg(test)]
 mod tests {
-    use compass_metrics::postprocess::{Filter, Postprocessor, apply_filters};
+    use compass_postprocess::{Filter, Postprocessor, apply_filters};
     use serde_json::{Map, Value};
     use std::path::Path;
 
     /// `POSTPROCESS_GOLDENS` names another folder than the committed one, for fresh draws.
     fn golden(name: &str) -> Value {
-        let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/postprocess");
+        let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
         let path = std::env::var_os("POSTPROCESS_GOLDENS").map_or_else(ours, Into::into).join(name);
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
     }

@@ -1,7 +1,7 @@
 //! `RegexFilter`: one of all matches of a pattern.
 
 use super::{FilterError, Selector};
-use crate::postprocess::{Groups, Pattern};
+use crate::{Groups, Pattern};
 use compass_pyfmt::strip;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The filters and their parameters.
 
-use crate::postprocess::Pattern;
+use crate::Pattern;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

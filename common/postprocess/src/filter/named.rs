@@ -1,8 +1,8 @@
 //! From lm-eval's task files to the filter.
 
 use super::{Filter, MultiChoice, Selector};
-use crate::postprocess::arguments::Arguments;
-use crate::postprocess::{NameError, Pattern};
+use crate::arguments::Arguments;
+use crate::{NameError, Pattern};
 use serde_json::{Map, Value};
 
 impl Filter {
@@ -109,7 +109,7 @@ impl Arguments<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::postprocess::{FilterError, apply_filters};
+    use crate::{FilterError, apply_filters};
     use serde_json::json;
 
     fn named(function: &str, parameters: Value) -> Result<Filter, NameError> {

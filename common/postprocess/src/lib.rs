@@ -1,4 +1,6 @@
-//! Postprocessors: pure functions from the text of an answer to the answer.
+//! Postprocessors and filters: pure functions from the text of an answer to the answer.
+//!
+//! [`Postprocessor`] and [`Filter`] are also the data by which a plan names them with their parameters.
 
 mod agieval;
 mod apply;
@@ -25,13 +27,14 @@ mod option;
 mod pattern;
 mod reasoning;
 mod tags;
+mod words;
 
 pub use agieval::agieval_math;
 pub use apply::apply_all;
 pub use bbeh::{bbeh_freeform, bbeh_mcq};
 pub use boxed::{boxed_answer, last_boxed, unwrapped_boxed_answer};
 pub use capital::{crows_pairs, first_capital, first_capital_multi, last_capital, multiple_select};
-pub use chinese::{flores_chinese, general_cn, words};
+pub use chinese::{flores_chinese, general_cn};
 pub use code::{Block, code_block, function_body, function_body_after_first_line, function_body_from_block};
 pub use filter::{Filter, FilterError, MultiChoice, Selector, apply_filters};
 pub use general::general;
@@ -48,3 +51,4 @@ pub use option::{FirstOption, Letters, LettersError, gpqa, last_option};
 pub use pattern::{Groups, Pattern, PatternError, Undecided};
 pub use reasoning::{bbh_freeform, bbh_mcq, strategyqa, strategyqa_dataset, theoremqa, theoremqa_v2};
 pub use tags::{NO_ANSWER, Tag, TagError, ThinkTokens, think_pred, without_reasoning, xml_tag};
+pub use words::words;
