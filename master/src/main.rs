@@ -1,7 +1,7 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
 use clap::Parser;
-use compass_common::config::{self, Base, Config, Overrides};
+use compass_config::{Base, Config, Overrides};
 use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, TokenArguments, exit, not_yet};
 use compass_master::control::{self, About, Submission};
 use compass_master::job::{self, Failure, JobRequest};
@@ -62,7 +62,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
 
 /// What a master that stays takes from a file.
 fn base(path: Option<&Path>) -> Result<Base, Failure> {
-    let loaded = config::load_base(path, std::env::home_dir());
+    let loaded = compass_config::load_base(path, std::env::home_dir());
     let (base, notes) = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
     for note in &notes {
         say(note);
@@ -106,7 +106,7 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option
 
 /// The configuration of a job.
 fn load(job: &JobArguments, served: bool) -> Result<Config, Failure> {
-    let loaded = config::load(job.config.as_deref(), &Overrides { served, ..job.overrides() });
+    let loaded = compass_config::load(job.config.as_deref(), &Overrides { served, ..job.overrides() });
     let loaded = loaded.map_err(|diagnostics| Failure::bad_input(diagnostics.to_string()))?;
     for note in &loaded.notes {
         say(note);

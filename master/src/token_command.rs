@@ -2,7 +2,7 @@
 
 use crate::authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
 use crate::cli::{TokenAction, TokenArguments};
-use compass_common::config::{AuthorityConfig, Diagnostics, load_authority, load_base};
+use compass_config::{AuthorityConfig, Diagnostics, load_authority, load_base};
 use std::fmt::Write as _;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write as _};

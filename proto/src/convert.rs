@@ -1,7 +1,7 @@
 //! Conversions wire <-> domain.
 
 use crate::v1;
-use compass_common::engine::{Stretch, TokenCounters, UnableKind};
+use compass_plan::engine::{Stretch, TokenCounters, UnableKind};
 use compass_types::ids::{Digest, GrantId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::{

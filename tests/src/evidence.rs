@@ -1,7 +1,7 @@
 //! What a run has committed, by what its ledger holds and its store in etcd says of it: the judge of a history.
 
 use crate::{Etcd, Job};
-use compass_common::config::EtcdConfig;
+use compass_config::EtcdConfig;
 use compass_master::ledger::{Kind, Ledger};
 use compass_master::pipeline::{RunFolder, read_plan};
 use compass_master::store::{EtcdStore, Keys, LeaseStore, Patience};

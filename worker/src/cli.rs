@@ -256,7 +256,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::partition::TaskName;
+    use compass_plan::partition::TaskName;
 
     fn agent(line: &str) -> Result<AgentOptions, String> {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;

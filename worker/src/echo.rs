@@ -6,9 +6,9 @@
 //! `COMPASS_ECHO_HANG_ON` computes nothing any more from a prompt that holds the given text on.
 //! `COMPASS_ECHO_MISSING` names a path that this host is said to lack: the model cannot be loaded here.
 
-use compass_common::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
-use compass_common::plan::{Body, ChatMode, InferSpec, ModelPlan};
-use compass_common::prompt::{Message, Prompt, RenderedPrompt};
+use compass_plan::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
+use compass_plan::prompt::{Message, Prompt, RenderedPrompt};
+use compass_plan::{Body, ChatMode, InferSpec, ModelPlan};
 use compass_types::result::{
     Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, RollingScore, SampleResult,
 };
@@ -188,8 +188,8 @@ fn generation(prompt: &str, at: u32) -> Generation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::plan::{GenSpec, Sample};
-    use compass_common::prompt::{Segment, Shot, ShotFormat};
+    use compass_plan::prompt::{Segment, Shot, ShotFormat};
+    use compass_plan::{GenSpec, Sample};
 
     #[test]
     fn answers_depend_on_the_rendered_prompt_alone() {

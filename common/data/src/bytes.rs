@@ -1,8 +1,8 @@
 //! The bytes of a text file: decompressed where they are compressed, without a byte order mark.
 
 use crate::error::DataError;
-use compass_common::config::ReadLimits;
 use compass_common::regular_file;
+use compass_config::ReadLimits;
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;

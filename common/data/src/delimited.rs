@@ -5,7 +5,7 @@ use crate::bytes;
 use crate::error::DataError;
 use crate::quotes::{Quotes, TooLong};
 use crate::stream::{Placed, RowStream};
-use compass_common::config::{ReadLimits, ReadOptions};
+use compass_config::{ReadLimits, ReadOptions};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! Row expressions carried out on one row. The grammar stands with the types in `compass_common::config`.
+//! Row expressions carried out on one row. The grammar stands with the types in `compass_config`.
 
 use crate::Row;
 use crate::bytes;
 use crate::json_lines::kind_of;
-use compass_common::config::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
+use compass_config::{Cast, Expression, Group, Key, Pattern, Piece, ReadLimits};
 use compass_pyfmt::literal;
 use compass_pyfmt::python_str;
 use regex::{Captures, Regex};

@@ -7,7 +7,7 @@ use crate::error::DataError;
 use crate::json_lines::{self, bare, kind_of};
 use crate::json_spans::{LineCount, Member, column, members, offset, syntax};
 use crate::stream::{Placed, RowStream};
-use compass_common::config::ReadOptions;
+use compass_config::ReadOptions;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use crate::Row;
 use crate::error::DataError;
 use crate::lines::{Line, SolidLines};
 use crate::stream::{Placed, RowStream};
-use compass_common::config::ReadLimits;
+use compass_config::ReadLimits;
 use serde_json::Value;
 use std::path::Path;
 

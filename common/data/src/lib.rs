@@ -25,7 +25,7 @@ mod split;
 mod stream;
 mod text_rows;
 
-pub use compass_common::prompt::Row;
+pub use compass_plan::prompt::Row;
 pub use error::DataError;
 pub use range::apply_range;
 pub use split::{SplitRows, read_split};

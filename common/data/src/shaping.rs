@@ -5,7 +5,7 @@ use crate::error::Faults;
 use crate::expression::{Compiled, Found, cast, look_up};
 use crate::json_lines::kind_of;
 use crate::side_column::{self, SideColumn};
-use compass_common::config::{ColumnConfig, Condition, SourceConfig, Test};
+use compass_config::{ColumnConfig, Condition, SourceConfig, Test};
 use compass_pyfmt::python_str;
 use regex::Regex;
 use serde_json::Value;

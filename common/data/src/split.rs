@@ -9,7 +9,7 @@ use crate::error::{DataError, Faults};
 use crate::range::{apply_range, window};
 use crate::shaping::Shaping;
 use crate::stream;
-use compass_common::config::{FileFormat, SourceConfig, SourceFile};
+use compass_config::{FileFormat, SourceConfig, SourceFile};
 use compass_types::range::RangeSpec;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use crate::Row;
 use crate::error::DataError;
 use crate::{delimited, json_document, json_lines, text_rows};
-use compass_common::config::{FileFormat, ReadOptions};
+use compass_config::{FileFormat, ReadOptions};
 use std::path::Path;
 
 /// A row and where it stands.

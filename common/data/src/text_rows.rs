@@ -5,7 +5,7 @@ use crate::bytes;
 use crate::error::DataError;
 use crate::lines::Lines;
 use crate::stream::{Placed, RowStream};
-use compass_common::config::ReadOptions;
+use compass_config::ReadOptions;
 use std::path::Path;
 
 /// The column, unless `names` says otherwise; the Hugging Face hub's text reader calls it so too.

@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod bounded {
     use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-    use compass_common::config::{SourceConfig, SourceFile};
+    use compass_config::{SourceConfig, SourceFile};
     use compass_data::read_split;
     use compass_types::range::RangeSpec;
     use parquet::arrow::ArrowWriter;

@@ -4,7 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_common::config::{ReadLimits, ReadOptions};
+use compass_config::{ReadLimits, ReadOptions};
 use compass_data::{open, read};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write as _;

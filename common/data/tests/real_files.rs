@@ -4,7 +4,7 @@
 
 #[cfg(test)]
 mod real {
-    use compass_common::config::{ReadOptions, SourceConfig, SourceFile};
+    use compass_config::{ReadOptions, SourceConfig, SourceFile};
     use compass_data::{SplitRows, read_split};
     use compass_types::range::RangeSpec;
     use std::path::{Path, PathBuf};

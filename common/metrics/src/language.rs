@@ -1,8 +1,7 @@
 //! The two languages that peers' metrics tell apart.
 
 /// In which language a metric cuts texts into words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// English: words are set apart by spaces.
     En,

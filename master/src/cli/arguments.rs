@@ -5,8 +5,8 @@ use super::launching::LaunchArguments;
 use super::token::TokenArguments;
 use crate::job::JobRequest;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use compass_common::config::Overrides;
-use compass_common::report::Details;
+use compass_config::Overrides;
+use compass_eval::report::Details;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

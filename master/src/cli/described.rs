@@ -1,7 +1,7 @@
 //! Flags that describe a model or a data set without a file.
 
 use clap::{Args, ValueEnum};
-use compass_common::config::{CustomDataset, HfModel, ModelFlags};
+use compass_config::{CustomDataset, HfModel, ModelFlags};
 use std::path::{Path, PathBuf};
 
 /// What kind of model `--hf-path` names.

@@ -1,7 +1,7 @@
 //! Flags that say who launches workers, with OpenCompass's names.
 
 use clap::Args;
-use compass_common::config::{DlcFlags, SlurmFlags};
+use compass_config::{DlcFlags, SlurmFlags};
 use std::path::PathBuf;
 
 /// Flags that say who launches workers.

@@ -4,7 +4,7 @@
 //! attach from there later off the model for a while. Invariants: a reason is kept only of a worker that gave it itself; no
 //! host is barred twice at a time; bars of hosts that end next are known without a look at any worker.
 
-use compass_common::engine::UnableKind;
+use compass_plan::engine::UnableKind;
 use compass_types::ids::{ModelId, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 

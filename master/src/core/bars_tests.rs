@@ -2,7 +2,7 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_common::engine::UnableKind;
+use compass_plan::engine::UnableKind;
 use compass_types::ids::{GrantId, ModelId, TaskId, UnitId};
 
 fn attach_on(bench: &mut Bench, at: u8, host: &str) {

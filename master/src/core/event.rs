@@ -2,8 +2,8 @@
 
 use super::bars::Supply;
 use super::recorded::DeviceType;
-use compass_common::engine::UnableKind;
-use compass_common::plan::Misfit;
+use compass_plan::Misfit;
+use compass_plan::engine::UnableKind;
 use compass_types::ids::{GrantId, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 

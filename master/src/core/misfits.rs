@@ -12,7 +12,7 @@ use super::task::{Task, TaskState};
 use super::task_table::To;
 use super::worker::Drain;
 use super::worker_table::WorkerIx;
-use compass_common::plan::Misfit;
+use compass_plan::Misfit;
 use compass_types::ids::{GrantId, TaskId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::tests::{Bench, view, worker};
 use super::*;
-use compass_common::plan::Misfit;
+use compass_plan::Misfit;
 use compass_types::ids::GrantId;
 use compass_types::intervals::IntervalSet;
 

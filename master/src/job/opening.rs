@@ -5,7 +5,7 @@ use super::request::JobRequest;
 use crate::cli::exit;
 use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
 use crate::screen::say;
-use compass_common::config::{self, Config};
+use compass_config::{Config};
 use compass_types::ids::Digest;
 use std::sync::Arc;
 use tokio::task::block_in_place;
@@ -62,7 +62,7 @@ pub async fn open_run(
         Begun::Unplanned(folder) => return plan_again(config, request, folder).await,
     };
     let read = read_plan(&folder)?;
-    let is_same = read.plan.config == config::digest(config);
+    let is_same = read.plan.config == compass_config::digest(config);
     // What was computed can be scored whatever lies at the models' paths by now.
     let holds = is_same && (!request.infers() || block_in_place(|| pipeline::holds(&read.plan)));
     let earlier = if holds { None } else { Some(earlier_run(config, &folder, &read).await?) };

@@ -3,10 +3,10 @@
 use super::request::JobRequest;
 use crate::cli::Mode;
 use crate::pipeline::{Residence, RunFolder};
-use compass_common::config::{Config, RunnerConfig, StageConfig};
-use compass_common::partition::PartitionerKind;
-use compass_common::report::Details;
-use compass_common::summary::SummaryGroup;
+use compass_config::{Config, RunnerConfig, StageConfig};
+use compass_eval::report::Details;
+use compass_plan::partition::PartitionerKind;
+use compass_plan::summary::SummaryGroup;
 use compass_types::ids::Digest;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

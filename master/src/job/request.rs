@@ -2,7 +2,7 @@
 
 use crate::cli::Mode;
 use crate::pipeline::RunFolder;
-use compass_common::report::Details;
+use compass_eval::report::Details;
 
 /// Options of a job beside its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

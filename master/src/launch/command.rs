@@ -6,7 +6,7 @@
 use super::error::LaunchError;
 use super::launcher::{JobId, Launched, Launcher, Manners, Outcome, Pending, Standing};
 use super::worker_command::{WorkerCommand, quoted};
-use compass_common::config::{CommandConfig, CommandPiece};
+use compass_config::{CommandConfig, CommandPiece};
 use compass_types::ids::WorkerId;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Why nothing is running, in one sentence per pool. Pure: what is said follows from the reports alone.
 
 use super::pool::PoolReport;
-use compass_common::config::RunnerKind;
+use compass_config::RunnerKind;
 use compass_types::ids::WorkerId;
 
 /// A job that runs for so long without its worker reporting is worth a word, in milliseconds.

@@ -6,7 +6,7 @@ use super::leader::{Heard, Leader};
 use crate::core::{DeviceType, Event, Handed, Record, Unfit};
 use crate::ledger::Submission;
 use crate::rpc::HandedIn;
-use compass_common::plan::Misfit;
+use compass_plan::Misfit;
 use compass_types::ids::{GrantId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::Outcome;

@@ -11,7 +11,7 @@ use crate::core::{
 use crate::ledger::{Content, Submission};
 use crate::rpc::{Output, Parsed, ParsedFrame, Rejection, Session, Terms, misfit, refusal};
 use crate::store::{Keys, Op};
-use compass_common::engine::UnableKind;
+use compass_plan::engine::UnableKind;
 use compass_proto::session::Arrival;
 use compass_proto::{PROTOCOL_VERSION, Protocols, v1};
 use compass_types::ids::{ModelId, UnitId, WorkerId};

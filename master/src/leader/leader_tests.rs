@@ -6,7 +6,7 @@ use crate::core::{ConnectionId, Core, Event, Limits, Recorded, Requires, TaskVie
 use crate::ledger::{Content, Kind, Submission};
 use crate::rpc::{JobKey, Output, Terms, UnitTerms};
 use crate::store::Keys;
-use compass_common::plan::ResultShape;
+use compass_plan::ResultShape;
 use compass_proto::v1;
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;

@@ -3,8 +3,8 @@
 //! The plan pins a model where the planner could read its directory; else the first worker that loads it does, and that is
 //! made durable before a result of the model is. From then on a worker with other files is barred from the model.
 
-use compass_common::plan::Plan;
-use compass_common::weights::Pin;
+use compass_plan::Plan;
+use compass_plan::weights::Pin;
 use compass_types::ids::{Digest, ModelId, UnitId, WorkerId};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -18,7 +18,7 @@ pub enum Kind {
     /// A worker's shard report.
     Report = 3,
     /// What a model is pinned to, as the first worker found it that loaded it: `unit` is the model's position, the payload
-    /// a `compass_common::weights::Pin` as JSON. The first of a model counts, and stands before its samples.
+    /// a `compass_plan::weights::Pin` as JSON. The first of a model counts, and stands before its samples.
     Pin = 4,
     /// What befell the run until then, see [`super::Tally`]: the last one counts.
     Tally = 5,

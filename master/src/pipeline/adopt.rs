@@ -5,7 +5,7 @@
 
 use super::folder::RunFolder;
 use super::planner::Planned;
-use compass_common::plan::{Body, OptionText, Part, Sample, Unit};
+use compass_plan::{Body, OptionText, Part, Sample, Unit};
 use compass_pyfmt::python_str;
 use compass_types::ids::{Digest, UnitId};
 use compass_types::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};

@@ -9,9 +9,9 @@ use super::planner::Planned;
 use super::task_list::listing;
 use crate::core::{Duplicates, Recorded};
 use crate::launch::Programs;
-use compass_common::config::Config;
-use compass_common::partition::TaskList;
-use compass_common::plan::{DuplicateGroups, Plan};
+use compass_config::Config;
+use compass_plan::partition::TaskList;
+use compass_plan::{DuplicateGroups, Plan};
 use compass_types::ids::Digest;
 use std::fmt::Write as _;
 

@@ -4,8 +4,8 @@
 use super::lead::host;
 use crate::authority::{Authority, AuthorityError, JoinFile, JoinFileError};
 use crate::rpc::Access;
-use compass_common::config::{Advertised, Config};
 use compass_common::join_token::{DEFAULT_STATE, is_loopback, loopback_name};
+use compass_config::{Advertised, Config};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;

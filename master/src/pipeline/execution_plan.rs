@@ -7,12 +7,12 @@ use super::folder::RunFolder;
 use super::planner::{PlanError, Planned, cut, read_part};
 use super::score::UnitEntries;
 use crate::encode;
-use compass_common::evaluator::programs;
-use compass_common::plan::{
+use compass_eval::evaluator::programs;
+use compass_plan::prompt::{RenderedDataset, ShotFormat};
+use compass_plan::{
     Body, DatasetPlan, DuplicateGroups, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan, Program, Sample, Unit,
     entries_of_all,
 };
-use compass_common::prompt::{RenderedDataset, ShotFormat};
 use compass_types::ids::UnitId;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use crate::core::{Barred, Progress};
 use crate::leader::Refusals;
 use crate::ledger::Tally;
 use crate::web::{RunView, WorkerView};
-use compass_common::engine::TokenCounters;
+use compass_plan::engine::TokenCounters;
 use compass_proto::v1;
 use compass_types::ids::{ModelId, WorkerId};
 use prost::Message as _;
@@ -354,7 +354,7 @@ impl RunFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::engine::Stretch;
+    use compass_plan::engine::Stretch;
 
     #[test]
     fn what_several_engines_hold_alike_is_distinct_once() {

@@ -9,8 +9,8 @@ use crate::launch::{
     Programs, Shape, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
 };
 use crate::rpc::PoolTerms;
-use compass_common::config::{Config, ModelConfig, PoolConfig, RunnerKind};
-use compass_common::plan::DeviceRequest;
+use compass_config::{Config, ModelConfig, PoolConfig, RunnerKind};
+use compass_plan::DeviceRequest;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -345,7 +345,7 @@ fn device(models: &[&ModelConfig], is_here: bool) -> Result<String, LaunchError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::config::{Overrides, load};
+    use compass_config::{Overrides, load};
 
     /// What the file says, with an echo model that takes a GPU.
     fn shapes(infer: &str) -> Vec<(u32, u32, u32)> {

@@ -10,7 +10,7 @@ use crate::store::{
     AnyStore, Damage, EmbeddedStore, EtcdStore, Keys, Leadership, LeaseStore, Op, Patience, RunRecord, Standing,
     StoreError,
 };
-use compass_common::config::{Config, StoreConfig};
+use compass_config::{Config, StoreConfig};
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

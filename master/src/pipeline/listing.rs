@@ -1,7 +1,7 @@
 //! `compass-master datasets`: the presets, and one of them in full.
 
 use super::planner::rendered_sample;
-use compass_common::config::{Preset, model_presets, preset_datasets, preset_later, presets};
+use compass_config::{Preset, model_presets, preset_datasets, preset_later, presets};
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use super::planner::write_plan;
 use super::score_tests::{planned, result};
 use super::{Answers, Evidence, Executions, RunFolder, score};
 use crate::ledger::{Entry, Kind, Ledger, SegmentWriter};
-use compass_common::report::Details;
+use compass_eval::report::Details;
 use compass_proto::v1;
 use compass_types::ids::Epoch;
 use prost::Message as _;

@@ -5,7 +5,7 @@ use super::divergence::{Divergence, divergences};
 use super::facts::{Diverged, RunFacts};
 use super::score::is_compared;
 use crate::ledger::{Kind, Loaded};
-use compass_common::plan::Plan;
+use compass_plan::Plan;
 use compass_proto::v1;
 use compass_types::ids::{UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;

@@ -1,8 +1,8 @@
 //! What a model is pinned to when a job is planned: the digest of its weights, and what its generations begin from.
 
 use crate::ledger::{Kind, Loaded};
-use compass_common::plan::{GenerationDefaults, ModelPlan, Plan};
-use compass_common::weights::{Pin, read};
+use compass_plan::weights::{Pin, read};
+use compass_plan::{GenerationDefaults, ModelPlan, Plan};
 use compass_types::ids::ModelId;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

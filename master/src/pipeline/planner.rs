@@ -8,13 +8,13 @@ use super::pins::pin;
 use super::rows::{self, Faults, Rows};
 use crate::descriptors::is_exhaustion;
 use crate::encode::{self, EncodeError};
-use compass_common::config::{self, Config, DatasetConfig, ModelConfig};
-use compass_common::plan::{
+use compass_config::{Config, DatasetConfig, ModelConfig};
+use compass_eval::report::{prediction_record, pretty};
+use compass_plan::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
+use compass_plan::{
     Body, DatasetPlan, DeviceRequest, Dtype, DuplicateGroups, InferSpec, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan,
     Sample, entries_of_all, head_path, part_path,
 };
-use compass_common::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};
-use compass_common::report::{prediction_record, pretty};
 use compass_types::ids::Digest;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use serde::de::DeserializeOwned;
@@ -145,7 +145,7 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
         parts.insert(digest, bytes);
         named = Some(digest);
     }
-    let plan = Plan { format: PLAN_FORMAT, config: config::digest(config), models, datasets, duplicates: named };
+    let plan = Plan { format: PLAN_FORMAT, config: compass_config::digest(config), models, datasets, duplicates: named };
     let head = head(&plan)?;
     Ok(Planned { plan, head, parts, duplicates })
 }

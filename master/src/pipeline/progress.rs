@@ -2,7 +2,7 @@
 
 use crate::screen::{is_terminal, say};
 use crate::web::LiveMetric;
-use compass_common::plan::Plan;
+use compass_plan::Plan;
 use compass_proto::v1;
 use compass_types::ids::UnitId;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

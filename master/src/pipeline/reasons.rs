@@ -3,10 +3,10 @@
 //! The whole list, sample by sample, stands in `results/`.
 
 use super::notice::Notice;
-use compass_common::evaluator::Metrics;
-use compass_common::plan::{ModelPlan, Unit};
-use compass_common::report::Findings;
-use compass_common::summary::Cell;
+use compass_eval::evaluator::Metrics;
+use compass_eval::report::Findings;
+use compass_eval::summary::Cell;
+use compass_plan::{ModelPlan, Unit};
 use std::collections::BTreeMap;
 
 /// Characters of a reason that a cell of the table shows.

@@ -3,9 +3,9 @@
 
 use super::planner::PlanError;
 use crate::descriptors::is_caused_by_exhaustion;
-use compass_common::config::SourceConfig;
-use compass_common::prompt::{PromptError, Split};
+use compass_config::SourceConfig;
 use compass_data::{DataError, Row, SplitRows, read_split};
+use compass_plan::prompt::{PromptError, Split};
 use compass_types::range::RangeSpec;
 
 /// What is wrong with data, a line each.

@@ -3,10 +3,11 @@
 use super::planner::{Planned, write_plan};
 use super::{Answers, Evidence, Executions, Notice, RunFolder, score};
 use crate::ledger::{Entry, Kind, Ledger};
-use compass_common::evaluator::{Accumulator, EVAL_VERSION, EvaluatorSpec};
-use compass_common::plan::*;
-use compass_common::prompt::{Prompt, Shot, ShotFormat};
-use compass_common::report::Details;
+use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
+use compass_eval::report::Details;
+use compass_plan::evaluation::EvaluatorSpec;
+use compass_plan::prompt::{Prompt, Shot, ShotFormat};
+use compass_plan::*;
 use compass_proto::v1;
 use compass_types::ids::{Digest, Epoch};
 use compass_types::result::{Outcome, PplScore, PromptFit, SampleResult};

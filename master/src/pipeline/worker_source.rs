@@ -6,7 +6,7 @@ use super::residence::Residence;
 use crate::core::Wanted;
 use crate::launch::{PoolReport, Programs};
 use crate::rpc::Inbound;
-use compass_common::config::Config;
+use compass_config::Config;
 use compass_types::ids::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;

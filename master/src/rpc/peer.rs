@@ -124,7 +124,7 @@ impl tonic::service::Interceptor for Gate {
 mod tests {
     use super::*;
     use crate::authority::TokenTerms;
-    use compass_common::config::{AuthorityConfig, StoreConfig};
+    use compass_config::{AuthorityConfig, StoreConfig};
     use tonic::Code;
 
     fn worker(until: u64) -> Standing {

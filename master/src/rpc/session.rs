@@ -3,7 +3,7 @@
 use super::proof::{Claim, JobKey};
 use super::rights::Rights;
 use crate::core::{ConnectionId, HeldGrant, Kept, Message};
-use compass_common::plan::{Plan, ResultShape};
+use compass_plan::{Plan, ResultShape};
 use compass_proto::session::{Arrival, ReceiveWindow, SendWindow, Seq};
 use compass_proto::{MOST_REJECTIONS, PROTOCOL_VERSION, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use compass_types::ids::{Digest, Epoch, GrantId, UnitId, WorkerId};

@@ -6,7 +6,7 @@ use crate::launch::{
     find_worker,
 };
 use crate::pipeline::{self, Entrance};
-use compass_common::config::{Base, Config, RunnerKind};
+use compass_config::{Base, Config, RunnerKind};
 use compass_types::ids::WorkerId;
 use std::path::PathBuf;
 use std::sync::Arc;

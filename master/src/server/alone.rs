@@ -7,7 +7,7 @@ use crate::cli::exit;
 use crate::control::{self, Entry};
 use crate::job::{Failure, JobRequest, OpenedRun, now};
 use crate::pipeline::{Desk, Residence, plan_digest};
-use compass_common::config::Config;
+use compass_config::Config;
 use tokio::sync::{Mutex, watch};
 
 /// What workers are told that wait for another stage when there is none.

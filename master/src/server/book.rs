@@ -8,7 +8,7 @@ use crate::job::{Failure, JobRecord};
 use crate::pipeline::RunFolder;
 use crate::screen::say;
 use crate::store::{AnyStore, EmbeddedStore, EtcdStore, Leadership, LeaseStore, Op, Patience, Standing, StoreError};
-use compass_common::config::{Base, EtcdConfig, StoreConfig};
+use compass_config::{Base, EtcdConfig, StoreConfig};
 use compass_types::ids::Epoch;
 use std::path::Path;
 use tokio::sync::watch;

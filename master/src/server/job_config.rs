@@ -1,8 +1,8 @@
 //! The configuration under which a server runs a job: the job's own terms at the server's place.
 
 use crate::job::{JobRecord, StageTerms};
-use compass_common::config::{Base, Config, PoolConfig, RunnerConfig, RunnerKind, StageConfig};
-use compass_common::partition::PartitionerKind;
+use compass_config::{Base, Config, PoolConfig, RunnerConfig, RunnerKind, StageConfig};
+use compass_plan::partition::PartitionerKind;
 use std::net::SocketAddr;
 
 /// What launchers are told: nothing of models, which come with the jobs.

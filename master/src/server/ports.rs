@@ -6,7 +6,7 @@ use crate::pipeline::{Entrance, InferError, listen};
 use crate::rpc::{self, ServeError, Uploads, WorkerService};
 use crate::screen::say;
 use crate::web::{BearerToken, HttpServer};
-use compass_common::config::Config;
+use compass_config::Config;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;

@@ -15,7 +15,7 @@ use crate::journal::{Journal, Line};
 use crate::pipeline::{self, Desk, InferError, Residence, RunFolder};
 use crate::screen::{say, within};
 use crate::store::Standing;
-use compass_common::config::{Base, PoolConfig, RunnerKind};
+use compass_config::{Base, PoolConfig, RunnerKind};
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -7,7 +7,7 @@ use crate::broker::JobId;
 use crate::control::{ControlService, Office, Socket};
 use crate::job::{self, Failure, JobRequest, OpenedRun, Place};
 use crate::pipeline::{Desk, Entrance, InferError, Residence};
-use compass_common::config::Config;
+use compass_config::Config;
 use std::sync::{Arc, PoisonError};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;

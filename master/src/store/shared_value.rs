@@ -7,7 +7,7 @@ use super::error::StoreError;
 use super::etcd::EtcdBackend;
 use super::transaction::{Compare, Step, Transaction};
 use compass_common::backoff;
-use compass_common::config::EtcdConfig;
+use compass_config::EtcdConfig;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

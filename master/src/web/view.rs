@@ -1,6 +1,6 @@
 //! What the run looks like from outside, as a whole and at one moment: everything that the port shows is made from it.
 
-use compass_common::engine::TokenCounters;
+use compass_plan::engine::TokenCounters;
 use serde::Serialize;
 use std::time::Instant;
 

@@ -5,17 +5,18 @@
 //! in the plan alone.
 
 use super::scenario::Scenario;
-use compass_common::evaluator::{Accumulator, EvaluatorSpec};
-use compass_common::plan::{
-    Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, PLAN_FORMAT, Part, PartRef,
-    Plan, Sample,
-};
-use compass_common::prompt::{Prompt, ShotFormat};
+use compass_eval::evaluator::Accumulator;
 use compass_master::broker::JobId;
 use compass_master::core::{Duplicates, Recorded, Requires, TaskView};
 use compass_master::pipeline::former::task;
 use compass_master::rpc::UnitTerms;
 use compass_master::store::Keys;
+use compass_plan::evaluation::EvaluatorSpec;
+use compass_plan::prompt::{Prompt, ShotFormat};
+use compass_plan::{
+    Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, PLAN_FORMAT, Part, PartRef,
+    Plan, Sample,
+};
 use compass_proto::v1;
 use compass_types::ids::{Attempt, Digest, ModelId, UnitId};
 use compass_types::intervals::IntervalSet;

@@ -1,11 +1,11 @@
 //! The questions of one data set of a preset: read and rendered as the planner does it.
 
 use super::Place;
-use compass_common::config::{DatasetConfig, Overrides, load};
-use compass_common::engine::{PackSpec, Request};
-use compass_common::plan::{Body, InferSpec};
-use compass_common::prompt::{Prompt, RenderedDataset, RenderedPrompt, render};
+use compass_config::{DatasetConfig, Overrides, load};
 use compass_data::read_split;
+use compass_plan::engine::{PackSpec, Request};
+use compass_plan::prompt::{Prompt, RenderedDataset, RenderedPrompt, render};
+use compass_plan::{Body, InferSpec};
 
 /// A data set, ready to be run.
 pub struct Questions {

@@ -5,8 +5,8 @@
 //! page cache) and cold (put out of it, where the file system obeys), several times in turn; the medians count. Both have one
 //! thread, as an engine has. The last line is `ratio: X`, loading over reading, warm.
 
-use compass_common::plan::Dtype;
 use compass_engine::{DeviceChoice, ParityModel};
+use compass_plan::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::json;
 use std::fs::File;

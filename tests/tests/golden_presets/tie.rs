@@ -3,9 +3,9 @@
 //! Matrix products of another processor differ in the last bits, so a greedy text can take another turn where two tokens
 //! are equally likely. Two texts count as the same only if the logits at the first token that differs say so.
 
-use compass_common::plan::{BosPolicy, Dtype};
 use compass_engine::tokenizer::TextTokenizer;
 use compass_engine::{DeviceChoice, ParityModel, Traced};
+use compass_plan::{BosPolicy, Dtype};
 use std::path::Path;
 
 /// What logits differ by between processors on these models, with room: their size is about 10.

@@ -1,7 +1,7 @@
 //! The suite on a real etcd: how its benches open, die and lapse.
 
 use crate::suite::Bench;
-use compass_common::config::EtcdConfig;
+use compass_config::EtcdConfig;
 use compass_master::store::{EtcdStore, Keys, LeaseStore, Patience, StoreError};
 use compass_tests::{Mood, Proxy};
 use compass_types::ids::Digest;

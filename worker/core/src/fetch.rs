@@ -4,7 +4,7 @@ use super::ending::Ending;
 use super::output::Output;
 use super::session::AgentCore;
 use super::transfer::BulkError;
-use compass_common::plan::{PLAN_FORMAT, Plan};
+use compass_plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1::FailureClass;
 use compass_types::ids::Digest;
 use std::sync::Arc;

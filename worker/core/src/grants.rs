@@ -5,7 +5,7 @@
 
 use super::shard::Shard;
 use super::suspects::Suspects;
-use compass_common::plan::DatasetPlan;
+use compass_plan::DatasetPlan;
 use compass_proto::{intervals_to_wire, v1};
 use compass_types::ids::{Attempt, Digest, Epoch, GrantId, TaskId, UnitId};
 use compass_types::intervals::IntervalSet;

@@ -1,9 +1,9 @@
 //! The life of a grant.
 
 use super::*;
-use compass_common::evaluator::EvaluatorSpec;
-use compass_common::plan::{EvalSpec, InferSpec, PartRef};
-use compass_common::prompt::ShotFormat;
+use compass_plan::evaluation::EvaluatorSpec;
+use compass_plan::prompt::ShotFormat;
+use compass_plan::{EvalSpec, InferSpec, PartRef};
 use compass_types::ids::GrantId;
 
 /// Parts of 20 samples each.

@@ -4,8 +4,8 @@ use super::batch::LARGE_RESULT_BYTES;
 use super::order::{PackEnd, SlotEvent, SlotReport};
 use super::session::AgentCore;
 use super::slots::Busy;
-use compass_common::engine::{ModelFacts, UnableKind};
-use compass_common::weights::Pin;
+use compass_plan::engine::{ModelFacts, UnableKind};
+use compass_plan::weights::Pin;
 use compass_proto::v1;
 use compass_types::ids::{GrantId, ModelId, UnitId};
 use compass_types::result::SampleResult;
@@ -136,7 +136,7 @@ impl AgentCore {
         }
     }
 
-    fn result(&mut self, grant: GrantId, part: &compass_common::plan::Part, result: v1::SampleResult) {
+    fn result(&mut self, grant: GrantId, part: &compass_plan::Part, result: v1::SampleResult) {
         let result = sensible(result);
         let Some(held) = self.grants.get_mut(grant) else { return };
         if !held.finished(result.index) {

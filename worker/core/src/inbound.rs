@@ -3,7 +3,7 @@
 use super::ending::Ending;
 use super::grants::{Held, Kept};
 use super::session::{AgentCore, Terms};
-use compass_common::engine::ENGINE_TIMEOUT;
+use compass_plan::engine::ENGINE_TIMEOUT;
 use compass_proto::session::Arrival;
 use compass_proto::{Protocols, digest_from_wire, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use compass_types::ids::{Epoch, UnitId};

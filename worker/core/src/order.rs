@@ -1,6 +1,6 @@
 //! What the agent asks of a slot and what it hears back.
 
-use compass_common::engine::{Stretch, TokenCounters, UnableKind};
+use compass_plan::engine::{Stretch, TokenCounters, UnableKind};
 use compass_proto::v1;
 use compass_types::ids::Digest;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What the core of an agent wants done.
 
 use super::order::PackOrder;
-use compass_common::plan::Part;
+use compass_plan::Part;
 use compass_proto::v1;
 use compass_types::ids::Digest;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Parts of the plan that are here, the least recently used leaving first.
 
-use compass_common::plan::Part;
+use compass_plan::Part;
 use compass_types::ids::Digest;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use super::slots::SlotState;
 use super::spool::SpoolFile;
 use super::starvation::Starvation;
 use compass_common::backoff::{self, FullJitter};
-use compass_common::plan::Plan;
+use compass_plan::Plan;
 use compass_proto::session::ReceiveWindow;
 use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use compass_types::ids::{Digest, Epoch, ModelId, UnitId};

@@ -2,9 +2,9 @@
 //! state. The state itself stays here: it may hold an item for every sample, and a report must not grow with them.
 
 use super::order::PackEnd;
-use compass_common::engine::{Stretch, TokenCounters};
-use compass_common::evaluator::{Accumulator, EVAL_VERSION};
-use compass_common::plan::{EvalSpec, Part};
+use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
+use compass_plan::engine::{Stretch, TokenCounters};
+use compass_plan::{EvalSpec, Part};
 use compass_proto::{intervals_to_wire, v1};
 use compass_types::ids::{Digest, GrantId, UnitId};
 use compass_types::intervals::IntervalSet;
@@ -108,9 +108,9 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::evaluator::{ChoiceMetric, EvaluatorSpec, TextScore};
-    use compass_common::plan::{Body, OptionText, Sample};
-    use compass_common::prompt::Prompt;
+    use compass_plan::evaluation::{ChoiceMetric, EvaluatorSpec, TextScore};
+    use compass_plan::prompt::Prompt;
+    use compass_plan::{Body, OptionText, Sample};
     use prost::Message;
     use serde_json::json;
     use v1::sample_result::Outcome;
@@ -175,7 +175,7 @@ mod tests {
             EvaluatorSpec::F1 { average: Default::default() },
             EvaluatorSpec::AucRoc,
             EvaluatorSpec::MultipleChoice { metrics },
-            EvaluatorSpec::Gaokao { question: compass_metrics::option::GaokaoQuestion::MultiChoice },
+            EvaluatorSpec::Gaokao { question: compass_plan::evaluation::GaokaoQuestion::MultiChoice },
             EvaluatorSpec::Circular,
             EvaluatorSpec::CrowsPairs,
         ];

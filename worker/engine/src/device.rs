@@ -2,7 +2,7 @@
 
 use crate::cuda::{cuda_memory, cuda_name};
 use crate::memory::free_bytes;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use std::str::FromStr;
 use tch::{Cuda, Device};
 

@@ -1,6 +1,6 @@
 //! How errors of libtorch and of the model's files become [`EngineFault`]s that a person can act on.
 
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use std::path::Path;
 use tch::TchError;
 

@@ -30,4 +30,4 @@ pub use load::{load, load_sharing};
 pub use parity::ParityModel;
 
 #[cfg(doc)]
-use compass_common::{engine::Engine, plan::ModelPlan};
+use compass_plan::{ModelPlan, engine::Engine};

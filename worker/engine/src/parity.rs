@@ -8,8 +8,8 @@ use crate::fault::device_fault;
 use crate::load::{Spread, load_model, open};
 use crate::models::CausalLm;
 use crate::reproducible::make_mkl_reproducible;
-use compass_common::engine::{EngineFault, TokenCounters};
-use compass_common::plan::{Dtype, ModelKind};
+use compass_plan::engine::{EngineFault, TokenCounters};
+use compass_plan::{Dtype, ModelKind};
 use std::path::Path;
 use tch::{TchError, Tensor};
 

@@ -6,8 +6,8 @@
 use super::event::Event;
 use super::options::ProgramPolicy;
 use compass_agent::{PackEnd, SlotEvent, SlotReport};
-use compass_common::engine::TokenCounters;
-use compass_common::plan::{Body, Part, Program};
+use compass_plan::engine::TokenCounters;
+use compass_plan::{Body, Part, Program};
 use compass_proto::v1;
 use compass_sandbox::{Limits, Policy, Sandbox, Stage, Verdict};
 use compass_types::result::{Execution, ExecutionClass, Outcome, PromptFit, SampleResult};

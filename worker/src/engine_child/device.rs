@@ -2,9 +2,9 @@
 //!
 //! Pure: what the machine, the environment and libtorch show comes in as [`Seen`].
 
-use compass_common::engine::EngineFault;
-use compass_common::plan::{DeviceRequest, ModelPlan};
 use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
+use compass_plan::engine::EngineFault;
+use compass_plan::{DeviceRequest, ModelPlan};
 
 /// What can be seen of GPUs before a model is loaded.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ pub(super) fn judge(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::plan::ModelKind;
+    use compass_plan::ModelKind;
 
     const NONE: CudaRuntime = CudaRuntime { devices: 0, driver: None, needs: None };
 

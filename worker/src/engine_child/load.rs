@@ -1,8 +1,8 @@
 //! From the plan's words about a model to an engine.
 
 use crate::echo::EchoEngine;
-use compass_common::engine::{Engine, EngineFault};
-use compass_common::plan::{ModelKind, ModelPlan};
+use compass_plan::engine::{Engine, EngineFault};
+use compass_plan::{ModelKind, ModelPlan};
 
 /// Whether this build can run real models.
 pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");

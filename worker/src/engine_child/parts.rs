@@ -1,6 +1,6 @@
 //! The parts of the plan that the child keeps. The agent knows the rule and sends a part again when it has gone.
 
-use compass_common::plan::Part;
+use compass_plan::Part;
 use compass_types::ids::Digest;
 use std::collections::VecDeque;
 

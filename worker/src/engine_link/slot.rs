@@ -6,7 +6,7 @@
 use super::child::EngineChild;
 use super::gpus::Gpus;
 use compass_agent::{PackEnd, PackOrder, SlotEvent, SlotReport};
-use compass_common::engine::UnableKind;
+use compass_plan::engine::UnableKind;
 use compass_proto::v1::from_engine::Body as Heard;
 use std::ops::ControlFlow;
 use tokio::sync::mpsc;

@@ -2,7 +2,7 @@
 
 use crate::agent::ProgramPolicy;
 use clap::Args;
-use compass_common::partition::TaskName;
+use compass_plan::partition::TaskName;
 use std::path::PathBuf;
 
 /// Flags beside those of every worker.

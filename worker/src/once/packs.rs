@@ -1,7 +1,7 @@
 //! The packs of a task: each of one part, those of a pack whose engine died in packs of half as many, as an agent does it.
 
 use compass_agent::Suspects;
-use compass_common::plan::{DatasetPlan, PartRef};
+use compass_plan::{DatasetPlan, PartRef};
 use compass_types::intervals::IntervalSet;
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! The plan of a run folder, checked as it is read: every file is what its name says, or is named as damaged.
 
-use compass_common::partition::{TaskList, TaskName, TaskNameError};
-use compass_common::plan::{ModelKind, PLAN_FORMAT, Part, PartRef, Plan, head_path, part_path, tasks_path};
+use compass_plan::partition::{TaskList, TaskName, TaskNameError};
+use compass_plan::{ModelKind, PLAN_FORMAT, Part, PartRef, Plan, head_path, part_path, tasks_path};
 use compass_types::ids::{Digest, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::io;

@@ -1,7 +1,7 @@
 //! What an agent hands in, whatever happens to its connection, its engines and its grants.
 
 use crate::support::{Agent, Collected, FakeMaster, Session, Terms, TestPlan, children_of, is_running, proof};
-use compass_common::evaluator::EVAL_VERSION;
+use compass_eval::evaluator::EVAL_VERSION;
 use compass_proto::v1;
 use compass_proto::v1::master_frame::Body;
 use prost::Message;

@@ -1,9 +1,9 @@
 //! Contexts and continuations as lm-eval 0.4.13 logged them (`arguments` of `--log_samples`).
 
 use super::shared;
-use compass_common::plan::{Body, InferSpec};
-use compass_common::prompt::{Options, PromptConfig, RenderedDataset, Template, render};
-use compass_common::retriever::RetrieverKind;
+use compass_plan::prompt::{Options, PromptConfig, RenderedDataset, Template, render};
+use compass_plan::retriever::RetrieverKind;
+use compass_plan::{Body, InferSpec};
 use serde_json::Value;
 
 fn config(context: &str, options: Options) -> PromptConfig {

@@ -2,15 +2,15 @@
 
 use super::shared;
 use super::written::{dataset, rendered};
-use compass_common::plan::{Body, Sample};
-use compass_common::prompt::RenderedDataset;
 use compass_data::Row;
+use compass_plan::prompt::RenderedDataset;
+use compass_plan::{Body, Sample};
 use serde_json::Value;
 
 /// What lm-eval sent for each sample: pairs of context and continuation, or the one text.
 fn requests(rendered: &RenderedDataset, sample: &Sample) -> Vec<(String, Option<String>)> {
     let shots = shared::shots(rendered, sample);
-    let text = |prompt: &compass_common::prompt::Prompt| prompt.render(&shots, &rendered.format);
+    let text = |prompt: &compass_plan::prompt::Prompt| prompt.render(&shots, &rendered.format);
     match &sample.body {
         Body::Gen { prompt } | Body::Rolling { text: prompt, .. } => vec![(text(prompt), None)],
         Body::Loglikelihood { context, options } => options

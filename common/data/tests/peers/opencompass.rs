@@ -1,11 +1,11 @@
 //! Prompts, labels and gold answers as OpenCompass 0.5.4 wrote them into its predictions.
 
 use super::shared;
-use compass_common::config::{Cast, ColumnConfig, Expression, Pattern, Piece};
-use compass_common::plan::{Body, InferSpec};
-use compass_common::prompt::{PromptConfig, RenderedDataset, Template, render, render_shots};
-use compass_common::retriever::RetrieverKind;
+use compass_config::{Cast, ColumnConfig, Expression, Pattern, Piece};
 use compass_data::{Row, apply_range};
+use compass_plan::prompt::{PromptConfig, RenderedDataset, Template, render, render_shots};
+use compass_plan::retriever::RetrieverKind;
+use compass_plan::{Body, InferSpec};
 use compass_pyfmt::python_str;
 use compass_types::range::RangeSpec;
 use serde_json::Value;

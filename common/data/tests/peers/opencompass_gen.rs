@@ -2,9 +2,9 @@
 
 use super::shared;
 use super::written::{dataset, printed, quoted, rendered};
-use compass_common::config::Expression;
-use compass_common::plan::Body;
+use compass_config::Expression;
 use compass_data::Row;
+use compass_plan::Body;
 use serde_json::{Value, json};
 
 /// Every prompt and, where the record has one, the gold answer.

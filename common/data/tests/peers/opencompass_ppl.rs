@@ -3,9 +3,9 @@
 use super::opencompass_gen::arc_easy;
 use super::shared;
 use super::written::{dataset, printed, rendered};
-use compass_common::plan::Body;
-use compass_common::prompt::render_shots;
 use compass_data::Row;
+use compass_plan::Body;
+use compass_plan::prompt::render_shots;
 use compass_pyfmt::python_str;
 use serde_json::{Value, json};
 

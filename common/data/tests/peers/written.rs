@@ -1,7 +1,7 @@
 //! Templates as an evaluation's TOML writes them, read by the configuration's own reader.
 
-use compass_common::config::{DatasetConfig, Overrides, load};
-use compass_common::prompt::{Prompt, RenderedDataset, Row, Shot, render};
+use compass_config::{DatasetConfig, Overrides, load};
+use compass_plan::prompt::{Prompt, RenderedDataset, Row, Shot, render};
 use serde_json::Value;
 
 /// A data set of the given `infer_cfg`, the lines of that table, and gold answers in `output`.

@@ -1,7 +1,7 @@
 //! Every preset whose data is there can be read and rendered.
 
 use super::layout::{layout, rendered};
-use compass_common::config::presets;
+use compass_config::presets;
 
 /// Rows of each data set; enough for its shapes, and all data sets of all presets stay a matter of seconds.
 const ROWS: usize = 50;

@@ -2,9 +2,9 @@
 //! wrote them.
 
 use super::layout::{layout, rendered, shared};
-use compass_common::config::DatasetConfig;
-use compass_common::plan::{Body, Sample};
-use compass_common::prompt::{Prompt, RenderedDataset, Shot, render_shots};
+use compass_config::DatasetConfig;
+use compass_plan::prompt::{Prompt, RenderedDataset, Shot, render_shots};
+use compass_plan::{Body, Sample};
 use compass_pyfmt::python_str;
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! OpenCompass's data folder, rebuilt from the shared files: by links where the files agree, rewritten where they do not.
 
-use compass_common::config::{DatasetConfig, preset_datasets};
-use compass_common::prompt::{RenderedDataset, render};
+use compass_config::{DatasetConfig, preset_datasets};
 use compass_data::{DataError, Row, read_split};
+use compass_plan::prompt::{RenderedDataset, render};
 use compass_types::range::RangeSpec;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

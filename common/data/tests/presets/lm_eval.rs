@@ -1,7 +1,7 @@
 //! Presets in lm-eval's manner: contexts and continuations as lm-eval 0.4.13 logged them (`arguments` of `--log_samples`).
 
 use super::layout::{layout, rendered, shared};
-use compass_common::plan::Body;
+use compass_plan::Body;
 use serde_json::Value;
 
 #[test]

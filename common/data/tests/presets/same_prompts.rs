@@ -6,11 +6,11 @@
 //! `COMPASS_PEER_PROMPTS` names a further file of that kind, larger than what one would commit.
 
 use super::layout::rendered;
-use compass_common::config::{DatasetConfig, Overrides, load, preset_datasets};
-use compass_common::plan::{Body, Sample};
-use compass_common::prompt::{
+use compass_config::{DatasetConfig, Overrides, load, preset_datasets};
+use compass_plan::prompt::{
     MetaItem, MetaRole, MetaStyle, MetaTemplate, Mode, Prompt, RenderedDataset, RenderedPrompt, Shot,
 };
+use compass_plan::{Body, Sample};
 use compass_pyfmt::python_str;
 use serde_json::{Value, json};
 use std::cell::RefCell;

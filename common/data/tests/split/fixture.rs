@@ -1,6 +1,6 @@
 //! A folder with data files and a configuration that names them, gone after the test.
 
-use compass_common::config::{Config, Overrides, load};
+use compass_config::{Config, Overrides, load};
 use compass_data::{SplitRows, read_split};
 use compass_types::range::RangeSpec;
 use serde_json::Value;

@@ -5,8 +5,7 @@ use super::fraction::Peer;
 use super::strip::{strip_v1, strip_v2};
 
 /// Which normaliser OpenCompass's `MATHEvaluator` uses first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MathVersion {
     /// Hendrycks's own.
     #[default]

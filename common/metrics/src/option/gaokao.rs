@@ -4,8 +4,7 @@ use crate::text::Pattern;
 use compass_pyfmt::is_space;
 
 /// The kinds of question that have a key. `cloze`, `subjective` and `correction` score 0 there: a person must mark them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GaokaoQuestion {
     /// One of A to D: the last letter written.
     SingleChoice,

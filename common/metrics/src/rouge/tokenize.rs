@@ -3,8 +3,7 @@
 use super::porter::porter_stem;
 
 /// Whether words are reduced to their stems.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stemming {
     /// As they are.
     #[default]

@@ -3,12 +3,10 @@
 use crate::text::{Pattern, split, strip};
 
 /// How BLEU cuts a segment into tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BleuTokenizer {
     /// `mteval-v13a`, for Western languages.
     #[default]
-    #[serde(rename = "13a")]
     V13a,
     /// `mteval-v14 --international-tokenization`: at all Unicode punctuation and symbols.
     Intl,

@@ -10,7 +10,7 @@ use super::job_text::{job_text, submit_words, words};
 use super::jobs::Watched;
 use super::program::{DLC, ask, look};
 use crate::encode;
-use compass_common::config::DlcConfig;
+use compass_config::DlcConfig;
 use compass_types::ids::WorkerId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,8 +1,7 @@
 //! The master's half, in a process of its own: everything of production but plan, partitioner and scores.
 
 use crate::options::{Options, Role, Store};
-use compass_common::config::EtcdConfig;
-use compass_common::plan::{PLAN_FORMAT, Plan};
+use compass_config::EtcdConfig;
 use compass_master::core::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
 use compass_master::leader::Leader;
 use compass_master::ledger::{Committed, Committer, Journal, Ledger};
@@ -12,6 +11,7 @@ use compass_master::rpc::{
 };
 use compass_master::store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
 use compass_master::web::RunView;
+use compass_plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1;
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};

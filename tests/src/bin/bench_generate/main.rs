@@ -14,9 +14,9 @@
 
 mod usual;
 
-use compass_common::engine::TokenCounters;
-use compass_common::plan::{ModelKind, ModelPlan};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::TokenCounters;
+use compass_plan::{ModelKind, ModelPlan};
 use compass_tests::bench::{Options, Place, Questions, Seconds, Watch, print_ratio};
 use compass_types::result::{Outcome, SampleResult};
 use std::process::ExitCode;

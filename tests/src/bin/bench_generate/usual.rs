@@ -1,8 +1,8 @@
 //! The usual way of generating: static batches, padded on the left.
 
-use compass_common::plan::BosPolicy;
 use compass_engine::baseline::PaddedLlama;
 use compass_engine::tokenizer::TextTokenizer;
+use compass_plan::BosPolicy;
 use compass_tests::bench::{Options, Place, Questions, Seconds, Transformers, Watch, beside_transformers};
 
 /// Prompts of a batch.

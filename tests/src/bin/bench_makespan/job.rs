@@ -1,6 +1,6 @@
 //! Jobs and workers from a seed: what the scheduler is told of them, and what is true.
 
-use compass_common::partition::UnitSize;
+use compass_plan::partition::UnitSize;
 use compass_types::ids::UnitId;
 use compass_types::intervals::IntervalSet;
 use compass_types::seeded::Rng;

@@ -9,7 +9,7 @@
 mod job;
 mod schedule;
 
-use compass_common::partition::{PartitionStrategy, PartitionerKind};
+use compass_plan::partition::{PartitionStrategy, PartitionerKind};
 use job::{Job, WORKERS};
 use schedule::{Pack, Played, play};
 use std::process::ExitCode;

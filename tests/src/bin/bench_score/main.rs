@@ -13,9 +13,9 @@
 
 mod usual;
 
-use compass_common::engine::Request;
-use compass_common::plan::{ModelKind, ModelPlan};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::Request;
+use compass_plan::{ModelKind, ModelPlan};
 use compass_tests::bench::{Options, Place, Questions, Seconds, Watch, print_ratio};
 use compass_types::result::{Outcome, SampleResult};
 use std::process::ExitCode;
@@ -62,7 +62,7 @@ fn engine(place: &Place, options: &Options, sets: &[Questions]) -> Result<(Secon
     plan.tokenizer_path = place.tokenizer.display().to_string();
     let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, options.threads);
     let mut engine = engine.map_err(|fault| fault.to_string())?;
-    let mut tokens = compass_common::engine::TokenCounters::default();
+    let mut tokens = compass_plan::engine::TokenCounters::default();
     let mut all = Vec::with_capacity(sets.len());
     let watch = Watch::start();
     for set in sets {

@@ -1,8 +1,8 @@
 //! The usual way of scoring, on some of the questions.
 
-use compass_common::plan::BosPolicy;
 use compass_engine::baseline::PaddedLlama;
 use compass_engine::tokenizer::TextTokenizer;
+use compass_plan::BosPolicy;
 use compass_tests::bench::{Options, Place, Questions, Seconds, Transformers, Watch, beside_transformers};
 
 /// Texts of a batch: OpenCompass's default of many configurations, and what memory allows with whole logits.

@@ -1,7 +1,7 @@
 //! One model: its logits here beside those in its golden.
 
-use compass_common::plan::{Dtype, ModelKind};
 use compass_engine::{DeviceChoice, ParityModel};
+use compass_plan::{Dtype, ModelKind};
 use safetensors::SafeTensors;
 use std::path::Path;
 

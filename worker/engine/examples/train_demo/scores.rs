@@ -1,10 +1,10 @@
 //! Scores the finished model on its data sets through the engine, with the prompts of `deploy/demo/eval.toml`.
 
 use super::text::DataFile;
-use compass_common::engine::{Engine, EngineFault, PackSpec, Request};
-use compass_common::plan::{Body, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, Sample};
-use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::{Engine, EngineFault, PackSpec, Request};
+use compass_plan::prompt::{Prompt, Segment, Shot, ShotFormat};
+use compass_plan::{Body, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, Sample};
 use compass_types::result::{Outcome, PplScore, SampleResult};
 use serde_json::{Value, json};
 use std::path::Path;

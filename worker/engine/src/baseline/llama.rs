@@ -6,8 +6,8 @@ use crate::config::{LlamaDefaults, LlamaShape, ModelConfig, RopeScaling};
 use crate::fault::device_fault;
 use crate::reproducible::make_mkl_reproducible;
 use crate::weights::{MappedFile, Weights};
-use compass_common::engine::EngineFault;
-use compass_common::plan::ModelKind;
+use compass_plan::ModelKind;
+use compass_plan::engine::EngineFault;
 use std::path::Path;
 use tch::{Device, Kind, TchError, Tensor};
 

@@ -8,7 +8,7 @@
 use crate::fault::device_fault;
 use crate::reproducible::alone_if_narrow;
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use tch::{Device, TchError, Tensor};
 
 /// The least number of rows given to a matrix product.

@@ -1,7 +1,7 @@
 //! Normalisation of rows: root mean square (Zhang and Sennrich 2019) and mean with variance (Ba et al. 2016).
 
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use tch::{Kind, TchError, Tensor};
 
 /// Either kind.

@@ -3,8 +3,8 @@
 use super::{culprit, sizes};
 use crate::fault::{file_fault, missing_fault};
 use crate::weights::read_pickled_json;
-use compass_common::engine::EngineFault;
-use compass_common::plan::ModelKind;
+use compass_plan::ModelKind;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use super::{ModelConfig, RopeConfig};
 use crate::blocks::{Activation, AttentionShape};
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use serde_json::Value;
 

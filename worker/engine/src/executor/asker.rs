@@ -8,9 +8,9 @@ use super::notes::Notes;
 use super::score::Precision;
 use super::scoring::{Asked, Scored};
 use super::texts::{Texts, as_text};
-use compass_common::engine::{PackSpec, Request};
-use compass_common::plan::NumericProfile;
-use compass_common::prompt::{Prompt, RenderedPrompt};
+use compass_plan::NumericProfile;
+use compass_plan::engine::{PackSpec, Request};
+use compass_plan::prompt::{Prompt, RenderedPrompt};
 use compass_types::result::{Outcome, PromptFit};
 
 /// The texts and rules of one model.

@@ -4,8 +4,8 @@ use super::answer::RunError;
 use super::asker::Bordered;
 use crate::fault::file_fault;
 use crate::tokenizer::{ChatError, ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
-use compass_common::engine::EngineFault;
-use compass_common::prompt::Message;
+use compass_plan::engine::EngineFault;
+use compass_plan::prompt::Message;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 

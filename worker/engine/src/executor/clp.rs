@@ -5,8 +5,8 @@ use super::asker::{Asker, Bordered, Question};
 use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
 use super::scoring::{Asked, Scored};
-use compass_common::engine::{PackSpec, Request};
-use compass_common::prompt::Prompt;
+use compass_plan::engine::{PackSpec, Request};
+use compass_plan::prompt::Prompt;
 use compass_types::result::Outcome;
 
 /// Wants log-probabilities of the choices' first tokens at the last position of the prompt.

@@ -2,8 +2,8 @@
 
 use super::answer::RunError;
 use super::prompting::{Prompted, Prompting, message};
-use compass_common::plan::{ChatMode, ChatTurn};
-use compass_common::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
+use compass_plan::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
+use compass_plan::{ChatMode, ChatTurn};
 
 /// A conversation with the places in which the model answers: the last one of the assistant's alone, or every one. Each
 /// answer draws as a sequence of its own.

@@ -4,7 +4,7 @@ use super::answer::RunError;
 use super::sampling::{Draw, choose};
 use super::settings::Settings;
 use crate::tokenizer::TextTokenizer;
-use compass_common::plan::NumericProfile;
+use compass_plan::NumericProfile;
 use compass_types::result::{Finish, Generation};
 use tch::{Kind, Tensor};
 

@@ -4,7 +4,7 @@
 //! in shots. Here all options of a sample keep the same number, the smallest, since they are compared with each other.
 
 use super::answer::RunError;
-use compass_common::plan::NumericProfile;
+use compass_plan::NumericProfile;
 use compass_types::result::PromptFit;
 
 /// Finds the most shots with which everything fits, or none, and what was encoded with them.

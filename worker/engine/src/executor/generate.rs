@@ -6,7 +6,7 @@ use super::decode::Decoder;
 use super::prompting::Prompting;
 use super::talks::Talks;
 use crate::models::CausalLm;
-use compass_common::engine::{Request, TokenCounters};
+use compass_plan::engine::{Request, TokenCounters};
 use compass_types::result::SampleResult;
 
 /// Answers every request and hands each sample to `emit` as soon as its last answer is there.

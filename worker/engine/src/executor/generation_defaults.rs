@@ -1,8 +1,8 @@
 //! What generations begin from: pinned for the job, or read from generation_config.json where nothing is pinned yet.
 
 use crate::config::read_json;
-use compass_common::engine::EngineFault;
-use compass_common::plan::{GenerationDefaults, ModelPlan};
+use compass_plan::engine::EngineFault;
+use compass_plan::{GenerationDefaults, ModelPlan};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -34,8 +34,8 @@ pub(crate) fn generation_defaults(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_common::plan::ModelKind;
-    use compass_common::weights::{Pin, WeightsDigest};
+    use compass_plan::ModelKind;
+    use compass_plan::weights::{Pin, WeightsDigest};
     use std::collections::BTreeMap;
 
     #[test]

@@ -10,9 +10,9 @@ use super::fit::report;
 use super::masked::{Masked, masked};
 use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Asked, Scored};
-use compass_common::engine::{PackSpec, Request};
-use compass_common::plan::OptionText;
-use compass_common::prompt::Prompt;
+use compass_plan::OptionText;
+use compass_plan::engine::{PackSpec, Request};
+use compass_plan::prompt::Prompt;
 use compass_types::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
 

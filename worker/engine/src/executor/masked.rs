@@ -4,7 +4,7 @@ use super::answer::RunError;
 use super::asker::Asker;
 use super::score::{Precision, TokenScore, sum};
 use super::scoring::Asked;
-use compass_common::plan::NumericProfile;
+use compass_plan::NumericProfile;
 
 /// One row, and which of its losses count.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use super::fit::{drop_shots, report};
 use super::masked::{Masked, masked};
 use super::scoring::Scored;
 use crate::tokenizer::Side;
-use compass_common::engine::{PackSpec, Request};
-use compass_common::plan::{NumericProfile, OptionPrompt};
-use compass_common::prompt::Prompt;
+use compass_plan::engine::{PackSpec, Request};
+use compass_plan::prompt::Prompt;
+use compass_plan::{NumericProfile, OptionPrompt};
 use compass_types::result::{NormalizerScore, Outcome, PplScore};
 use serde_json::Value;
 

@@ -7,9 +7,9 @@ use super::chat_format::ChatFormat;
 use super::fit::{fit_shots, report};
 use super::settings::Settings;
 use super::texts::Texts;
-use compass_common::engine::{PackSpec, Request};
-use compass_common::plan::NumericProfile;
-use compass_common::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
+use compass_plan::NumericProfile;
+use compass_plan::engine::{PackSpec, Request};
+use compass_plan::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
 use compass_types::result::PromptFit;
 
 /// What the prompts of one pack have in common.

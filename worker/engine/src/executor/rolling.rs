@@ -6,8 +6,8 @@ use super::score::sum;
 use super::scoring::{Asked, Scored};
 use super::texts::as_text;
 use super::windows::windows;
-use compass_common::engine::{PackSpec, Request};
-use compass_common::prompt::Prompt;
+use compass_plan::engine::{PackSpec, Request};
+use compass_plan::prompt::Prompt;
 use compass_types::result::{Outcome, PromptFit, RollingScore};
 
 /// Wants the score of every token of the text, once. Nothing is dropped and nothing truncated.

@@ -4,7 +4,7 @@ use super::answer::RunError;
 use super::notes::Notes;
 use super::sampling::{LogitsRules, Warp};
 use super::stop::StopStrings;
-use compass_common::plan::{Decoding, GenSpec, GenerationDefaults, NumericProfile};
+use compass_plan::{Decoding, GenSpec, GenerationDefaults, NumericProfile};
 
 /// transformers' own top-k where nobody names one.
 const DEFAULT_TOP_K: u32 = 50;

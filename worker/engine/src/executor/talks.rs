@@ -9,8 +9,8 @@ use super::conversation::Conversation;
 use super::decode::Decoder;
 use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
-use compass_common::engine::{Request, TokenCounters};
-use compass_common::plan::{Body, InferSpec};
+use compass_plan::engine::{Request, TokenCounters};
+use compass_plan::{Body, InferSpec};
 use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use tch::{TchError, Tensor};
 

@@ -2,7 +2,7 @@
 
 use super::answer::RunError;
 use crate::tokenizer::{Side, TextTokenizer, truncate};
-use compass_common::prompt::RenderedPrompt;
+use compass_plan::prompt::RenderedPrompt;
 
 /// The words of a prompt one after the other, where no chat template is applied (`_convert_base_messages`).
 pub(super) fn as_text(prompt: RenderedPrompt) -> String {

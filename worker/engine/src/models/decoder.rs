@@ -9,7 +9,7 @@ use crate::device::free_on;
 use crate::fault::device_fault;
 use crate::reproducible::in_whole_vectors;
 use crate::weights::{MappedFile, Weights};
-use compass_common::engine::{EngineFault, note_progress};
+use compass_plan::engine::{EngineFault, note_progress};
 use std::borrow::Cow;
 use tch::{Device, Kind, TchError, Tensor};
 

@@ -9,7 +9,7 @@ use super::pre_norm;
 use crate::blocks::{Attention, GatedMlp, Norm, Pass, RmsNorm, ScoreRule};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use tch::{TchError, Tensor};
 

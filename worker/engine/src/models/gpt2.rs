@@ -7,7 +7,7 @@ use crate::blocks::{
 };
 use crate::config::ModelConfig;
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use tch::{TchError, Tensor};
 

@@ -7,7 +7,7 @@ use crate::blocks::{
 };
 use crate::config::{ModelConfig, RopeConfig};
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use serde_json::Value;
 use tch::{TchError, Tensor};

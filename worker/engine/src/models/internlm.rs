@@ -6,7 +6,7 @@ use super::pre_norm::{self, Mlp, Names, PreNormLayer};
 use crate::blocks::{Activation, Attention, AttentionShape, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

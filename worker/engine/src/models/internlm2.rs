@@ -5,7 +5,7 @@ use super::pre_norm::{self, Mlp, Names, PreNormLayer};
 use crate::blocks::{Attention, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

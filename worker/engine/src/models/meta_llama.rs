@@ -10,7 +10,7 @@ use crate::blocks::{Activation, Attention, AttentionShape, Linear, Projections, 
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::fault::device_fault;
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use tch::{TchError, Tensor};
 

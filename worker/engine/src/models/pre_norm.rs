@@ -5,7 +5,7 @@ use super::decoder::{Decoder, DecoderLayer, Placement, Positions, lm_head};
 use crate::blocks::{Attention, GatedMlp, Linear, Norm, Pass, Projections, RmsNorm, ScoreRule, SparseMoe};
 use crate::config::LlamaShape;
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use tch::{TchError, Tensor};
 
 /// `x + attention(norm(x))`, then `x + feed_forward(norm(x))`.

@@ -5,7 +5,7 @@ use super::pre_norm::{self, Mlp};
 use crate::blocks::{Linear, ScoreRule, SharedExpert, SparseMoe};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 
 /// The experts; also Qwen3-MoE's.

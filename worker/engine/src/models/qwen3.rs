@@ -6,7 +6,7 @@ use super::qwen2::Windows;
 use crate::blocks::{Attention, ScoreRule};
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig};
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::config::ModelConfig;
 use crate::weights::Weights;
-use compass_common::engine::EngineFault;
-use compass_common::plan::ModelKind;
+use compass_plan::ModelKind;
+use compass_plan::engine::EngineFault;
 
 /// A family under the two names that config.json gives it.
 pub(crate) struct Family {

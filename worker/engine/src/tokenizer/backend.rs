@@ -7,7 +7,7 @@ use super::spm_backend::SpmTokenizer;
 use super::{gpt2_backend, spm_backend, tiktoken_backend};
 use crate::config::read_json;
 use crate::fault::{file_fault, missing_fault};
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use tokenizers::processors::template::TemplateProcessing;

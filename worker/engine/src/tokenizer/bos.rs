@@ -1,6 +1,6 @@
 //! Who puts the BOS token in front of an encoded text.
 
-use compass_common::plan::BosPolicy;
+use compass_plan::BosPolicy;
 
 /// What to do with one text, decided once per model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

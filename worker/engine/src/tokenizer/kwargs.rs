@@ -1,6 +1,6 @@
 //! `tokenizer_kwargs` as configurations write them: sides of padding and truncation; what cannot be obeyed is noted.
 
-use compass_common::plan::BosPolicy;
+use compass_plan::BosPolicy;
 use serde_json::{Map, Value};
 
 /// An end of a row of tokens.

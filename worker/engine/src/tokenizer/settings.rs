@@ -2,7 +2,7 @@
 
 use super::special::{ROLES, SpecialToken, added_token};
 use crate::config::read_json;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,8 +6,8 @@ use super::cleanup::clean_up;
 use super::settings::TokenizerSettings;
 use super::words::{last_border, parts_at_words};
 use crate::fault::file_fault;
-use compass_common::engine::EngineFault;
-use compass_common::plan::BosPolicy;
+use compass_plan::BosPolicy;
+use compass_plan::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 use super::stored::{Directory, StoredKind, StoredTensor};
 use super::{safetensors_file, torch_file};
 use crate::fault::{device_fault, file_fault, missing_fault};
-use compass_common::engine::EngineFault;
-use compass_common::weights::{FileMark, Reading, mark};
+use compass_plan::engine::EngineFault;
+use compass_plan::weights::{FileMark, Reading, mark};
 use memmap2::{Advice, Mmap, UncheckedAdvice};
 use std::fs::File;
 use std::io;

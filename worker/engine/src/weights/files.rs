@@ -3,8 +3,8 @@
 use super::MappedFile;
 use crate::config::read_json;
 use crate::fault::{file_fault, missing_fault};
-use compass_common::engine::EngineFault;
-use compass_common::plan::ModelKind;
+use compass_plan::ModelKind;
+use compass_plan::engine::EngineFault;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

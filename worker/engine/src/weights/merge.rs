@@ -4,7 +4,7 @@
 use super::MappedFile;
 use super::file::in_blocks;
 use crate::fault::{device_fault, file_fault};
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use tch::{Device, Kind, Tensor};
 
 /// Puts the shards of `name` together to `shape`; in order. `blocks` is in how many equal parts of rows the whole consists,

@@ -4,7 +4,7 @@ use super::file::map;
 use super::pickled::{Name, Value};
 use super::torch_file;
 use crate::fault::{file_fault, missing_fault};
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde_json::{Map, Number, Value as Json};
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! Samples that begin alike: computed once, and to the same bits in whatever company. Needs no data.
 
 use crate::support::{TinyModel, run, tiny_plan};
-use compass_common::engine::{Engine, Request, TokenCounters};
-use compass_common::plan::{Body, InferSpec, OptionPrompt, OptionText, Sample};
-use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::{Engine, Request, TokenCounters};
+use compass_plan::prompt::{Prompt, Segment, Shot, ShotFormat};
+use compass_plan::{Body, InferSpec, OptionPrompt, OptionText, Sample};
 use compass_types::result::{Outcome, SampleResult};
 use serde_json::json;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Models that cannot be loaded: one message that names the file, the tensor and what to do. Needs no data.
 
 use crate::support::{TinyModel, tiny_plan};
-use compass_common::engine::EngineFault;
-use compass_common::plan::{BosPolicy, Dtype, ModelKind};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::EngineFault;
+use compass_plan::{BosPolicy, Dtype, ModelKind};
 use serde_json::json;
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! Conversations of several turns, on a model whose tokens are characters. Needs no data.
 
 use crate::support::{TinyModel, chat_sample, prompt_sample, run_all, tiny_plan};
-use compass_common::engine::{Engine, PackSpec, Request};
-use compass_common::plan::{Body, BosPolicy, ChatMode, GenSpec, InferSpec, ModelPlan, Sample};
-use compass_common::prompt::{MetaTemplate, Prompt, Section, Segment, ShotFormat, Turn};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::{Engine, PackSpec, Request};
+use compass_plan::prompt::{MetaTemplate, Prompt, Section, Segment, ShotFormat, Turn};
+use compass_plan::{Body, BosPolicy, ChatMode, GenSpec, InferSpec, ModelPlan, Sample};
 use compass_types::result::{Finish, Outcome, SampleResult};
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! Drawn answers: each belongs to its (seed, sample, sequence), and together they follow the model. Needs no data.
 
 use crate::support::{TinyModel, clp_sample, prompt_sample, run_all, tiny_plan};
-use compass_common::engine::Engine;
-use compass_common::plan::{GenSpec, InferSpec, Sample};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::Engine;
+use compass_plan::{GenSpec, InferSpec, Sample};
 use compass_types::result::{Generation, Outcome, SampleResult};
 use std::collections::BTreeMap;
 

@@ -4,10 +4,10 @@ use crate::support::{
     TinyModel, clp_sample, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, rolling_sample, run, run_all,
     tiny_plan,
 };
-use compass_common::engine::{Engine, Request};
-use compass_common::plan::{Body, InferSpec, ModelPlan, Sample};
-use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::{Engine, Request};
+use compass_plan::prompt::{Prompt, Segment, Shot, ShotFormat};
+use compass_plan::{Body, InferSpec, ModelPlan, Sample};
 use compass_types::result::{Finish, Outcome, PromptFit};
 use serde_json::json;
 

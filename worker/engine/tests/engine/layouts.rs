@@ -1,8 +1,8 @@
 //! Engines of models in other layouts than Hugging Face's: weights and a tokenizer together.
 
 use crate::support::{gen_spec, plan, prompt_sample, run_all};
-use compass_common::plan::{BosPolicy, ModelKind};
 use compass_engine::DeviceChoice;
+use compass_plan::{BosPolicy, ModelKind};
 use compass_types::result::Outcome;
 use std::path::Path;
 

@@ -2,12 +2,13 @@
 //! data set; a profile may ask for another one.
 
 use crate::support::{demo_model, golden};
-use compass_common::engine::{PackSpec, Request};
-use compass_common::evaluator::{EvaluatorSpec, judge};
-use compass_common::plan::{Body, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
-use compass_common::prompt::{PromptConfig, Row, Shot, Template, Wording, render};
-use compass_common::retriever::RetrieverKind;
 use compass_engine::DeviceChoice;
+use compass_eval::evaluator::judge;
+use compass_plan::engine::{PackSpec, Request};
+use compass_plan::evaluation::EvaluatorSpec;
+use compass_plan::prompt::{PromptConfig, Row, Shot, Template, Wording, render};
+use compass_plan::retriever::RetrieverKind;
+use compass_plan::{Body, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
 use compass_types::result::{Outcome, SampleResult};
 use serde_json::Value;
 
@@ -32,7 +33,7 @@ fn scored(golden: &Value, infer: &InferSpec, profile: NumericProfile) -> Vec<(Ve
     };
     let retriever = RetrieverKind::FixK { ids: vec![0, 1, 2, 3, 4] };
     let rendered = render(&config(), infer, Some("answer"), &retriever, &rows("test"), &rows("train")).unwrap();
-    let shots = |sample: &compass_common::plan::Sample| -> Vec<&Shot> {
+    let shots = |sample: &compass_plan::Sample| -> Vec<&Shot> {
         sample.shots.iter().map(|&at| &rendered.shots[at as usize]).collect()
     };
     for (sample, expected) in rendered.samples.iter().zip(golden["samples"].as_array().unwrap()) {
@@ -52,7 +53,7 @@ fn scored(golden: &Value, infer: &InferSpec, profile: NumericProfile) -> Vec<(Ve
     engine.run(&pack, &requests, &mut |result| results.push(result)).unwrap();
     results.sort_by_key(|result: &SampleResult| result.index);
     let eval = EvalSpec::new(EvaluatorSpec::Acc);
-    let of = |(sample, result): (&compass_common::plan::Sample, &SampleResult)| {
+    let of = |(sample, result): (&compass_plan::Sample, &SampleResult)| {
         let Outcome::Loglikelihood(scores) = &result.outcome else { panic!("{result:?}") };
         let sums = scores.iter().map(|score| score.sum).collect();
         (sums, judge(sample, result, &eval).unwrap().prediction)

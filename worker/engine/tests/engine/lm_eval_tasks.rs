@@ -1,12 +1,12 @@
 //! Whole tasks of lm-eval's on the demo's model, from their Jinja to their scores: `goldens/tasks.json` is what it logged.
 
 use crate::support::{demo_model, golden};
-use compass_common::config::{DatasetConfig, Overrides, load};
-use compass_common::engine::{Engine, PackSpec, Request};
-use compass_common::evaluator::{Item, judge};
-use compass_common::plan::{Body, ModelKind, ModelPlan, NumericProfile, Sample};
-use compass_common::prompt::{MetaTemplate, RenderedDataset, RenderedPrompt, Row, Shot, render};
+use compass_config::{DatasetConfig, Overrides, load};
 use compass_engine::DeviceChoice;
+use compass_eval::evaluator::{Item, judge};
+use compass_plan::engine::{Engine, PackSpec, Request};
+use compass_plan::prompt::{MetaTemplate, RenderedDataset, RenderedPrompt, Row, Shot, render};
+use compass_plan::{Body, ModelKind, ModelPlan, NumericProfile, Sample};
 use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -89,7 +89,7 @@ fn shots<'a>(rendered: &'a RenderedDataset, sample: &Sample) -> Vec<&'a Shot> {
 /// Context and continuation of every request, of a model without a chat template.
 fn compare_texts(rendered: &RenderedDataset, sample: &Sample, expected: &Value, what: &str) {
     let shots = shots(rendered, sample);
-    let text = |prompt: &compass_common::prompt::Prompt| prompt.render(&shots, &rendered.format);
+    let text = |prompt: &compass_plan::prompt::Prompt| prompt.render(&shots, &rendered.format);
     let ours: Vec<(String, Option<&str>)> = match &sample.body {
         Body::Gen { prompt } => vec![(text(prompt), None)],
         Body::Loglikelihood { context, options } => {

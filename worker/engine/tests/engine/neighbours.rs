@@ -4,9 +4,9 @@ use crate::support::{
     TinyModel, chat_sample, clp_sample, gen_spec, loglikelihood_sample, ppl_sample, prompt_sample, rolling_sample,
     run_all, tiny_plan,
 };
-use compass_common::engine::Engine;
-use compass_common::plan::{ChatMode, GenSpec, InferSpec, Sample};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::Engine;
+use compass_plan::{ChatMode, GenSpec, InferSpec, Sample};
 use compass_types::result::{Outcome, SampleResult};
 
 /// Texts of many lengths around the least number of rows and the model's limit of 64.

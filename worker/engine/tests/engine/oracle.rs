@@ -4,9 +4,9 @@ use crate::support::{
     gen_spec, generated, loglikelihood_sample, plan, ppl_sample, prompt_sample, read_json, read_jsonl, run_all, shared,
     text, texts,
 };
-use compass_common::engine::Engine;
-use compass_common::plan::{BosPolicy, InferSpec, Sample};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::Engine;
+use compass_plan::{BosPolicy, InferSpec, Sample};
 use compass_types::result::{Finish, Outcome};
 use serde_json::Value;
 use std::path::Path;

@@ -3,10 +3,10 @@
 use crate::support::{
     loglikelihood_sample, plan, ppl_sample, read_json, read_jsonl, rolling_sample, run_all, shared, text,
 };
-use compass_common::engine::Engine;
-use compass_common::plan::{Body, BosPolicy, InferSpec, ModelPlan, NumericProfile, Sample};
-use compass_common::prompt::Prompt;
 use compass_engine::DeviceChoice;
+use compass_plan::engine::Engine;
+use compass_plan::prompt::Prompt;
+use compass_plan::{Body, BosPolicy, InferSpec, ModelPlan, NumericProfile, Sample};
 use compass_types::result::Outcome;
 use serde_json::Value;
 

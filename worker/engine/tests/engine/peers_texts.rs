@@ -2,8 +2,8 @@
 
 use crate::peers::engine_for;
 use crate::support::{gen_spec, generated, prompt_sample, read_json, read_jsonl, run_all, shared};
-use compass_common::engine::Engine;
-use compass_common::plan::{InferSpec, NumericProfile, Sample};
+use compass_plan::engine::Engine;
+use compass_plan::{InferSpec, NumericProfile, Sample};
 use serde_json::Value;
 
 /// Continues every prompt and compares the texts.

@@ -3,10 +3,10 @@
 use crate::support::{
     TinyModel, gen_spec, generated, loglikelihood_sample, ppl_sample, prompt_sample, run, run_all, tiny_plan,
 };
-use compass_common::engine::{Engine, Request};
-use compass_common::plan::{Body, BosPolicy, InferSpec, OptionPrompt, Sample};
-use compass_common::prompt::{Prompt, Segment, Shot, ShotFormat};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::{Engine, Request};
+use compass_plan::prompt::{Prompt, Segment, Shot, ShotFormat};
+use compass_plan::{Body, BosPolicy, InferSpec, OptionPrompt, Sample};
 use compass_types::result::{Finish, Generation, LoglikelihoodScore, Outcome, PplScore, PromptFit, SampleResult};
 use serde_json::json;
 

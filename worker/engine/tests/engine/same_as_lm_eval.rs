@@ -3,9 +3,9 @@
 use crate::support::{
     demo_model, generated, golden, loglikelihood_sample, prompt_sample, rolling_sample, run_all, text,
 };
-use compass_common::engine::Engine;
-use compass_common::plan::{Dtype, GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::Engine;
+use compass_plan::{Dtype, GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
 use compass_types::result::Outcome;
 use serde_json::Value;
 

@@ -4,9 +4,9 @@ use crate::support::{
     TinyModel, clp_sample, demo_model, gen_spec, generated, golden, loglikelihood_sample, ppl_sample, prompt_sample,
     run_all, text, texts,
 };
-use compass_common::engine::Engine;
-use compass_common::plan::{GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::Engine;
+use compass_plan::{GenSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
 use compass_types::result::{Outcome, SampleResult};
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ fn ppl_with_a_normaliser() {
         for case in &cases {
             let answer = text(case, "answer");
             let mut sample = ppl_sample(0, &[&format!("{}{answer}", text(case, "context"))]);
-            let compass_common::plan::Body::Ppl { options } = &mut sample.body else { panic!("{sample:?}") };
+            let compass_plan::Body::Ppl { options } = &mut sample.body else { panic!("{sample:?}") };
             options[0].answer = Some(answer.to_owned());
             let infer = InferSpec::PplNormalized { normalizing_str: text(case, "normalizing_str").to_owned() };
             let (results, _) = run_all(engine.as_mut(), &infer, &[sample]);

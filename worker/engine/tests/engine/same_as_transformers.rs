@@ -1,9 +1,9 @@
 //! transformers' `generate` on tiny random models, token for token: greedy, penalised, and kept from ending.
 
 use crate::support::{generated, golden, prompt_sample, run_all};
-use compass_common::engine::Engine;
-use compass_common::plan::{BosPolicy, GenSpec, InferSpec, ModelKind, ModelPlan};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::Engine;
+use compass_plan::{BosPolicy, GenSpec, InferSpec, ModelKind, ModelPlan};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! What a model is known by: the engine finds the digest that a planner does, and loads nothing else under its name.
 
 use crate::support::{TinyModel, tiny_plan};
-use compass_common::engine::{EngineFault, UnableKind};
-use compass_common::plan::{GenerationDefaults, ModelKind, ModelPlan};
-use compass_common::weights::{Pin, read};
 use compass_engine::DeviceChoice;
+use compass_plan::engine::{EngineFault, UnableKind};
+use compass_plan::weights::{Pin, read};
+use compass_plan::{GenerationDefaults, ModelKind, ModelPlan};
 use std::path::Path;
 
 fn planned(plan: &ModelPlan) -> Pin {

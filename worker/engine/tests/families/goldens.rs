@@ -1,7 +1,7 @@
 //! Logits of tiny random models of every family, against those that transformers computed (`tests/goldens`).
 
 use crate::support::{golden_cases, load, tolerance};
-use compass_common::plan::Dtype;
+use compass_plan::Dtype;
 use safetensors::SafeTensors;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! A segment's bits depend on what stands before it in its own sequence, and on nothing else in its pass.
 
 use crate::support::{golden_cases, load};
-use compass_common::plan::Dtype;
 use compass_engine::ParityModel;
+use compass_plan::Dtype;
 use std::collections::BTreeMap;
 
 /// Stretches of a trie in depth-first order: the number of the one each stands on, and its tokens.

@@ -2,8 +2,8 @@
 //! that every layer finds its weights, its cache, its rotation and its mask.
 
 use crate::support::golden_cases;
-use compass_common::plan::Dtype;
 use compass_engine::{DeviceChoice, ParityModel};
+use compass_plan::Dtype;
 use std::path::PathBuf;
 
 #[test]

@@ -1,8 +1,8 @@
 //! The cases of `tests/goldens`, whole or damaged, on the CPU or on the device that COMPASS_TEST_DEVICE names (`cuda:0`).
 
-use compass_common::engine::EngineFault;
-use compass_common::plan::{Dtype, ModelKind};
 use compass_engine::{DeviceChoice, ParityModel};
+use compass_plan::engine::EngineFault;
+use compass_plan::{Dtype, ModelKind};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

@@ -2,8 +2,8 @@
 //! alone and in any company, order and number of slots, for every family, greedily and drawn.
 
 use crate::support::{golden_cases, load};
-use compass_common::plan::Dtype;
 use compass_engine::{ParityModel, Trace, Traced};
+use compass_plan::Dtype;
 use std::collections::BTreeMap;
 
 /// Prompts of many lengths, some of which begin alike, and one of which stands there twice.

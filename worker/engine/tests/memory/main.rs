@@ -6,8 +6,8 @@
 mod peak;
 mod torch_save;
 
-use compass_common::plan::{Dtype, ModelKind};
 use compass_engine::{DeviceChoice, ParityModel};
+use compass_plan::{Dtype, ModelKind};
 use peak::peak_while;
 use safetensors::tensor::TensorView;
 use serde_json::json;

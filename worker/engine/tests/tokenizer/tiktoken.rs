@@ -1,8 +1,8 @@
 //! Llama 3's kind of `tokenizer.model` against tiktoken.
 
 use crate::support::{golden, golden_json, ids};
-use compass_common::plan::BosPolicy;
 use compass_engine::tokenizer::TextTokenizer;
+use compass_plan::BosPolicy;
 
 #[test]
 fn tiktokens_ids() {

@@ -1,8 +1,8 @@
 //! Directories without tokenizer.json against transformers' `AutoTokenizer`: ids with and without special tokens, texts.
 
 use crate::support::{FNV, fnv, golden, golden_json, ids, shared};
-use compass_common::plan::BosPolicy;
 use compass_engine::tokenizer::TextTokenizer;
+use compass_plan::BosPolicy;
 use serde_json::Value;
 use std::path::Path;
 

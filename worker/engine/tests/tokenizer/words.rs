@@ -1,8 +1,8 @@
 //! A text taken in two where a tokenizer says it may be has the tokens of the whole.
 
 use crate::support::{golden_json, shared};
-use compass_common::plan::BosPolicy;
 use compass_engine::tokenizer::TextTokenizer;
+use compass_plan::BosPolicy;
 
 #[test]
 fn halves_have_the_tokens_of_the_whole() {

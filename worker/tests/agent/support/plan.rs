@@ -1,10 +1,10 @@
 //! A plan of one echo model and one generation data set, in parts of ten samples.
 
-use compass_common::evaluator::EvaluatorSpec;
-use compass_common::plan::{
+use compass_plan::evaluation::EvaluatorSpec;
+use compass_plan::prompt::{Prompt, ShotFormat};
+use compass_plan::{
     Body, DatasetPlan, EvalSpec, GenSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Part, PartRef, Plan, Sample,
 };
-use compass_common::prompt::{Prompt, ShotFormat};
 use compass_types::ids::Digest;
 use std::collections::BTreeMap;
 

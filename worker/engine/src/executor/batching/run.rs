@@ -5,7 +5,7 @@ use super::slots::{Admission, Slots};
 use crate::blocks::{Segment, added_rows};
 use crate::fault::is_out_of_memory;
 use crate::models::CausalLm;
-use compass_common::engine::TokenCounters;
+use compass_plan::engine::TokenCounters;
 use tch::{Kind, TchError, Tensor};
 
 /// Rows of one pass at most, but for a single piece: bounds what activations take.

@@ -3,7 +3,7 @@
 use super::{Ask, Heard, Listener, Slots, continue_all};
 use crate::blocks::{KvCache, Segment};
 use crate::models::CausalLm;
-use compass_common::engine::TokenCounters;
+use compass_plan::engine::TokenCounters;
 use tch::{Device, Kind, TchError, Tensor};
 
 const VOCABULARY: u32 = 13;

@@ -5,7 +5,7 @@ use super::budget::Budget;
 use super::prompt::Prompt;
 use crate::blocks::KvCache;
 use crate::models::CausalLm;
-use compass_common::engine::Stretch;
+use compass_plan::engine::Stretch;
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 

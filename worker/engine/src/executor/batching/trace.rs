@@ -3,7 +3,7 @@
 use super::{Ask, Heard, Listener, Slots, continue_all};
 use crate::executor::sampling::{Draw, choose};
 use crate::models::CausalLm;
-use compass_common::engine::TokenCounters;
+use compass_plan::engine::TokenCounters;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tch::{TchError, Tensor};
 

@@ -9,7 +9,7 @@ use crate::blocks::{Segment, added_rows};
 use crate::executor::score::{Precision, TokenScore, Wanted, rows_scores};
 use crate::fault::is_out_of_memory;
 use crate::models::CausalLm;
-use compass_common::engine::{Stretch, TokenCounters};
+use compass_plan::engine::{Stretch, TokenCounters};
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 

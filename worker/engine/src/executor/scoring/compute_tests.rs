@@ -5,7 +5,7 @@ use super::compute::{SampleScores, Scorer, Work};
 use crate::blocks::{KvCache, Segment};
 use crate::executor::score::Precision;
 use crate::models::CausalLm;
-use compass_common::engine::TokenCounters;
+use compass_plan::engine::TokenCounters;
 use tch::{Device, Kind, TchError, Tensor};
 
 const VOCABULARY: u32 = 11;

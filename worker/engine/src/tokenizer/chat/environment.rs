@@ -2,7 +2,7 @@
 
 use super::json::tojson;
 use super::python_output;
-use compass_common::prompt::template_limits;
+use compass_plan::prompt::template_limits;
 use jiff::civil::DateTime;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};

@@ -1,6 +1,6 @@
 //! `tojson` as transformers overrides it: Python's `json.dumps`, without Jinja's HTML escapes.
 
-use compass_common::prompt::template_limits;
+use compass_plan::prompt::template_limits;
 use compass_pyfmt::python_repr;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};

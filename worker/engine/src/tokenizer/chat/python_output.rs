@@ -1,7 +1,7 @@
 //! What `{{ value }}` prints: Python's `str`, where minijinja would print its own `none`, `true` and JSON.
 
 use super::json::number;
-use compass_common::prompt::template_limits;
+use compass_plan::prompt::template_limits;
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Output, State, Value};
 

@@ -2,7 +2,7 @@
 
 use super::environment::{REFUSAL, REFUSED, environment, is_python_space};
 use super::generation_tag;
-use compass_common::prompt::template_limits;
+use compass_plan::prompt::template_limits;
 use jiff::civil::DateTime;
 use minijinja::Environment;
 use serde_json::{Map, Value};

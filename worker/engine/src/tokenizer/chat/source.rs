@@ -2,7 +2,7 @@
 
 use crate::config::read_json;
 use crate::fault::missing_fault;
-use compass_common::engine::EngineFault;
+use compass_plan::engine::EngineFault;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Plans, samples and runs.
 
-use compass_common::engine::{Engine, PackSpec, Request, TokenCounters};
-use compass_common::plan::{
+use compass_plan::engine::{Engine, PackSpec, Request, TokenCounters};
+use compass_plan::prompt::{Prompt, ShotFormat};
+use compass_plan::{
     Body, BosPolicy, ChatTurn, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
 };
-use compass_common::prompt::{Prompt, ShotFormat};
 use compass_types::result::{Generation, Outcome, SampleResult};
 use serde_json::json;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A tiny Llama with random weights and a character tokenizer, written by the test: needs no data.
 
 use super::plan;
-use compass_common::plan::{BosPolicy, ModelPlan};
+use compass_plan::{BosPolicy, ModelPlan};
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,0 +1,87 @@
+//! What a master that stays takes from a configuration: where it is reached, where it keeps what, who works for it.
+//!
+//! The rest of the file is for jobs, which bring their own; it is read, so that a team's base can be named, and not checked.
+
+use super::check::Check;
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::fields::Fields;
+use super::http::HttpConfig;
+use super::launching::{PoolConfig, come_from_elsewhere};
+use super::overrides::Overrides;
+use super::resolved::{Advertised, AuthorityConfig, RunnerConfig, StoreConfig};
+use super::tree::Table;
+use super::{command_line, include, master, pool, stage};
+use compass_plan::partition::PartitionerKind;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Settings of a master that stays. Every path is absolute.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Base {
+    pub state_dir: PathBuf,
+    pub store: StoreConfig,
+    pub listen: SocketAddr,
+    /// What workers are told; `None` for the name of this host and the port.
+    pub advertise: Option<Advertised>,
+    /// What admits workers of other hosts.
+    pub authority: AuthorityConfig,
+    pub http: Option<HttpConfig>,
+    pub runner: RunnerConfig,
+    /// Where workers are launched; empty leaves it to the runner.
+    pub pools: Vec<PoolConfig>,
+}
+
+/// Reads `[master]`, `[infer.runner]` and the pools of `path`, if there is a file, and of what it includes.
+///
+/// # Errors
+/// All errors at once, by file and position.
+pub fn load_base(path: Option<&Path>, home: Option<PathBuf>) -> Result<(Base, Vec<Diagnostic>), Diagnostics> {
+    let mut check = Check::new(home);
+    let base = read(&mut check, path);
+    let notes = check.finish()?;
+    base.map(|base| (base, notes)).ok_or_else(|| Diagnostics(Vec::new()))
+}
+
+fn read(check: &mut Check, path: Option<&Path>) -> Option<Base> {
+    let (table, span) = match path {
+        Some(path) => include::read(check, path)?,
+        None => (Table::default(), command_line::nowhere(check)),
+    };
+    let mut root = Fields::new(&table, span, "the configuration");
+    let master = master::read(check, &mut root);
+    let infer = stage::read(check, &mut root, "infer", &Overrides::default(), PartitionerKind::Balanced);
+    let pools = pool::read(check, &mut root);
+    let pools = pools?;
+    let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
+    Some(Base {
+        authority: master.authority()?,
+        state_dir: master.state_dir?,
+        store: master.store,
+        listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
+        advertise: master.advertise,
+        http: master.http,
+        runner: infer.runner,
+        pools,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_master_that_stays_needs_no_models_and_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Some(folder.path().to_owned());
+        let (base, _) = load_base(None, home.clone()).unwrap();
+        assert_eq!(base.state_dir, folder.path().join(".local/state/compass"));
+        let file = folder.path().join("base.toml");
+        std::fs::write(&file, "models = [\"x\"]\n[master]\nstate_dir = \"s\"\n[infer.runner]\nmax_num_workers = 3\n")
+            .unwrap();
+        let (base, _) = load_base(Some(&file), home.clone()).unwrap();
+        assert_eq!((base.state_dir, base.runner.max_num_workers), (folder.path().join("s"), Some(3)));
+        std::fs::write(&file, "[master]\nstat_dir = \"s\"\n").unwrap();
+        let wrong = load_base(Some(&file), home).unwrap_err().to_string();
+        assert!(wrong.contains("base.toml:2:1") && wrong.contains("state_dir"), "{wrong}");
+    }
+}

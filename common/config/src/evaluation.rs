@@ -1,0 +1,65 @@
+//! `eval_cfg`: how outputs become metrics.
+
+use super::check::Check;
+use super::evaluator;
+use super::fields::{Fields, whole};
+use super::filter;
+use super::postprocessor;
+use super::tree::{Node, Value};
+use compass_plan::EvalSpec;
+use compass_plan::evaluation::EvaluatorSpec;
+
+/// Reads `eval_cfg`; `None` when something is wrong, which is reported.
+pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec> {
+    let evaluator = fields.require(check, "evaluator", "\"acc\"").and_then(|node| evaluator::read(check, node));
+    let mut chain = |key| match fields.get(key) {
+        Some(node) => postprocessor::read(check, key, node),
+        None => Some(Vec::new()),
+    };
+    let (pred, gold) = (chain("pred_postprocessor"), chain("dataset_postprocessor"));
+    let k = fields.get("k").map_or(Some(Vec::new()), |node| several_k(check, node));
+    let filters = fields.get("filters").map_or(Some(Vec::new()), |node| filter::read(check, node));
+    // OpenCompass writes the number of answers here; how many there are is the inferencer's to say.
+    let votes = fields.get("sc_size").is_some();
+    fields.u32(check, "sc_size", 1);
+    // OpenCompass accepts it and, by a slip in its guard, never applies it; the whole output is the prediction there too.
+    if let Some(node) = fields.get("pred_role") {
+        check.note(
+            node.span,
+            "`pred_role` changes nothing".into(),
+            "OpenCompass ignores it as well; it may be removed",
+        );
+    }
+    fields.not_yet(check, "num_gpus", "remove it: evaluation runs in the master");
+    fields.finish(check);
+    let (mut evaluator, mut k) = (evaluator?, k?);
+    // OpenCompass's configurations write it here "only for humaneval", whose evaluator it is meant for.
+    if let EvaluatorSpec::HumanEval { k: own } | EvaluatorSpec::MbppPassK { k: own } = &mut evaluator
+        && !k.is_empty()
+    {
+        *own = std::mem::take(&mut k);
+    }
+    Some(EvalSpec {
+        evaluator,
+        pred_postprocessors: pred?,
+        dataset_postprocessors: gold?,
+        filters: filters?,
+        majority_vote: votes,
+        k,
+    })
+}
+
+/// The k of pass@k: a number or several.
+pub(super) fn several_k(check: &mut Check, node: &Node) -> Option<Vec<u32>> {
+    let one = |node| whole(check, "k", node, 1..=i64::from(u32::MAX)).and_then(|k| u32::try_from(k).ok());
+    let read: Vec<Option<u32>> = one_or_several(node).iter().map(one).collect();
+    read.into_iter().collect()
+}
+
+/// The items of an array, or the value itself.
+pub(super) fn one_or_several(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::Array(items) => items,
+        _ => std::slice::from_ref(node),
+    }
+}

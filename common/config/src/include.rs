@@ -1,0 +1,137 @@
+//! Reading the file on the command line and what it includes: included files lie below, in the order named.
+
+use super::check::Check;
+use super::merge::{NAMED_LISTS, merge_files};
+use super::parse::parse;
+use super::source::Span;
+use super::tree::{Table, Value};
+use compass_common::regular_file;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Largest configuration file.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Reads `path` and everything it includes into one tree; `None` when something could not be read, which is reported.
+pub(super) fn read(check: &mut Check, path: &Path) -> Option<(Table, Span)> {
+    let mut open = Vec::new();
+    let (table, file) = read_file(check, path, None, &mut open)?;
+    (!check.has_errors()).then_some((table, file))
+}
+
+/// `named_at` is the place that includes `path`; `open` holds the files whose includes are being read.
+fn read_file(check: &mut Check, path: &Path, named_at: Option<Span>, open: &mut Vec<PathBuf>) -> Option<(Table, Span)> {
+    let read = std::fs::canonicalize(path).and_then(|canonical| Ok((regular_file::read(path, MOST_BYTES)?, canonical)));
+    let (bytes, canonical) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            let help = match named_at {
+                Some(_) => "paths are relative to the file that names them",
+                None => "give --config the path of a TOML file",
+            };
+            check.report(named_at, format!("cannot read `{}`: {}", path.display(), reason(&error)), Some(help.into()));
+            return None;
+        }
+    };
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let place = invalid_utf8(error.as_bytes(), error.utf8_error().valid_up_to());
+            let message = format!("`{}` is not UTF-8 text: {place}", path.display());
+            check.report(named_at, message, Some("save the file as UTF-8".into()));
+            return None;
+        }
+    };
+    if is_python(path, &text) {
+        let message = format!("`{}` is a Python configuration, which is not yet supported", path.display());
+        check.report(named_at, message, Some(PYTHON_HELP.into()));
+        return None;
+    }
+    if open.contains(&canonical) {
+        let message = format!("`{}` includes itself, directly or through others", path.display());
+        check.report(named_at, message, Some("remove one `include` of the circle".into()));
+        return None;
+    }
+    let file = check.sources.add(path, canonical.clone(), text);
+    let mut table = parse(check, file)?;
+    repeated_names(check, &table);
+
+    open.push(canonical);
+    let mut base = Table::default();
+    for (name, span) in includes(check, &mut table) {
+        let below = path.parent().unwrap_or(Path::new("")).join(name);
+        // A file that cannot be read is reported and left out, so that the next one's errors are reported too.
+        if let Some((table, _)) = read_file(check, &below, Some(span), open) {
+            base = merge_files(base, table);
+        }
+    }
+    open.pop();
+    Some((merge_files(base, table), Span { file, start: 0, end: 0 }))
+}
+
+const PYTHON_HELP: &str = "write it as TOML: `models = [...]` and `datasets = [...]` name presets (`compass-master models` and \
+     `compass-master datasets` list them), a [[model]] or [[dataset]] table holds the keys of a dict of your own, and \
+     `include = [...]` stands for read_base()";
+
+/// Whether a file is written in Python: by its name, or because it begins as only Python does.
+fn is_python(path: &Path, text: &str) -> bool {
+    let named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("py"));
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let begins = |line: &str| {
+        let imports = line.starts_with("import ") && !line.contains('=');
+        imports || line.starts_with("from ") && line.contains(" import ") || line.starts_with("with read_base()")
+    };
+    named || lines.take(1).any(begins)
+}
+
+/// The first byte that is not UTF-8, with its line and column from 1, the column in characters.
+fn invalid_utf8(bytes: &[u8], at: usize) -> String {
+    let (before, after) = bytes.split_at(at);
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+    let byte = after.first().copied().unwrap_or_default();
+    format!("byte 0x{byte:02x} at line {line}, column {column}")
+}
+
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".into(),
+        std::io::ErrorKind::IsADirectory => "it is a directory".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// Takes `include` out of `table`.
+fn includes(check: &mut Check, table: &mut Table) -> Vec<(String, Span)> {
+    match table.remove("include") {
+        Some(node) => check.texts("include", &node).unwrap_or_default(),
+        None => Vec::new(),
+    }
+}
+
+/// Within one file a name stands once; over several, the later one overrides.
+fn repeated_names(check: &mut Check, table: &Table) {
+    for (list, key) in NAMED_LISTS {
+        let Some(Value::Array(items)) = table.get(list).map(|node| &node.value) else { continue };
+        let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+        for node in items.iter().filter_map(|item| item.table()?.get(key)) {
+            let Some(name) = node.text() else { continue };
+            match first.get(name) {
+                Some(&span) => {
+                    let line = check.sources.origin(span).line;
+                    let message = format!("a second [[{list}]] with `{key}` `{name}`");
+                    check.error(
+                        node.span,
+                        message,
+                        Some(format!("the first is in line {line}: give each its own name")),
+                    );
+                }
+                None => {
+                    first.insert(name, node.span);
+                }
+            }
+        }
+    }
+}

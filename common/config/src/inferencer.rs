@@ -1,0 +1,131 @@
+//! `inferencer`: what is computed for each sample.
+
+use super::check::Check;
+use super::choice::Choices;
+use super::decoding;
+use super::fields::Fields;
+use super::source::Span;
+use super::tree::Node;
+use compass_plan::{ChatMode, GenSpec, InferSpec};
+
+#[derive(Clone, Copy)]
+enum Name {
+    Ppl,
+    PplOnly,
+    Gen,
+    Loglikelihood,
+    MeanLoglikelihood,
+    Clp,
+    Rolling,
+    Chat,
+    SelfConsistency,
+}
+
+const INFERENCERS: Choices<'_, Name> = Choices {
+    now: &[
+        ("ppl", Name::Ppl),
+        ("gen", Name::Gen),
+        ("loglikelihood", Name::Loglikelihood),
+        ("ll", Name::MeanLoglikelihood),
+        ("clp", Name::Clp),
+        ("ppl_only", Name::PplOnly),
+        ("rolling", Name::Rolling),
+        ("chat", Name::Chat),
+        ("sc", Name::SelfConsistency),
+    ],
+    aliases: &[],
+    later: &[
+        "inference_ppl_only",
+        "min_k_percent",
+        "swce_loss",
+        "chat_ml",
+        "to_t",
+        "agent",
+        "attack",
+        "glm_choice",
+        "parallel_gen",
+        "parallel_chat",
+    ],
+    meanwhile: "use `ppl`, `gen`, `loglikelihood`, `ll`, `clp`, `ppl_only`, `rolling`, `chat` or `sc`",
+    suffix: Some("Inferencer"),
+};
+
+/// Reads the inferencer in `node`.
+pub(super) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
+    let (name, mut fields) = INFERENCERS.tagged(check, "inferencer", node)?;
+    // OpenCompass's configurations carry these along; neither changes what is asked. `labels` is for the templates.
+    fields.get("batch_size");
+    if let Some(node) = fields.get("max_seq_len") {
+        let help = "the model's own `max_seq_len` decides which shots are left out";
+        check.note(node.span, "`max_seq_len` of an inferencer has no effect".into(), help);
+    }
+    if matches!(
+        name,
+        Name::Ppl | Name::PplOnly | Name::Clp | Name::Loglikelihood | Name::MeanLoglikelihood | Name::Rolling
+    ) {
+        fields.get("labels");
+        fields.get("max_out_len");
+    }
+    let spec = match name {
+        Name::Ppl => match fields.text(check, "normalizing_str") {
+            Some(text) => InferSpec::PplNormalized { normalizing_str: text.to_owned() },
+            None => InferSpec::Ppl,
+        },
+        Name::PplOnly => InferSpec::PplOnly,
+        Name::Clp => InferSpec::Clp,
+        Name::Rolling => InferSpec::Rolling,
+        Name::Loglikelihood => InferSpec::Loglikelihood,
+        Name::MeanLoglikelihood => InferSpec::MeanLoglikelihood,
+        Name::Gen => InferSpec::Gen(generation(check, &mut fields)),
+        Name::SelfConsistency => {
+            // OpenCompass's `SCInferencer`: so many drawn answers to each prompt. `eval_cfg.sc_size` takes their majority.
+            fields.get("infer_type");
+            let answers = fields.u32(check, "sc_size", 1);
+            let mut spec = generation(check, &mut fields);
+            spec.decoding.num_return_sequences = answers.or(spec.decoding.num_return_sequences);
+            spec.decoding.do_sample = spec.decoding.do_sample.or(Some(true));
+            InferSpec::Gen(spec)
+        }
+        Name::Chat => {
+            let mode = fields.get("infer_mode").and_then(|node| MODES.pick(check, "infer_mode", node));
+            InferSpec::Chat { infer_mode: mode.unwrap_or_default(), gen_spec: generation(check, &mut fields) }
+        }
+    };
+    fields.finish(check);
+    Some(spec)
+}
+
+const MODES: Choices<'_, ChatMode> = Choices {
+    now: &[("last", ChatMode::Last), ("every", ChatMode::Every), ("every_with_gt", ChatMode::EveryWithGt)],
+    aliases: &[],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};
+
+fn generation(check: &mut Check, fields: &mut Fields<'_>) -> GenSpec {
+    let max_out_len = fields.u32(check, "max_out_len", 1);
+    let stop = fields.either(check, "stopping_criteria", "stop");
+    let words = stop.and_then(|(key, node)| check.texts(key, node));
+    let stop = stop_strings(check, stop.map_or("stop", |(key, _)| key), words.unwrap_or_default());
+    let min_out_len = fields.u32(check, "min_out_len", 0);
+    // OpenCompass's `GenInferencer` hands its own `temperature` on with the model's `generation_kwargs`.
+    let temperature = fields.get("temperature").and_then(|node| decoding::temperature(check, node));
+    let mut generation = decoding::read(check, fields);
+    generation.decoding.temperature = generation.decoding.temperature.or(temperature);
+    GenSpec {
+        max_out_len: max_out_len.or(generation.max_new_tokens),
+        min_out_len: min_out_len.or(generation.min_new_tokens),
+        stop,
+        decoding: generation.decoding,
+    }
+}
+
+/// Strings that end a generation; an empty one would end every generation at once and is reported.
+pub(super) fn stop_strings(check: &mut Check, key: &str, words: Vec<(String, Span)>) -> Vec<String> {
+    for (_, span) in words.iter().filter(|(word, _)| word.is_empty()) {
+        let help = "remove it: it would end every generation before its first token";
+        check.error(*span, format!("`{key}` holds an empty string"), Some(help.into()));
+    }
+    words.into_iter().map(|(word, _)| word).collect()
+}

@@ -1,0 +1,208 @@
+//! From a path to a configuration, or to everything that is wrong with it.
+
+use super::check::Check;
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::fields::Fields;
+use super::launching::come_from_elsewhere;
+use super::overrides::Overrides;
+use super::presets;
+use super::resolved::{AuthorityConfig, Config, DatasetConfig};
+use super::selection::{self, List};
+use super::tree::Table;
+use super::{
+    command_line, dataset, for_each, include, inherit, launcher_flags, master, model, model_presets, paths, pool,
+    stage, summary_group,
+};
+use compass_plan::partition::PartitionerKind;
+use std::path::{Path, PathBuf};
+
+/// A configuration that is right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    pub config: Config,
+    /// What was accepted and has no effect.
+    pub notes: Vec<Diagnostic>,
+}
+
+const MODELS: List = List { table: "model", names: "models", noun: "model" };
+const DATASETS: List = List { table: "dataset", names: "datasets", noun: "data set" };
+/// Where presets look for their data when no folder is named; relative to the current directory.
+const DATA_DIR: &str = "data";
+/// Where OpenCompass puts its runs; relative to the current directory.
+const WORK_DIR: &str = "outputs/default";
+
+/// Reads `path`, if there is a file, and what it includes, puts `overrides` over it, and checks everything. Reads no file but
+/// configuration; of the others it only asks whether they exist.
+///
+/// # Errors
+/// All errors at once, by file and position.
+pub fn load(path: Option<&Path>, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
+    let mut check = Check::new(overrides.home.clone());
+    check.hub_cache.clone_from(&overrides.hub_cache);
+    let config = read(&mut check, path, overrides);
+    if config.is_none() && !check.has_errors() {
+        // Whatever is missing has been reported. Should it not have been, nothing is started all the same.
+        let path = path.unwrap_or(Path::new("the command line"));
+        check.report(None, format!("`{}` is not usable", path.display()), Some("please report this file".into()));
+    }
+    let notes = check.finish()?;
+    config.map(|config| Loaded { config, notes }).ok_or_else(|| Diagnostics(Vec::new()))
+}
+
+fn read(check: &mut Check, path: Option<&Path>, overrides: &Overrides) -> Option<Config> {
+    let (mut table, span) = match path {
+        Some(path) => include::read(check, path)?,
+        None => (Table::default(), command_line::nowhere(check)),
+    };
+    inherit::resolve(check, &mut table);
+    for_each::expand(check, &mut table);
+    let asked_models = model_presets::resolve(check, &mut table, overrides.models.as_deref());
+    let flagged = command_line::apply(check, &mut table, overrides);
+    let wanted_models = flagged.models.as_deref().or(overrides.models.as_deref());
+    let wanted_datasets = flagged.datasets.as_deref().or(overrides.datasets.as_deref());
+    let asked = presets::resolve(check, &mut table, wanted_datasets);
+    flags(check, overrides);
+    let mut root = Fields::new(&table, span, "the configuration");
+    root.get("include");
+
+    let work_dir = match (&overrides.work_dir, root.get("work_dir")) {
+        (Some(dir), _) => flag_folder(check, dir),
+        (None, Some(node)) => paths::folder(check, "work_dir", node),
+        (None, None) => std::path::absolute(WORK_DIR).ok(),
+    };
+    let named = root.get("data_dir").filter(|node| !node.is_empty());
+    let data_dir: Option<PathBuf> = match &overrides.data_dir {
+        Some(dir) => std::path::absolute(dir).ok(),
+        None => named.and_then(|node| paths::resolve(check, "data_dir", node)),
+    };
+    check.data_root = data_dir.clone().unwrap_or_else(|| DATA_DIR.into());
+    let master = master::read(check, &mut root);
+
+    let pools = pool::read(check, &mut root);
+    check.elsewhere = pools.iter().flatten().flat_map(|pool| pool.paths.clone()).collect();
+    let chosen = selection::read(check, &mut root, &MODELS, wanted_models, &asked_models);
+    let models = each(check, &chosen, model::read, "[[model]]");
+    let chosen = selection::read(check, &mut root, &DATASETS, wanted_datasets, &asked);
+    let read_dataset = |check: &mut Check, fields: Fields<'_>| dataset::read(check, fields, data_dir.as_deref());
+    let datasets = each(check, &chosen, read_dataset, "[[dataset]]").map(|mut datasets| {
+        datasets.iter_mut().for_each(|dataset: &mut DatasetConfig| dataset.limit = overrides.limit);
+        datasets
+    });
+
+    let mut infer = stage::read(check, &mut root, "infer", overrides, PartitionerKind::Balanced);
+    stage::size_flags(&mut infer, overrides);
+    let eval = stage::read(check, &mut root, "eval", overrides, PartitionerKind::Naive);
+    let summary_groups = summary_group::read(check, &mut root);
+    if let (Some(pools), Some(models)) = (&pools, &models)
+        && !(overrides.served && pools.is_empty())
+    {
+        pool::fit(check, pools, models);
+    }
+    if let Some(pools) = &pools {
+        launcher_flags::fit(check, [&infer.runner.kind, &eval.runner.kind], pools, overrides);
+    }
+    root.finish(check);
+    let pools = pools?;
+    let from_elsewhere = come_from_elsewhere(&infer.runner.kind, &pools);
+    let listen_ports = master.ports();
+    Some(Config {
+        work_dir: work_dir?,
+        data_dir,
+        authority: master.authority()?,
+        state_dir: master.state_dir?,
+        store: master.store,
+        listen: master.listen.unwrap_or_else(|| master::default_listen(from_elsewhere)),
+        listen_ports,
+        advertise: master.advertise,
+        http: master.http,
+        models: models?,
+        datasets: datasets?,
+        infer,
+        eval,
+        pools,
+        summary_groups: summary_groups?,
+    })
+}
+
+/// What `[master]` of a file says of the authority that admits workers; without a file, its defaults. `home` is where `~` is.
+///
+/// # Errors
+/// All errors of that table at once. The rest of the file is not looked at.
+pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<AuthorityConfig, Diagnostics> {
+    let mut check = Check::new(home);
+    let authority = match path {
+        Some(path) => include::read(&mut check, path).and_then(|(table, span)| {
+            let mut root = Fields::new(&table, span, "the configuration");
+            master::read(&mut check, &mut root).authority()
+        }),
+        None => {
+            let (table, span) = (Table::default(), command_line::nowhere(&mut check));
+            let mut root = Fields::new(&table, span, "the configuration");
+            master::read(&mut check, &mut root).authority()
+        }
+    };
+    check.finish()?;
+    authority.ok_or_else(|| Diagnostics(Vec::new()))
+}
+
+/// The data sets of one preset, with paths below `data_dir`; `None` when no preset has that name.
+///
+/// # Errors
+/// The files that are not there, as a run would report them.
+pub fn preset_datasets(name: &str, data_dir: Option<&Path>) -> Option<Result<Vec<DatasetConfig>, Diagnostics>> {
+    let mut check = Check::new(None);
+    let mut table = Table::default();
+    presets::resolve(&mut check, &mut table, Some(&[name.to_owned()]));
+    let tables = table.get("dataset")?;
+    let data_dir = data_dir.map_or_else(|| DATA_DIR.into(), Path::to_path_buf);
+    check.data_root.clone_from(&data_dir);
+    let tables = tables.items().iter().filter_map(|node| Some((node.table()?, node.span)));
+    let datasets: Vec<_> = tables
+        .map(|(table, span)| dataset::read(&mut check, Fields::new(table, span, "[[dataset]]"), Some(&data_dir)))
+        .collect();
+    let datasets: Option<Vec<DatasetConfig>> = datasets.into_iter().collect();
+    Some(check.finish().map(|_| datasets.unwrap_or_default()))
+}
+
+/// The folder that `--work-dir` names.
+fn flag_folder(check: &mut Check, dir: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(dir).ok();
+    if let Some(fault) = path.as_deref().and_then(paths::file_in_the_way) {
+        check.report(
+            None,
+            format!("`--work-dir` {fault}"),
+            Some("name a folder, or a place where one can be made".into()),
+        );
+    }
+    path
+}
+
+/// Reads every table, so that each is checked, and returns the wanted ones in order.
+fn each<T: Clone>(
+    check: &mut Check,
+    chosen: &selection::Selection<'_>,
+    mut read: impl FnMut(&mut Check, Fields<'_>) -> Option<T>,
+    title: &str,
+) -> Option<Vec<T>> {
+    let mut all: Vec<Option<T>> = Vec::with_capacity(chosen.defined.len());
+    for (at, (table, span)) in chosen.defined.iter().enumerate() {
+        check.unselected = !chosen.wanted.contains(&at);
+        all.push(read(check, Fields::new(table, *span, title)));
+    }
+    check.unselected = false;
+    chosen.wanted.iter().map(|at| all.get(*at).cloned().flatten()).collect()
+}
+
+/// Numbers given by flags obey the same bounds as those of the file.
+fn flags(check: &mut Check, overrides: &Overrides) {
+    for (flag, zero) in [
+        ("--max-num-workers", overrides.max_num_workers == Some(0)),
+        ("--max-workers-per-gpu", overrides.max_workers_per_gpu == Some(0)),
+        ("--max-partition-size", overrides.max_partition_size == Some(0)),
+        ("--gen-task-coef", overrides.gen_task_coef == Some(0)),
+    ] {
+        if zero {
+            check.report(None, format!("`{flag}` is out of range: 0"), Some("give a whole number of 1 or more".into()));
+        }
+    }
+}

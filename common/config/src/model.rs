@@ -1,0 +1,174 @@
+//! One [[model]].
+
+use super::abbr;
+use super::check::Check;
+use super::choice::Choices;
+use super::decoding::{self, flag};
+use super::fields::{Fields, whole};
+use super::kwargs;
+use super::meta_template;
+use super::model_files;
+use super::postprocessor;
+use super::resolved::ModelConfig;
+use super::tree::{Node, Value};
+use compass_plan::prompt::{MetaStyle, MetaTemplate};
+use compass_plan::{BosPolicy, DeviceRequest, Dtype, ModelKind, NumericProfile};
+
+const KINDS: Choices<'_, ModelKind> = Choices {
+    // `echo` answers with a hash of the prompt: no model at all, for tests of everything around one.
+    now: &[
+        ("hf", ModelKind::Hf),
+        ("llama", ModelKind::Llama),
+        ("internlm", ModelKind::InternLm),
+        ("echo", ModelKind::Echo),
+    ],
+    aliases: &[],
+    later: &["openai"],
+    meanwhile: "convert the model to a Hugging Face directory and write `type = \"hf\"`",
+    suffix: None,
+};
+const DTYPES: Choices<'_, Option<Dtype>> = Choices {
+    now: &[
+        ("auto", None),
+        ("float32", Some(Dtype::Float32)),
+        ("bfloat16", Some(Dtype::Bfloat16)),
+        ("float16", Some(Dtype::Float16)),
+    ],
+    aliases: &[],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};
+const DEVICES: Choices<'_, DeviceRequest> = Choices {
+    now: &[("auto", DeviceRequest::Auto), ("cpu", DeviceRequest::Cpu), ("cuda", DeviceRequest::Cuda)],
+    aliases: &[],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};
+const PROFILES: Choices<'_, NumericProfile> = Choices {
+    now: &[
+        ("canonical", NumericProfile::Canonical),
+        ("opencompass", NumericProfile::Opencompass),
+        ("lm-eval-hf", NumericProfile::LmEvalHf),
+    ],
+    aliases: &[],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};
+/// Short answers are what most data sets want; one that wants long ones says so in its inferencer.
+const MAX_OUT_LEN: u32 = 64;
+
+/// Reads a model; `None` when something is wrong, which is reported.
+pub(super) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
+    let span = fields.span;
+    let abbr = abbr::read(check, &mut fields);
+    fields.get("inherit");
+    let kind = fields.get("type").map_or(Some(ModelKind::Hf), |node| KINDS.pick(check, "type", node));
+    let files = model_files::read(check, &mut fields, kind);
+    let max_seq_len = fields.u32(check, "max_seq_len", 1);
+    let max_out_len = fields.u32(check, "max_out_len", 1);
+    let min_out_len = fields.u32(check, "min_out_len", 0);
+    let chat = fields.get("chat").and_then(|node| flag(check, "chat", node)).unwrap_or(false);
+    // lm-eval's name, and its default.
+    let turns = fields.get("fewshot_as_multiturn").and_then(|node| flag(check, "fewshot_as_multiturn", node));
+    if let Some(node) = fields.get("batch_size") {
+        batch_size(check, node);
+    }
+    let dtype = fields.get("dtype").and_then(|node| DTYPES.pick(check, "dtype", node)).flatten();
+    let device = fields.get("device").and_then(|node| DEVICES.pick(check, "device", node)).unwrap_or_default();
+    let bos = fields.get("add_bos_token").and_then(|node| bos(check, node)).unwrap_or(BosPolicy::Auto);
+    let profile = fields.get("profile").and_then(|node| PROFILES.pick(check, "profile", node));
+    let num_gpus = fields.table(check, "run_cfg", "`run_cfg`").map_or(0, |run| run_cfg(check, run));
+    let tokenizer_kwargs = kwargs::read(check, &mut fields);
+    let generation = decoding::read(check, &mut fields);
+    let stop_words = stop_words(check, &mut fields);
+    let key = "pred_postprocessor";
+    let pred_postprocessors = fields.get(key).map_or(Some(Vec::new()), |node| postprocessor::read(check, key, node));
+    let meta_template = fields.get("meta_template").map(|node| meta_template::read(check, node));
+    fields.not_yet(check, "peft_path", "merge the adapter into the model's weights");
+    let pools = fields.texts(check, "pools").unwrap_or_default();
+    fields.finish(check);
+    let files = files?;
+    // `None` would be a model without one: what is wrong must not become that.
+    let meta_template = match meta_template {
+        Some(read) => Some(read?),
+        None => None,
+    };
+    let meta_template = match turns {
+        Some(false) if chat || meta_template.is_some() => {
+            Some(MetaTemplate { one_turn: true, ..meta_template.unwrap_or_else(MetaTemplate::chat) })
+        }
+        _ => meta_template,
+    };
+    let of_chat = meta_template.as_ref().map(|meta| meta.style == MetaStyle::Messages);
+    if chat && of_chat == Some(false) {
+        let help = "give every role an `api_role`, or remove `chat`";
+        check.error(span, "`chat = true` with a `meta_template` that makes one text".into(), Some(help.into()));
+        return None;
+    }
+    Some(ModelConfig {
+        abbr: abbr?,
+        kind: kind?,
+        path: files.path,
+        tokenizer_path: files.tokenizer_path,
+        max_seq_len,
+        max_out_len: max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN),
+        min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),
+        decoding: generation.decoding,
+        chat: chat || of_chat == Some(true),
+        tokenizer_kwargs,
+        dtype,
+        device,
+        bos,
+        profile: profile.unwrap_or(NumericProfile::Canonical),
+        meta_template,
+        stop_words,
+        num_gpus,
+        pools: pools.into_iter().map(|(name, _)| name).collect(),
+        pred_postprocessors: pred_postprocessors?,
+    })
+}
+
+fn batch_size(check: &mut Check, node: &Node) {
+    match &node.value {
+        Value::String(text) if text == "auto" => {}
+        Value::Integer(_) => {
+            if whole(check, "batch_size", node, 1..=i64::from(u32::MAX)).is_some() {
+                let help = "how much runs at once follows from the memory that is free; write `batch_size = \"auto\"`";
+                let message = check.quoted("batch_size", node) + " has no effect";
+                check.note(node.span, message, help);
+            }
+        }
+        _ => check.wrong_type("batch_size", node, "\"auto\" or a whole number", "\"auto\""),
+    }
+}
+
+fn bos(check: &mut Check, node: &Node) -> Option<BosPolicy> {
+    match &node.value {
+        Value::Boolean(true) => Some(BosPolicy::Always),
+        Value::Boolean(false) => Some(BosPolicy::Never),
+        Value::String(text) if text == "auto" => Some(BosPolicy::Auto),
+        _ => {
+            check.wrong_type("add_bos_token", node, "\"auto\" or a boolean", "\"auto\"");
+            None
+        }
+    }
+}
+
+fn run_cfg(check: &mut Check, mut fields: Fields<'_>) -> u32 {
+    let gpus = fields.u32(check, "num_gpus", 0).unwrap_or(0);
+    if fields.u32(check, "num_procs", 1).is_some_and(|procs| procs > 1)
+        && let Some(node) = fields.table.get("num_procs")
+    {
+        check.value_not_yet("num_procs", node, "write `num_procs = 1`");
+    }
+    fields.finish(check);
+    gpus
+}
+
+fn stop_words(check: &mut Check, fields: &mut Fields<'_>) -> Vec<String> {
+    let words = fields.texts(check, "stop_words").unwrap_or_default();
+    super::inferencer::stop_strings(check, "stop_words", words)
+}

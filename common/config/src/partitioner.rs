@@ -1,0 +1,63 @@
+//! `partitioner`: how a stage is cut into tasks.
+
+use super::check::Check;
+use super::choice::Choices;
+use super::fields::Fields;
+use super::tree::Node;
+use compass_plan::partition::{PartitionStrategy, PartitionerKind};
+
+#[derive(Clone, Copy)]
+enum Name {
+    Naive,
+    Size,
+    NumWorker,
+    Balanced,
+}
+
+const PARTITIONERS: Choices<'_, Name> = Choices {
+    now: &[("balanced", Name::Balanced), ("naive", Name::Naive), ("size", Name::Size), ("num_worker", Name::NumWorker)],
+    aliases: &[],
+    later: &["subjective_naive", "subjective_size", "subjective_num_worker"],
+    meanwhile: "use `balanced`",
+    suffix: Some("Partitioner"),
+};
+const STRATEGIES: Choices<'_, PartitionStrategy> = Choices {
+    now: &[("heuristic", PartitionStrategy::Heuristic), ("split", PartitionStrategy::Split)],
+    aliases: &[],
+    later: &[],
+    meanwhile: "",
+    suffix: None,
+};
+
+/// OpenCompass's `SizePartitioner` defaults.
+pub(super) const MAX_TASK_SIZE: u64 = 40_000;
+pub(super) const GEN_TASK_COEF: u64 = 20;
+/// OpenCompass's `NumWorkerPartitioner` defaults.
+const NUM_WORKER: u32 = 8;
+const MIN_TASK_SIZE: u32 = 16;
+
+/// Reads the partitioner in `node`; `workers` is the runner's `max_num_workers`, the default of `num_worker`.
+pub(super) fn read(check: &mut Check, node: &Node, workers: Option<u32>) -> Option<PartitionerKind> {
+    let (name, mut fields) = PARTITIONERS.tagged(check, "partitioner", node)?;
+    let kind = match name {
+        Name::Naive => PartitionerKind::Naive,
+        Name::Balanced => PartitionerKind::Balanced,
+        Name::Size => PartitionerKind::Size {
+            max_task_size: fields.u64(check, "max_task_size", 1).unwrap_or(MAX_TASK_SIZE),
+            gen_task_coef: fields.u64(check, "gen_task_coef", 1).unwrap_or(GEN_TASK_COEF),
+            strategy: strategy(check, &mut fields),
+        },
+        Name::NumWorker => PartitionerKind::NumWorker {
+            num_worker: fields.u32(check, "num_worker", 1).or(workers).unwrap_or(NUM_WORKER),
+            num_split: fields.u32(check, "num_split", 1),
+            min_task_size: fields.u32(check, "min_task_size", 1).unwrap_or(MIN_TASK_SIZE),
+            strategy: strategy(check, &mut fields),
+        },
+    };
+    fields.finish(check);
+    Some(kind)
+}
+
+fn strategy(check: &mut Check, fields: &mut Fields<'_>) -> PartitionStrategy {
+    fields.get("strategy").and_then(|node| STRATEGIES.pick(check, "strategy", node)).unwrap_or_default()
+}

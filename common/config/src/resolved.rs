@@ -1,0 +1,187 @@
+//! The configuration once checked: plain data that the rest of the master trusts.
+
+use super::http::HttpConfig;
+use super::launching::{PoolConfig, RunnerKind};
+use super::split_source::SourceConfig;
+use compass_plan::partition::PartitionerKind;
+use compass_plan::prompt::{MetaTemplate, PromptConfig};
+use compass_plan::retriever::RetrieverKind;
+use compass_plan::summary::SummaryGroup;
+use compass_plan::{BosPolicy, Decoding, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, NumericProfile};
+use compass_postprocess::Postprocessor;
+use compass_types::range::RangeSpec;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// All that a run is told. Every path is absolute.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Config {
+    /// Where the run folder is made.
+    pub work_dir: PathBuf,
+    /// Where relative data paths are looked up that do not exist beside their file.
+    pub data_dir: Option<PathBuf>,
+    /// The embedded store and keys.
+    pub state_dir: PathBuf,
+    /// Where leases live.
+    pub store: StoreConfig,
+    /// Port 0 takes a free one. What is not loopback is encrypted, and admits only workers that bear a certificate.
+    pub listen: SocketAddr,
+    /// Ports that may be tried from that of `listen` on: more than one where nobody named it.
+    pub listen_ports: u16,
+    /// What workers are told; `None` for the name of this host and the port.
+    pub advertise: Option<Advertised>,
+    /// What admits workers of other hosts.
+    pub authority: AuthorityConfig,
+    /// Where the run is shown; `None` for nowhere.
+    pub http: Option<HttpConfig>,
+    /// The models of this job, in order; never empty.
+    pub models: Vec<ModelConfig>,
+    /// The data sets of this job, in order; never empty.
+    pub datasets: Vec<DatasetConfig>,
+    pub infer: StageConfig,
+    pub eval: StageConfig,
+    /// Where inference workers are launched; empty leaves it to the runner.
+    pub pools: Vec<PoolConfig>,
+    /// Groups that the table shows beside those that come with the program. They change no number of a data set, and are
+    /// no part of the job's identity.
+    pub summary_groups: Vec<SummaryGroup>,
+}
+
+/// How workers reach this master.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Advertised {
+    /// A name or an address; an IPv6 address in brackets.
+    pub host: String,
+    /// Where it is not the port that is listened on.
+    pub port: Option<u16>,
+}
+
+/// Where the authority lies that all masters of a store are, and how long its certificates are good for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuthorityConfig {
+    pub state_dir: PathBuf,
+    pub store: StoreConfig,
+    /// The key of what the authority keeps in the store; masters that share the store share this file.
+    pub key_file: PathBuf,
+    /// Life of a worker's certificate.
+    pub certificate_seconds: u64,
+}
+
+/// Where the leases of a job live.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreConfig {
+    /// A file in [`Config::state_dir`].
+    #[default]
+    Embedded,
+    Etcd(EtcdConfig),
+}
+
+/// An etcd cluster and how to get in. Secrets stand in files, so that the configuration can be kept with the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EtcdConfig {
+    /// `host:port` of each member; never empty.
+    pub endpoints: Vec<String>,
+    /// What every key begins with, without slashes around it.
+    pub prefix: String,
+    /// Given with a password file, or not at all.
+    pub user: Option<String>,
+    pub password_file: Option<PathBuf>,
+    /// The authority that signed the members' certificates, PEM. With it connections are encrypted.
+    pub ca: Option<PathBuf>,
+    /// This client's certificate, given with its key.
+    pub cert: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+}
+
+/// A model of the job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelConfig {
+    /// The name in tables and file names.
+    pub abbr: String,
+    pub kind: ModelKind,
+    /// Directory of config.json and the weights; empty for [`ModelKind::Echo`] without one.
+    pub path: PathBuf,
+    /// Directory of tokenizer.json; [`ModelConfig::path`] unless given.
+    pub tokenizer_path: PathBuf,
+    /// Longest input in tokens; `None` takes the model's own.
+    pub max_seq_len: Option<u32>,
+    /// Tokens to generate when the data set does not say.
+    pub max_out_len: u32,
+    /// `None` is `auto`: the planner decides.
+    pub dtype: Option<Dtype>,
+    pub device: DeviceRequest,
+    pub bos: BosPolicy,
+    pub profile: NumericProfile,
+    /// How each role's words are wrapped; `None` joins them by newlines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
+    /// Whether prompts go through the tokenizer's chat template.
+    pub chat: bool,
+    /// `tokenizer_kwargs` as written.
+    pub tokenizer_kwargs: Map<String, Value>,
+    /// Fewest tokens before the end token may come, when the data set does not say.
+    pub min_out_len: u32,
+    /// `generation_kwargs`: how tokens are chosen when the data set does not say.
+    pub decoding: Decoding,
+    /// Strings that end a generation.
+    pub stop_words: Vec<String>,
+    /// GPUs of one replica, 0 or 1.
+    pub num_gpus: u32,
+    /// Names or labels of the pools where it may run; empty for any. No part of what it computes.
+    #[serde(skip)]
+    pub pools: Vec<String>,
+    /// Applied to every prediction before the data set's own.
+    pub pred_postprocessors: Vec<Postprocessor>,
+}
+
+/// A data set of the job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DatasetConfig {
+    /// The name in tables and file names.
+    pub abbr: String,
+    /// Columns that templates may name.
+    pub input_columns: Vec<String>,
+    /// The column of the gold answer.
+    pub output_column: Option<String>,
+    pub test_range: RangeSpec,
+    /// `--limit`: at most so many rows of the range, from its start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    pub train_range: RangeSpec,
+    /// The questions.
+    pub test: SourceConfig,
+    /// Where shots are drawn from.
+    pub train: Option<SourceConfig>,
+    pub retriever: RetrieverKind,
+    pub prompt: PromptConfig,
+    pub infer: InferSpec,
+    pub eval: EvalSpec,
+}
+
+/// How a stage is cut into tasks and who runs them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StageConfig {
+    pub partitioner: PartitionerKind,
+    pub runner: RunnerConfig,
+}
+
+/// Who launches workers, and how many.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunnerConfig {
+    pub kind: RunnerKind,
+    /// Replica slots; `None` takes what the GPUs (or cores) allow.
+    pub max_num_workers: Option<u32>,
+    pub max_workers_per_gpu: u32,
+    /// GPUs of the whole job; 0 is no bound.
+    pub max_gpus: u32,
+    /// Further tries of a failed task.
+    pub retry: u32,
+    /// How long tasks wait for a worker that can load their model when no connected one can.
+    pub unschedulable_timeout: Duration,
+    /// An engine that computes nothing for so long is ended.
+    pub engine_timeout: Duration,
+}

@@ -1,0 +1,109 @@
+//! `retriever`: which training rows are shown as shots.
+
+use super::check::Check;
+use super::choice::Choices;
+use super::decoding::flag;
+use super::fields::{Fields, whole};
+use super::tree::{Node, Value};
+use compass_plan::retriever::RetrieverKind;
+
+#[derive(Clone, Copy)]
+enum Name {
+    Zero,
+    FixK,
+    Random,
+    Bm25,
+    SlidingWindow,
+    FirstN,
+    Sampled,
+}
+
+const RETRIEVERS: Choices<'_, Name> = Choices {
+    now: &[
+        ("zero", Name::Zero),
+        ("fix_k", Name::FixK),
+        ("random", Name::Random),
+        ("bm25", Name::Bm25),
+        ("sliding_window", Name::SlidingWindow),
+        ("first_n", Name::FirstN),
+        ("sampled", Name::Sampled),
+    ],
+    aliases: &[],
+    later: &["topk", "votek", "dpp", "mdl"],
+    meanwhile: "it ranks by a model's embeddings; use `bm25`, which ranks by words",
+    suffix: Some("Retriever"),
+};
+/// lm-eval's default seed for few-shot draws.
+const SEED: u64 = 1234;
+/// OpenCompass's for its `RandomRetriever`.
+const RANDOM_SEED: u32 = 43;
+
+/// Reads the retriever in `node`. `same_rows` says that the pool is the split that is asked: lm-eval then leaves the
+/// question itself out.
+pub(super) fn read(check: &mut Check, node: &Node, same_rows: bool) -> Option<RetrieverKind> {
+    let (name, mut fields) = RETRIEVERS.tagged(check, "retriever", node)?;
+    let kind = match name {
+        Name::Zero => Some(RetrieverKind::Zero),
+        Name::FixK => ids(check, &mut fields).map(|ids| RetrieverKind::FixK { ids }),
+        Name::Random => {
+            let k = shots(check, &mut fields);
+            let seed = fields.u32(check, "seed", 0).unwrap_or(RANDOM_SEED);
+            k.map(|k| RetrieverKind::Random { k, seed })
+        }
+        Name::Bm25 => {
+            let columns = fields.texts(check, "columns").unwrap_or_default();
+            let columns = columns.into_iter().map(|(column, _)| column).collect();
+            shots(check, &mut fields).map(|k| RetrieverKind::Bm25 { k, columns })
+        }
+        Name::SlidingWindow => shots(check, &mut fields).map(|k| RetrieverKind::SlidingWindow { k }),
+        Name::FirstN => {
+            let exclude = fields.get("exclude_question").and_then(|node| flag(check, "exclude_question", node));
+            let exclude_question = exclude.unwrap_or(same_rows);
+            shots(check, &mut fields).map(|k| RetrieverKind::FirstN { k, exclude_question })
+        }
+        Name::Sampled => {
+            let k = shots(check, &mut fields);
+            let seed = fields.u64(check, "seed", 0).unwrap_or(SEED);
+            let exclude = fields.get("exclude_question").and_then(|node| flag(check, "exclude_question", node));
+            k.map(|k| RetrieverKind::Sampled { k, seed, exclude_question: exclude.unwrap_or(same_rows) })
+        }
+    };
+    fields.finish(check);
+    kind
+}
+
+/// The number of shots; OpenCompass calls it `ice_num`.
+fn shots(check: &mut Check, fields: &mut Fields<'_>) -> Option<u32> {
+    if let Some((key @ "ice_num", _)) = fields.either(check, "k", "ice_num") {
+        return fields.u32(check, key, 1);
+    }
+    fields.require(check, "k", "5")?;
+    fields.u32(check, "k", 1)
+}
+
+fn ids(check: &mut Check, fields: &mut Fields<'_>) -> Option<Vec<u32>> {
+    let Some((key, node)) = fields.either(check, "ids", "fix_id_list") else {
+        if fields.table.get("ids").is_none() {
+            let help = "write `{ type = \"fix_k\", ids = [0, 1, 2] }`";
+            check.error(fields.span, "missing key `ids` in `retriever`".into(), Some(help.into()));
+        }
+        return None;
+    };
+    let Value::Array(items) = &node.value else {
+        check.wrong_type(key, node, "an array of row numbers", "[0, 1, 2]");
+        return None;
+    };
+    if items.is_empty() {
+        check.error(node.span, format!("`{key}` names no row"), Some("write `retriever = \"zero\"`".into()));
+        return None;
+    }
+    let read: Vec<Option<u32>> = items
+        .iter()
+        .enumerate()
+        .map(|(at, item)| {
+            let row = whole(check, &format!("{key}[{at}]"), item, 0..=i64::from(u32::MAX))?;
+            u32::try_from(row).ok()
+        })
+        .collect();
+    read.into_iter().collect()
+}

@@ -1,0 +1,164 @@
+//! `[[summary_group]]`: data sets that the table also shows as one.
+
+use super::check::Check;
+use super::fields::{Fields, text};
+use super::spelling;
+use super::tree::{Node, Value};
+use compass_plan::summary::{Average, Subset, SummaryGroup, shipped_group, shipped_groups};
+
+const TITLE: &str = "[[summary_group]]";
+
+/// Reads every group; their names are known to differ. `None` when something is wrong, which is reported.
+pub(super) fn read(check: &mut Check, root: &mut Fields<'_>) -> Option<Vec<SummaryGroup>> {
+    let Some(node) = root.get("summary_group") else { return Some(Vec::new()) };
+    let Value::Array(items) = &node.value else {
+        check.wrong_type("summary_group", node, "an array of tables", "[{ name = \"...\", subsets = [\"...\"] }]");
+        return None;
+    };
+    let groups: Vec<Option<SummaryGroup>> = items.iter().map(|item| group(check, item)).collect();
+    groups.into_iter().collect()
+}
+
+fn group(check: &mut Check, node: &Node) -> Option<SummaryGroup> {
+    let mut fields = super::fields::table(check, "summary_group", node, TITLE)?;
+    let name = fields.require(check, "name", "\"mmlu\"").and_then(|node| text(check, "name", node));
+    let subsets = match fields.get("subsets") {
+        Some(node) => subsets(check, node),
+        None => shipped(check, &fields, name?),
+    };
+    let metric = fields.text(check, "metric").map(str::to_owned);
+    let average = average(check, &mut fields, subsets.as_deref());
+    fields.not_yet(check, "transforms", "remove it: numbers are averaged as they are");
+    fields.finish(check);
+    Some(SummaryGroup { name: name?.to_owned(), subsets: subsets?, average: average?, metric })
+}
+
+/// Without subsets the name stands for a group that comes with the program.
+fn shipped(check: &mut Check, fields: &Fields<'_>, name: &str) -> Option<Vec<Subset>> {
+    if shipped_group(name).is_some() {
+        return Some(Vec::new());
+    }
+    let groups = shipped_groups();
+    let near = spelling::nearest(name, groups.iter().map(|group| group.name.as_str()));
+    let near = near.map(|near| format!("; did you mean `{near}`, which needs none?")).unwrap_or_default();
+    let help = format!("write `subsets = [\"...\"]`{near}");
+    check.error(
+        fields.span,
+        format!("missing key `subsets` in {TITLE}: no group called `{name}` is known"),
+        Some(help),
+    );
+    None
+}
+
+/// Names, or pairs of name and metric: `["a", ["b", "f1"]]`.
+fn subsets(check: &mut Check, node: &Node) -> Option<Vec<Subset>> {
+    let example = "[\"piqa\", [\"squad\", \"f1\"]]";
+    let Value::Array(items) = &node.value else {
+        check.wrong_type("subsets", node, "an array of data sets", example);
+        return None;
+    };
+    if items.is_empty() {
+        check.error(node.span, "`subsets` names no data set".into(), Some(format!("write `subsets = {example}`")));
+        return None;
+    }
+    let read: Vec<Option<Subset>> = items.iter().enumerate().map(|(at, item)| subset(check, at, item)).collect();
+    read.into_iter().collect()
+}
+
+fn subset(check: &mut Check, at: usize, item: &Node) -> Option<Subset> {
+    if let Some(name) = item.text() {
+        return Some(Subset { name: name.to_owned(), metric: None });
+    }
+    let key = format!("subsets[{at}]");
+    if let Value::Array(pair) = &item.value
+        && let [name, metric] = pair.as_slice()
+    {
+        let (name, metric) = (text(check, &key, name), text(check, &key, metric));
+        return Some(Subset { name: name?.to_owned(), metric: Some(metric?.to_owned()) });
+    }
+    check.wrong_type(&key, item, "a data set, or a pair of data set and metric", "[\"squad\", \"f1\"]");
+    None
+}
+
+/// At most one of `weights`, `sum`, `harmonic` and `std`.
+fn average(check: &mut Check, fields: &mut Fields<'_>, subsets: Option<&[Subset]>) -> Option<Average> {
+    let mut chosen = Vec::new();
+    let mut right = true;
+    let mut flag = |check: &mut Check, key: &'static str, node: Option<&Node>, average: Average| match node {
+        None => {}
+        Some(Node { value: Value::Boolean(true), .. }) => chosen.push(average),
+        Some(Node { value: Value::Boolean(false), .. }) => {}
+        Some(node) => {
+            check.wrong_type(key, node, "a boolean", "true");
+            right = false;
+        }
+    };
+    flag(check, "std", fields.get("std"), Average::StandardDeviation);
+    flag(check, "sum", fields.get("sum"), Average::Sum);
+    let harmonic = fields.either(check, "harmonic", "harmonic_mean").map(|(_, node)| node);
+    flag(check, "harmonic", harmonic, Average::Harmonic);
+    if let Some(node) = fields.get("weights").filter(|node| !node.is_empty()) {
+        chosen.push(Average::Weighted(weights(check, node, subsets?)?));
+    }
+    if chosen.len() > 1 {
+        let message = format!("{TITLE} has more than one of `weights`, `sum`, `harmonic` and `std`");
+        check.error(fields.span, message, Some("keep one, and make a group for each of the others".into()));
+        return None;
+    }
+    right.then(|| chosen.pop().unwrap_or_default())
+}
+
+/// One number per subset: a table by name, or a list in their order.
+fn weights(check: &mut Check, node: &Node, subsets: &[Subset]) -> Option<Vec<f64>> {
+    let weights: Option<Vec<f64>> = match &node.value {
+        Value::Array(items) if items.len() == subsets.len() => {
+            let read: Vec<Option<f64>> = items.iter().map(|item| weight(check, "weights", item)).collect();
+            read.into_iter().collect()
+        }
+        Value::Array(items) => {
+            let message = format!("`weights` has {} numbers for {} subsets", items.len(), subsets.len());
+            check.error(node.span, message, Some("give one for each, in their order".into()));
+            None
+        }
+        Value::Table(table) => {
+            let names = || subsets.iter().map(|subset| subset.name.as_str());
+            for entry in table.entries.iter().filter(|entry| !names().any(|name| name == entry.key)) {
+                let help = spelling::suggest(&entry.key, names(), "subsets");
+                check.error(entry.key_span, format!("`weights` has `{}`, which is no subset", entry.key), Some(help));
+            }
+            let one = |name: &str| match table.get(name) {
+                Some(item) => weight(check, "weights", item),
+                None => {
+                    let help = format!("write `{name} = 1`, or 0 to leave it out of the number");
+                    check.error(node.span, format!("`weights` lacks the subset `{name}`"), Some(help));
+                    None
+                }
+            };
+            let read: Vec<Option<f64>> = names().map(one).collect();
+            read.into_iter().collect()
+        }
+        _ => {
+            check.wrong_type("weights", node, "a table of numbers", "{ piqa = 1.0, squad = 2.0 }");
+            None
+        }
+    };
+    let weights = weights?;
+    if weights.iter().sum::<f64>() <= 0.0 {
+        check.error(node.span, "`weights` are all zero".into(), Some("give at least one subset a weight".into()));
+        return None;
+    }
+    Some(weights)
+}
+
+fn weight(check: &mut Check, key: &str, node: &Node) -> Option<f64> {
+    let number = match node.value {
+        Value::Integer(number) => number as f64,
+        Value::Float(number) => number,
+        _ => f64::NAN,
+    };
+    if number.is_finite() && number >= 0.0 {
+        return Some(number);
+    }
+    check.wrong_type(key, node, "numbers of 0 or more", "{ piqa = 1.0 }");
+    None
+}

@@ -1,0 +1,94 @@
+//! Every key and value that the contract names and a later version serves is refused as such, never as unknown.
+
+use super::fixture::{DATASET, Fixture, MODEL};
+
+/// Asserts that the file has exactly this error.
+fn refused(text: &str, place: &str, message: &str) {
+    let places = Fixture::new().places(text);
+    assert_eq!(places, [format!("eval.toml:{place}: {message} is not yet supported")], "in\n{text}");
+}
+
+#[test]
+fn a_python_configuration_is_one_error() {
+    let fixture = Fixture::new();
+    let python = "from mmengine.config import read_base\n\nwith read_base():\n    from .datasets.piqa import piqa_datasets\n\n\
+                  models = [dict(type=\"x\", abbr=\"m\")]\ndatasets = [*piqa_datasets]\n";
+    fixture.write("eval.py", python);
+    let path = fixture.path("eval.py");
+    let errors = crate::load(Some(&path), &fixture.flags).unwrap_err();
+    assert_eq!(errors.count(), 1, "{errors}");
+    let said = errors.to_string();
+    assert!(said.contains("eval.py` is a Python configuration, which is not yet supported"), "{said}");
+    assert!(
+        said.contains("help: write it as TOML: `models = [...]`") && said.contains("stands for read_base()"),
+        "{said}"
+    );
+    // Python under another name, or included, is Python all the same; TOML that speaks of imports is TOML.
+    assert!(fixture.bad(python).contains("`eval.toml` is a Python configuration"));
+    let included = fixture.bad("include = [\"eval.py\"]\n");
+    assert!(included.contains("eval.toml:1:12") && included.contains("1 error;"), "{included}");
+    fixture.good(&format!("# import nothing\n{MODEL}{DATASET}"));
+}
+
+#[test]
+fn of_a_model() {
+    for (line, place, message) in [
+        ("run_cfg = { num_procs = 4 }", "5:25", "`num_procs = 4`"),
+        ("peft_path = \"adapter\"", "5:1", "`peft_path`"),
+        ("model_kwargs = { load_in_8bit = true }", "5:18", "`model_kwargs.load_in_8bit`"),
+        ("tokenizer_kwargs = { truncation = false }", "5:35", "`tokenizer_kwargs.truncation = false`"),
+        ("generation_kwargs = { num_beams = 4 }", "5:35", "`num_beams = 4`"),
+    ] {
+        refused(&format!("{MODEL}{line}\n{DATASET}"), place, message);
+    }
+    refused(&(MODEL.replace("\"hf\"", "\"openai\"") + DATASET), "3:8", "`type = \"openai\"`");
+    for path in ["s3://bucket/prefix/", "cluster:s3://bucket/prefix/"] {
+        refused(&(MODEL.replace("models/tiny", path) + DATASET), "4:8", &format!("`path = \"{path}\"`"));
+    }
+    let shown = Fixture::new().bad(&(MODEL.replace("models/tiny", "org/name-7b") + DATASET));
+    assert!(shown.contains("no directory `org/name-7b`"), "{shown}");
+    assert!(shown.contains("a model of that name in the hub cache"), "{shown}");
+}
+
+#[test]
+fn of_a_data_set() {
+    let with = |from: &str, to: &str| format!("{MODEL}{}", DATASET.replace(from, to));
+    for retriever in ["topk", "votek", "dpp", "mdl", "TopkRetriever", "DPPRetriever"] {
+        let to = format!("inferencer = \"gen\", retriever = {{ type = \"{retriever}\", ice_num = 5 }}");
+        refused(&with("inferencer = \"gen\"", &to), "9:56", &format!("`type = \"{retriever}\"`"));
+    }
+    for inferencer in ["min_k_percent", "inference_ppl_only", "swce_loss", "ToTInferencer"] {
+        let to = format!("inferencer = \"{inferencer}\"");
+        refused(&with("inferencer = \"gen\"", &to), "9:28", &format!("`inferencer = \"{inferencer}\"`"));
+    }
+    for evaluator in ["human_eval_plus", "math_verify", "cascade"] {
+        refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
+    }
+    refused(&with("\"em\"", "\"NeedleBenchParallelEvaluator\""), "10:26", "evaluator `NeedleBenchParallelEvaluator`");
+    let to = "\"em\", pred_postprocessor = \"scibench_postprocess\"";
+    refused(&with("\"em\"", to), "10:53", "postprocessor `scibench_postprocess`");
+    refused(&with("output_column", "test_split = \"dev\", output_column"), "7:39", "`test_split`");
+}
+
+#[test]
+fn of_a_stage_and_of_the_file() {
+    for runner in ["volc", "rjob", "VOLCRunner"] {
+        let text = format!(
+            "{MODEL}{DATASET}[infer.runner]\nqos = \"x\"\ntype = \"{runner}\"\n[eval.runner]\ntype = \"local\"\n"
+        );
+        refused(&text, "13:8", &format!("`type = \"{runner}\"`"));
+    }
+    let text = format!("{MODEL}{DATASET}[infer.runner]\ntask = {{ type = \"OpenICLAttackTask\" }}\n");
+    refused(&text, "12:17", "task `OpenICLAttackTask`");
+}
+
+#[test]
+fn what_is_not_part_of_the_job_is_not_refused() {
+    let team = "[[model]]\nabbr = \"big\"\ntype = \"internlm\"\npath = \"c:s3://b/p/\"\ndtype = \"bfloat16\"\n
+                [[model]]\nabbr = \"far\"\ntype = \"hf\"\npath = \"/nowhere\"\n";
+    let fixture = Fixture::new();
+    let config = fixture.good(&format!("models = [\"m\"]\n{MODEL}{team}{DATASET}"));
+    assert_eq!(config.models.len(), 1);
+    let places = fixture.places(&format!("models = [\"m\"]\n{MODEL}{team}colour = 1\n{DATASET}"));
+    assert_eq!(places, ["eval.toml:16:1: unknown key `colour`"], "its keys are checked all the same");
+}

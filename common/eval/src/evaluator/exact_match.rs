@@ -1,0 +1,25 @@
+//! lm-eval's `exact_match` of generated text.
+
+use super::Unscored;
+use super::question::{Judgement, Question};
+use super::share::Rule;
+use compass_metrics::overlap::ExactMatch;
+use compass_plan::evaluation::ExactMatchSpec;
+use regex::Regex;
+
+/// Whether the answer equals any gold, once what is to be ignored is gone.
+///
+/// # Errors
+/// A pattern to ignore is none; a configuration that was read has none such.
+pub(super) fn judge(question: &Question<'_>, spec: &ExactMatchSpec) -> Result<Judgement, Unscored> {
+    let patterns: Result<Vec<Regex>, _> = spec.regexes_to_ignore.iter().map(|pattern| Regex::new(pattern)).collect();
+    let exact = ExactMatch {
+        regexes_to_ignore: patterns.map_err(|error| Unscored(error.to_string()))?,
+        ignore_case: spec.ignore_case,
+        ignore_punctuation: spec.ignore_punctuation,
+        ignore_numbers: spec.ignore_numbers,
+    };
+    let (answer, golds) = (question.text(), question.gold_texts());
+    let correct = golds.iter().any(|gold| exact.matches(&answer, gold));
+    Ok(Judgement::share("exact_match", Rule::Share, correct, golds))
+}

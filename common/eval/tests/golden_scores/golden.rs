@@ -1,0 +1,58 @@
+//! The golden files, and plans and results made of them.
+//!
+//! They stand beside the repository in `shared/golden` (or `$COMPASS_SHARED/golden`); without them the tests say loudly that
+//! they are skipped.
+
+use compass_plan::prompt::ShotFormat;
+use compass_plan::{DatasetPlan, EvalSpec, InferSpec};
+use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// A golden file's text; `None`, loudly, when the golden files are not here.
+pub(crate) fn read(path: &str) -> Option<String> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    let shared = std::env::var_os("COMPASS_SHARED").map_or(beside, PathBuf::from);
+    let golden = shared.join("golden");
+    if !golden.is_dir() {
+        eprintln!(
+            "skipped: no golden results at {}; set COMPASS_SHARED to the folder that holds them",
+            golden.display()
+        );
+        return None;
+    }
+    Some(std::fs::read_to_string(golden.join(path)).unwrap())
+}
+
+pub(crate) fn read_json(path: &str) -> Option<Map<String, Value>> {
+    read(path).map(|text| serde_json::from_str(&text).unwrap())
+}
+
+pub(crate) fn dataset(infer: InferSpec, eval: EvalSpec, samples: usize) -> DatasetPlan {
+    DatasetPlan {
+        abbr: "golden".into(),
+        version: "000000".into(),
+        infer,
+        shot_format: ShotFormat::default(),
+        eval,
+        samples: samples as u32,
+        characters: 0,
+        beginnings: Vec::new(),
+        labels: None,
+        entries: Vec::new(),
+        parts: Vec::new(),
+    }
+}
+
+pub(crate) fn result(index: u32, outcome: Outcome) -> SampleResult {
+    SampleResult { index, fit: PromptFit { shots_kept: u32::MAX, tokens: 1, truncated_from: 0 }, outcome }
+}
+
+pub(crate) fn generated(index: u32, answer: &str) -> SampleResult {
+    let generation = Generation { text: answer.into(), tokens: 1, finish: Finish::Length };
+    result(index, Outcome::Generated(vec![generation]))
+}
+
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}

@@ -1,0 +1,114 @@
+//! Samples whose requests are equal: a model answers all of them alike, so that one of them is computed and its result is
+//! recorded for every one.
+//!
+//! Equal are requests whose kind with all its settings, whose prompts, options and shots are; gold answers and evaluators
+//! play no part. Where tokens are drawn, every sample has draws of its own and none is a duplicate.
+
+use super::{InferSpec, ModelPlan, Plan};
+use compass_types::ids::{Digest, UnitId};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Groups of samples with equal requests, whatever the model. A file of the plan, named by [`Plan::duplicates`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DuplicateGroups {
+    /// Each of two samples or more: position of the data set and index, ascending.
+    groups: Vec<Vec<(u32, u32)>>,
+}
+
+impl DuplicateGroups {
+    /// Groups the samples of data sets by digests of their requests, which come in sample order.
+    pub fn find<'a>(datasets: impl IntoIterator<Item = &'a [Digest]>) -> Self {
+        let mut known: HashMap<Digest, usize> = HashMap::new();
+        let mut groups: Vec<Vec<(u32, u32)>> = Vec::new();
+        for (dataset, requests) in (0..).zip(datasets) {
+            for (index, request) in (0..).zip(requests) {
+                let group = *known.entry(*request).or_insert(groups.len());
+                match groups.get_mut(group) {
+                    Some(group) => group.push((dataset, index)),
+                    None => groups.push(vec![(dataset, index)]),
+                }
+            }
+        }
+        groups.retain(|group| group.len() > 1);
+        Self { groups }
+    }
+
+    /// Whether no two requests are equal.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The groups as they are for each model of `plan`: without the units that draw tokens.
+    pub fn of_units<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = Vec<(UnitId, u32)>> + 'a {
+        let datasets = plan.datasets.len();
+        plan.models.iter().enumerate().flat_map(move |(at, model)| {
+            let draws: Vec<bool> = plan.datasets.iter().map(|dataset| draws(&dataset.infer, model)).collect();
+            self.groups.iter().filter_map(move |group| {
+                let computed = group.iter().filter(|(dataset, _)| draws.get(*dataset as usize) == Some(&false));
+                let unit = |dataset: u32| UnitId((at * datasets) as u32 + dataset);
+                let group: Vec<_> = computed.map(|&(dataset, index)| (unit(dataset), index)).collect();
+                (group.len() > 1).then_some(group)
+            })
+        })
+    }
+}
+
+/// Whether a model draws tokens when it answers such requests.
+fn draws(infer: &InferSpec, model: &ModelPlan) -> bool {
+    infer.generation().is_some_and(|spec| spec.decoding.over(&model.decoding).samples())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::EvaluatorSpec;
+    use crate::prompt::ShotFormat;
+    use crate::{DatasetPlan, Decoding, EvalSpec, GenSpec, ModelKind, PLAN_FORMAT};
+
+    fn dataset(infer: InferSpec) -> DatasetPlan {
+        DatasetPlan {
+            abbr: "d".into(),
+            version: "000000".into(),
+            infer,
+            shot_format: ShotFormat::default(),
+            eval: EvalSpec::new(EvaluatorSpec::Acc),
+            samples: 4,
+            characters: 0,
+            beginnings: Vec::new(),
+            labels: None,
+            entries: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn equal_requests_are_grouped_across_data_sets_but_not_where_tokens_are_drawn() {
+        let [a, b, c] = [b"a", b"b", b"c"].map(|text| Digest::of(text));
+        let found = DuplicateGroups::find([&[a, b, a][..], &[c, a, b, b]]);
+        assert_eq!(found.groups, [vec![(0, 0), (0, 2), (1, 1)], vec![(0, 1), (1, 2), (1, 3)]]);
+        assert!(DuplicateGroups::find([&[a, b][..], &[c]]).is_empty());
+        let json = serde_json::to_vec(&found).unwrap();
+        assert_eq!(serde_json::from_slice::<DuplicateGroups>(&json).unwrap(), found);
+
+        let drawing = Decoding { do_sample: Some(true), ..Decoding::default() };
+        let generation =
+            |decoding: &Decoding| InferSpec::Gen(GenSpec { decoding: decoding.clone(), ..GenSpec::default() });
+        let greedy = ModelPlan::new("greedy", ModelKind::Echo, "");
+        let warm = ModelPlan { decoding: drawing.clone(), ..ModelPlan::new("warm", ModelKind::Echo, "") };
+        let plan = |second: &Decoding| Plan {
+            format: PLAN_FORMAT,
+            config: Digest::of(b""),
+            models: vec![greedy.clone(), warm.clone()],
+            datasets: vec![dataset(InferSpec::Ppl), dataset(generation(second))],
+            duplicates: None,
+        };
+        let unit = |id: u32, index: u32| (UnitId(id), index);
+        let groups: Vec<_> = found.of_units(&plan(&Decoding::default())).collect();
+        let of_greedy = [vec![unit(0, 0), unit(0, 2), unit(1, 1)], vec![unit(0, 1), unit(1, 2), unit(1, 3)]];
+        assert_eq!(groups, [of_greedy.to_vec(), vec![vec![unit(2, 0), unit(2, 2)]]].concat(), "scores are never drawn");
+        let groups: Vec<_> = found.of_units(&plan(&drawing)).collect();
+        assert_eq!(groups, [vec![unit(0, 0), unit(0, 2)], vec![unit(2, 0), unit(2, 2)]]);
+    }
+}

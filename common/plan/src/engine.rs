@@ -1,0 +1,175 @@
+//! The interface of an engine: requests in, results out. What computes behind it can change without its neighbours.
+
+use crate::prompt::{MetaTemplate, Prompt, RenderedPrompt, Shot, ShotFormat};
+use crate::weights::Pin;
+use crate::{InferSpec, Sample};
+use compass_types::result::SampleResult;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How long an engine may compute nothing before it is ended, unless the configuration says otherwise.
+pub const ENGINE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// Steps of computation of this process. See [`note_progress`].
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Notes that the model went on by a step (a layer of a pass, say): what tells a slow engine from one that hangs.
+pub fn note_progress() {
+    STEPS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How many steps were noted in this process.
+pub fn progress() -> u64 {
+    STEPS.load(Ordering::Relaxed)
+}
+
+/// What a worker tells the master once per model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelFacts {
+    /// Longest input in tokens that the engine will use.
+    pub max_seq_len: u32,
+    /// Characters per token, measured on the tokenizer; a prior for costs.
+    pub characters_per_token: f64,
+    pub bos_token: Option<String>,
+    pub eos_token: Option<String>,
+    /// What it computes on: `cpu`, `echo`, or a GPU's name as its driver has it.
+    #[serde(default)]
+    pub device: String,
+    /// What the model's own directory or flags asked for that was not obeyed, in words.
+    pub notes: Vec<String>,
+    /// What it loaded, and what its generations begin from; `None` for an engine without weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
+}
+
+/// What all requests of a pack have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PackSpec {
+    pub infer: InferSpec,
+    pub shot_format: ShotFormat,
+    /// The model's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
+}
+
+/// One sample with its shots.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    pub sample: &'a Sample,
+    pub shots: Vec<&'a Shot>,
+}
+
+impl Request<'_> {
+    /// A prompt of the sample as the pack's model reads it, with the first `kept` shots in place.
+    pub fn render(&self, prompt: &Prompt, kept: usize, pack: &PackSpec) -> RenderedPrompt {
+        self.render_with_borders(prompt, kept, pack).0
+    }
+
+    /// As [`Request::render`], with the byte offsets at which the rendered text has structural borders, see
+    /// [`Prompt::render_with_borders`].
+    pub fn render_with_borders(&self, prompt: &Prompt, kept: usize, pack: &PackSpec) -> (RenderedPrompt, Vec<usize>) {
+        let shots = self.shots.get(..kept).unwrap_or(&self.shots);
+        prompt.render_with_borders(shots, &pack.shot_format, pack.meta_template.as_ref(), pack.infer.prompt_mode())
+    }
+}
+
+/// Tokens of a pack. `computed / distinct` is the promise of the trie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenCounters {
+    /// Tokens of all texts, as a loop over prompts would compute them.
+    pub submitted: u64,
+    /// Of these, tokens that no text before had in the same place after the same beginning, as far as beginnings are cut at
+    /// the plan's borders. Each engine counts for itself; what several held alike ([`Stretch`]) the master counts once.
+    #[serde(default)]
+    pub distinct: u64,
+    /// Rows that went through the model.
+    pub computed: u64,
+    /// Rows added to reach the least number of rows; not in `computed`.
+    pub padded: u64,
+    /// Tokens generated.
+    pub generated: u64,
+}
+
+impl TokenCounters {
+    /// Adds `other` to `self`. A worker's claim beyond all measure stays at the largest number.
+    pub fn add(&mut self, other: &Self) {
+        self.submitted = self.submitted.saturating_add(other.submitted);
+        self.distinct = self.distinct.saturating_add(other.distinct);
+        self.computed = self.computed.saturating_add(other.computed);
+        self.padded = self.padded.saturating_add(other.padded);
+        self.generated = self.generated.saturating_add(other.generated);
+    }
+}
+
+/// Tokens between two structural borders, after the same beginning: what other engines of the same model may hold as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stretch {
+    /// Tells it, with all that stands before it and how that is cut, from others.
+    pub path: u64,
+    pub tokens: u32,
+}
+
+/// Why an engine cannot go on; a sample that cannot be run is an outcome, not a fault.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineFault {
+    /// Files of the model are missing or unreadable on this host; another host may have them.
+    #[error("{0}")]
+    Missing(String),
+    /// The content of the model's files, or what the configuration asks of it, is at fault: every worker with the same
+    /// files would say the same.
+    #[error("{0}")]
+    Model(String),
+    /// The device or the library failed; another try may succeed.
+    #[error("{0}")]
+    Device(String),
+}
+
+impl EngineFault {
+    /// What a worker that cannot load a model for this reason is called.
+    pub fn kind(&self) -> UnableKind {
+        match self {
+            Self::Missing(_) => UnableKind::Missing,
+            Self::Model(_) => UnableKind::Content,
+            Self::Device(_) => UnableKind::Device,
+        }
+    }
+}
+
+/// Why a worker cannot load a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnableKind {
+    /// Files are missing or unreadable on its host.
+    Missing,
+    /// The content of the files, or what the configuration asks of it, is at fault.
+    Content,
+    /// The GPU, its driver or its memory.
+    Device,
+}
+
+/// A loaded model that answers requests one pack at a time.
+pub trait Engine {
+    /// What it found when loading.
+    fn facts(&self) -> &ModelFacts;
+
+    /// Runs every request and hands each result to `emit` as soon as it is known, in any order.
+    ///
+    /// # Errors
+    /// A [`EngineFault::Device`] ends the pack; results emitted before it stand.
+    fn run(
+        &mut self,
+        pack: &PackSpec,
+        requests: &[Request<'_>],
+        emit: &mut dyn FnMut(SampleResult),
+    ) -> Result<TokenCounters, EngineFault>;
+
+    /// What it noticed while running that a person should know, in words: once each, and not again.
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Of the tokens that it counted as distinct since it was asked last, those that another engine may have counted too.
+    fn take_stretches(&mut self) -> Vec<Stretch> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,17 @@
+//! How a data set's answers are judged, as data: which evaluator with which parameters, and which filters come before it.
+//!
+//! Not here: judging itself, and every metric.
+
+mod filter_pipeline;
+mod gold;
+mod parameters;
+mod spec;
+mod text_check;
+mod text_score;
+
+pub use filter_pipeline::FilterPipeline;
+pub use gold::TASK_KEY;
+pub use parameters::{BleuTokenizer, GaokaoQuestion, Language, Stemming};
+pub use spec::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, F1Average, MbppAnswer};
+pub use text_check::TextCheck;
+pub use text_score::TextScore;

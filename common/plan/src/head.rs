@@ -1,0 +1,183 @@
+//! The head of the plan (`plan/job.json`): models, data sets and the content digests of their parts.
+//!
+//! The digest of the head's bytes is the identity of the job. Nothing of a run (partitioner, workers, times) is in it,
+//! because nothing of a run may change a number.
+
+use super::{EvalSpec, InferSpec, ModelKind, ModelPlan};
+use crate::prompt::{Beginning, ShotFormat};
+use compass_types::ids::{Digest, ModelId, UnitId};
+use serde::{Deserialize, Serialize};
+
+/// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.
+pub const PLAN_FORMAT: u32 = 2;
+
+/// What a job computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// [`PLAN_FORMAT`] of the writer.
+    pub format: u32,
+    /// Digest of the resolved configuration that the plan was made from: a resumed run must ask for the same.
+    pub config: Digest,
+    /// Models in the order of the configuration.
+    pub models: Vec<ModelPlan>,
+    /// Data sets in the order of the configuration.
+    pub datasets: Vec<DatasetPlan>,
+    /// Digest of the file that says which samples ask the same, a [`super::DuplicateGroups`]; `None` where none do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<Digest>,
+}
+
+/// One data set, rendered: its samples live in the parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatasetPlan {
+    /// The name in tables and file names.
+    pub abbr: String,
+    /// First six hexadecimal digits over the prompt configuration: the `version` column of the table.
+    pub version: String,
+    /// What to compute for each sample.
+    pub infer: InferSpec,
+    /// How shots are joined.
+    pub shot_format: ShotFormat,
+    /// How outputs become metrics.
+    pub eval: EvalSpec,
+    /// Number of samples, all parts together.
+    pub samples: u32,
+    /// Characters that no other sample shares, see [`crate::prompt::workload`]: the partitioners' prior for cost.
+    pub characters: u64,
+    /// Where neighbouring samples begin alike, what is computed once for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beginnings: Vec<Beginning>,
+    /// Labels of the template: what the `size` partitioner multiplies rows by; `None` for generation.
+    pub labels: Option<u32>,
+    /// How many entries (options, choices, programs, answers of a conversation) a result has: runs of samples, and the
+    /// number that each of them has. Empty in plans of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<(u32, u32)>,
+    /// The parts in sample order; part `i` holds the samples from its `first` up to the next part's.
+    pub parts: Vec<PartRef>,
+}
+
+/// A part by content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRef {
+    /// Digest of the part's bytes.
+    pub digest: Digest,
+    /// Index of its first sample.
+    pub first: u32,
+    /// How many samples it holds.
+    pub samples: u32,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// One (model, dataset) pair of the plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit<'a> {
+    /// Its position.
+    pub id: UnitId,
+    /// The model.
+    pub model: &'a ModelPlan,
+    /// The data set.
+    pub dataset: &'a DatasetPlan,
+}
+
+impl Unit<'_> {
+    /// What a person calls it: `model/dataset`; programs, which no model runs, by their data set alone.
+    pub fn name(&self) -> String {
+        match self.model.kind {
+            ModelKind::Sandbox => self.dataset.abbr.clone(),
+            _ => format!("{}/{}", self.model.abbr, self.dataset.abbr),
+        }
+    }
+
+    /// How the outputs become metrics: the data set's way, after the model's own postprocessors.
+    pub fn eval(&self) -> EvalSpec {
+        let mut eval = self.dataset.eval.clone();
+        eval.pred_postprocessors.splice(..0, self.model.pred_postprocessors.iter().cloned());
+        eval
+    }
+}
+
+impl Plan {
+    /// Every (model, dataset) pair, models outermost.
+    pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
+        self.models.iter().enumerate().flat_map(move |(m, model)| {
+            self.datasets.iter().enumerate().map(move |(d, dataset)| Unit {
+                id: self.unit_id(ModelId(m as u32), d),
+                model,
+                dataset,
+            })
+        })
+    }
+
+    /// The unit of a model and the data set at a position.
+    pub fn unit_id(&self, model: ModelId, dataset: usize) -> UnitId {
+        UnitId(model.0 * self.datasets.len() as u32 + dataset as u32)
+    }
+
+    /// The model of a unit.
+    pub fn model_of(&self, unit: UnitId) -> ModelId {
+        ModelId(unit.0 / self.datasets.len().max(1) as u32)
+    }
+
+    /// Every model with its position.
+    pub fn models(&self) -> impl Iterator<Item = (ModelId, &ModelPlan)> {
+        (0..).map(ModelId).zip(&self.models)
+    }
+
+    /// The model at a position; `None` when the plan has no such model.
+    pub fn model(&self, id: ModelId) -> Option<&ModelPlan> {
+        self.models.get(id.0 as usize)
+    }
+
+    /// One pair by position; `None` when the plan has no such unit.
+    pub fn unit(&self, id: UnitId) -> Option<Unit<'_>> {
+        let model = self.model(self.model_of(id))?;
+        let dataset = self.datasets.get(id.0 as usize % self.datasets.len().max(1))?;
+        Some(Unit { id, model, dataset })
+    }
+
+    /// Samples of all units: what the run is expected to score.
+    pub fn expected(&self) -> u64 {
+        self.units().map(|unit| u64::from(unit.dataset.samples)).sum()
+    }
+}
+
+impl DatasetPlan {
+    /// The part that holds sample `index`; `None` beyond the end.
+    pub fn part_of(&self, index: u32) -> Option<&PartRef> {
+        let after = self.parts.partition_point(|part| part.first <= index);
+        self.parts.get(after.checked_sub(1)?).filter(|part| index < part.first + part.samples)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::EvaluatorSpec;
+    use compass_postprocess::Postprocessor;
+
+    #[test]
+    fn the_models_postprocessors_come_before_the_data_sets() {
+        let mut model = ModelPlan::new("m", ModelKind::Echo, "");
+        model.pred_postprocessors = vec![Postprocessor::General];
+        let mut eval = EvalSpec::new(EvaluatorSpec::Acc);
+        eval.pred_postprocessors = vec![Postprocessor::Gsm8k];
+        let dataset = DatasetPlan {
+            abbr: "d".into(),
+            version: "000000".into(),
+            infer: InferSpec::Ppl,
+            shot_format: ShotFormat::default(),
+            eval,
+            samples: 0,
+            characters: 0,
+            beginnings: Vec::new(),
+            labels: None,
+            entries: Vec::new(),
+            parts: Vec::new(),
+        };
+        let unit = Unit { id: UnitId(0), model: &model, dataset: &dataset };
+        assert_eq!(unit.eval().pred_postprocessors, [Postprocessor::General, Postprocessor::Gsm8k]);
+        assert_eq!(dataset.eval.pred_postprocessors, [Postprocessor::Gsm8k]);
+    }
+}

@@ -1,0 +1,33 @@
+//! The plan: everything that a job's numbers depend on, written once and named by its content.
+//!
+//! What a job is ([`Plan`], [`Sample`]), how prompts are made ([`prompt`], [`retriever`]), how work is divided
+//! ([`partition`]), by which names judging is asked for ([`evaluation`], [`summary`]), what weights are known by
+//! ([`weights`]), and the contract between a plan and what runs it ([`engine`]). Data and pure functions; both ends of the
+//! wire use them, so that a prompt is rendered by the same code wherever it happens.
+
+mod duplicates;
+pub mod engine;
+pub mod evaluation;
+mod generation;
+mod generation_defaults;
+mod head;
+mod layout;
+pub mod partition;
+mod program;
+pub mod prompt;
+pub mod retriever;
+mod sample;
+mod shape;
+mod spec;
+pub mod summary;
+pub mod weights;
+
+pub use duplicates::DuplicateGroups;
+pub use generation::{ChatMode, Decoding, GenSpec};
+pub use generation_defaults::GenerationDefaults;
+pub use head::{DatasetPlan, PLAN_FORMAT, PartRef, Plan, Unit};
+pub use layout::{head_path, part_path, tasks_path};
+pub use program::{Program, Stage};
+pub use sample::{Body, ChatTurn, OptionPrompt, OptionText, Part, Sample};
+pub use shape::{Misfit, ResultShape, entries_of_all};
+pub use spec::{BosPolicy, DeviceRequest, Dtype, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};

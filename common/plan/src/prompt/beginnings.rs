@@ -1,0 +1,176 @@
+//! How much work the samples of a data set are when what their prompts have in common is computed once, and where such
+//! common beginnings end: what partitioners cut by.
+//!
+//! Estimates in characters; no number of any sample depends on them.
+
+use super::shot::Shot;
+use super::structured::{Prompt, Segment, ShotFormat};
+use crate::{Body, Program, Sample};
+use serde::{Deserialize, Serialize};
+
+/// Runs of samples that a data set may have on average, and at most, to be worth naming.
+const LEAST_RUN: usize = 2;
+const MOST_RUNS: usize = 4096;
+
+/// A run of neighbouring samples whose prompts begin alike: it starts where the one before ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beginning {
+    /// After its last sample.
+    pub end: u32,
+    /// Unicode code points of what they have in common.
+    pub characters: u64,
+}
+
+/// The work of a data set's samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Workload {
+    /// Code points that are the samples' own, each counted once however many options share it.
+    pub own_characters: u64,
+    /// Empty where neighbours have nothing in common: all is their own then.
+    pub beginnings: Vec<Beginning>,
+}
+
+/// The headers and shots before the first word of a sample's own, of one of its prompts.
+#[derive(PartialEq, Eq)]
+struct Lead<'a> {
+    segments: &'a [Segment],
+    shots: &'a [u32],
+}
+
+/// Looks at all samples of a data set in order.
+pub fn workload(samples: &[Sample], shots: &[Shot], format: &ShotFormat) -> Workload {
+    let mut found = Workload::default();
+    let mut before: Option<Vec<Lead<'_>>> = None;
+    for sample in samples {
+        let shown: Vec<&Shot> = sample.shots.iter().filter_map(|&at| shots.get(at as usize)).collect();
+        let leads = leads(sample);
+        found.own_characters += own_characters(sample, &shown, format);
+        let alike = before.as_ref().is_some_and(|before| *before == leads);
+        match found.beginnings.last_mut().filter(|_| alike) {
+            Some(run) => run.end = sample.index + 1,
+            None => {
+                let length = |lead: &Lead<'_>| {
+                    let shown = if lead.shots.is_empty() { &[][..] } else { &shown };
+                    Prompt(lead.segments.to_vec()).inline(shown, format).chars().count() as u64
+                };
+                found.beginnings.push(Beginning { end: sample.index + 1, characters: leads.iter().map(length).sum() });
+                before = Some(leads);
+            }
+        }
+    }
+    if found.beginnings.len() > MOST_RUNS || found.beginnings.len() * LEAST_RUN > samples.len() {
+        found.own_characters += found.beginnings.iter().map(|run| run.characters).sum::<u64>();
+        found.beginnings.clear();
+    }
+    if found.beginnings.iter().all(|run| run.characters == 0) {
+        found.beginnings.clear();
+    }
+    found
+}
+
+/// The leads of a sample's prompts, each once.
+fn leads(sample: &Sample) -> Vec<Lead<'_>> {
+    let mut leads: Vec<Lead<'_>> = Vec::new();
+    for prompt in prompts(&sample.body) {
+        let own = prompt.0.iter().position(|segment| Prompt(vec![segment.clone()]).has_own_words());
+        let segments = &prompt.0[..own.unwrap_or(prompt.0.len())];
+        let takes = Prompt(segments.to_vec()).takes_shots();
+        let lead = Lead { segments, shots: if takes { &sample.shots } else { &[] } };
+        if !leads.contains(&lead) {
+            leads.push(lead);
+        }
+    }
+    leads
+}
+
+fn prompts(body: &Body) -> Vec<&Prompt> {
+    match body {
+        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => vec![prompt],
+        Body::Ppl { options } => options.iter().map(|option| &option.prompt).collect(),
+        Body::Loglikelihood { context, options } => {
+            let mut prompts: Vec<&Prompt> = options.iter().filter_map(|option| option.context.as_ref()).collect();
+            prompts.extend(options.iter().any(|option| option.context.is_none()).then_some(context));
+            prompts
+        }
+        Body::Chat { .. } | Body::Execute { .. } => Vec::new(),
+    }
+}
+
+/// Code points after the lead, of all options; what an option shares with the one before it is counted there.
+fn own_characters(sample: &Sample, shown: &[&Shot], format: &ShotFormat) -> u64 {
+    let rest = |prompt: &Prompt| {
+        let own = prompt.0.iter().position(|segment| Prompt(vec![segment.clone()]).has_own_words());
+        let rest = prompt.0.get(own.unwrap_or(prompt.0.len())..).unwrap_or_default();
+        Prompt(rest.to_vec()).inline(shown, format)
+    };
+    let texts: Vec<String> = match &sample.body {
+        Body::Gen { prompt } | Body::Clp { prompt, .. } | Body::Rolling { text: prompt, .. } => vec![rest(prompt)],
+        Body::Ppl { options } => options.iter().map(|option| rest(&option.prompt)).collect(),
+        Body::Loglikelihood { context, options } => {
+            let shared = rest(context);
+            let context = |own: &Option<Prompt>| own.as_ref().map_or_else(|| shared.clone(), rest);
+            options.iter().map(|option| context(&option.context) + &option.continuation).collect()
+        }
+        Body::Chat { turns } => return turns.iter().map(|turn| turn.content.chars().count() as u64).sum(),
+        Body::Execute { programs } => return programs.iter().map(Program::characters).sum(),
+    };
+    let mut before = "";
+    let mut sum = 0;
+    for text in &texts {
+        let common = text.chars().zip(before.chars()).take_while(|(a, b)| a == b).count();
+        sum += text.chars().count().saturating_sub(common) as u64;
+        before = text;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OptionPrompt;
+    use serde_json::Value;
+
+    fn sample(index: u32, shots: &[u32], header: &str, endings: &[&str]) -> Sample {
+        let option = |ending: &&str| OptionPrompt {
+            label: Value::from(*ending),
+            prompt: Prompt(vec![
+                Segment::Header(header.into()),
+                Segment::Shots,
+                Segment::Question("q: ".into()),
+                Segment::Option((*ending).into()),
+            ]),
+            answer: None,
+        };
+        let options = endings.iter().map(option).collect();
+        Sample { index, gold: Value::Null, shots: shots.to_vec(), body: Body::Ppl { options } }
+    }
+
+    #[test]
+    fn runs_end_where_headers_or_shots_change() {
+        let shots = [Shot::from("one"), Shot::from("three")];
+        let format = ShotFormat { separator: "|".into(), end: "!".into() };
+        let samples = [
+            sample(0, &[0, 1], "h", &["ab", "ac"]),
+            sample(1, &[0, 1], "h", &["x"]),
+            sample(2, &[0], "h", &["x"]),
+            sample(3, &[0], "h", &["x"]),
+            sample(4, &[0], "other", &["x"]),
+            sample(5, &[0], "other", &["x"]),
+        ];
+        let found = workload(&samples, &shots, &format);
+        // Of the first: `q: ab`, and the `c` of the second option; of the others `q: x`.
+        assert_eq!(found.own_characters, 5 + 1 + 5 * 4);
+        let ends: Vec<(u32, u64)> = found.beginnings.iter().map(|run| (run.end, run.characters)).collect();
+        assert_eq!(ends, [(2, 11), (4, 5), (6, 9)], "`hone|three!`, `hone!`, `otherone!`");
+    }
+
+    #[test]
+    fn what_no_neighbour_shares_is_the_samples_own() {
+        let shots = [Shot::from("one"), Shot::from("three")];
+        let samples = [sample(0, &[0], "", &["x"]), sample(1, &[1], "", &["x"])];
+        let found = workload(&samples, &shots, &ShotFormat::default());
+        assert_eq!(found, Workload { own_characters: 3 + 5 + 2 * 4, beginnings: Vec::new() });
+        let plain: Vec<Sample> = (0..4).map(|index| sample(index, &[], "", &["x"])).collect();
+        assert_eq!(workload(&plain, &[], &ShotFormat::default()).beginnings, []);
+    }
+}

@@ -1,0 +1,289 @@
+//! Writes the prompts of one row, in the shape that its kind of inference wants.
+
+use super::answers::{self, Answers};
+use super::chat;
+use super::check;
+use super::form::{Form, Place};
+use super::format::{Row, fill};
+use super::gold::Gold;
+use super::labels::{self, GoldKind};
+use super::recipe::{Question, Recipe};
+use super::seam;
+use super::structured::{AnswerPrefix, Prompt, Segment, ShotFormat};
+use super::template::{Options, PromptConfig};
+use super::wording::Wording;
+use crate::{Body, ChatMode, ChatTurn, InferSpec, OptionPrompt, OptionText};
+use compass_pyfmt::python_str;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// The column of choices where `clp` names none, as in OpenCompass.
+const CHOICES: &str = "choices";
+
+/// What it takes to write one sample.
+pub(super) struct Writer<'a> {
+    pub(super) config: &'a PromptConfig,
+    pub(super) infer: &'a InferSpec,
+    pub(super) gold: Gold<'a>,
+    pub(super) kind: GoldKind,
+    pub(super) used: BTreeSet<&'a str>,
+    /// The column that is hidden from the question.
+    pub(super) blank: Option<&'a str>,
+    pub(super) recipe: &'a Recipe<'a>,
+}
+
+impl Writer<'_> {
+    /// The gold answer and the prompts of a row.
+    ///
+    /// # Errors
+    /// In words: what the row lacks or holds wrongly.
+    pub(super) fn sample(&self, row: &Row) -> Result<(Value, Body), String> {
+        if let Some(message) = check::missing(row, &self.used) {
+            return Err(message);
+        }
+        let gold = match &self.recipe.question {
+            Question::One(_)
+            | Question::Choices { .. }
+            | Question::Chat(_)
+            | Question::Held(_)
+            | Question::Said { .. }
+                if !self.gold.is_given() =>
+            {
+                Cow::Owned(Value::Null)
+            }
+            _ => self.gold.of(row)?,
+        };
+        let (replaced, body) = self.body(row, &gold)?;
+        Ok((replaced.unwrap_or_else(|| gold.into_owned()), body))
+    }
+
+    /// The prompts, and the gold answer where it is not the row's own value.
+    fn body(&self, row: &Row, gold: &Value) -> Result<(Option<Value>, Body), String> {
+        match &self.recipe.question {
+            Question::One(form) if *self.infer == InferSpec::Rolling => Ok((None, self.rolling(form, row)?)),
+            Question::One(form) => Ok((None, Body::Gen { prompt: self.prompt(form, row)? })),
+            Question::Choices { prompt, options } => {
+                let column = Options::Column(CHOICES.into());
+                let choices = answers::texts(options.unwrap_or(&column), row)?;
+                Ok((None, Body::Clp { prompt: self.prompt(prompt, row)?, choices }))
+            }
+            Question::Whole(map) => {
+                labels::find(map, gold)?;
+                let options = map.iter().map(|(label, form)| self.whole(label, form, row));
+                Ok((None, Body::Ppl { options: options.collect::<Result<_, _>>()? }))
+            }
+            Question::Endings { context, endings } => {
+                labels::find(endings, gold)?;
+                let options = endings.iter().map(|(label, ending)| self.ending(label, ending, row));
+                let options = self.with_unconditional(options.collect::<Result<_, _>>()?);
+                Ok((None, Body::Loglikelihood { context: self.prompt(&Form::Text(context), row)?, options }))
+            }
+            Question::Answers { context, options } => {
+                let answers = answers::read(options, row, gold, self.kind)?;
+                let gold = answers.by_position.clone();
+                Ok((gold, self.answered(self.prompt(context, row)?, answers)?))
+            }
+            Question::Said { context, target } => {
+                // lm-eval puts no delimiter before the one thing to be said.
+                let continuation = target_of(target, row)?;
+                let length = continuation.chars().count() as u32;
+                let label = 0.into();
+                let option =
+                    OptionText { label, continuation, context: None, delimiter: 0, length, unconditional: false };
+                // What is said is right by definition: whether the model would say it is what is asked.
+                let gold = if self.gold.is_given() { None } else { Some(0.into()) };
+                let options = self.with_unconditional(vec![option]);
+                Ok((gold, Body::Loglikelihood { context: self.prompt(context, row)?, options }))
+            }
+            Question::Inputs { contexts, target } => {
+                labels::find(contexts, gold)?;
+                let continuation = format!("{}{}", self.config.target_delimiter, target_of(target, row)?);
+                let options = contexts.iter().map(|(label, form)| {
+                    // lm-eval divides by the length of the choice, which here is the context.
+                    let length = form.question(row, &self.config.ice_token)?.chars().count() as u32;
+                    let context = Some(self.prompt(form, row)?);
+                    let label = self.kind.typed(label);
+                    let continuation = continuation.clone();
+                    let delimiter = self.config.target_delimiter.len() as u32;
+                    Ok(OptionText { label, continuation, context, delimiter, length, unconditional: false })
+                });
+                let mut options = options.collect::<Result<Vec<_>, String>>()?;
+                if self.config.unconditional {
+                    // lm-eval scores the choice alone, which here is the context.
+                    for (at, (_, form)) in contexts.iter().enumerate() {
+                        let choice = form.question(row, &self.config.ice_token)?;
+                        let continuation = format!("{}{choice}", self.config.target_delimiter);
+                        options.push(OptionText { continuation, ..options[at].alone() });
+                    }
+                }
+                Ok((None, Body::Loglikelihood { context: Prompt::default(), options }))
+            }
+            Question::Chat(form) => {
+                let used: Vec<&str> = self.used.iter().copied().collect();
+                Ok(self.conversation(chat::written(form, row, &used, &self.gold)?))
+            }
+            Question::Held(column) => Ok(self.conversation(chat::held(row, column)?)),
+        }
+    }
+
+    /// OpenCompass's gold of a conversation: the assistant's own last answer, or all of them.
+    fn conversation(&self, turns: Vec<ChatTurn>) -> (Option<Value>, Body) {
+        let answers = chat::answers(&turns);
+        let gold = match self.infer {
+            _ if self.gold.is_given() => None,
+            InferSpec::Chat { infer_mode: ChatMode::Last, .. } => answers.last().map(|&answer| answer.into()),
+            _ => Some(answers.into()),
+        };
+        (gold, Body::Chat { turns })
+    }
+
+    fn rolling(&self, form: &Form<'_>, row: &Row) -> Result<Body, String> {
+        let text = self.prompt(form, row)?;
+        let whole = text.render(&[], &ShotFormat::default());
+        // lm-eval divides by the text as it came, before its detokenizer: where the data set keeps that in a column, by that.
+        let counted = match self.gold.column.and_then(|column| row.get(column)) {
+            Some(original) => python_str(original),
+            None => whole,
+        };
+        Ok(Body::Rolling { words: pieces(&counted), bytes: counted.len() as u32, text })
+    }
+
+    /// A prompt that is scored whole; with `normalizing_str` it says where the answer begins.
+    fn whole(&self, label: &str, form: &Form<'_>, row: &Row) -> Result<OptionPrompt, String> {
+        let label = self.kind.typed(label);
+        let parts = match (self.infer, form, self.config.sep_token.as_deref()) {
+            (InferSpec::PplNormalized { .. }, Form::Text(text), Some(separator)) => text.split_once(separator),
+            _ => None,
+        };
+        let Some((context, answer)) = parts else {
+            return Ok(OptionPrompt { label, prompt: self.prompt(form, row)?, answer: None });
+        };
+        let mut prompt = self.prompt(&Form::Text(context), row)?;
+        let separator = self.config.sep_token.as_deref().unwrap_or_default();
+        let answer = fill(&answer.replace(separator, ""), row, None);
+        prompt.0.push(Segment::Option(answer.clone()));
+        Ok(OptionPrompt { label, prompt, answer: Some(answer) })
+    }
+
+    fn ending(&self, label: &str, ending: &str, row: &Row) -> Result<OptionText, String> {
+        let continuation = fill(ending, row, None);
+        if continuation.is_empty() {
+            return Err(format!("label `{label}` adds nothing to the context, so nothing of it could be scored"));
+        }
+        // Leading white space is the delimiter of a label map.
+        let length = continuation.trim_start().chars().count() as u32;
+        let label = self.kind.typed(label);
+        Ok(OptionText { label, continuation, context: None, delimiter: 0, length, unconditional: false })
+    }
+
+    /// The options, and where a metric wants it each once more with nothing before it.
+    fn with_unconditional(&self, mut options: Vec<OptionText>) -> Vec<OptionText> {
+        if self.config.unconditional {
+            options.extend(options.iter().map(OptionText::alone).collect::<Vec<_>>());
+        }
+        options
+    }
+
+    fn answered(&self, context: Prompt, answers: Answers) -> Result<Body, String> {
+        let delimiter = &self.config.target_delimiter;
+        let scores_answers = self.infer.scores_continuations();
+        let empty = answers.all.iter().position(|answer| answer.text.is_empty() && delimiter.is_empty());
+        if let Some(at) = empty.filter(|_| scores_answers) {
+            return Err(format!(
+                "answer {at} is empty and so is `target_delimiter`: nothing of it could be scored; give the answer a text, \
+                 or a delimiter before all of them"
+            ));
+        }
+        let texts = answers.all.into_iter().map(|answer| (answer.label, format!("{delimiter}{}", answer.text)));
+        if scores_answers {
+            let options = texts.map(|(label, continuation)| OptionText {
+                label,
+                length: continuation.chars().count().saturating_sub(delimiter.chars().count()) as u32,
+                continuation,
+                context: None,
+                delimiter: delimiter.len() as u32,
+                unconditional: false,
+            });
+            return Ok(Body::Loglikelihood { options: self.with_unconditional(options.collect()), context });
+        }
+        let normalized = matches!(self.infer, InferSpec::PplNormalized { .. });
+        let options = texts.map(|(label, text)| {
+            let mut segments = context.0.clone();
+            let answer = normalized.then(|| text.clone());
+            segments.push(Segment::Option(text));
+            OptionPrompt { label, prompt: Prompt(segments), answer }
+        });
+        Ok(Body::Ppl { options: options.collect() })
+    }
+
+    /// The prompt of a row, between the description and what the answer begins with.
+    fn prompt(&self, form: &Form<'_>, row: &Row) -> Result<Prompt, String> {
+        let place = Place {
+            token: &self.config.ice_token,
+            in_template: self.recipe.has_token,
+            shows_shots: self.recipe.shot.is_some(),
+            separator: self.config.sep_token.as_deref(),
+        };
+        let mut prompt = form.prompt(row, self.blank, place)?;
+        let wording =
+            |wording: &Option<Wording>| wording.as_ref().map(|wording| wording.of(row, self.blank)).transpose();
+        if let Some(prefix) = wording(&self.config.gen_prefix)?.filter(|prefix| !prefix.is_empty()) {
+            let question = match prompt.0.last() {
+                Some(Segment::Question(text) | Segment::Header(text)) => text.as_str(),
+                _ => "",
+            };
+            // Contexts of their own are followed by the prefix at once, as lm-eval has it.
+            let inputs = matches!(self.recipe.question, Question::Inputs { .. });
+            let delimited = !inputs && seam::wants_delimiter(question, &prefix);
+            let delimiter = if delimited { self.config.target_delimiter.as_str() } else { "" };
+            let source = match &self.config.gen_prefix {
+                Some(Wording::Text(source) | Wording::Jinja(source)) => source.as_str(),
+                None => "",
+            };
+            // lm-eval looks at the template, not at what a row makes of it.
+            let parted = !source.ends_with(|c: char| c.is_whitespace());
+            prompt.0.push(Segment::Prefix(AnswerPrefix { delimiter: delimiter.to_owned(), text: prefix, parted }));
+        }
+        if let Some(description) = wording(&self.config.description)?.filter(|text| !text.is_empty()) {
+            prompt.0.insert(0, Segment::System(description));
+        }
+        Ok(prompt)
+    }
+}
+
+fn target_of(target: &Wording, row: &Row) -> Result<String, String> {
+    match target.value(row)? {
+        Value::Array(items) => Err(format!(
+            "has a list of {} texts as `target`, and one can be scored: name one of them, as in \
+             `target = {{ jinja = \"{{{{...[0]}}}}\" }}`",
+            items.len()
+        )),
+        value if value == "" => Err("has an empty `target`: nothing could be scored".into()),
+        value => Ok(python_str(&value)),
+    }
+}
+
+/// `len(re.split(r"\s+", text))`: pieces between runs of white space, the empty ones at either end counted.
+fn pieces(text: &str) -> u32 {
+    let space = |c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c);
+    let mut pieces = 1;
+    let mut within = false;
+    for c in text.chars() {
+        pieces += u32::from(space(c) && !within);
+        within = space(c);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn words_are_counted_as_python_splits() {
+        for (text, count) in [("", 1), ("a", 1), ("a b", 2), (" a  b\n", 4), ("\u{1f}", 2), ("é\u{a0}ü", 2)] {
+            assert_eq!(pieces(text), count, "{text:?}");
+        }
+    }
+}

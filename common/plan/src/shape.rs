@@ -1,0 +1,243 @@
+//! What a result must look like to be a result of its sample: the kind of request, one entry per option, finite numbers.
+//!
+//! Says nothing of whether the numbers are right; a result without them is none, whichever worker sends it.
+
+use super::{Body, ChatMode, InferSpec, ModelKind, Unit};
+use compass_types::result::{Outcome, PplScore};
+
+/// Role of the turns of a conversation that the model answers.
+const ASSISTANT: &str = "assistant";
+
+/// Why a result does not fit the plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    #[error("a result of kind `{found}`, where the plan asks for `{expected}`")]
+    Kind { expected: &'static str, found: &'static str },
+    #[error("{found} entries, where the plan has {expected}")]
+    Count { expected: u32, found: u32 },
+    #[error("an option without its normalizer")]
+    Normalizer,
+    /// The one misfit that may be the model's own.
+    #[error("numbers that are not finite (NaN or infinity)")]
+    NotFinite,
+    /// Not even a result.
+    #[error("{0}")]
+    Malformed(String),
+}
+
+/// The kinds of outcomes that carry scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Ppl,
+    Loglikelihood,
+    Clp,
+    Rolling,
+    Generated,
+    Executed,
+}
+
+impl Kind {
+    fn of(outcome: &Outcome) -> Option<Self> {
+        Some(match outcome {
+            Outcome::Ppl(_) => Self::Ppl,
+            Outcome::Loglikelihood(_) => Self::Loglikelihood,
+            Outcome::Clp(_) => Self::Clp,
+            Outcome::Rolling(_) => Self::Rolling,
+            Outcome::Generated(_) => Self::Generated,
+            Outcome::Executed(_) => Self::Executed,
+            Outcome::Failed { .. } => return None,
+        })
+    }
+
+    fn asked(infer: &InferSpec) -> Self {
+        match infer {
+            InferSpec::Ppl | InferSpec::PplNormalized { .. } | InferSpec::PplOnly => Self::Ppl,
+            InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood => Self::Loglikelihood,
+            InferSpec::Clp => Self::Clp,
+            InferSpec::Rolling => Self::Rolling,
+            InferSpec::Gen(_) | InferSpec::Chat { .. } => Self::Generated,
+            InferSpec::Execute => Self::Executed,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ppl => "ppl",
+            Self::Loglikelihood => "loglikelihood",
+            Self::Clp => "clp",
+            Self::Rolling => "rolling",
+            Self::Generated => "generation",
+            Self::Executed => "execution",
+        }
+    }
+}
+
+/// Shape of the results of one unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultShape {
+    kind: Kind,
+    normalized: bool,
+    /// End of each run of samples, and how many entries a result of them has.
+    runs: Vec<(u32, u32)>,
+}
+
+impl ResultShape {
+    /// Results of kind `ppl` with `options` entries for each of `samples` samples.
+    pub fn ppl(samples: u32, options: u32) -> Self {
+        Self { kind: Kind::Ppl, normalized: false, runs: vec![(samples, options)] }
+    }
+
+    /// How many entries a result of a sample has; `None` where the plan does not say.
+    fn entries(&self, index: u32) -> Option<u32> {
+        let at = self.runs.partition_point(|(end, _)| *end <= index);
+        self.runs.get(at).map(|(_, entries)| *entries)
+    }
+
+    /// Why this is no result of the sample; `None` when it is. That a sample failed always is one.
+    pub fn misfit(&self, index: u32, outcome: &Outcome) -> Option<Misfit> {
+        let found = Kind::of(outcome)?;
+        if found != self.kind {
+            return Some(Misfit::Kind { expected: self.kind.name(), found: found.name() });
+        }
+        let (entries, finite) = entries(outcome);
+        if let Some(expected) = self.entries(index).filter(|expected| *expected != entries) {
+            return Some(Misfit::Count { expected, found: entries });
+        }
+        if let Outcome::Ppl(scores) = outcome
+            && self.normalized
+            && scores.iter().any(|score| score.normalizer.is_none())
+        {
+            return Some(Misfit::Normalizer);
+        }
+        (!finite).then_some(Misfit::NotFinite)
+    }
+}
+
+/// How many entries an outcome has, and whether all their numbers are finite.
+fn entries(outcome: &Outcome) -> (u32, bool) {
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    let ppl =
+        |score: &PplScore| score.nll_sum.is_finite() && score.normalizer.is_none_or(|own| own.nll_sum.is_finite());
+    match outcome {
+        Outcome::Ppl(scores) => (count(scores.len()), scores.iter().all(ppl)),
+        Outcome::Loglikelihood(scores) => (count(scores.len()), scores.iter().all(|score| score.sum.is_finite())),
+        Outcome::Clp(scores) => (count(scores.len()), scores.iter().all(|score| score.is_finite())),
+        Outcome::Rolling(score) => (1, score.sum.is_finite()),
+        Outcome::Generated(answers) => (count(answers.len()), true),
+        Outcome::Executed(executions) => (count(executions.len()), true),
+        Outcome::Failed { .. } => (0, true),
+    }
+}
+
+impl Unit<'_> {
+    /// Shape of the unit's results.
+    pub fn shape(&self) -> ResultShape {
+        let infer = &self.dataset.infer;
+        let kind = Kind::asked(infer);
+        let runs = match infer {
+            // Answers to one prompt are a matter of the model too; the echo engine knows the data set's wish alone.
+            InferSpec::Gen(spec) => {
+                let decoding = match self.model.kind {
+                    ModelKind::Echo => spec.decoding.clone(),
+                    _ => spec.decoding.over(&self.model.decoding),
+                };
+                vec![(self.dataset.samples, decoding.sequences())]
+            }
+            _ => {
+                let mut end = 0;
+                let ends = self.dataset.entries.iter().map(|&(samples, entries)| {
+                    end += samples;
+                    (end, entries)
+                });
+                ends.collect()
+            }
+        };
+        // The echo engine scores no normalizer.
+        let normalized = matches!(infer, InferSpec::PplNormalized { .. }) && self.model.kind != ModelKind::Echo;
+        ResultShape { kind, normalized, runs }
+    }
+}
+
+/// How many entries the result of a sample has: its options, choices, programs, or answers of the assistant.
+fn entries_of(infer: &InferSpec, body: &Body) -> u32 {
+    let count = match body {
+        Body::Ppl { options } => options.len(),
+        Body::Loglikelihood { options, .. } => options.len(),
+        Body::Clp { choices, .. } => choices.len(),
+        Body::Execute { programs } => programs.len(),
+        Body::Chat { turns } => {
+            let answers = turns.iter().filter(|turn| turn.role == ASSISTANT).count();
+            if matches!(infer, InferSpec::Chat { infer_mode: ChatMode::Last, .. }) { answers.min(1) } else { answers }
+        }
+        Body::Gen { .. } | Body::Rolling { .. } => 1,
+    };
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Runs of samples whose results have equally many entries: how many samples, and how many entries.
+pub fn entries_of_all<'a>(infer: &InferSpec, bodies: impl Iterator<Item = &'a Body>) -> Vec<(u32, u32)> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for body in bodies {
+        let entries = entries_of(infer, body);
+        match runs.last_mut().filter(|(_, known)| *known == entries) {
+            Some((samples, _)) => *samples += 1,
+            None => runs.push((1, entries)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::Prompt;
+    use crate::{ChatTurn, GenSpec};
+    use compass_types::result::{Finish, Generation, LoglikelihoodScore, NormalizerScore};
+
+    fn ppl(sums: &[f64]) -> Outcome {
+        Outcome::Ppl(sums.iter().map(|&nll_sum| PplScore { nll_sum, tokens: 2, normalizer: None }).collect())
+    }
+
+    #[test]
+    fn kind_count_and_numbers_must_fit() {
+        let shape = ResultShape { kind: Kind::Ppl, normalized: false, runs: vec![(3, 2), (5, 4)] };
+        assert_eq!(shape.misfit(2, &ppl(&[1.0, 2.0])), None);
+        assert_eq!(shape.misfit(2, &ppl(&[1.0])), Some(Misfit::Count { expected: 2, found: 1 }));
+        assert_eq!(shape.misfit(3, &ppl(&[1.0, 2.0])), Some(Misfit::Count { expected: 4, found: 2 }));
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(shape.misfit(0, &ppl(&[1.0, bad])), Some(Misfit::NotFinite));
+        }
+        let generation = Generation { text: "a".into(), tokens: 1, finish: Finish::Eos };
+        let wrong = shape.misfit(0, &Outcome::Generated(vec![generation])).unwrap();
+        assert_eq!(wrong.to_string(), "a result of kind `generation`, where the plan asks for `ppl`");
+        assert_eq!(shape.misfit(0, &Outcome::Failed { reason: "too long".into() }), None);
+        let scores = vec![LoglikelihoodScore { sum: f64::NAN, tokens: 1, is_greedy: true }];
+        let shape = ResultShape { kind: Kind::Loglikelihood, normalized: false, runs: Vec::new() };
+        assert_eq!(shape.misfit(9, &Outcome::Loglikelihood(scores)), Some(Misfit::NotFinite), "an older plan");
+    }
+
+    #[test]
+    fn a_normalizer_must_be_there_and_finite() {
+        let shape = ResultShape { kind: Kind::Ppl, normalized: true, runs: vec![(1, 1)] };
+        assert_eq!(shape.misfit(0, &ppl(&[1.0])), Some(Misfit::Normalizer));
+        let with = |nll_sum| {
+            let normalizer = Some(NormalizerScore { nll_sum, tokens: 1 });
+            Outcome::Ppl(vec![PplScore { nll_sum: 1.0, tokens: 1, normalizer }])
+        };
+        assert_eq!(shape.misfit(0, &with(f64::NAN)), Some(Misfit::NotFinite));
+        assert_eq!(shape.misfit(0, &with(0.5)), None);
+    }
+
+    #[test]
+    fn entries_are_counted_by_runs() {
+        let clp = |choices: usize| Body::Clp { prompt: Prompt::default(), choices: vec![String::new(); choices] };
+        let bodies = [clp(2), clp(2), clp(4)];
+        assert_eq!(entries_of_all(&InferSpec::Clp, bodies.iter()), [(2, 2), (1, 4)]);
+        let turn = |role: &str| ChatTurn { role: role.into(), content: String::new() };
+        let chat = Body::Chat { turns: ["user", "assistant", "user", "assistant"].map(turn).into() };
+        for (infer_mode, answers) in [(ChatMode::Last, 1), (ChatMode::Every, 2), (ChatMode::EveryWithGt, 2)] {
+            let infer = InferSpec::Chat { infer_mode, gen_spec: GenSpec::default() };
+            assert_eq!(entries_of_all(&infer, std::iter::once(&chat)), [(1, answers)]);
+        }
+    }
+}

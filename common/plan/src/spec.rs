@@ -1,0 +1,290 @@
+//! What the planner resolved and pinned: nothing here is decided again by a worker.
+
+use super::{ChatMode, Decoding, GenSpec};
+use crate::evaluation::{EvaluatorSpec, FilterPipeline};
+use crate::prompt::{MetaTemplate, Mode};
+use crate::weights::Pin;
+use compass_postprocess::Postprocessor;
+use serde::{Deserialize, Serialize};
+
+/// Where a model's code comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelKind {
+    /// A Hugging Face directory: config.json, *.safetensors, tokenizer.json.
+    Hf,
+    /// A directory as Meta distributes Llama: params.json, consolidated.NN.pth, tokenizer.model.
+    Llama,
+    /// A directory as InternLM's training code writes it: model_config.pt, model_tpN_ppN.pt.
+    #[serde(rename = "internlm")]
+    InternLm,
+    /// No model: answers are a hash of the prompt. For tests of everything else.
+    Echo,
+    /// No model: programs are run in a sandbox.
+    Sandbox,
+}
+
+/// The number format in which a model computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dtype {
+    Float32,
+    Bfloat16,
+    Float16,
+}
+
+/// The kind of device that a model's configuration asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceRequest {
+    /// A GPU where there is one; with `num_gpus`, a GPU in any case.
+    #[default]
+    Auto,
+    Cpu,
+    Cuda,
+}
+
+impl DeviceRequest {
+    /// Whether nothing was asked for.
+    pub fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+}
+
+/// Whether a BOS token opens every encoded text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BosPolicy {
+    /// The tokenizer's own rule (post-processor, or `add_bos_token` of tokenizer_config.json).
+    Auto,
+    Always,
+    Never,
+}
+
+/// Whose formulas hold where the peers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NumericProfile {
+    /// Log-softmax in fp32; `ppl` as OpenCompass at batch size 1, continuations as lm-eval.
+    Canonical,
+    /// OpenCompass's `HuggingFaceBaseModel`, also where it differs: `loglikelihood` is minus its masked `get_ppl`.
+    Opencompass,
+    /// lm-eval's HF backend, also where it differs: log-softmax and sums in the model's own number format.
+    LmEvalHf,
+}
+
+/// A model as the plan pins it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelPlan {
+    /// The name in tables and file names.
+    pub abbr: String,
+    pub kind: ModelKind,
+    /// Directory of config.json and the weights, absolute.
+    pub path: String,
+    /// Directory of the tokenizer's files, absolute.
+    pub tokenizer_path: String,
+    /// Longest input in tokens; `None` means what the model's config.json says.
+    pub max_seq_len: Option<u32>,
+    /// Tokens to generate when the data set does not say.
+    pub max_out_len: u32,
+    pub dtype: Dtype,
+    pub bos: BosPolicy,
+    pub profile: NumericProfile,
+    /// How each role's words are wrapped; `None` joins them by newlines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
+    /// Whether prompts go through the tokenizer's chat template (OpenCompass's `HuggingFacewithChatTemplate`).
+    pub chat: bool,
+    /// `tokenizer_kwargs` as written: sides of truncation and padding; what is not obeyed is noted by the engine.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub tokenizer_kwargs: serde_json::Map<String, serde_json::Value>,
+    /// Fewest tokens before the end token may come, when the data set does not say.
+    pub min_out_len: u32,
+    /// How tokens are chosen when the data set does not say.
+    pub decoding: Decoding,
+    /// Strings that end a generation, beside the data set's own.
+    pub stop_words: Vec<String>,
+    /// GPUs of one replica; 0 lets it run on the CPU.
+    pub num_gpus: u32,
+    /// Where it may be loaded: a worker that has no such device refuses it.
+    #[serde(default, skip_serializing_if = "DeviceRequest::is_auto")]
+    pub device: DeviceRequest,
+    /// Applied to every prediction of this model before the data set's own: part of the evaluation, not of the inference.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pred_postprocessors: Vec<Postprocessor>,
+    /// The weights, and what is read of generation_config.json; `None` where the planner could not read the directory, and
+    /// for kinds without weights. The first worker that loads the model then says what holds for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
+}
+
+impl ModelPlan {
+    /// The model in `path`, of which nothing special is asked: fp32, greedy, 16 tokens, everything else its own.
+    pub fn new(abbr: impl Into<String>, kind: ModelKind, path: impl Into<String>) -> Self {
+        let path = path.into();
+        Self {
+            abbr: abbr.into(),
+            kind,
+            tokenizer_path: path.clone(),
+            path,
+            max_seq_len: None,
+            max_out_len: 16,
+            dtype: Dtype::Float32,
+            bos: BosPolicy::Auto,
+            profile: NumericProfile::Canonical,
+            meta_template: None,
+            chat: false,
+            device: DeviceRequest::Auto,
+            tokenizer_kwargs: serde_json::Map::new(),
+            min_out_len: 0,
+            decoding: Decoding::default(),
+            stop_words: Vec::new(),
+            num_gpus: 0,
+            pred_postprocessors: Vec::new(),
+            pin: None,
+        }
+    }
+}
+
+impl ModelPlan {
+    /// Whether it has weights, by which it is known.
+    pub fn has_weights(&self) -> bool {
+        !matches!(self.kind, ModelKind::Echo | ModelKind::Sandbox)
+    }
+
+    /// How each role's words are wrapped: as told, else as for a chat where it is one.
+    pub fn meta(&self) -> Option<MetaTemplate> {
+        self.meta_template.clone().or_else(|| self.chat.then(MetaTemplate::chat))
+    }
+}
+
+/// What to compute for each sample of a data set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum InferSpec {
+    /// OpenCompass's `PPLInferencer` at batch size 1: per option, the NLL of t2..tn summed and divided by n.
+    Ppl,
+    /// `PPLInferencer` with `normalizing_str`: the mean NLL of the answer after its context, minus that after this text.
+    PplNormalized { normalizing_str: String },
+    /// `PPLOnlyInferencer`: the same score of one text, to be averaged.
+    PplOnly,
+    /// lm-eval's `loglikelihood`: per option, the sum of log-probabilities of the continuation.
+    Loglikelihood,
+    /// OpenCompass's `LLInferencer` over `HuggingFaceBaseModel`: per option, minus the mean NLL of the text's tokens after as
+    /// many as the continuation has alone.
+    MeanLoglikelihood,
+    /// `CLPInferencer`: log-probabilities of the choices' tokens after the prompt.
+    Clp,
+    /// lm-eval's `loglikelihood_rolling`: the log-probability of a whole text, in windows.
+    Rolling,
+    /// Generation.
+    Gen(GenSpec),
+    /// `ChatInferencer`: generation in a conversation of several turns.
+    Chat {
+        infer_mode: ChatMode,
+        #[serde(flatten)]
+        gen_spec: GenSpec,
+    },
+    /// Running the programs that answers are.
+    Execute,
+}
+
+impl InferSpec {
+    /// Whether prompts are rendered to be scored or to be continued.
+    pub fn prompt_mode(&self) -> Mode {
+        match self {
+            Self::Ppl | Self::PplNormalized { .. } | Self::PplOnly | Self::Rolling => Mode::Ppl,
+            // A context ends where the answer begins, which is where a model would begin to speak.
+            Self::Loglikelihood
+            | Self::MeanLoglikelihood
+            | Self::Clp
+            | Self::Gen(_)
+            | Self::Chat { .. }
+            | Self::Execute => Mode::Gen,
+        }
+    }
+
+    /// The `mode` column of the table: `ppl`, `ll`, `clp`, `gen`, ...
+    pub fn mode(&self) -> &'static str {
+        match self {
+            Self::Ppl | Self::PplNormalized { .. } => "ppl",
+            Self::PplOnly => "ppl_only",
+            Self::Loglikelihood | Self::MeanLoglikelihood => "ll",
+            Self::Clp => "clp",
+            Self::Rolling => "rolling",
+            Self::Gen(_) => "gen",
+            Self::Chat { .. } => "chat",
+            Self::Execute => "execute",
+        }
+    }
+
+    /// Whether options are compared by the log-likelihoods of their own texts.
+    pub fn scores_continuations(&self) -> bool {
+        matches!(self, Self::Loglikelihood | Self::MeanLoglikelihood)
+    }
+
+    /// Whether a model of this profile scores continuations by OpenCompass's mean ([`InferSpec::MeanLoglikelihood`]): where
+    /// the data set asks for it or the profile does, unless the profile is lm-eval's.
+    pub fn means(&self, profile: NumericProfile) -> bool {
+        match profile {
+            NumericProfile::Canonical => *self == Self::MeanLoglikelihood,
+            NumericProfile::Opencompass => self.scores_continuations(),
+            NumericProfile::LmEvalHf => false,
+        }
+    }
+
+    /// What the log-likelihoods of a model of this profile are, in words, where they are not what the data set asks for.
+    pub fn other_formula(&self, profile: NumericProfile) -> Option<&'static str> {
+        match (self, self.means(profile)) {
+            (Self::MeanLoglikelihood, false) => Some(
+                "profile lm-eval-hf: scored by lm-eval's sum of log-probabilities; the data set asks for OpenCompass's mean",
+            ),
+            (Self::Loglikelihood, true) => Some(
+                "profile opencompass: scored by OpenCompass's mean NLL; the data set asks for lm-eval's sum of \
+                 log-probabilities",
+            ),
+            _ => None,
+        }
+    }
+
+    /// What is asked of the generation, where there is one.
+    pub fn generation(&self) -> Option<&GenSpec> {
+        match self {
+            Self::Gen(spec) | Self::Chat { gen_spec: spec, .. } => Some(spec),
+            _ => None,
+        }
+    }
+}
+
+/// How outputs become metrics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvalSpec {
+    pub evaluator: EvaluatorSpec,
+    /// Applied to the prediction, in order.
+    pub pred_postprocessors: Vec<Postprocessor>,
+    /// Applied to the gold answer, in order.
+    pub dataset_postprocessors: Vec<Postprocessor>,
+    /// lm-eval's filters: each pipeline makes one answer of all, and has metrics of its own. Postprocessors come after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<FilterPipeline>,
+    /// Whether the most frequent of several answers stands for all (self-consistency).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub majority_vote: bool,
+    /// Of several answers to a question: the k of pass@k and G-Pass@k. Empty means 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub k: Vec<u32>,
+}
+
+impl EvalSpec {
+    /// An evaluator of the answers as they are.
+    pub fn new(evaluator: EvaluatorSpec) -> Self {
+        Self {
+            evaluator,
+            pred_postprocessors: Vec::new(),
+            dataset_postprocessors: Vec::new(),
+            filters: Vec::new(),
+            majority_vote: false,
+            k: Vec::new(),
+        }
+    }
+}

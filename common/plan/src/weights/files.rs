@@ -1,0 +1,155 @@
+//! Which files of a model's directories are digested, and under which names.
+
+use super::manifest::{FileMark, WeightsDigest};
+use super::mark::{Reading, mark};
+use crate::ModelKind;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files of weights that transformers looks for, in its order.
+const SINGLES: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
+
+/// What says how a model is made and what its makers want of a generation.
+const CONFIGURATION: [&str; 4] = ["config.json", "generation_config.json", "params.json", "model_config.pt"];
+
+/// What a tokenizer is read from, beside every `*.model` and `additional_chat_templates/*.jinja`. config.json names the
+/// tokenizer's class where nothing else does.
+const TOKENIZER: [&str; 12] = [
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "encoder.json",
+    "vocab.bpe",
+    "tokenizer.spm",
+    "chat_template.jinja",
+    "chat_template.json",
+];
+
+/// Chat templates beside the first.
+const TEMPLATES: &str = "additional_chat_templates";
+
+/// The digest of a model whose weights and configuration are in `directory`, its tokenizer in `tokenizer`.
+///
+/// # Errors
+/// Something of it cannot be read, or no weights are there.
+pub fn read(directory: &Path, tokenizer: &Path, kind: ModelKind) -> io::Result<WeightsDigest> {
+    let mut files = read_small(directory, tokenizer)?;
+    for name in weights(directory, kind)? {
+        let content = File::open(directory.join(&name))?;
+        files.insert(weights_name(&name), mark(&content, reading_of(&name))?);
+    }
+    Ok(WeightsDigest::new(files))
+}
+
+/// The marks of all files but the weights, by canonical name.
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn read_small(directory: &Path, tokenizer: &Path) -> io::Result<BTreeMap<String, FileMark>> {
+    let mut files = BTreeMap::new();
+    let mut add = |role: &str, folder: &Path, name: &str| -> io::Result<()> {
+        let path = folder.join(name);
+        match File::open(&path) {
+            Ok(file) if file.metadata()?.is_file() => {
+                let marked = mark(&file, Reading::Whole)?;
+                files.insert(format!("{role}/{name}"), marked);
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    };
+    for name in CONFIGURATION {
+        add("config", directory, name)?;
+    }
+    for name in TOKENIZER {
+        add("tokenizer", tokenizer, name)?;
+    }
+    for name in names_with(tokenizer, "model")? {
+        add("tokenizer", tokenizer, &name)?;
+    }
+    for name in names_with(&tokenizer.join(TEMPLATES), "jinja")? {
+        add("tokenizer", tokenizer, &format!("{TEMPLATES}/{name}"))?;
+    }
+    Ok(files)
+}
+
+/// The canonical name of a file of weights.
+pub fn weights_name(file: &str) -> String {
+    format!("weights/{file}")
+}
+
+/// How a file of weights is digested, by its name.
+pub fn reading_of(file: &str) -> Reading {
+    if file.ends_with(".safetensors") { Reading::Tensors } else { Reading::Ends }
+}
+
+/// The names of the files of weights in `directory`.
+fn weights(directory: &Path, kind: ModelKind) -> io::Result<Vec<String>> {
+    let named = |is_one: fn(&str) -> bool| -> io::Result<Vec<String>> {
+        let mut names = names_in(directory)?;
+        names.retain(|name| is_one(name));
+        Ok(names)
+    };
+    let names = match kind {
+        ModelKind::Hf => hugging_face(directory)?,
+        ModelKind::Llama => named(|name| name.starts_with("consolidated.") && name.ends_with(".pth"))?,
+        ModelKind::InternLm => named(|name| name.starts_with("model_tp") && name.ends_with(".pt"))?,
+        ModelKind::Echo | ModelKind::Sandbox => Vec::new(),
+    };
+    if names.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(names)
+}
+
+fn hugging_face(directory: &Path) -> io::Result<Vec<String>> {
+    for single in SINGLES {
+        if directory.join(single).exists() {
+            return Ok(vec![single.to_owned()]);
+        }
+        let index = match std::fs::read(directory.join(format!("{single}.index.json"))) {
+            Ok(bytes) => serde_json::from_slice::<Map<String, Value>>(&bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let shards = index.get("weight_map").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        let shards: BTreeSet<&str> = shards.filter_map(Value::as_str).collect();
+        return Ok(shards.into_iter().map(str::to_owned).collect());
+    }
+    Ok(Vec::new())
+}
+
+/// The names in a folder, sorted; none where there is no such folder.
+fn names_in(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        // A name that is not Unicode is none that an engine reads.
+        names.extend(entry?.file_name().into_string().ok());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn names_with(folder: &Path, ending: &str) -> io::Result<Vec<String>> {
+    let mut names = names_in(folder)?;
+    names.retain(|name| PathBuf::from(name).extension().is_some_and(|found| found == ending));
+    Ok(names)
+}
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;
