@@ -4,6 +4,8 @@
 #   deploy/test.sh           the stages below
 #   deploy/test.sh --full    also what needs a release build, a peer's Python or more than two minutes for one test;
 #                            COMPASS_FULL=1 tells the tests, of which some then play more
+#   COMPASS_REQUIRE=etcd,slurm   a test that skips for want of one of these fails instead; `all` for everything
+#                            (cgroup, etcd, netns, openssl, root, sandbox, shared, slurm)
 #
 # Every stage is run, whatever became of those before it; the summary at the end says which failed and how long each took.
 # Exit code 0: all of them passed.
@@ -26,6 +28,9 @@ WHOLE=(--workspace --features compass-tests/engine)
 SUMMARY=()
 FAILED=0
 LEFT=()
+# Lines of what was skipped, for the summary; stages run in a process of their own.
+SKIPPED=$(mktemp)
+trap 'rm -f "$SKIPPED"' EXIT
 
 # stage NAME COMMAND...: runs it, and remembers what became of it.
 stage() {
@@ -56,6 +61,10 @@ summary() {
   printf '\n== summary\n'
   printf '%s\n' "${SUMMARY[@]}"
   printf '%-24s %6d s\n' "all" "$SECONDS"
+  if [ -s "$SKIPPED" ]; then
+    printf '\nskipped:\n'
+    sed -E 's/^(skipped: )?/  /' "$SKIPPED"
+  fi
   if [ ${#LEFT[@]} -gt 0 ]; then
     printf '\nleft for --full:\n'
     printf '  %s\n' "${LEFT[@]}"
@@ -64,6 +73,11 @@ summary() {
 }
 
 trap 'summary; exit 130' INT TERM
+
+# skipped WHAT: says so now and in the summary.
+skipped() {
+  printf 'skipped: %s\n' "$1" | tee -a "$SKIPPED"
+}
 
 # Programs that tests want; without them these are skipped and say so.
 programs() {
@@ -83,16 +97,16 @@ programs() {
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && return
   fi
-  echo "skipped: what needs ${missing[*]} (apt-get install ${missing[*]})"
+  skipped "what needs ${missing[*]} (apt-get install ${missing[*]})"
 }
 
 formatting() {
-  cargo fmt --version >/dev/null 2>&1 || { echo "skipped: rustfmt is not installed (rustup component add rustfmt)"; return; }
+  cargo fmt --version >/dev/null 2>&1 || { skipped "rustfmt is not installed (rustup component add rustfmt)"; return; }
   cargo fmt --all --check
 }
 
 lints() {
-  cargo clippy --version >/dev/null 2>&1 || { echo "skipped: clippy is not installed (rustup component add clippy)"; return; }
+  cargo clippy --version >/dev/null 2>&1 || { skipped "clippy is not installed (rustup component add clippy)"; return; }
   cargo clippy --workspace --all-targets --features compass-tests/engine -- -D warnings
 }
 
@@ -119,7 +133,7 @@ tests() {
   cargo nextest run "${WHOLE[@]}" --no-fail-fast ${FULL:+--run-ignored all} || status=$?
   if [ -f "$junit" ]; then
     { grep -oE 'skipped: [^<&]*' "$junit" || true; } | sort | uniq -c |
-      sed -E 's/^ *([0-9]+) skipped: /skipped (\1 times): /'
+      sed -E 's/^ *([0-9]+) skipped: /in tests, \1 times: /' >> "$SKIPPED"
     # sed reads all of it: head would end sort with SIGPIPE, and with pipefail the stage with 141.
     echo "longest:"
     { grep -oE '<testcase name="[^"]*" classname="[^"]*"[^>]* time="[^"]*"' "$junit" || true; } |
@@ -132,7 +146,7 @@ policy() {
   if cargo deny --version >/dev/null 2>&1; then
     cargo deny check bans licenses sources
   else
-    echo "skipped: cargo-deny is not installed (cargo install --locked cargo-deny)"
+    skipped "cargo-deny is not installed (cargo install --locked cargo-deny)"
   fi
 }
 

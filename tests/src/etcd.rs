@@ -39,7 +39,8 @@ impl Etcd {
         let found =
             named.or_else(|| std::env::split_paths(&on_path).map(|folder| folder.join("etcd")).find(|p| p.is_file()));
         if found.is_none() {
-            eprintln!("skipped: {test} needs etcd on PATH (apt-get install etcd-server) or named by COMPASS_ETCD");
+            let remedy = "apt-get install etcd-server, or name it by COMPASS_ETCD";
+            compass_needs::skipped(compass_needs::Need::Etcd, format_args!("{test} needs etcd on PATH ({remedy})"));
         }
         found
     }

@@ -43,11 +43,15 @@ impl Slurm {
         let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
         let missing = ["slurmctld", "slurmd", "squeue", "munged"].into_iter().find(|program| !is_installed(program));
         if let Some(program) = missing {
-            eprintln!("skipped: {test} needs {program} (apt-get install slurmctld slurmd slurm-client munge)");
+            let install = "apt-get install slurmctld slurmd slurm-client munge";
+            compass_needs::skipped(compass_needs::Need::Slurm, format_args!("{test} needs {program} ({install})"));
             return None;
         }
         if !is_root {
-            eprintln!("skipped: {test} starts a Slurm of its own, which only root may");
+            compass_needs::skipped(
+                compass_needs::Need::Slurm,
+                format_args!("{test} starts a Slurm of its own, which only root may"),
+            );
             return None;
         }
         let folder = tempfile::Builder::new().prefix("slurm").tempdir();

@@ -174,7 +174,8 @@ impl Group {
         let made =
             versions.into_iter().find(|group| std::fs::create_dir(&group.folder).is_ok() && group.allow(8 << 30));
         if made.is_none() {
-            eprintln!("skipped: {test} needs a control group that limits memory (root, and a writable /sys/fs/cgroup)");
+            let what = "a control group that limits memory (root, and a writable /sys/fs/cgroup)";
+            compass_needs::skipped(compass_needs::Need::Cgroup, format_args!("{test} needs {what}"));
         }
         made
     }

@@ -34,14 +34,15 @@ impl Lab {
         };
         let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
         if !root || !done("ip", "-V") || !done("nft", "-v") {
-            eprintln!("skipped: two clusters behind NAT need root, ip and nft (apt-get install iproute2 nftables)");
+            let needs = "two clusters behind NAT need root, ip and nft (apt-get install iproute2 nftables)";
+            compass_needs::skipped(compass_needs::Need::Netns, needs);
             return None;
         }
         let lab = Self { prefix };
         let output = Command::new(script("up.sh")).arg(&lab.prefix).output().unwrap();
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            eprintln!("skipped: no network namespaces here: {said}");
+            compass_needs::skipped(compass_needs::Need::Netns, format_args!("no network namespaces here: {said}"));
             return None;
         }
         Some(lab)

@@ -4,7 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, shared};
+use compass_tests::{Job, shared_folder};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -39,8 +39,7 @@ fn sums(record: &Value) -> Vec<f64> {
 
 #[test]
 fn stories260k_agrees_with_the_float64_oracle() {
-    let Some(shared) = shared("stories260k_agrees_with_the_float64_oracle", "models/stories260K/oracle_dev.json")
-    else {
+    let Some(shared) = shared_folder("models/stories260K/oracle_dev.json") else {
         return;
     };
     let data = shared.join("data");
@@ -127,7 +126,7 @@ fn stories260k_agrees_with_the_float64_oracle() {
 
 #[test]
 fn greedy_generation_from_an_empty_prompt_is_the_golden_text() {
-    let Some(shared) = shared("greedy_generation_from_an_empty_prompt", "models/stories260K/golden.json") else {
+    let Some(shared) = shared_folder("models/stories260K/golden.json") else {
         return;
     };
     let golden = read(&shared.join("models/stories260K/golden.json"));
@@ -146,7 +145,7 @@ fn greedy_generation_from_an_empty_prompt_is_the_golden_text() {
 #[test]
 fn opencompass_piqa_ppl_is_reproduced() {
     let golden = "golden/opencompass/piqa_ppl_1cf9f0/predictions/piqa.json";
-    let Some(shared) = shared("opencompass_piqa_ppl_is_reproduced", golden) else { return };
+    let Some(shared) = shared_folder(golden) else { return };
     let labels = shared.join("data/piqa/valid-labels.lst");
     let mut toml = model(&shared, "stories260K-hf", "max_seq_len = 4096");
     toml += &dataset(
@@ -186,7 +185,7 @@ fn opencompass_piqa_ppl_is_reproduced() {
 
 #[test]
 fn lm_eval_multiple_choice_is_reproduced() {
-    let Some(shared) = shared("lm_eval_multiple_choice_is_reproduced", "golden/lm-eval/samples_g_piqa.jsonl") else {
+    let Some(shared) = shared_folder("golden/lm-eval/samples_g_piqa.jsonl") else {
         return;
     };
     let golden = shared.join("golden/lm-eval");

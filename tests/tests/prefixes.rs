@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::bench::RandomLlama;
-use compass_tests::{Job, demo_model, program, shared, wait_until};
+use compass_tests::{Job, demo_model, program, shared_folder, wait_until};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -257,9 +257,7 @@ fn what_prompts_begin_with_is_computed_once_for_the_whole_job() {
 
 #[test]
 fn so_are_the_shots_of_mmlu_arc_hellaswag_and_piqa() {
-    let Some(shared) =
-        shared("so_are_the_shots_of_mmlu_arc_hellaswag_and_piqa", "data/hellaswag/olmo_sample1000.jsonl")
-    else {
+    let Some(shared) = shared_folder("data/hellaswag/olmo_sample1000.jsonl") else {
         return;
     };
     let facts = on_two_workers(&job_of_benchmarks(&shared));

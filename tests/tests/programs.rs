@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Finished, Job, children_of, free_port, kill, program, shared, wait_until};
+use compass_tests::{Finished, Job, children_of, free_port, kill, program, shared_folder, wait_until};
 use serde_json::{Map, Value, json};
 use std::process::Command;
 
@@ -29,7 +29,8 @@ evaluator = "HumanEvalEvaluator"
 fn can_run() -> bool {
     let checked = Command::new(program("compass-worker")).args(["sandbox", "--check"]).output().unwrap();
     if !checked.status.success() {
-        eprintln!("skipped: no sandbox works here: {}", String::from_utf8_lossy(&checked.stdout));
+        let why = String::from_utf8_lossy(&checked.stdout);
+        compass_needs::skipped(compass_needs::Need::Sandbox, format_args!("no sandbox works here: {why}"));
     }
     checked.status.success()
 }
@@ -107,7 +108,7 @@ fn hostile_answers_get_their_verdicts_and_the_worker_goes_on() {
 #[test]
 fn canonical_solutions_pass_all_of_humaneval() {
     let file = "data/humaneval/HumanEval.jsonl";
-    let Some(data) = shared("HumanEval", file).filter(|_| can_run()).map(|shared| shared.join(file)) else { return };
+    let Some(data) = shared_folder(file).filter(|_| can_run()).map(|shared| shared.join(file)) else { return };
     let config = CONFIG.replace("code.jsonl", &data.display().to_string());
     let job = Job::new(&config);
     let rows = std::fs::read_to_string(&data).unwrap();

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use compass_tests::{Job, shared};
+use compass_tests::{Job, shared_folder};
 use serde_json::Value;
 use std::path::Path;
 
@@ -69,7 +69,7 @@ filters = [{{ name = "strict", steps = [{{ type = "regex", regex_pattern = '####
 
 #[test]
 fn lm_eval_rolling_single_continuations_and_generations_are_reproduced() {
-    let Some(shared) = shared("lm_eval_rolling", "golden/lm-eval/samples_g_wikitext.jsonl") else { return };
+    let Some(shared) = shared_folder("golden/lm-eval/samples_g_wikitext.jsonl") else { return };
     let golden = shared.join("golden/lm-eval");
     let job = Job::new(&lm_eval(&golden, &shared.join("models/stories260K-hf")));
     job.run(&[]).expect(0);

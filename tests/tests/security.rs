@@ -316,8 +316,10 @@ fn another_user_of_the_host_gets_nothing_on_loopback() {
     };
     let able = as_nobody(&program("compass-worker")).arg("--version").output();
     if !able.is_ok_and(|output| output.status.success()) {
-        eprintln!(
-            "skipped: another_user_of_the_host_gets_nothing_on_loopback needs root, setpriv and a readable worker"
+        let test = "another_user_of_the_host_gets_nothing_on_loopback";
+        compass_needs::skipped(
+            compass_needs::Need::Root,
+            format_args!("{test} needs root, setpriv and a readable worker"),
         );
         return;
     }

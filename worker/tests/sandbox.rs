@@ -37,7 +37,7 @@ fn the_check_names_what_works_and_says_why_the_rest_does_not() {
 #[test]
 fn a_run_prints_the_verdict_and_tells_by_its_exit_code() {
     if sandbox(&["--check"]).status.code() != Some(0) {
-        eprintln!("skipped: no isolation works on this machine");
+        compass_needs::skipped(compass_needs::Need::Sandbox, "no isolation works on this machine");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ fn a_run_prints_the_verdict_and_tells_by_its_exit_code() {
 #[test]
 fn a_killed_worker_takes_its_program_along() {
     if sandbox(&["--check"]).status.code() != Some(0) {
-        eprintln!("skipped: no isolation works on this machine");
+        compass_needs::skipped(compass_needs::Need::Sandbox, "no isolation works on this machine");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -9,15 +9,8 @@ mod real {
     use compass_types::range::RangeSpec;
     use std::path::{Path, PathBuf};
 
-    /// A folder of the shared data; `None`, said loudly, where there is none.
     fn data() -> Option<PathBuf> {
-        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-        let data = std::env::var_os("COMPASS_SHARED").map_or(beside, PathBuf::from).join("data");
-        if data.exists() {
-            return Some(data);
-        }
-        eprintln!("skipped: no data in the shared folder (set COMPASS_SHARED)");
-        None
+        compass_needs::shared("data")
     }
 
     fn split(files: Vec<PathBuf>, read: ReadOptions) -> SplitRows {

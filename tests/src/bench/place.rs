@@ -1,7 +1,7 @@
 //! Where a benchmark finds its model, tokenizer and data: made by itself, or beside the checkout.
 
 use super::{Options, RandomLlama, self_made};
-use crate::{demo_model, shared};
+use crate::{demo_model, shared_folder};
 use std::path::PathBuf;
 
 /// The folders of one run of a benchmark.
@@ -23,7 +23,6 @@ impl Place {
     /// # Errors
     /// Those of the disk, in words.
     pub fn make(
-        name: &str,
         options: &Options,
         subjects: &[String],
         questions: usize,
@@ -37,7 +36,7 @@ impl Place {
             let tokenizer = demo_model();
             Self { folder, data, tokenizer, shape: RandomLlama { eos_every: eos_every.1, ..RandomLlama::SMALL } }
         } else {
-            let found = (shared(name, "data/mmlu"), shared(name, "tokenizers/gpt_neox_20b"));
+            let found = (shared_folder("data/mmlu"), shared_folder("tokenizers/gpt_neox_20b"));
             let (Some(data), Some(tokenizer)) = found else { return Ok(None) };
             let (data, tokenizer) = (data.join("data"), tokenizer.join("tokenizers/gpt_neox_20b"));
             Self { folder, data, tokenizer, shape: RandomLlama { eos_every: eos_every.0, ..RandomLlama::MILLIONS_17 } }

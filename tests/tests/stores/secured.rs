@@ -82,7 +82,7 @@ async fn encrypted_connections_need_the_right_authority_and_certificate() {
     let test = "encrypted_connections_need_the_right_authority";
     let dir = tempfile::tempdir().unwrap();
     if !certify(dir.path(), "ours") || !certify(dir.path(), "theirs") {
-        eprintln!("skipped: {test} needs openssl to make certificates");
+        compass_needs::skipped(compass_needs::Need::Openssl, format_args!("{test} needs openssl to make certificates"));
         return;
     }
     let file = |name: &str| dir.path().join(name);

@@ -6,19 +6,8 @@ use compass_plan::Sample;
 use compass_plan::prompt::{RenderedDataset, Shot};
 use compass_types::range::RangeSpec;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 
-/// A file of the shared folder; `None`, said loudly, where there is none.
-pub(super) fn path(file: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let root = std::env::var_os("COMPASS_SHARED").map_or(beside, PathBuf::from);
-    let path = root.join(file);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {file} is not in the shared folder (set COMPASS_SHARED)");
-    None
-}
+pub(super) use compass_needs::shared as path;
 
 /// Rows of a `.jsonl` or `.json` file.
 pub(super) fn rows(file: &str) -> Option<Vec<Row>> {

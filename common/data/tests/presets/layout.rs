@@ -16,17 +16,7 @@ pub(super) struct Layout {
     missing: std::sync::Mutex<BTreeSet<PathBuf>>,
 }
 
-/// A file of the shared folder; `None`, said loudly, where there is none.
-pub(super) fn shared(file: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("../shared"));
-    let beside = beside.into_iter().find(|folder| folder.join("golden").is_dir()).unwrap_or_default();
-    let path = std::env::var_os("COMPASS_SHARED").map_or(beside, PathBuf::from).join(file);
-    if path.exists() {
-        return path.canonicalize().ok();
-    }
-    eprintln!("skipped: {file} is not in the shared folder (set COMPASS_SHARED)");
-    None
-}
+pub(super) use compass_needs::shared;
 
 /// The data folder, built once; `None` without the shared folder.
 pub(super) fn layout() -> Option<&'static Layout> {

@@ -5,16 +5,10 @@ use super::table::tests::{cell, plan_of};
 use crate::evaluator::fixture::dataset;
 use compass_plan::{GenSpec, InferSpec};
 use serde_json::Value;
-use std::path::Path;
 
 #[test]
 fn the_tables_of_opencompass() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    let root = std::env::var_os("COMPASS_SHARED").map_or(beside, Into::into).join("golden/opencompass");
-    if !root.exists() {
-        eprintln!("skipped: golden/opencompass is not in the shared folder (set COMPASS_SHARED)");
-        return;
-    }
+    let Some(root) = compass_needs::shared("golden/opencompass") else { return };
     let mut tables = 0;
     for run in std::fs::read_dir(&root).unwrap() {
         let run = run.unwrap().path();

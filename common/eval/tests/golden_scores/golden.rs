@@ -7,20 +7,10 @@ use compass_plan::prompt::ShotFormat;
 use compass_plan::{DatasetPlan, EvalSpec, InferSpec};
 use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use serde_json::{Map, Value};
-use std::path::PathBuf;
 
 /// A golden file's text; `None`, loudly, when the golden files are not here.
 pub(crate) fn read(path: &str) -> Option<String> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    let shared = std::env::var_os("COMPASS_SHARED").map_or(beside, PathBuf::from);
-    let golden = shared.join("golden");
-    if !golden.is_dir() {
-        eprintln!(
-            "skipped: no golden results at {}; set COMPASS_SHARED to the folder that holds them",
-            golden.display()
-        );
-        return None;
-    }
+    let golden = compass_needs::shared("golden")?;
     Some(std::fs::read_to_string(golden.join(path)).unwrap())
 }
 

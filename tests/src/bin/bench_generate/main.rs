@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<ExitCode, String> {
     let default = if options.small { 24 } else { 64 };
     let questions = if options.questions == 0 { default } else { options.questions };
-    let Some(place) = Place::make("bench-generate", options, &[], questions, (60, 12))? else {
+    let Some(place) = Place::make(options, &[], questions, (60, 12))? else {
         return Ok(ExitCode::SUCCESS);
     };
     let mut sets = Questions::read(&place, &["gsm8k_gen/gsm8k".to_owned()], questions)?;

@@ -42,7 +42,7 @@ fn run(options: &Options) -> Result<ExitCode, String> {
     };
     let default = if options.small { 12 } else { 100 };
     let questions = if options.questions == 0 { default } else { options.questions };
-    let Some(place) = Place::make("bench-score", options, &subjects, questions, (0, 0))? else {
+    let Some(place) = Place::make(options, &subjects, questions, (0, 0))? else {
         return Ok(ExitCode::SUCCESS);
     };
     let names: Vec<String> = subjects.iter().map(|subject| format!("mmlu_ppl/lukaemon_mmlu_{subject}")).collect();

@@ -13,17 +13,7 @@ pub(crate) fn golden_json(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(golden(name)).unwrap()).unwrap()
 }
 
-/// A path of the shared data, or `None` with a line on standard error.
-pub(crate) fn shared(relative: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("COMPASS_SHARED").map(PathBuf::from);
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = [root, Some(workspace.join("shared")), Some(workspace.join("../shared"))];
-    let found = places.into_iter().flatten().map(|place| place.join(relative)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("skipped: {relative} is not in shared/ beside the workspace nor in $COMPASS_SHARED");
-    }
-    found
-}
+pub(crate) use compass_needs::shared;
 
 /// The ids of a golden case.
 pub(crate) fn ids(value: &Value) -> Vec<u32> {

@@ -5,15 +5,9 @@ use compass_plan as plan;
 use compass_sandbox::{Program, Verdict};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 fn problems() -> Option<Vec<Value>> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let root = std::env::var_os("COMPASS_SHARED").map_or(beside, PathBuf::from);
-    let Ok(text) = fs::read_to_string(root.join("data/humaneval/HumanEval.jsonl")) else {
-        eprintln!("skipped: data/humaneval is not in the shared folder (set COMPASS_SHARED)");
-        return None;
-    };
+    let text = fs::read_to_string(compass_needs::shared("data/humaneval/HumanEval.jsonl")?).unwrap();
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 

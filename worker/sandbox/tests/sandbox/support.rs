@@ -21,7 +21,7 @@ pub(crate) async fn sandbox(isolation: Isolation) -> Option<Sandbox> {
         Err(refusal) => {
             // What is missing is skipped; what is there and leaks is a failure.
             assert!(!refusal.to_string().contains("does not contain"), "{refusal}");
-            eprintln!("skipped: {isolation}: {refusal}");
+            compass_needs::skipped(compass_needs::Need::Sandbox, format_args!("{isolation}: {refusal}"));
             None
         }
     }

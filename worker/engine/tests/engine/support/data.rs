@@ -3,17 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A path of the shared data, or `None` with a line on standard error.
-pub(crate) fn shared(relative: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("COMPASS_SHARED").map(PathBuf::from);
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = [root, Some(workspace.join("shared")), Some(workspace.join("../shared"))];
-    let found = places.into_iter().flatten().map(|place| place.join(relative)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("skipped: {relative} is not in shared/ beside the workspace nor in $COMPASS_SHARED");
-    }
-    found
-}
+pub(crate) use compass_needs::shared;
 
 /// A golden document of this test.
 pub(crate) fn golden(name: &str) -> Value {
