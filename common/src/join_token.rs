@@ -20,7 +20,7 @@ pub struct JoinToken {
     pub authority: Digest,
 }
 
-/// Why a text is no token. Says nothing of what it held.
+/// Why a text is not a token. Says nothing of what it held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     #[error("it is empty")]

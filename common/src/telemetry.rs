@@ -24,7 +24,7 @@ pub enum TelemetryError {
 }
 
 /// Installs the process-wide subscriber: `level` unless [`LOG_VARIABLE`] is set and not empty; no colour when standard
-/// error is no terminal or `NO_COLOR` is set.
+/// error is not a terminal or `NO_COLOR` is set.
 ///
 /// # Errors
 /// [`TelemetryError::Filter`] for a malformed filter, [`TelemetryError::Format`] for an unknown format, [`TelemetryError::Installed`] at a second call.
@@ -37,7 +37,7 @@ pub fn init(level: &str) -> Result<(), TelemetryError> {
         .with_env_filter(filter(&text)?)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal() && !no_color)
-        // It would complain on standard error, and panic where that is closed: a log that nobody reads ends no run.
+        // It would complain on standard error, and panic where that is closed: a log without a reader must not end a run.
         .log_internal_errors(false);
     let json = match std::env::var(FORMAT_VARIABLE).as_deref() {
         Ok("json") => true,

@@ -1,4 +1,4 @@
-//! Real etcd clusters on free ports of this host, in a temporary folder, to be killed and brought back.
+//! Real etcd clusters on free ports on this host, in a temporary folder, to be killed and brought back.
 
 use crate::ports::free_port;
 use crate::processes::{kill, wait_until};

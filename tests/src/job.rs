@@ -249,7 +249,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Whether it has ended by itself.
+    /// Whether it has ended on its own.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }

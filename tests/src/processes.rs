@@ -1,4 +1,4 @@
-//! Processes: where the programs are, who their children are, how to kill them.
+//! Processes: where the programs are, which children they have, how to kill them.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub fn wait_until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T 
         if let Some(found) = condition() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(begin.elapsed() < PATIENCE, "gave up waiting until {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -34,7 +34,7 @@ struct State {
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Proxy {
-    /// A proxy to `target` (`host:port`) on a free port of this host.
+    /// A proxy to `target` (`host:port`) on a free port on this host.
     pub fn start(target: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| {
             listener.set_nonblocking(true)?;

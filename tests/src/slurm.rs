@@ -128,7 +128,7 @@ impl Slurm {
         self.run("scontrol", &["update", &format!("nodename={node}"), "state=resume"]);
     }
 
-    /// Ends munged: nobody can prove any more who he is.
+    /// Ends munged: no user can be authenticated any more.
     pub fn kill_munge(&self) {
         let pid = std::fs::read_to_string(self.folder.path().join("munge/munged.pid")).unwrap_or_default();
         let pid = pid.trim().parse().unwrap_or_else(|_| unreachable!("munged has no pid file"));

@@ -27,7 +27,7 @@ struct Shared {
 }
 
 impl Tunnel {
-    /// A proxy on a free port of this host.
+    /// A proxy on a free port on this host.
     pub fn start(kind: TunnelKind, login: Option<(&str, &str)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) = listener.unwrap_or_else(|error| unreachable!("no free port: {error}"));

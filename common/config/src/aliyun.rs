@@ -1,7 +1,7 @@
 //! `aliyun_cfg`: how a job of Alibaba's Deep Learning Center (DLC) is made, with the keys of OpenCompass's `DLCRunner`.
 //!
 //! It is a table of the runner, or a file of its own: TOML, or Python's plain values as teams have them. Paths of the job
-//! (`bashrc_path`, caches, the worker) are those of the job's machine, so nobody looks for them here. What is secret has no
+//! (`bashrc_path`, caches, the worker) are those of the job's machine, so they are not looked for here. What is secret has no
 //! place in it: it would stand on the command line of `dlc`, where everybody on this host can read it.
 
 use super::check::Check;
@@ -39,7 +39,7 @@ pub struct AliyunConfig {
     pub hf_endpoint: Option<String>,
     /// `NAME=value`, in which `$OTHER` stands for another variable of the job.
     pub extra_envs: Vec<(String, String)>,
-    /// A file of the job that sets what nobody else may read.
+    /// A file of the job that sets that no other user may read.
     pub env_file: Option<String>,
     /// 1 to 9.
     pub priority: u32,
@@ -263,7 +263,7 @@ fn data_sources(check: &mut Check, fields: &mut Fields<'_>) -> Vec<String> {
     let mut sources = Vec::with_capacity(named.len());
     for (name, span) in named.into_iter().filter(|(name, _)| !name.is_empty()) {
         if name.contains([',', ' ']) {
-            let message = format!("`{name}` is no id of a data source");
+            let message = format!("`{name}` is not an id of a data source");
             check.error(span, message, Some("write one id in each string, such as \"d-abc123\"".into()));
         }
         sources.push(name);
@@ -310,7 +310,7 @@ fn extra_envs(check: &mut Check, fields: &mut Fields<'_>) -> Vec<(String, String
                 variables.push((name.to_owned(), value.to_owned()));
             }
             _ => {
-                let message = "this is no variable of `extra_envs`".to_owned();
+                let message = "this is not a variable of `extra_envs`".to_owned();
                 check.error(span, message, Some("write `extra_envs = [\"NAME=value\"]`".into()));
             }
         }

@@ -1,4 +1,4 @@
-//! What a master that stays takes from a configuration: where it is reached, where it keeps what, who works for it.
+//! What a master that stays takes from a configuration: where it is reached, where it keeps its files, which pools work for it.
 //!
 //! The rest of the file is for jobs, which bring their own; it is read, so that a team's base can be named, and not checked.
 

@@ -9,7 +9,7 @@ use compass_plan::evaluation::EvaluatorSpec;
 /// Reads the evaluator in `node`.
 pub(super) fn read(check: &mut Check, node: &Node) -> Option<EvaluatorSpec> {
     let name = node.text().or_else(|| node.table()?.text("type")).unwrap_or_default();
-    // OpenCompass has some 240 classes of this kind; one that is not listed is no misspelling.
+    // OpenCompass has some 240 classes of this kind; one that is not listed is not a misspelling.
     let class = class(name);
     if class.len() > "Evaluator".len() && class.contains("Evaluator") && !EVALUATORS.serves(name) {
         check.not_yet(node.span, &format!("evaluator `{class}`"), EVALUATORS.meanwhile);

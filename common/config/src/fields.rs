@@ -1,7 +1,7 @@
 //! Reading a table key by key. What was not asked for by the end is unknown.
 //!
 //! A getter returns `None` both for an absent key and for a wrong value; the latter has been reported, so that the
-//! caller may go on with a default that nobody will use.
+//! caller may go on with a default that will not be used.
 
 use super::check::Check;
 use super::source::Span;
@@ -106,7 +106,7 @@ impl<'t> Fields<'t> {
         table(check, key, node, title)
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that was not asked for.
     pub(super) fn finish(self, check: &mut Check) {
         for entry in &self.table.entries {
             let key = entry.key.as_str();

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HttpConfig {
     pub address: SocketAddr,
-    /// The file with the word that readers must bear; always there when the address is not loopback.
+    /// The file with the token that readers must present; always there when the address is not loopback.
     pub token_file: Option<PathBuf>,
 }
 

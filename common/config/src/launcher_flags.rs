@@ -1,6 +1,6 @@
 //! What can only be told of the flags of launchers once runners and pools are read: that they reach somebody.
 //!
-//! A flag that nobody heeds would let a job run where it was not meant to: on a login node, for want of `--slurm`.
+//! A flag that is ignored would let a job run where it was not meant to: on a login node, for want of `--slurm`.
 
 use super::check::Check;
 use super::launching::{PoolConfig, RunnerKind};

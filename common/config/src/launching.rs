@@ -9,14 +9,14 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunnerKind {
-    /// Workers are processes of this host.
+    /// Workers are processes on this host.
     #[default]
     Local,
     Slurm(SlurmConfig),
     Dlc(Box<DlcConfig>),
     /// Workers are started by a command of the user's.
     Command(CommandConfig),
-    /// Nothing is launched; workers come by themselves.
+    /// Nothing is launched; workers are started by hand.
     None,
 }
 
@@ -97,7 +97,7 @@ pub struct PoolConfig {
     pub max_num_workers: Option<u32>,
     /// Replica slots that stay while the job lasts, idle or not.
     pub min_num_workers: u32,
-    /// GPUs at most; 0 is no bound.
+    /// GPUs at most; 0 for no bound.
     pub max_gpus: u32,
     /// Beginnings of model paths, and what stands in their place here; the longest that fits counts.
     pub paths: Vec<(String, String)>,

@@ -30,7 +30,7 @@ const CERTIFICATE_SECONDS: u64 = 24 * 3_600;
 /// Shorter ones would be renewed without end.
 const LEAST_CERTIFICATE_SECONDS: u64 = 5;
 
-/// Ports that a master tries whose address nobody named: several may be at work on one host.
+/// Ports that a master tries whose address the user did not name: several may be at work on one host.
 const DEFAULT_PORTS: u16 = 16;
 
 /// Where a master listens that is not told where: on a free port of loopback when all of its workers run on this host, else
@@ -132,7 +132,7 @@ fn bad(check: &mut Check, key: &str, node: &Node, help: &str) {
 fn default_state(check: &mut Check) -> Option<PathBuf> {
     let home = check.home.as_ref().map(|home| home.join(DEFAULT_STATE));
     if home.is_none() {
-        let help = "set HOME, or give `state_dir` in [master] an absolute path on a disk of this host";
+        let help = "set HOME, or give `state_dir` in [master] an absolute path on a disk on this host";
         check.report(None, "no home directory is known for the state of the master".into(), Some(help.into()));
     }
     home.and_then(|path| std::path::absolute(path).ok())

@@ -77,14 +77,14 @@ fn files_of(kind: ModelKind) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// A directory of this host, there or not.
+/// A directory on this host, there or not.
 fn resolved(check: &mut Check, key: &str, node: &Node) -> Option<PathBuf> {
     let written = text(check, key, node)?;
     if is_elsewhere(check, written) {
         return Some(written.into());
     }
     if written.contains("s3://") {
-        check.value_not_yet(key, node, "copy the model to a directory of this host and name that");
+        check.value_not_yet(key, node, "copy the model to a directory on this host and name that");
         return None;
     }
     let path = paths::resolve(check, key, node)?;

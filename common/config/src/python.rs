@@ -105,7 +105,7 @@ impl<'t> Reader<'_, 't> {
         match self.value_of(at)??.value {
             Value::Table(table) => Some(table),
             _ => {
-                self.refuse(start, end, "this is no table");
+                self.refuse(start, end, "this is not a table");
                 None
             }
         }
@@ -119,7 +119,7 @@ impl<'t> Reader<'_, 't> {
         let mut table = Table::default();
         for (at, statement) in statements.iter().enumerate() {
             match statement.name {
-                None => self.refuse(statement.start, statement.end, "this is no assignment of a plain value"),
+                None => self.refuse(statement.start, statement.end, "this is not an assignment of a plain value"),
                 Some(name) => {
                     let read = self.value_of(at);
                     if let Some(Some(node)) = read {
@@ -140,7 +140,7 @@ impl<'t> Reader<'_, 't> {
         let mut rest = Rest(statement.value);
         let mut value = self.value(&mut rest, statement.end);
         if let (Some(_), Some(extra)) = (&value, rest.0.first()) {
-            self.refuse(extra.start, statement.end, "this is no plain value");
+            self.refuse(extra.start, statement.end, "this is not a plain value");
             value = None;
         }
         self.at = before;
@@ -172,7 +172,7 @@ impl<'t> Reader<'_, 't> {
             Kind::Number(number) => match numeral(number) {
                 Some(value) => value,
                 None => {
-                    self.refuse(start, end, "this is no plain number");
+                    self.refuse(start, end, "this is not a plain number");
                     return None;
                 }
             },
@@ -186,7 +186,7 @@ impl<'t> Reader<'_, 't> {
                     Value::Float(-number)
                 }
                 Node { span, .. } => {
-                    self.refuse(start, span.end, "this is no plain value");
+                    self.refuse(start, span.end, "this is not a plain value");
                     return None;
                 }
             },
@@ -213,7 +213,7 @@ impl<'t> Reader<'_, 't> {
                 Value::Table(table)
             }
             Kind::Symbol(_) | Kind::End => {
-                self.refuse(start, end, "this is no plain value");
+                self.refuse(start, end, "this is not a plain value");
                 return None;
             }
         };
@@ -276,12 +276,12 @@ impl<'t> Reader<'_, 't> {
                 Kind::Name(name) if between == '=' => name,
                 Kind::Text(text) if between == ':' => text,
                 _ => {
-                    self.refuse(key.start, key.end, "this is no plain key");
+                    self.refuse(key.start, key.end, "this is not a plain key");
                     return None;
                 }
             };
             if !rest.skip(between) {
-                self.refuse(key.start, key.end, "this is no plain key with a value");
+                self.refuse(key.start, key.end, "this is not a plain key with a value");
                 return None;
             }
             if let Some(node) = self.value(rest, end)? {
@@ -306,7 +306,7 @@ impl<'t> Reader<'_, 't> {
         match rest.0.first() {
             Some(token) if token.is(close) => Some(false),
             Some(token) => {
-                self.refuse(token.start, token.end, "this is no plain value");
+                self.refuse(token.start, token.end, "this is not a plain value");
                 None
             }
             None => Some(false),

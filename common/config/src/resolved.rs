@@ -27,9 +27,9 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// Where leases live.
     pub store: StoreConfig,
-    /// Port 0 takes a free one. What is not loopback is encrypted, and admits only workers that bear a certificate.
+    /// Port 0 takes a free one. What is not loopback is encrypted, and admits only workers with a certificate.
     pub listen: SocketAddr,
-    /// Ports that may be tried from that of `listen` on: more than one where nobody named it.
+    /// Ports that may be tried from that of `listen` on: more than one where the user named none.
     pub listen_ports: u16,
     /// What workers are told; `None` for the name of this host and the port.
     pub advertise: Option<Advertised>,
@@ -162,7 +162,7 @@ pub struct DatasetConfig {
     pub eval: EvalSpec,
 }
 
-/// How a stage is cut into tasks and who runs them.
+/// How a stage is cut into tasks and which workers run them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageConfig {
     pub partitioner: PartitionerKind,
@@ -176,7 +176,7 @@ pub struct RunnerConfig {
     /// Replica slots; `None` takes what the GPUs (or cores) allow.
     pub max_num_workers: Option<u32>,
     pub max_workers_per_gpu: u32,
-    /// GPUs of the whole job; 0 is no bound.
+    /// GPUs of the whole job; 0 for no bound.
     pub max_gpus: u32,
     /// Further tries of a failed task.
     pub retry: u32,

@@ -1,4 +1,4 @@
-//! `runner`: who launches workers, and how many.
+//! `runner`: what launches workers, and how many.
 
 use super::check::Check;
 use super::choice::Choices;

@@ -110,7 +110,7 @@ fn expand((name, span): (String, Option<Span>), asked: &Asked) -> Vec<(String, O
     }
 }
 
-/// What to do about a name that neither a table nor a preset bears.
+/// What to do about a name that neither a table nor a preset has.
 fn unknown(name: &str, known: &[&str], list: &List) -> String {
     let define = format!("define a [[{}]] table", list.table);
     if list.table != "dataset" {

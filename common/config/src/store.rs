@@ -31,7 +31,7 @@ pub(super) fn read(check: &mut Check, master: &mut Fields<'_>) -> StoreConfig {
         (password_file.is_some(), user.is_some(), "password_file", "user", "whose password it is"),
         (cert.is_some(), key.is_some(), "cert", "key", "the certificate's private key, a PEM file"),
         (key.is_some(), cert.is_some(), "key", "cert", "the key's certificate, a PEM file"),
-        (cert.is_some(), ca.is_some(), "cert", "ca", "who signed the server's certificate, a PEM file"),
+        (cert.is_some(), ca.is_some(), "cert", "ca", "the authority that signed the server's certificate, a PEM file"),
     ];
     for (given, other, name, missing, what) in alone {
         if given && !other {

@@ -124,7 +124,11 @@ fn weights(check: &mut Check, node: &Node, subsets: &[Subset]) -> Option<Vec<f64
             let names = || subsets.iter().map(|subset| subset.name.as_str());
             for entry in table.entries.iter().filter(|entry| !names().any(|name| name == entry.key)) {
                 let help = spelling::suggest(&entry.key, names(), "subsets");
-                check.error(entry.key_span, format!("`weights` has `{}`, which is no subset", entry.key), Some(help));
+                check.error(
+                    entry.key_span,
+                    format!("`weights` has `{}`, which is not a subset", entry.key),
+                    Some(help),
+                );
             }
             let one = |name: &str| match table.get(name) {
                 Some(item) => weight(check, "weights", item),

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, TimeUnit};
 use serde_json::Value;
 
 /// The value at `at`: lists are arrays, structs objects in the order of their fields, integers stay integers, a float
-/// that is no number is null, dates and times are the texts that Python prints.
+/// that is not a number is null, dates and times are the texts that Python prints.
 ///
 /// # Errors
 /// In words: bytes, and types that data sets do not use.

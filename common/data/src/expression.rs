@@ -271,7 +271,7 @@ pub(crate) fn cast(value: Value, cast: Cast) -> Result<Value, String> {
     })
 }
 
-/// Numbers and booleans are read as a prompt prints them; lists and objects are no texts.
+/// Numbers and booleans are read as a prompt prints them; lists and objects are not texts.
 fn text_of(value: &Value, path: &str) -> Result<String, String> {
     match value {
         Value::Array(_) | Value::Object(_) => Err(format!("`{path}` is {}, not a text", kind_of(value))),

@@ -105,7 +105,7 @@ pub(crate) struct LineCount {
 }
 
 impl LineCount {
-    /// The line of byte `at`, from 1. What lies before the last byte asked for is counted anew.
+    /// The line of byte `at`, from 1. What lies before the last byte asked for is counted again.
     pub(crate) fn line(&mut self, bytes: &[u8], at: usize) -> usize {
         let at = at.min(bytes.len());
         if at < self.at {

@@ -167,7 +167,7 @@ impl Pass {
             faults.add(DataError::RowCount { main: main.path.clone(), rows, other: side.file.clone(), labels });
             return;
         }
-        // Columns of a columnar file that nobody wants are not even read.
+        // Columns of a columnar file that are not used are not even read.
         let has_lines = |file: &SourceFile| {
             source.read.format.or_else(|| FileFormat::of(&file.path)).is_some_and(FileFormat::has_lines)
         };

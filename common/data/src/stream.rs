@@ -1,4 +1,4 @@
-//! Rows one after the other, whatever they are read from: nobody holds a file's rows unless they are wanted.
+//! Rows one after the other, whatever they are read from: a file's rows are held only where they are wanted.
 
 use crate::Row;
 use crate::error::DataError;

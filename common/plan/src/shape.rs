@@ -93,7 +93,7 @@ impl ResultShape {
         self.runs.get(at).map(|(_, entries)| *entries)
     }
 
-    /// Why this is no result of the sample; `None` when it is. That a sample failed always is one.
+    /// Why this is not a result of the sample; `None` when it is. That a sample failed always is one.
     pub fn misfit(&self, index: u32, outcome: &Outcome) -> Option<Misfit> {
         let found = Kind::of(outcome)?;
         if found != self.kind {

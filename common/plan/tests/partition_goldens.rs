@@ -76,7 +76,7 @@ fn tasks_are_those_of_opencompass() {
                 json!([model, pieces.collect::<Vec<_>>()])
             })
             .collect();
-        // Pieces of one data set in one task are one set here, wherever OpenCompass lists them: their order is no promise.
+        // Pieces of one data set in one task are one set here, wherever OpenCompass lists them: their order is not a promise.
         let sorted = |tasks: &[Value]| -> Vec<Value> {
             let mut tasks = tasks.to_vec();
             for task in &mut tasks {

@@ -137,7 +137,7 @@ mod rendering {
         let with_token = PromptConfig { prompt_template: text("Go: </E>{q}?"), ..config };
         let infer = InferSpec::Loglikelihood;
         let rendered = render(&with_token, &infer, Some("gold"), &fix(&[0, 1]), &data(), &data()).unwrap();
-        assert_eq!(rendered.shots, ["one? y", "two? u"], "what stands before the token is no part of a shot");
+        assert_eq!(rendered.shots, ["one? y", "two? u"], "what stands before the token is not part of a shot");
         assert_eq!(texts(&rendered, 2), ["Go: one? y\ntwo? u\nthree?| s", "Go: one? y\ntwo? u\nthree?| t"]);
         // A shot template of its own holds its answer itself.
         let own = PromptConfig { ice_template: labels(&[("0", "{q}: {a}"), ("1", "{q}: {b}")]), ..with_token };

@@ -3,7 +3,7 @@
 //! - `\w`, `\W`, `\s`, `\S` mean Python's sets of characters, see [`super::python`]. `\b` keeps Rust's notion of a word,
 //!   which counts combining marks in.
 //! - `$` also matches before a newline that ends the text; `\Z` is the very end.
-//! - A brace that is no quantifier stands for itself, `{,n}` is `{0,n}`; in a set `[`, `&` and `~` stand for themselves.
+//! - A brace that is not a quantifier stands for itself, `{,n}` is `{0,n}`; in a set `[`, `&` and `~` stand for themselves.
 //! - Any punctuation may be escaped.
 
 use std::iter::Peekable;

@@ -172,7 +172,7 @@ impl<'t> Parser<'t> {
             'f' => text.push('\u{c}'),
             'v' => text.push('\u{b}'),
             '\\' | '\'' | '"' => text.push(escaped),
-            // Python keeps the backslash before what is no escape.
+            // Python keeps the backslash before what is not an escape.
             other => text.extend(['\\', other]),
         }
         Ok(())

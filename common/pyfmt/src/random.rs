@@ -157,7 +157,7 @@ impl PythonRandom {
         }
         let mut set_size = 21u64;
         if k > 5 {
-            // 4 ** ceil(log(3k, 4)); 3k is no power of four, so rounding cannot matter.
+            // 4 ** ceil(log(3k, 4)); 3k is not a power of four, so rounding cannot matter.
             let mut power = 1u64;
             while power < u64::from(k) * 3 {
                 power *= 4;

@@ -1,4 +1,4 @@
-//! A text that nobody should read by accident: it shows itself in no log, no `Debug`, no JSON.
+//! A text that must not be read by accident: it appears in no log, no `Debug`, no JSON.
 
 use std::fmt;
 

@@ -5,7 +5,7 @@ use super::request::JobRequest;
 use crate::cli::exit;
 use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
 use crate::screen::say;
-use compass_config::{Config};
+use compass_config::Config;
 use compass_types::ids::Digest;
 use std::sync::Arc;
 use tokio::task::block_in_place;

@@ -145,7 +145,8 @@ pub fn plan(config: &Config) -> Result<Planned, PlanError> {
         parts.insert(digest, bytes);
         named = Some(digest);
     }
-    let plan = Plan { format: PLAN_FORMAT, config: compass_config::digest(config), models, datasets, duplicates: named };
+    let plan =
+        Plan { format: PLAN_FORMAT, config: compass_config::digest(config), models, datasets, duplicates: named };
     let head = head(&plan)?;
     Ok(Planned { plan, head, parts, duplicates })
 }

@@ -76,7 +76,7 @@ impl World {
             let Some(running) = running.filter(|running| running.id == pack) else { return };
             let Some(index) = running.samples.pop_front() else { break };
             if self.jobs[job].is_poison((unit, index)) {
-                self.oracle.saw("a sample that nobody can run was tried");
+                self.oracle.saw("a sample that no worker can run was tried");
                 running.samples.push_front(index);
                 return self.engine_dies(at, slot);
             }

@@ -20,7 +20,7 @@ const LONG_WITHOUT_WORKER_MS: u64 = 15_000;
 pub(super) struct Watched {
     /// Workers without anything to compute.
     idle: BTreeMap<usize, u64>,
-    /// Grants of which nothing has begun, by who was told of them, and their jobs.
+    /// Grants of which nothing has begun, by the worker that was told of them, and their jobs.
     queued: BTreeMap<(usize, (usize, GrantId)), u64>,
     /// Jobs with tasks that no worker has.
     pending: BTreeMap<usize, u64>,
@@ -28,7 +28,7 @@ pub(super) struct Watched {
 
 impl World {
     /// Looks at every worker, in histories in which nothing goes wrong: else there may be many reasons to wait.
-    pub(super) fn nobody_idles(&mut self) {
+    pub(super) fn no_worker_idles(&mut self) {
         if !self.scenario.is_quiet() || self.over.iter().all(Option::is_some) {
             return;
         }

@@ -203,12 +203,12 @@ impl Job {
         self.shape.asked(self.dataset(unit), index)
     }
 
-    /// Whether nobody can run a sample.
+    /// Whether no worker can run a sample.
     pub(super) fn is_poison(&self, key: SampleKey) -> bool {
         self.shape.poison.is_some_and(|poison| self.asked(poison) == self.asked(key))
     }
 
-    /// Whether this is a result of a sample of the unit, whoever computed it.
+    /// Whether this is a result of a sample of the unit, whichever worker computed it.
     pub(super) fn fits(&self, unit: u32, result: &v1::SampleResult) -> bool {
         let shape = self.plan.unit(UnitId(unit)).map(|unit| unit.shape());
         let known = SampleResult::try_from(result.clone());

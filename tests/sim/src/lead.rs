@@ -1,5 +1,5 @@
 //! How a master comes to lead, stays in the lead and writes under it: the server as a whole, where several jobs share it, and
-//! every job by itself.
+//! every job on its own.
 //!
 //! What it asks the store, and what it makes of the replies, is the shipped reign's; when it asks again is this file's.
 

@@ -2,7 +2,7 @@
 //! has led.
 //!
 //! With one job it is `compass-master --config`: each of several contests the lead of that job. With more it is
-//! `compass-master serve`: each contests the lead of the server, and whoever has that contests the lead of every job.
+//! `compass-master serve`: each contests the lead of the server, and the one that has it contests the lead of every job.
 
 use super::disk::Found;
 use super::lead::{Call, Led, Term};
@@ -157,7 +157,7 @@ impl World {
         }
         if self.masters[at].is_serving() {
             self.dispatches(at, Dispatcher::decide);
-            self.nobody_idles();
+            self.no_worker_idles();
         }
     }
 
@@ -287,13 +287,13 @@ impl World {
         let weight = self.scenario.weight(number);
         let terms = broker::Terms { weight, bound: None, models: job.models(), everyone: !shared };
         self.dispatches(at, |dispatcher, now, out| dispatcher.enter(now, job.id.clone(), terms, job.digest, out));
-        // The server's book knows of it, whoever leads.
+        // The server's records have it, whichever master leads.
         if shared && self.cancelled[number] {
             self.leader_decides(at, number, Event::Cancel { reason: "it was cancelled before".into() });
         }
     }
 
-    /// Another leads, or has led: the process ends and is started again, or runs the job no more and contests it anew.
+    /// Another leads, or has led: the process ends and is started again, or runs the job no more and contests it again.
     pub(super) fn step_down(&mut self, at: usize, led: Led) {
         self.oracle.note(self.now, || format!("m{at} steps down from {led:?}"));
         match led {

@@ -19,7 +19,7 @@ pub enum Mutant {
     UnguardedLength,
     /// A new leader grants at once what workers of the old one may still hold.
     NoRecoveringWindow,
-    /// A result counts, whoever hands it in.
+    /// A result counts, whichever worker hands it in.
     NoRightNeeded,
     /// A hello keeps what it claims to hold without a proof.
     ClaimWithoutProofKept,

@@ -1,4 +1,4 @@
-//! Sees everything, and knows the rules: what is believed, who may begin what, what was ever told to whom.
+//! Sees everything, and knows the rules: what is believed, which worker may begin what, what was ever told to whom.
 
 use super::disk::Disk;
 use super::job::{Job, JobSample, SampleKey};

@@ -17,7 +17,7 @@ use v1::worker_frame::Body as Said;
 
 /// Submissions of a group at most: few, so that there are many groups.
 pub(super) const MOST: usize = 120;
-/// As the driver's clock: what takes longer was a time in which nobody listened.
+/// As the driver's clock: what takes longer was a time in which the driver did not listen.
 const LONGEST_STEP_MS: u64 = 1_000;
 
 /// Gives a claim the proof that only the job's key can make.
@@ -28,7 +28,7 @@ fn prove(held: &mut v1::HeldGrant, worker: &str, nonce: &str, job: &Job, key: &J
     held.proof = key.proof(claim).to_vec();
 }
 
-/// Results as the scheduler takes those that count, whoever sent them and whatever they are.
+/// Results as the scheduler takes those that count, whatever worker sent them and whatever they are.
 fn taken_as_it_is(worker: WorkerId, results: &v1::Results, counted: &[&v1::SampleResult]) -> Event {
     let handed = |result: &&v1::SampleResult| Handed {
         index: result.index,
@@ -92,7 +92,7 @@ impl World {
         let (now, known) = (self.now, self.links.all[link].clone());
         let (mutant, job) = (self.mutant, self.jobs[number].clone());
         let latest = self.latest_epoch(number);
-        // One that another has led after, and who has not heard of it, hears for nobody.
+        // A former leader that has not heard of its successor takes nothing in any more.
         if self.masters[at].reign(number).is_some_and(|reign| reign.epoch >= latest) {
             self.is_heard(known.worker);
         }

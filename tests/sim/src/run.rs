@@ -78,7 +78,7 @@ fn judge_the_end(world: &mut World, number: usize, until: u64) {
     let scenario = &job.shape;
     let garbles = |fault: &Fault| matches!(fault.kind, FaultKind::Garbles { .. });
     let may_give_up = |unit: u32| {
-        world.cancelled[number] || scenario.nobody_can_load(job.model(unit)) || scenario.faults.iter().any(garbles)
+        world.cancelled[number] || scenario.no_worker_can_load(job.model(unit)) || scenario.faults.iter().any(garbles)
     };
     let mut broken = Vec::new();
     for key in job.samples() {
@@ -91,7 +91,7 @@ fn judge_the_end(world: &mut World, number: usize, until: u64) {
             None => broken.push(format!("sample {key:?} of job {number} is missing from the report")),
         }
     }
-    if given_up.iter().any(|(unit, _)| scenario.nobody_can_load(job.model(*unit))) {
+    if given_up.iter().any(|(unit, _)| scenario.no_worker_can_load(job.model(*unit))) {
         world.oracle.saw("a model that no worker can load was given up");
     }
     broken.into_iter().for_each(|detail| world.oracle.violation(C4, detail));

@@ -40,7 +40,7 @@ pub enum FaultKind {
     MasterPause { master: usize, ms: u64 },
     /// The master does not reach the store; where `held`, what it asks gets there afterwards.
     Isolation { master: usize, ms: u64, held: bool },
-    /// The store answers nobody and does nothing.
+    /// The store answers no request and does nothing.
     StoreDown { ms: u64 },
     /// The store does what it is asked and its answers are lost.
     StoreDeaf { ms: u64 },
@@ -88,7 +88,7 @@ pub struct Scenario {
     pub sample_ms: u64,
     /// Samples that an engine gives back together.
     pub burst: u32,
-    /// Samples of a part of the plan at most: packs are no larger.
+    /// Samples of a part of the plan at most: batches are no larger.
     pub part_samples: u32,
     /// How the units are asked and judged, by number.
     pub kinds: Vec<u8>,
@@ -225,7 +225,7 @@ impl Scenario {
         self
     }
 
-    /// Perhaps with other jobs in the same server. Drawn by themselves, so that all else is what it would be without.
+    /// Perhaps with other jobs in the same server. Drawn apart, so that all else is what it would be without.
     fn with_further_jobs(mut self) -> Self {
         let mut rng = Rng::new(self.seed.wrapping_mul(0x9e6c_63d0_876a_68ee) ^ 0x1b87_3593);
         let count = match rng.below(1000) {
@@ -325,7 +325,7 @@ impl Scenario {
             self.kinds.truncate(1);
             self.poison = None;
             self.task_samples = rng.log_uniform(1, samples) as u32;
-            // No more tasks than can be told apart by a person who reads the history.
+            // No more tasks than can be told apart by a reader of the history.
             self.task_samples = self.task_samples.max(self.units[0] / 2_000);
             (self.part_samples, self.burst) = (512, (samples / 500).max(1) as u32);
             self.sample_ms = rng.between(20, 120);
@@ -355,7 +355,7 @@ impl Scenario {
     }
 
     /// Whether no worker can load a model.
-    pub(super) fn nobody_can_load(&self, model: u32) -> bool {
+    pub(super) fn no_worker_can_load(&self, model: u32) -> bool {
         (0..self.workers.len()).all(|worker| self.unable.contains(&(worker, model)))
     }
 

@@ -47,7 +47,7 @@ pub(super) enum Answer {
 }
 
 impl World {
-    /// A request reaches the store, whatever became of who sent it.
+    /// A request reaches the store, whatever became of its sender.
     pub(super) fn asked(&mut self, master: usize, life: u64, call: u64, request: Request) {
         if self.now < self.store_down_until || self.now < self.masters[master].isolated_until {
             self.oracle.saw("a request to the store was lost");

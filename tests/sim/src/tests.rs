@@ -38,7 +38,7 @@ const SOMETIMES: [&str; 56] = [
     "a result came twice",
     "a result differed from the recorded one",
     "a sample was given up",
-    "a sample that nobody can run was tried",
+    "a sample that no worker can run was tried",
     "the job was cancelled",
     "all that is out was recorded",
     "a worker that was cut off began what another had by then",

@@ -52,7 +52,7 @@ pub(super) struct Worker {
     pub(super) link: Option<usize>,
     opened: bool,
     pub(super) engines: Vec<Engine>,
-    /// When it wakes by itself, and which of its wakes that is.
+    /// When it wakes on its own, and which of its wakes that is.
     wakes_at: u64,
     wake: u64,
     /// The job whose leader welcomed its process last, and whether that told it to leave.
@@ -332,7 +332,7 @@ impl World {
         let master = self.workers[at].link.map(|link| &self.links.all[link]).filter(|link| !link.broken);
         let answers = master.is_some_and(|link| self.is_up(link.master, link.master_life));
         let content = match self.jobs.iter().find_map(|job| job.content(&digest)) {
-            _ if !answers => Err(compass_agent::BulkError::Again("nobody answers".into())),
+            _ if !answers => Err(compass_agent::BulkError::Again("no answer".into())),
             Some(content) => Ok(content.to_vec()),
             None => Err(compass_agent::BulkError::Hopeless("no such content".into())),
         };

@@ -189,7 +189,7 @@ pub(super) struct World {
     pub(super) jobs: Vec<Arc<Job>>,
     pub(super) mutant: Option<Mutant>,
     pub(super) store: SimStore,
-    /// Whether it has been down: leases begin anew when it is back.
+    /// Whether it has been down: leases begin again when it is back.
     pub(super) store_was_down: bool,
     /// Until when the store does nothing, and until when its answers are lost.
     pub(super) store_down_until: u64,
@@ -205,7 +205,7 @@ pub(super) struct World {
     pub(super) begun: BTreeMap<JobSample, Begun>,
     /// Samples that each job gave up, once it is over.
     pub(super) over: Vec<Option<Vec<(u32, u32)>>>,
-    /// For what is no matter of the history: it leaves the stream of all else as it is.
+    /// For what is not part of the history: it leaves the stream of all else as it is.
     pub(super) aside: Rng,
     queue: BinaryHeap<Scheduled>,
     order: u64,
@@ -314,7 +314,7 @@ impl World {
         worker.heard_at = now;
     }
 
-    /// A worker begins a sample: nobody else has it, who has begun it and is heard all the time.
+    /// A worker begins a sample: no other worker that is heard all the time has begun it.
     pub(super) fn begins_once(&mut self, at: usize, key: JobSample) {
         // One that goes on while it is cut off may be at what others have by now: what is done twice then counts once.
         let (now, untrue) = (self.now, self.scenario.has_untrue_workers());

@@ -1,4 +1,4 @@
-//! Where a benchmark finds its model, tokenizer and data: made by itself, or beside the checkout.
+//! Where a benchmark finds its model, tokenizer and data: made by the benchmark, or beside the checkout.
 
 use super::{Options, RandomLlama, self_made};
 use crate::{demo_model, shared_folder};

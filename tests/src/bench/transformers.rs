@@ -1,4 +1,4 @@
-//! A Python with transformers that runs the same batches as the baseline, to see that the baseline is no straw man.
+//! A Python with transformers that runs the same batches as the baseline, to see that the baseline is not a straw man.
 
 use super::Seconds;
 use serde_json::{Value, json};

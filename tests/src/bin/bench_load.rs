@@ -61,7 +61,7 @@ fn run(shape: &Shape) -> Result<f64, String> {
         let mut model = model.map_err(|fault| fault.to_string())?;
         let taken = begin.elapsed();
         let logits = model.prefill(&[1]).map_err(|fault| fault.to_string())?;
-        if logits.iter().all(|logit| logit.is_finite()) { Ok(taken) } else { Err("logits that are no numbers".into()) }
+        if logits.iter().all(|logit| logit.is_finite()) { Ok(taken) } else { Err("logits that are not numbers".into()) }
     };
     let mut warm = 0.0;
     for cold in [true, false] {

@@ -108,14 +108,14 @@ fn what_would_have_to_be_computed_is_refused_at_its_place() {
     for (text, place, what) in [
         ("workspace_id = f'{x}'\nworker_image = 'i'\n", "a.py:1:16", "this text would have to be computed"),
         ("workspace_id = os.environ['W']\n", "a.py:1:16", "`os` would have to be computed"),
-        ("import os\nworkspace_id = 'w'\n", "a.py:1:1", "this is no assignment of a plain value"),
-        ("workspace_id = 'w' + 'v'\n", "a.py:1:20", "this is no plain value"),
+        ("import os\nworkspace_id = 'w'\n", "a.py:1:1", "this is not an assignment of a plain value"),
+        ("workspace_id = 'w' + 'v'\n", "a.py:1:20", "this is not a plain value"),
         ("workspace_id = later\nlater = 'w'\n", "a.py:1:16", "`later` would have to be computed"),
         ("aliyun_cfg = dict(workspace_id=f('w'))\n", "a.py:1:32", "`f` would have to be computed"),
         ("aliyun_cfg = dict(workspace_id='w'\n", "a.py:1:18", "this bracket is not closed"),
-        ("aliyun_cfg = dict(**other)\n", "a.py:1:19", "this is no plain key"),
-        ("aliyun_cfg = 3\n", "a.py:1:1", "this is no table"),
-        ("if x:\n  workspace_id = 'w'\n", "a.py:1:1", "this is no assignment of a plain value"),
+        ("aliyun_cfg = dict(**other)\n", "a.py:1:19", "this is not a plain key"),
+        ("aliyun_cfg = 3\n", "a.py:1:1", "this is not a table"),
+        ("if x:\n  workspace_id = 'w'\n", "a.py:1:1", "this is not an assignment of a plain value"),
     ] {
         let shown = bad("a.py", text);
         assert!(shown.contains(what) && shown.contains(&format!("--> {place}")), "{text}\n{shown}");
@@ -135,8 +135,8 @@ fn wrong_settings_are_all_shown_with_their_remedies() {
         "`bashrc_path` wants `conda_env_name`",
         "`priority` is out of range: 10",
         "unknown `dlc_job_cmd` `run`",
-        "`a b` is no id of a data source",
-        "this is no variable of `extra_envs`",
+        "`a b` is not an id of a data source",
+        "this is not a variable of `extra_envs`",
         "no file `none`",
         "`hf_offline` takes a boolean",
     ] {

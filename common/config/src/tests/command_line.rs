@@ -76,7 +76,7 @@ error: `--max-num-workers` is out of range: 0
    = help: give a whole number of 1 or more
 
 error: no home directory is known for the state of the master
-   = help: set HOME, or give `state_dir` in [master] an absolute path on a disk of this host
+   = help: set HOME, or give `state_dir` in [master] an absolute path on a disk on this host
 
 error: nothing defines the model `mn` (given by --models)
    = help: did you mean `m`? Or define a [[model]] table

@@ -60,7 +60,7 @@ fn what_is_wrong_is_said_at_its_place() {
         (
             "name = \"g\"\nsubsets = [\"a\"]\nweights = { b = 1, a = 1 }",
             "14:13",
-            "`weights` has `b`, which is no subset",
+            "`weights` has `b`, which is not a subset",
         ),
         ("name = \"g\"\nsubsets = [\"a\", \"b\"]\nweights = { a = 1 }", "14:11", "`weights` lacks the subset `b`"),
         ("name = \"g\"\nsubsets = [\"a\", \"b\"]\nweights = [1]", "14:11", "`weights` has 1 numbers for 2 subsets"),

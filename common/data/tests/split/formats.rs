@@ -37,7 +37,7 @@ fn csv_is_split_as_python_splits_it() {
     fixture.write("a.csv", &bytes);
     assert_eq!(fixture.rows("path = \"a.csv\""), expected);
     fixture.write("a.csv", [b"\xef\xbb\xbf".as_slice(), &bytes].concat());
-    assert_eq!(fixture.rows("path = \"a.csv\""), expected, "a byte order mark is no part of the first name");
+    assert_eq!(fixture.rows("path = \"a.csv\""), expected, "a byte order mark is not part of the first name");
     fixture.write("a.csv.gz", gzip(std::str::from_utf8(&bytes).unwrap()));
     assert_eq!(fixture.rows("path = \"a.csv.gz\""), expected);
 }

@@ -51,7 +51,7 @@ fn program(evaluator: &EvaluatorSpec, gold: &Value, answer: &str) -> Result<Prog
     }
 }
 
-/// The answer was generated and nobody ran it.
+/// The answer was generated and its program was not run.
 pub(super) fn not_run() -> Unscored {
     Unscored("its program was not run".into())
 }

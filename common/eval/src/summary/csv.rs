@@ -8,7 +8,7 @@ impl Summary {
     /// Comma-separated values: OpenCompass's columns (dataset, version, metric, mode, one per model), then expected,
     /// scored and failed of each model. Fields are quoted as RFC 4180 says, lines end with a single newline as in
     /// OpenCompass. Where there is no number, the reason stands in its field; a number that stands on a part of the samples
-    /// bears a star, so that no program takes it for the data set's.
+    /// has a star, so that no program takes it for the data set's.
     pub fn csv(&self) -> String {
         let mut header: Vec<String> = COLUMNS.iter().map(|column| column.to_string()).collect();
         header.extend(self.models.iter().cloned());

@@ -1,4 +1,4 @@
-//! The table for people who paste it elsewhere.
+//! The table as Markdown.
 
 use super::Summary;
 

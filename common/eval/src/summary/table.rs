@@ -27,7 +27,7 @@ pub(super) struct Row {
     pub(super) head: [String; 4],
     /// Per model in the order of the plan.
     pub(super) figures: Vec<Figure>,
-    /// Whether it is a group with a subset that is not part of the job: nobody can expect its number.
+    /// Whether it is a group with a subset that is not part of the job: its number cannot be expected.
     pub(super) partial: bool,
 }
 

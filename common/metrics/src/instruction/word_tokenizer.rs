@@ -26,7 +26,7 @@ fn words(sentence: &str) -> Vec<String> {
     split(&text).map(String::from).collect()
 }
 
-/// A quote before a word that is no clitic is set apart from it.
+/// A quote before a word that is not a clitic is set apart from it.
 fn apart_from_quote(text: &str) -> String {
     static CLITIC: Pattern = Pattern::new(r"(?i)^(?:re|ve|ll|m|t|s|d|n)");
     let mut out = String::with_capacity(text.len());

@@ -85,7 +85,7 @@ impl Parser<'_> {
             // Without braces sympy takes a whole number, not TeX's one digit.
             false => self.rest.starts_with(|c: char| c.is_ascii_digit()).then(|| self.number())??,
         };
-        // A second exponent is no formula.
+        // A second exponent is not a formula.
         if self.rest.starts_with('^') {
             return None;
         }

@@ -1,7 +1,7 @@
 //! BIG-Bench Extra Hard: OpenCompass's `BBEHEvaluator` and `BBEHEvaluator_mcq`.
 
-use compass_postprocess::{bbeh_freeform, bbeh_mcq};
 use crate::text::Pattern;
+use compass_postprocess::{bbeh_freeform, bbeh_mcq};
 
 /// Whether the processed prediction is the reference in lower case, or that without the quotation marks and brackets
 /// around it, or, of lists, the same but for spaces around commas.

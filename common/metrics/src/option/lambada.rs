@@ -1,7 +1,7 @@
 //! LAMBADA as OpenCompass scores it (`LambadaEvaluator`).
 
-use compass_postprocess::general;
 use crate::text::{is_punctuation, strip};
+use compass_postprocess::general;
 
 /// Whether the prediction's first word, up to any punctuation, is the reference, both postprocessed.
 pub fn lambada_equal(prediction: &str, reference: &str) -> bool {
@@ -11,7 +11,7 @@ pub fn lambada_equal(prediction: &str, reference: &str) -> bool {
 }
 
 /// `f'[{string.punctuation}]'` as a class: in it `+,-./` holds the range from comma to full stop, and `[\]` an escaped
-/// bracket, so that the backslash alone is no separator.
+/// bracket, so that the backslash alone is not a separator.
 fn is_lambada_punctuation(c: char) -> bool {
     is_punctuation(c) && c != '\\'
 }

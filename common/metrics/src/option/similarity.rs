@@ -1,8 +1,8 @@
 //! Which option an answer means: OpenCompass's `OptionSimAccEvaluator`, for multiple choice of one's own.
 
 use crate::overlap::levenshtein;
-use compass_postprocess::FirstOption;
 use crate::text::strip;
+use compass_postprocess::FirstOption;
 
 /// The letter that `prediction` means; `first` knows the letters, `texts` are the options' own in their order, `None` where
 /// the question lacks one.

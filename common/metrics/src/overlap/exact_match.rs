@@ -1,7 +1,7 @@
 //! Exact match: OpenCompass's `EMEvaluator`, and lm-eval's `exact_match` with its options.
 
-use compass_postprocess::general;
 use crate::text::is_punctuation;
+use compass_postprocess::general;
 use regex::Regex;
 
 /// OpenCompass's `EMEvaluator`: whether the processed prediction is an answer, processed or as it is.

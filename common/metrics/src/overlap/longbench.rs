@@ -3,8 +3,8 @@
 use super::counter::token_f1;
 use super::normalize::{normalize_answer, normalize_zh_answer};
 use crate::language::Language;
-use compass_postprocess::words;
 use crate::text::split;
+use compass_postprocess::words;
 
 /// `LongBenchF1Evaluator`: the greatest token F1 over the references, in 0..=1; the metric is 100 times the mean.
 ///

@@ -1,7 +1,7 @@
 //! Open questions with several right answers: OpenCompass's TriviaQA, Natural Questions and SQuAD 2.0 evaluators.
 
-use compass_postprocess::general;
 use crate::text::strip;
+use compass_postprocess::general;
 
 /// `TriviaQAEvaluator`: whether any processed answer is a substring of the processed prediction.
 pub fn trivia_qa(prediction: &str, answers: &[&str]) -> bool {

@@ -1,8 +1,8 @@
 //! TyDi QA: OpenCompass's `TydiQAEvaluator`.
 
 use super::counter::token_f1;
-use compass_postprocess::general;
 use crate::text::split;
+use compass_postprocess::general;
 
 /// Of the first line of the prediction, in lower case: 1 when it equals an answer after the general postprocess, else 0,
 /// and the greatest token F1 with any, in 0..=1. The answers keep their case, so that capitals in them match nothing.

@@ -2,9 +2,9 @@
 
 use super::lcs::lcs_length;
 use super::score::RougeScore;
+use crate::text::{Pattern, collapse};
 use compass_postprocess::general;
 use compass_postprocess::words;
-use crate::text::{Pattern, collapse};
 use compass_pyfmt::is_space;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;

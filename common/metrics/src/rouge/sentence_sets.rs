@@ -3,8 +3,8 @@
 use super::lcs::{Tie, lcs_places};
 use super::score::RougeScore;
 use crate::language::Language;
-use compass_postprocess::words;
 use crate::text::collapse;
+use compass_postprocess::words;
 use std::collections::HashSet;
 
 /// `rouge.Rouge().get_scores(...)['rouge-l']`; `None` where it raises, that is when a side has no sentence.

@@ -2,11 +2,11 @@
 //!
 //! Guided self-scheduling (Polychronopoulos and Kuck 1987) over the cost of the whole job: a piece is half of a fair share
 //! of what is left, down to an eighth of a fair share of the whole, which makes about five pieces per worker. Units are
-//! walked from dear to cheap and cut only where a piece ends, because neighbours in a data set share prefixes; units too
+//! walked from expensive to cheap and cut only where a piece ends, because neighbours in a data set share prefixes; units too
 //! small to be worth a task of their own travel together.
 //!
 //! Samples that begin alike stay in one piece where they are few: such a run is cut only into pieces whose own work is
-//! [`WORTH`] times the beginning that each of them computes anew. Where that leaves workers without anything to do for long,
+//! [`WORTH`] times the beginning that each of them computes again. Where that leaves workers idle for long,
 //! they take of what others have not begun.
 
 use super::pieces::Cursor;
@@ -201,7 +201,7 @@ mod tests {
     fn generation_counts_dearer() {
         let (scored, generated) = (unit(0, 1000, 500, false), unit(1, 1000, 500, true));
         let tasks = cut(&[vec![&scored, &generated]], 4);
-        assert_eq!(tasks[0].pieces[0].0, UnitId(1), "the dear unit goes first");
+        assert_eq!(tasks[0].pieces[0].0, UnitId(1), "the expensive unit goes first");
         let of_generated = tasks.iter().filter(|task| task.pieces.iter().any(|(id, _)| *id == UnitId(1))).count();
         let of_scored = tasks.iter().filter(|task| task.pieces.iter().any(|(id, _)| *id == UnitId(0))).count();
         assert!(of_generated > 3 * of_scored, "{of_generated} against {of_scored}");

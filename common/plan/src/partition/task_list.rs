@@ -1,7 +1,7 @@
 //! The tasks of a run by number, as its folder keeps them and a person names them.
 //!
-//! A master writes the list when it begins: numbers then mean the same to whoever reads the folder, whatever partitioner,
-//! cores and recorded samples there were. A resumed run is cut anew, and writes it anew.
+//! A master writes the list when it begins: numbers then mean the same to every reader of the folder, whatever partitioner,
+//! cores and recorded samples there were. A resumed run is cut again, and writes it again.
 
 use super::TaskSpec;
 use crate::Plan;

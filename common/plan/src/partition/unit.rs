@@ -26,7 +26,7 @@ pub struct UnitSize {
     pub beginnings: Vec<Beginning>,
 }
 
-/// How much dearer a character is where the model goes on writing after it: a prior until workers have reported.
+/// How many times as expensive a character is where the model goes on writing after it: a prior until workers have reported.
 const GENERATION_WEIGHT: u64 = 8;
 /// Characters that every sample costs beside its text.
 const SAMPLE_OVERHEAD: u64 = 64;
@@ -40,7 +40,7 @@ impl UnitSize {
 }
 
 impl UnitSize {
-    /// What remains, in runs of samples that begin alike, each with the characters of that beginning: whoever runs any of
+    /// What remains, in runs of samples that begin alike, each with the characters of that beginning: a worker that runs any of
     /// them computes it once.
     pub fn runs(&self) -> Vec<(IntervalSet, u64)> {
         let mut runs = Vec::new();

@@ -67,7 +67,7 @@ pub(super) struct Place<'a> {
     /// Whether the template holds the token; where it does not, shots go first.
     pub(super) in_template: bool,
     pub(super) shows_shots: bool,
-    /// OpenCompass's `sep_token`, which is no part of a prompt.
+    /// OpenCompass's `sep_token`, which is not part of a prompt.
     pub(super) separator: Option<&'a str>,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Form<'a> {
     /// The question alone, as a shot repeats it: what stands before the ice token introduces the whole prompt.
     ///
     /// # Errors
-    /// As [`Form::prompt`]; and for rounds, which are no text.
+    /// As [`Form::prompt`]; and for rounds, which are not text.
     pub(super) fn question(&self, row: &Row, token: &str) -> Result<String, String> {
         match self {
             Self::Text(text) if token.is_empty() => Ok(fill(text, row, None)),

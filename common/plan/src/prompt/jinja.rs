@@ -1,7 +1,7 @@
 //! Jinja templates over the columns of a row, as lm-eval's tasks write them (`utils.apply_template`).
 //!
 //! minijinja with Python's words: values print as `str` prints them, strings and lists have Python's methods, an unknown
-//! name is an error, the last newline stays. Other than in Jinja: `|int` of text that is no number, and `join` and
+//! name is an error, the last newline stays. Other than in Jinja: `|int` of text that is not a number, and `join` and
 //! `replace` over lists of mixed types.
 
 use super::format::Row;
@@ -42,7 +42,7 @@ pub(super) fn text(source: &str, row: &Row) -> Result<String, String> {
 /// read as Python would (lm-eval's `ast.literal_eval`).
 ///
 /// # Errors
-/// As [`text`], and for a value that is no list.
+/// As [`text`], and for a value that is not a list.
 pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
     let expression = source.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
     let Some(expression) = expression.filter(|one| !["{{", "{%", "}}"].iter().any(|mark| one.contains(mark))) else {
@@ -53,7 +53,7 @@ pub(super) fn list(source: &str, row: &Row) -> Result<Vec<String>, String> {
         let value = compiled.eval(row).map_err(|error| said(&error))?;
         template_limits::value_fits(&value).map_err(|error| said(&error))?;
         if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
-            return Err(format!("`options` gives {value}, which is no list"));
+            return Err(format!("`options` gives {value}, which is not a list"));
         }
         let items = value.try_iter().map_err(|error| said(&error))?;
         items.map(|item| printed(&item).map_err(|error| said(&error))).collect()
@@ -66,12 +66,12 @@ fn printed_list(text: &str) -> Result<Vec<String>, String> {
     };
     match literal::parse(text) {
         Ok(serde_json::Value::Array(items)) => Ok(items.iter().map(python_str).collect()),
-        Ok(_) => Err(wrong("which is no list")),
+        Ok(_) => Err(wrong("which is not a list")),
         Err(why) => Err(wrong(&format!("which is {why}"))),
     }
 }
 
-/// Why the source is no template; `None` when it is one.
+/// Why the source is not a template; `None` when it is one.
 pub fn fault(source: &str) -> Option<String> {
     let compiled = || ENVIRONMENT.template_from_str(source).map(|_| ()).map_err(|error| said(&error));
     template_limits::within(source, compiled).err()

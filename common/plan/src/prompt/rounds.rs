@@ -23,7 +23,7 @@ pub struct Rounds {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
-    /// Text that nobody says.
+    /// Text without a speaker.
     Text(String),
     /// What a role says.
     Role(Role),

@@ -101,7 +101,7 @@ fn replaced(text: String, rules: &[(Regex, &'static str)]) -> String {
     rules.iter().fold(text, |text, (pattern, with)| pattern.replace_all(&text, *with).into_owned())
 }
 
-/// A space after each apostrophe that opens a word and is no clitic's: `(?i)(?<!\w)'(?!(?:re|ve|...)\b)(?=\w)`.
+/// A space after each apostrophe that opens a word and is not a clitic's: `(?i)(?<!\w)'(?!(?:re|ve|...)\b)(?=\w)`.
 fn part_opening_quotes(text: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut parted = String::with_capacity(text.len());

@@ -6,7 +6,7 @@ use compass_pyfmt::strip;
 use serde_json::Value;
 
 impl Selector {
-    /// The selected match, stripped; the fallback where there is none. What is no text counts as empty.
+    /// The selected match, stripped; the fallback where there is none. What is not a text counts as empty.
     pub(super) fn apply(&self, item: &Value) -> Result<Value, FilterError> {
         let found = self.pattern.find_all(item.as_str().unwrap_or_default())?;
         if found.is_empty() {

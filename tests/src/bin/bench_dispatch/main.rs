@@ -9,7 +9,7 @@
 //! processes' turn on the processors.
 //!
 //! The last line is `tasks/s: T, p99 ms: L, rss MiB: R`; with `--compare` it is the master's processor time per task with 64
-//! workers and with many, and their ratio. Processor time counts from the first credit, so that attaching is no part of it.
+//! workers and with many, and their ratio. Processor time counts from the first credit, so that attaching is not part of it.
 
 mod clients;
 mod disk;

@@ -178,7 +178,7 @@ async fn store(options: &Options) -> Result<AnyStore, Box<dyn Error>> {
     })
 }
 
-/// Takes in whoever comes.
+/// Accepts every worker that connects.
 #[derive(Debug)]
 struct Everyone(mpsc::Sender<Inbound>);
 

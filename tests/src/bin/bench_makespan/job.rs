@@ -15,9 +15,9 @@ const BOUND_MS: f64 = 1_000_000.0;
 pub(crate) struct Job {
     /// What the partitioners see.
     pub(crate) units: Vec<UnitSize>,
-    /// Milliseconds of each sample of each unit on a worker of speed 1: nobody is told.
+    /// Milliseconds of each sample of each unit on a worker of speed 1: unknown to the scheduler.
     pub(crate) durations: Vec<Vec<f64>>,
-    /// From 1 to 4: nobody is told.
+    /// From 1 to 4: unknown to the scheduler.
     pub(crate) speeds: Vec<f64>,
 }
 

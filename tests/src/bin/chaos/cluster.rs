@@ -181,7 +181,7 @@ impl Cluster {
         self.job.path(TOKEN)
     }
 
-    /// Starts a master anew, on the run that there is.
+    /// Starts a master again, on the run that there is.
     pub(crate) fn restart_master(&mut self, master: usize) -> std::io::Result<()> {
         self.masters[master] = self.master(master, &["-r"])?;
         Ok(())
@@ -194,7 +194,7 @@ impl Cluster {
 
     /// Starts a worker on whose host the model's files are missing; `false` where one is there already.
     pub(crate) fn add_bad_node(&mut self) -> std::io::Result<bool> {
-        // The demo's files lie where every worker of this host finds them.
+        // The demo's files lie where every worker on this host finds them.
         if self.bad_node.is_some() || self.model != Model::Echo {
             return Ok(false);
         }
@@ -216,7 +216,7 @@ impl Cluster {
         segments.max().is_some_and(|segment| fs::remove_file(segment).is_ok())
     }
 
-    /// Moves the run folder to where nobody looks; whether there was one.
+    /// Moves the run folder to where no program looks; whether there was one.
     pub(crate) fn move_folder_away(&mut self) -> bool {
         let Some(run) = self.job.runs().pop() else { return false };
         let away = self.job.path("away");

@@ -16,7 +16,7 @@ pub(crate) struct Judge {
 impl Judge {
     /// Notes what is committed now, where etcd can tell.
     pub(crate) fn look(&mut self, etcd: &Etcd, cluster: &Cluster, down: &[bool]) {
-        // Without a majority nobody can.
+        // Without a majority no member can.
         if down.iter().filter(|down| **down).count() > 1 {
             return;
         }

@@ -4,7 +4,7 @@
 //! `--runs N` plays that many (3), `--seed S` begins with that seed (1), `--model demo` runs the demo's model on libtorch
 //! instead of the echo engine, `--faults NAME,NAME` draws from these alone. A seed draws faults and their times: processes
 //! killed and stopped, ways that delay, cut, or swallow, members of etcd killed, two of three at times, a node without the
-//! model, false reports, a deleted segment, a folder moved away. Once they are over the run ends by itself, or the history has
+//! model, false reports, a deleted segment, a folder moved away. Once they are over the run ends on its own, or the history has
 //! failed. Its judge reads ledger and store: what was committed at any moment is committed at the end, with the same bytes
 //! (C1), once (C2), and within what the store recorded (C3); `results/` and `predictions/` are those of a run that nothing
 //! disturbed. Moments depend on the machine, so a seed names a family of histories. The last line is

@@ -22,7 +22,7 @@ pub(crate) struct Measured {
     pub(crate) seconds: f64,
     /// Samples that the dead leader had recorded, and that the next one did not find.
     pub(crate) lost: u64,
-    /// Samples that were run twice, although nobody who runs samples died.
+    /// Samples that were run twice, although no worker died.
     pub(crate) again: u64,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// The faults of a state folder; the file is read anew each time.
+    /// The faults of a state folder; the file is read again each time.
     pub(super) fn new(state: &Path) -> Self {
         Self { state: state.to_owned() }
     }
@@ -41,7 +41,7 @@ impl Faults {
         (0..times).any(|time| std::fs::File::create_new(self.state.join(format!("struck.{name}.{time}"))).is_ok())
     }
 
-    /// Keeps the words of a call, for who wants to know what was asked.
+    /// Keeps the arguments of a call, for tests of what was asked.
     pub(super) fn note_call(&self, words: &[&str]) {
         let line = serde_json::json!(words).to_string() + "\n";
         let file = std::fs::File::options().create(true).append(true).open(self.state.join("calls"));

@@ -79,7 +79,7 @@ fn main() -> ExitCode {
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The tables of `[infer]`; workers come by themselves.
+/// The tables of `[infer]`; workers are started by the benchmark.
 fn infer(partitioner: &str, agents: usize) -> String {
     let workers = if partitioner == "num_worker" { format!("num_worker = {agents}\n") } else { String::new() };
     format!("[infer.runner]\ntype = \"none\"\n[infer.partitioner]\ntype = \"{partitioner}\"\n{workers}")

@@ -25,7 +25,7 @@ impl Asked<'_> {
         self.answer == self.gold
     }
 
-    /// The letter that the rotated `letter` had in the original question; `-` for what is no letter of an option.
+    /// The letter that the rotated `letter` had in the original question; `-` for what is not a letter of an option.
     fn original(&self, letter: &str) -> char {
         let at = ["A", "B", "C", "D"].iter().position(|option| *option == letter);
         at.and_then(|at| self.pattern.chars().nth(at)).unwrap_or('-')

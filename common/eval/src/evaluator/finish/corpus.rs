@@ -28,7 +28,7 @@ pub(super) fn chrf(name: &str, column: &Column, effort: Effort) -> Option<Metric
     metric(name, column, effort, |counts| ChrfStats { orders: counts.as_chunks().0.to_vec() }.score())
 }
 
-/// sacrebleu's TER of the corpus. Mean lengths of references are no integers: they are added in order of the samples.
+/// sacrebleu's TER of the corpus. Mean lengths of references are not integers: they are added in order of the samples.
 pub(super) fn ter(name: &str, column: &Column, effort: Effort) -> Option<Metric> {
     let samples = column.read(|item| match item {
         Item::Scores(scores) => <&[f64; 2]>::try_from(scores.as_slice()).ok(),
