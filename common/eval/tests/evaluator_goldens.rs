@@ -97,7 +97,7 @@ mod goldens {
     /// Rows of BBQ's data to the figures of its table, which are made where those of the metrics are.
     #[test]
     fn bbq_tables() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/metrics/tests/goldens/metric/bbq_tables.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../metrics/tests/goldens/metric/bbq_tables.json");
         let cases: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert!(cases.len() >= 5, "only {} cases", cases.len());
         for case in cases {

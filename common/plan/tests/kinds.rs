@@ -188,7 +188,7 @@ mod kinds {
         let infer = InferSpec::Loglikelihood;
         assert!(said(&jinja("{{q"), &infer, &data).contains("is not Jinja"));
         assert!(said(&jinja("{{qq}}"), &infer, &data).starts_with("test row 0: "));
-        assert!(said(&jinja("{{q}}"), &infer, &rows(json!([{"q": 1, "c": 2, "gold": 0}]))).contains("no list"));
+        assert!(said(&jinja("{{q}}"), &infer, &rows(json!([{"q": 1, "c": 2, "gold": 0}]))).contains("not a list"));
     }
 
     fn section() -> impl Strategy<Value = Section> {

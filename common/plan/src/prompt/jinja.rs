@@ -198,7 +198,7 @@ mod tests {
     fn lists_stay_lists() {
         assert_eq!(list("{{choices}}", &row()), Ok(vec!["it's".into(), "b".into()]));
         assert_eq!(list("{{ [q.strip(), label, 'z'] }}", &row()), Ok(vec!["why?".into(), "1".into(), "z".into()]));
-        assert!(list("{{q}}", &row()).unwrap_err().contains("no list"));
+        assert!(list("{{q}}", &row()).unwrap_err().contains("not a list"));
         assert!(list("{{q}} {{q}}", &row()).unwrap_err().contains("end the template with one list"));
         let set = "{% set first = choices[0] %}{{ [first, 'z'] }}";
         assert_eq!(list(set, &row()), Ok(vec!["it's".into(), "z".into()]));
