@@ -1,7 +1,11 @@
-//! What every program of the house needs of its host: back-off, logs, private files, join tokens.
+//! What every program of the house needs of its host: back-off, logs, what a person reads, private files, JSON, join tokens.
 
 pub mod backoff;
+pub mod encode;
 pub mod join_token;
+pub mod journal;
 pub mod private_file;
 pub mod regular_file;
+pub mod screen;
+pub mod stop;
 pub mod telemetry;

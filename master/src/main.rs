@@ -1,12 +1,12 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
 use clap::Parser;
+use compass_common::screen::{OutputError, print, say};
 use compass_config::{Base, Config, Overrides};
 use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, TokenArguments, exit, not_yet};
 use compass_master::control::{self, About, Submission};
 use compass_master::job::{self, Failure, JobRequest};
 use compass_master::pipeline::{self, RunFolder};
-use compass_master::screen::{OutputError, print, say};
 use compass_master::server::{self, run_alone};
 use compass_master::signals::watch_signals;
 use compass_master::token_command::{self, TokenCommandError};

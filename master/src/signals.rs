@@ -1,8 +1,8 @@
 //! Signals that ask a process to stop.
 
 use crate::cli::exit;
-use crate::launch::speak_last_words;
-use crate::screen::say;
+use compass_common::screen::say;
+use compass_launch::speak_last_words;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 

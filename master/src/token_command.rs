@@ -1,7 +1,7 @@
 //! Runs `compass-master token`: makes, lists and revokes join tokens in the authority that the configuration names.
 
-use crate::authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
 use crate::cli::{TokenAction, TokenArguments};
+use compass_authority::{Authority, AuthorityError, Register, TokenRecord, TokenState, TokenTerms, now};
 use compass_config::{AuthorityConfig, Diagnostics, load_authority, load_base};
 use std::fmt::Write as _;
 use std::fs::{OpenOptions, Permissions};

@@ -2,10 +2,10 @@
 
 use crate::{Etcd, Job};
 use compass_config::EtcdConfig;
-use compass_master::ledger::{Kind, Ledger};
+use compass_ledger::{Kind, Ledger};
 use compass_master::pipeline::{RunFolder, read_plan};
-use compass_master::store::{EtcdStore, Keys, LeaseStore, Patience};
 use compass_proto::v1;
+use compass_store::{EtcdStore, Keys, LeaseStore, Patience};
 use compass_types::ids::Digest;
 use prost::Message as _;
 use std::collections::BTreeMap;

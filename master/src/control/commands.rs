@@ -3,9 +3,9 @@
 use super::client::Master;
 use super::status::{JobStatus, MasterStatus, details, table};
 use crate::cli::exit;
-use crate::encode;
 use crate::job::Failure;
-use crate::screen::{OutputError, print, say};
+use compass_common::encode;
+use compass_common::screen::{OutputError, print, say};
 use compass_proto::v1;
 use serde::Serialize;
 use std::path::Path;

@@ -1,12 +1,12 @@
 //! Where commands are answered: the jobs of this process, whatever it is, and whoever may take in new ones.
 
 use super::status::{JobStatus, MasterStatus, WorkerStatus};
-use crate::broker::{JobId, Share};
 use crate::job::{Ended, JobRecord};
-use crate::journal::Journal;
 use crate::pipeline::{Ask, Desk};
-use crate::store::Standing;
 use crate::web::RunView;
+use compass_common::journal::Journal;
+use compass_scheduler::broker::{JobId, Share};
+use compass_store::Standing;
 use compass_types::ids::{Digest, TaskId, WorkerId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -2,7 +2,7 @@
 
 use super::office::{Declined, Entry, Office, Unknown};
 use crate::job::JobRecord;
-use crate::journal::{Journal, Line};
+use compass_common::journal::{Journal, Line};
 use compass_proto::v1::control_server::{Control, ControlServer};
 use compass_proto::v1::explain_request::About;
 use compass_proto::v1::follow_reply::Body;

@@ -1,7 +1,7 @@
 //! The socket that carries the control service on one host: who may open the file may ask.
 
 use super::service::ControlService;
-use crate::stop::raised;
+use compass_common::stop::raised;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use super::client::Master;
 use crate::cli::{Mode, exit};
 use crate::job::{Failure, JobRecord, JobRequest, open_run};
 use crate::pipeline::{self, RunFolder};
-use crate::screen::{OutputError, print, say};
+use compass_common::screen::{OutputError, print, say};
 use compass_config::Config;
 use compass_proto::v1::follow_reply::Body;
 use compass_types::ids::Digest;

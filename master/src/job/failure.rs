@@ -3,9 +3,9 @@
 use super::request::JobRequest;
 use crate::cli::{Mode, exit};
 use crate::descriptors::is_caused_by_exhaustion;
-use crate::ledger::LedgerError;
 use crate::pipeline::{ExecuteError, FolderError, InferError, PlanError, RunFolder, ScoreError};
-use crate::store::StoreError;
+use compass_ledger::LedgerError;
+use compass_store::StoreError;
 
 /// What a person can do where descriptors are lacking.
 const OPEN_FILES_HELP: &str =

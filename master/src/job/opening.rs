@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::request::JobRequest;
 use crate::cli::exit;
 use crate::pipeline::{self, Begun, CarriedOver, EarlierRun, PlanError, Planned, ReadPlan, RunFolder};
-use crate::screen::say;
+use compass_common::screen::say;
 use compass_config::Config;
 use compass_types::ids::Digest;
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 //! Every result is acknowledged, whatever becomes of it: one that does not count would else be replayed indefinitely.
 
 use super::leader::{Heard, Leader};
-use crate::core::{DeviceType, Event, Handed, Record, Unfit};
-use crate::ledger::Submission;
-use crate::rpc::HandedIn;
+use compass_ledger::Submission;
 use compass_plan::Misfit;
+use compass_rpc::HandedIn;
+use compass_scheduler::{DeviceType, Event, Handed, Record, Unfit};
 use compass_types::ids::{GrantId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::Outcome;
@@ -108,7 +108,7 @@ impl Leader {
     /// Whether a report is of a grant that was made to the worker; one that is not is counted and named.
     pub(super) fn may_report(&mut self, worker: &WorkerId, grant: &GrantId, unit: UnitId) -> bool {
         // Its samples may be more: those handed in under names that the grant had before.
-        let covered = |session: &crate::rpc::Session| session.rights.include(grant, unit);
+        let covered = |session: &compass_rpc::Session| session.rights.include(grant, unit);
         if self.sessions.get(worker).is_some_and(covered) {
             return true;
         }

@@ -1,6 +1,6 @@
 //! The gate: whatever others can see waits here for the record that justifies it, in order.
 
-use crate::core::{ConnectionId, Message, Seq};
+use compass_scheduler::{ConnectionId, Message, Seq};
 use compass_types::ids::WorkerId;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -4,16 +4,16 @@ use super::arrivals::Refusals;
 use super::gate::{Gate, Gated, bound_to};
 use super::pins::{Loaded, Pins};
 use super::submission::submission;
-use crate::core::{
-    Capabilities, ConnectionId, Core, Effect, Event, FailureClass, Message, SHUTDOWN, SandboxState, Seq, Violation,
-    Watch,
-};
-use crate::ledger::{Content, Submission};
-use crate::rpc::{Output, Parsed, ParsedFrame, Rejection, Session, Terms, misfit, refusal};
-use crate::store::{Keys, Op};
+use compass_ledger::{Content, Submission};
 use compass_plan::engine::UnableKind;
 use compass_proto::session::Arrival;
 use compass_proto::{PROTOCOL_VERSION, Protocols, v1};
+use compass_rpc::{Output, Parsed, ParsedFrame, Rejection, Session, Terms, misfit, refusal};
+use compass_scheduler::{
+    Capabilities, ConnectionId, Core, Effect, Event, FailureClass, Message, SHUTDOWN, SandboxState, Seq, Violation,
+    Watch,
+};
+use compass_store::{Keys, Op};
 use compass_types::ids::{ModelId, UnitId, WorkerId};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};

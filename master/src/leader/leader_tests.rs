@@ -2,12 +2,12 @@
 //! what is no result, or say or hear what cannot be taken.
 
 use super::{Leader, Refusals};
-use crate::core::{ConnectionId, Core, Event, Limits, Recorded, Requires, TaskView, Watch};
-use crate::ledger::{Content, Kind, Submission};
-use crate::rpc::{JobKey, Output, Terms, UnitTerms};
-use crate::store::Keys;
+use compass_ledger::{Content, Kind, Submission};
 use compass_plan::ResultShape;
 use compass_proto::v1;
+use compass_rpc::{JobKey, Output, Terms, UnitTerms};
+use compass_scheduler::{ConnectionId, Core, Event, Limits, Recorded, Requires, TaskView, Watch};
+use compass_store::Keys;
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use prost::Message as _;

@@ -3,16 +3,16 @@
 
 use super::wire_mutator::mutant;
 use super::{Heard, Leader};
-use crate::core::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Watch, invariants};
-use crate::ledger::Submission;
 use crate::pipeline::{ProgressBoard, RunFacts};
-use crate::rpc::{JobKey, Terms};
-use crate::store::Keys;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
+use compass_ledger::Submission;
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::ShotFormat;
 use compass_plan::{DatasetPlan, EvalSpec, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT, Plan};
 use compass_proto::v1;
+use compass_rpc::{JobKey, Terms};
+use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Watch, invariants};
+use compass_store::Keys;
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use compass_types::seeded::Rng;
@@ -211,7 +211,7 @@ impl Attacked {
             _ => {}
         }
         if self.rng.chance(100) {
-            self.leader.apply(self.now, crate::core::Event::Tick, &mut self.out);
+            self.leader.apply(self.now, compass_scheduler::Event::Tick, &mut self.out);
         }
         if let Some(last) = self.out.drain(..).next_back() {
             self.leader.durable(last.seq);

@@ -1,16 +1,16 @@
 //! Pins alone, and in a leader whose workers report what they loaded.
 
 use super::*;
-use crate::core::{ConnectionId, Core, Limits, Recorded, Requires, Seq, TaskView, Watch};
 use crate::leader::Leader;
-use crate::ledger::{Content, Kind, Submission};
-use crate::rpc::{JobKey, Output, Terms};
-use crate::store::Keys;
+use compass_ledger::{Content, Kind, Submission};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::ShotFormat;
 use compass_plan::weights::{FileMark, WeightsDigest};
 use compass_plan::{DatasetPlan, EvalSpec, GenerationDefaults, InferSpec, ModelKind, ModelPlan, PLAN_FORMAT};
 use compass_proto::v1;
+use compass_rpc::{JobKey, Output, Terms};
+use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, Seq, TaskView, Watch};
+use compass_store::Keys;
 use compass_types::ids::{Attempt, Epoch, ModelId};
 use compass_types::intervals::IntervalSet;
 use v1::worker_frame::Body;

@@ -1,9 +1,9 @@
 //! From the scheduler's records to what the committer makes durable.
 
-use crate::core::{DeviceType, Holder, Record, Seq};
-use crate::ledger::{Content, Entry, Kind, Submission};
-use crate::store::Lease;
+use compass_ledger::{Content, Entry, Kind, Submission};
 use compass_proto::v1;
+use compass_scheduler::{DeviceType, Holder, Record, Seq};
+use compass_store::Lease;
 use compass_types::ids::{GrantId, UnitId, WorkerId};
 use prost::Message as _;
 

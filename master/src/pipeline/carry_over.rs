@@ -7,8 +7,8 @@
 use super::folder::RunFolder;
 use super::pins::{pin, recorded_pins};
 use super::planner::{PlanError, Planned, read_part};
-use crate::encode::{self, EncodeError};
-use crate::ledger::{Kind, Ledger, LedgerError};
+use compass_common::encode::{self, EncodeError};
+use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::weights::Pin;
 use compass_plan::{ModelPlan, Part, Plan, Sample, Unit};
 use compass_proto::v1;

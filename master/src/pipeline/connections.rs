@@ -1,8 +1,8 @@
 //! The connections of a stage's workers: what the leader has to say leaves through them.
 
-use crate::core::ConnectionId;
-use crate::rpc::Output;
 use compass_proto::v1;
+use compass_rpc::Output;
+use compass_scheduler::ConnectionId;
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use tokio::sync::mpsc;

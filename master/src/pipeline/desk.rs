@@ -3,9 +3,9 @@
 //! A stage opens the desk when it begins and closes it with its end; in between nobody is asked. That the job was
 //! cancelled is remembered here, so that a stage which begins later hears of it.
 
-use crate::core::{Core, Event, Wanted};
-use crate::store::Standing;
 use crate::web::RunView;
+use compass_scheduler::{Core, Event, Wanted};
+use compass_store::Standing;
 use compass_types::ids::{TaskId, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! Samples that were computed twice with different results, read back from the ledger: what no master has to remember.
 
-use crate::core::DeviceType;
-use crate::ledger::{Entry, Kind};
+use compass_ledger::{Entry, Kind};
 use compass_proto::v1;
+use compass_scheduler::DeviceType;
 use compass_types::ids::UnitId;
 use prost::Message as _;
 use std::collections::BTreeMap;

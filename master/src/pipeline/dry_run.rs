@@ -7,11 +7,11 @@ use super::infer::{InferError, tasks};
 use super::launching::{LaunchOptions, comes_by_itself, fleet, slots};
 use super::planner::Planned;
 use super::task_list::listing;
-use crate::core::{Duplicates, Recorded};
-use crate::launch::Programs;
 use compass_config::Config;
+use compass_launch::Programs;
 use compass_plan::partition::TaskList;
 use compass_plan::{DuplicateGroups, Plan};
+use compass_scheduler::{Duplicates, Recorded};
 use compass_types::ids::Digest;
 use std::fmt::Write as _;
 

@@ -2,10 +2,10 @@
 //! a loopback address is open to every user of the host.
 
 use super::lead::host;
-use crate::authority::{Authority, AuthorityError, JoinFile, JoinFileError};
-use crate::rpc::Access;
+use compass_authority::{Authority, AuthorityError, JoinFile, JoinFileError};
 use compass_common::join_token::{DEFAULT_STATE, is_loopback, loopback_name};
 use compass_config::{Advertised, Config};
+use compass_rpc::Access;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 use super::folder::RunFolder;
 use super::planner::{PlanError, Planned, cut, read_part};
 use super::score::UnitEntries;
-use crate::encode;
+use compass_common::encode;
 use compass_eval::evaluator::programs;
 use compass_plan::prompt::{RenderedDataset, ShotFormat};
 use compass_plan::{

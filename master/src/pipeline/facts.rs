@@ -1,11 +1,11 @@
 //! Facts of a run for `logs/run.json`: who worked, how long, how many tokens. Never in `results/` or `summary/`.
 
-use crate::core::{Barred, Progress};
 use crate::leader::Refusals;
-use crate::ledger::Tally;
 use crate::web::{RunView, WorkerView};
+use compass_ledger::Tally;
 use compass_plan::engine::TokenCounters;
 use compass_proto::v1;
+use compass_scheduler::{Barred, Progress};
 use compass_types::ids::{ModelId, WorkerId};
 use prost::Message as _;
 use serde::{Deserialize, Serialize};

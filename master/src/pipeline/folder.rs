@@ -1,6 +1,6 @@
 //! The run folder `<work_dir>/<YYYYmmdd_HHMMSS>/`, laid out as OpenCompass users expect.
 
-use crate::encode::{self, EncodeError};
+use compass_common::encode::{self, EncodeError};
 use compass_common::private_file;
 use compass_types::ids::Digest;
 use std::fs;

@@ -1,7 +1,7 @@
 //! What the store tells of the grants of older leaders: their attempts, and who may still hold what.
 
-use crate::core::Former;
-use crate::store::{Damage, Keys, Lease, LeasePage, leases_that_count};
+use compass_scheduler::Former;
+use compass_store::{Damage, Keys, Lease, LeasePage, leases_that_count};
 use compass_types::ids::{Attempt, Epoch, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;

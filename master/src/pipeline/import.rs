@@ -2,8 +2,8 @@
 
 use super::carry_over::CarriedOver;
 use super::folder::RunFolder;
-use crate::encode;
-use crate::ledger::{Entry, Kind, Ledger, LedgerError};
+use compass_common::encode;
+use compass_ledger::{Entry, Kind, Ledger, LedgerError};
 use compass_proto::v1;
 use compass_types::ids::{Digest, Epoch, UnitId};
 use compass_types::result::SampleResult;

@@ -17,19 +17,19 @@ use super::residence::where_they_load;
 use super::score::Answers;
 use super::task_list::keep_tasks;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
-use crate::core::{DeviceType, Duplicates, Labels, Limits, Recorded, Requires, TaskView, Wanted, Watch};
-use crate::encode::{self, EncodeError};
-use crate::launch::{Programs, is_local};
 use crate::leader::{Leader, Pins};
-use crate::ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Seal, Tally};
-use crate::rpc::{JobKey, KeyError, Terms};
-use crate::screen::{alike, say};
-use crate::store::{Keys, LeaseStore, Patience, StoreError};
 use crate::web::{AccessError, ListenError, RunView};
+use compass_common::encode::{self, EncodeError};
+use compass_common::screen::{alike, say};
 use compass_config::Config;
+use compass_launch::{Programs, is_local};
+use compass_ledger::{CommitError, Committed, Committer, Kind, Ledger, LedgerError, OwnerError, Seal, Tally};
 use compass_plan::partition::{PartitionError, PartitionerKind, TaskSpec, UnitSize, partition};
 use compass_plan::{ModelKind, Plan, Unit};
 use compass_proto::v1;
+use compass_rpc::{JobKey, KeyError, Terms};
+use compass_scheduler::{DeviceType, Duplicates, Labels, Limits, Recorded, Requires, TaskView, Wanted, Watch};
+use compass_store::{Keys, LeaseStore, Patience, StoreError};
 use compass_types::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use prost::Message as _;
@@ -75,7 +75,7 @@ pub enum InferError {
     #[error(transparent)]
     Partition(#[from] PartitionError),
     #[error(transparent)]
-    Launch(#[from] crate::launch::LaunchError),
+    Launch(#[from] compass_launch::LaunchError),
     #[error("cannot listen on {address}; another master may use it: choose another master.listen, or port 0 for any")]
     Listen {
         address: SocketAddr,

@@ -4,13 +4,13 @@ use super::entrance::Entrance;
 use super::folder::RunFolder;
 use super::residence::Residence;
 use super::worker_source::StageRegistration;
-use crate::launch::{
+use compass_config::{Config, ModelConfig, PoolConfig, RunnerKind};
+use compass_launch::{
     Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool,
     Programs, Shape, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
 };
-use crate::rpc::PoolTerms;
-use compass_config::{Config, ModelConfig, PoolConfig, RunnerKind};
 use compass_plan::DeviceRequest;
+use compass_rpc::PoolTerms;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -3,14 +3,14 @@
 use super::folder::RunFolder;
 use super::infer::InferError;
 use super::opening::{Opening, prefixes, read_lengths};
-use crate::ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
-use crate::screen::{alike, say};
-use crate::stop::raised;
-use crate::store::{
+use compass_common::screen::{alike, say};
+use compass_common::stop::raised;
+use compass_config::{Config, StoreConfig};
+use compass_ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
+use compass_store::{
     AnyStore, Damage, EmbeddedStore, EtcdStore, Keys, Leadership, LeaseStore, Op, Patience, RunRecord, Standing,
     StoreError,
 };
-use compass_config::{Config, StoreConfig};
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -353,7 +353,7 @@ impl Reign {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Op, Patience, SimWorld};
+    use compass_store::{Op, Patience, SimWorld};
 
     #[tokio::test]
     async fn a_key_that_cannot_be_read_is_an_error_and_not_a_key_that_is_not_there() {

@@ -2,10 +2,10 @@
 //! else. Pure: whoever owns it reads and writes.
 
 use super::former::Leases;
-use crate::core::{Core, DeviceType, Duplicates, Labels, Limits, Recorded, TaskView};
-use crate::ledger::Journal;
-use crate::rpc::JobKey;
-use crate::store::{Damage, Keys, Op};
+use compass_ledger::Journal;
+use compass_rpc::JobKey;
+use compass_scheduler::{Core, DeviceType, Duplicates, Labels, Limits, Recorded, TaskView};
+use compass_store::{Damage, Keys, Op};
 use compass_types::ids::{Attempt, Epoch, UnitId, WorkerId};
 use std::collections::BTreeMap;
 
@@ -142,7 +142,7 @@ impl Opening {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Lease, LeasePage};
+    use compass_store::{Lease, LeasePage};
     use compass_types::ids::{Digest, ModelId};
     use compass_types::intervals::IntervalSet;
 
@@ -194,7 +194,7 @@ mod tests {
             let task = TaskView {
                 unit: UnitId(0),
                 model: ModelId(0),
-                requires: crate::core::Requires::Echo,
+                requires: compass_scheduler::Requires::Echo,
                 samples: IntervalSet::range(0, 4),
                 attempt: Attempt(3),
                 sample_cost: 1,

@@ -4,7 +4,7 @@
 use super::divergence::{Divergence, divergences};
 use super::facts::{Diverged, RunFacts};
 use super::score::is_compared;
-use crate::ledger::{Kind, Loaded};
+use compass_ledger::{Kind, Loaded};
 use compass_plan::Plan;
 use compass_proto::v1;
 use compass_types::ids::{UnitId, WorkerId};

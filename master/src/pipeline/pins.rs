@@ -1,6 +1,6 @@
 //! What a model is pinned to when a job is planned: the digest of its weights, and what its generations begin from.
 
-use crate::ledger::{Kind, Loaded};
+use compass_ledger::{Kind, Loaded};
 use compass_plan::weights::{Pin, read};
 use compass_plan::{GenerationDefaults, ModelPlan, Plan};
 use compass_types::ids::ModelId;

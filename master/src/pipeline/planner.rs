@@ -7,7 +7,7 @@ use super::folder::{FolderError, RunFolder, write_atomically};
 use super::pins::pin;
 use super::rows::{self, Faults, Rows};
 use crate::descriptors::is_exhaustion;
-use crate::encode::{self, EncodeError};
+use compass_common::encode::{self, EncodeError};
 use compass_config::{Config, DatasetConfig, ModelConfig};
 use compass_eval::report::{prediction_record, pretty};
 use compass_plan::prompt::{MetaTemplate, RenderedDataset, Shot, render, workload};

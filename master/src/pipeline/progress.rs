@@ -1,7 +1,7 @@
 //! Progress for people: a bar per stage on a terminal, plain lines otherwise; on standard error.
 
-use crate::screen::{is_terminal, say};
 use crate::web::LiveMetric;
+use compass_common::screen::{is_terminal, say};
 use compass_plan::Plan;
 use compass_proto::v1;
 use compass_types::ids::UnitId;

@@ -2,9 +2,9 @@
 
 use super::planner::{Planned, write_plan};
 use super::{Answers, Evidence, Executions, Notice, RunFolder, score};
-use crate::ledger::{Entry, Kind, Ledger};
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_eval::report::Details;
+use compass_ledger::{Entry, Kind, Ledger};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{Prompt, Shot, ShotFormat};
 use compass_plan::*;

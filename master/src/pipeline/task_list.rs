@@ -3,12 +3,12 @@
 
 use super::folder::{FolderError, RunFolder, write_atomically};
 use super::planner::{PlanError, read_duplicates};
-use crate::core::Duplicates;
-use crate::encode;
-use crate::ledger::{Kind, Ledger, LedgerError};
+use compass_common::encode;
+use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::partition::{ListedPiece, TaskList, TaskSpec};
 use compass_plan::{Plan, tasks_path};
 use compass_proto::v1;
+use compass_scheduler::Duplicates;
 use compass_types::ids::Digest;
 use compass_types::result::{Outcome, SampleResult};
 use prost::Message as _;

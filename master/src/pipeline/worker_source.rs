@@ -3,10 +3,10 @@
 use super::folder::RunFolder;
 use super::infer::InferError;
 use super::residence::Residence;
-use crate::core::Wanted;
-use crate::launch::{PoolReport, Programs};
-use crate::rpc::Inbound;
 use compass_config::Config;
+use compass_launch::{PoolReport, Programs};
+use compass_rpc::Inbound;
+use compass_scheduler::Wanted;
 use compass_types::ids::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;

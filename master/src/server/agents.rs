@@ -1,12 +1,12 @@
 //! Workers that are launched here, and the lobby that hears how they end.
 
 use super::lobby::Lobby;
-use crate::launch::{
+use crate::pipeline::{self, Entrance};
+use compass_config::{Base, Config, RunnerKind};
+use compass_launch::{
     Bounds, Fleet, LaunchError, LaunchEvent, LocalLauncher, Pool, PoolReport, Programs, Shape, WorkerCommand, explain,
     find_worker,
 };
-use crate::pipeline::{self, Entrance};
-use compass_config::{Base, Config, RunnerKind};
 use compass_types::ids::WorkerId;
 use std::path::PathBuf;
 use std::sync::Arc;

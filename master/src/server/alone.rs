@@ -2,12 +2,12 @@
 
 use super::job_workers::LaunchedFor;
 use super::server::{Job, Server};
-use crate::broker::JobId;
 use crate::cli::exit;
 use crate::control::{self, Entry};
 use crate::job::{Failure, JobRequest, OpenedRun, now};
 use crate::pipeline::{Desk, Residence, plan_digest};
 use compass_config::Config;
+use compass_scheduler::broker::JobId;
 use tokio::sync::{Mutex, watch};
 
 /// What workers are told that wait for another stage when there is none.

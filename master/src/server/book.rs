@@ -1,14 +1,14 @@
 //! What a server that stays remembers: every job that it accepted, and how each ended. With an embedded store it alone has it open;
 //! in etcd several servers may share it, of which one leads and the others stand by.
 
-use crate::broker::JobId;
 use crate::cli::exit;
-use crate::encode;
 use crate::job::{Failure, JobRecord};
 use crate::pipeline::RunFolder;
-use crate::screen::say;
-use crate::store::{AnyStore, EmbeddedStore, EtcdStore, Leadership, LeaseStore, Op, Patience, Standing, StoreError};
+use compass_common::encode;
+use compass_common::screen::say;
 use compass_config::{Base, EtcdConfig, StoreConfig};
+use compass_scheduler::broker::JobId;
+use compass_store::{AnyStore, EmbeddedStore, EtcdStore, Leadership, LeaseStore, Op, Patience, Standing, StoreError};
 use compass_types::ids::Epoch;
 use std::path::Path;
 use tokio::sync::watch;

@@ -2,8 +2,8 @@
 
 use super::agents::{Agents, Launching};
 use super::server::Server;
-use crate::broker::{JobId, Terms};
 use crate::pipeline::{self, Desk, InferError, Residence, StageRegistration, StageWorkers, WorkerSource};
+use compass_scheduler::broker::{JobId, Terms};
 use compass_types::ids::Digest;
 use std::sync::Arc;
 use tokio::sync::Mutex;

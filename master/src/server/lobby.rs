@@ -1,11 +1,11 @@
 //! The lobby: workers on their way to a job, and the jobs that wait for them. Carries out what the dispatcher decides.
 
-use crate::broker::{Dispatch, Dispatcher, JobId, Share, Terms};
-use crate::core::{ConnectionId, Event, Wanted};
-use crate::launch::Situation;
 use crate::pipeline::Desk;
-use crate::rpc::{Answer, Inbound, PlanFiles, Reception};
 use compass_proto::v1;
+use compass_rpc::{Answer, Inbound, PlanFiles, Reception};
+use compass_scheduler::broker::Situation;
+use compass_scheduler::broker::{Dispatch, Dispatcher, JobId, Share, Terms};
+use compass_scheduler::{ConnectionId, Event, Wanted};
 use compass_types::ids::{Digest, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -68,7 +68,7 @@ impl Lobby {
         loop {
             tokio::select! {
                 _ = tick.tick() => self.look(),
-                () = crate::stop::raised(&mut stop) => return,
+                () = compass_common::stop::raised(&mut stop) => return,
             }
         }
     }

@@ -3,10 +3,10 @@
 use super::lobby::Lobby;
 use crate::control::Office;
 use crate::pipeline::{Entrance, InferError, listen};
-use crate::rpc::{self, ServeError, Uploads, WorkerService};
-use crate::screen::say;
 use crate::web::{BearerToken, HttpServer};
+use compass_common::screen::say;
 use compass_config::Config;
+use compass_rpc::{ServeError, Uploads, WorkerService};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -68,7 +68,7 @@ impl BoundPorts {
         let files = lobby.files.clone();
         let service = WorkerService::new(lobby, files, Uploads::default()).of_pools(self.pools);
         let (hang_up, hung_up) = watch::channel(false);
-        let serving = tokio::spawn(rpc::serve(self.listener, self.entrance.access(), service, hung_up));
+        let serving = tokio::spawn(compass_rpc::serve(self.listener, self.entrance.access(), service, hung_up));
         let (stop_showing, stopped) = watch::channel(false);
         let showing = self.http.map(|http| {
             say(format!("{shown} shown at http://{}/", http.address()));

@@ -3,11 +3,11 @@
 use super::job_workers::{JobWorkers, LaunchedFor};
 use super::lobby::Lobby;
 use super::ports::{BoundPorts, Ports};
-use crate::broker::JobId;
 use crate::control::{ControlService, Office, Socket};
 use crate::job::{self, Failure, JobRequest, OpenedRun, Place};
 use crate::pipeline::{Desk, Entrance, InferError, Residence};
 use compass_config::Config;
+use compass_scheduler::broker::JobId;
 use std::sync::{Arc, PoisonError};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;

@@ -3,8 +3,8 @@
 //! Load balancers ask without a token, so an answer names no host, no file and no job.
 
 use crate::descriptors::Descriptors;
-use crate::store::Standing;
 use axum::http::StatusCode;
+use compass_store::Standing;
 use std::time::Duration;
 
 /// A view older than this means that the driver hangs.

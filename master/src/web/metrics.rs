@@ -147,9 +147,9 @@ impl Scrape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::JobId;
     use crate::pipeline::Desk;
     use crate::web::{LiveMetric, WorkerView};
+    use compass_scheduler::broker::JobId;
     use compass_types::ids::Digest;
     use tokio::sync::watch;
 

@@ -3,13 +3,13 @@
 //!
 //! A request names this host (`Host`), or a page of another site could read the port through its visitor's browser.
 
-use crate::rpc::{Bounds, Places};
-use crate::stop::raised;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
+use compass_common::stop::raised;
+use compass_rpc::{Bounds, Places};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;

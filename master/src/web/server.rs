@@ -67,12 +67,12 @@ pub(super) async fn demand_token(State(token): State<Option<BearerToken>>, reque
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::JobId;
     use crate::control::Entry;
     use crate::pipeline::Desk;
-    use crate::store::Standing;
     use crate::web::RunView;
     use crate::web::health::STALE;
+    use compass_scheduler::broker::JobId;
+    use compass_store::Standing;
     use compass_types::ids::Digest;
     use std::time::{Duration, Instant};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

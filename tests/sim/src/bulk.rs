@@ -4,8 +4,8 @@
 use super::mutant::Mutant;
 use super::world::{Happening, World};
 use compass_agent::{BulkError, Input};
-use compass_master::rpc::{UploadError, Uploader};
 use compass_proto::{Envelope as _, digest_from_wire, unspill, v1};
+use compass_rpc::{UploadError, Uploader};
 use compass_types::ids::Digest;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The simulated disk: segments in the ledger's own format, of which a crash leaves what was synced and perhaps more.
 
-use compass_master::ledger::{Entry, Kind, LedgerError, encode, header, read_segment};
+use compass_ledger::{Entry, Kind, LedgerError, encode, header, read_segment};
 use compass_proto::v1;
 use compass_types::ids::Digest;
 use compass_types::seeded::Rng;

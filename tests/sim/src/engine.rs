@@ -2,8 +2,8 @@
 
 use super::world::{Happening, World};
 use compass_agent::{Input, PackEnd, PackOrder, SlotEvent, SlotReport};
-use compass_master::core::invariants::R1;
 use compass_plan::engine::{ModelFacts, TokenCounters, UnableKind};
+use compass_scheduler::invariants::R1;
 use std::collections::VecDeque;
 
 /// A slot.

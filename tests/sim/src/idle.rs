@@ -3,7 +3,7 @@
 
 use super::job::JobSample;
 use super::world::World;
-use compass_master::core::invariants::I1;
+use compass_scheduler::invariants::I1;
 use compass_types::ids::GrantId;
 use std::collections::BTreeMap;
 

@@ -6,11 +6,7 @@
 
 use super::scenario::Scenario;
 use compass_eval::evaluator::Accumulator;
-use compass_master::broker::JobId;
-use compass_master::core::{Duplicates, Recorded, Requires, TaskView};
 use compass_master::pipeline::former::task;
-use compass_master::rpc::UnitTerms;
-use compass_master::store::Keys;
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{Prompt, ShotFormat};
 use compass_plan::{
@@ -18,6 +14,10 @@ use compass_plan::{
     Plan, Sample,
 };
 use compass_proto::v1;
+use compass_rpc::UnitTerms;
+use compass_scheduler::broker::JobId;
+use compass_scheduler::{Duplicates, Recorded, Requires, TaskView};
+use compass_store::Keys;
 use compass_types::ids::{Attempt, Digest, ModelId, UnitId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;

@@ -6,8 +6,8 @@
 use super::master::Phase;
 use super::store::{Answer, Request};
 use super::world::{Happening, World};
-use compass_master::core::invariants;
-use compass_master::store::{Campaigned, Candidacy, Op, Outcome, Reign as Lead, Reply};
+use compass_scheduler::invariants;
+use compass_store::{Campaigned, Candidacy, Op, Outcome, Reign as Lead, Reply};
 use compass_types::ids::Epoch;
 
 /// How long a master waits for the store's answer, before it asks again.

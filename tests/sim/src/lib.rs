@@ -2,7 +2,7 @@
 //! format and the real frames, over a simulated store, network, disk and clock, with simulated engines; one seed makes one
 //! history, to the last bit. Some have several jobs: then the servers share their workers out by the shipped broker.
 //!
-//! Every step is checked against the invariants of [`compass_master::core::invariants`]. A history that breaks one is shrunk
+//! Every step is checked against the invariants of [`compass_scheduler::invariants`]. A history that breaks one is shrunk
 //! to fewer faults, workers and samples and printed. [`Mutant`]s break the protocol on purpose, to show that it is noticed:
 //! the world changes what goes into the two cores or what comes out, so that what is shipped knows nothing of them.
 

@@ -2,12 +2,12 @@
 
 use super::disk::Disk;
 use super::job::{Job, JobSample, SampleKey};
-use compass_master::core::Recorded;
-use compass_master::core::invariants::{B1, C1, C2, C3, C4, G1, G2, H1, H2, L1, Violation, W1};
-use compass_master::rpc::UnitTerms;
-use compass_master::store::{Lease, LeasePage, Op};
 use compass_plan::Misfit;
 use compass_proto::{intervals_from_wire, v1};
+use compass_rpc::UnitTerms;
+use compass_scheduler::Recorded;
+use compass_scheduler::invariants::{B1, C1, C2, C3, C4, G1, G2, H1, H2, L1, Violation, W1};
+use compass_store::{Lease, LeasePage, Op};
 use compass_types::ids::{Attempt, Epoch, GrantId, UnitId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;

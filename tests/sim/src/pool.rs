@@ -3,9 +3,9 @@
 use super::lead::Led;
 use super::mutant::Mutant;
 use super::world::{Happening, Up, World};
-use compass_master::broker::{Dispatch, Dispatcher};
-use compass_master::core::{ConnectionId, Event};
 use compass_proto::v1;
+use compass_scheduler::broker::{Dispatch, Dispatcher};
+use compass_scheduler::{ConnectionId, Event};
 use compass_types::ids::WorkerId;
 use v1::master_frame::Body;
 
@@ -63,12 +63,12 @@ impl World {
         }
     }
 
-    fn numbered(&self, id: &compass_master::broker::JobId) -> Option<usize> {
+    fn numbered(&self, id: &compass_scheduler::broker::JobId) -> Option<usize> {
         self.jobs.iter().position(|job| job.id == *id)
     }
 
     /// A job takes a worker: its leader gets the hello.
-    fn attaches(&mut self, at: usize, link: usize, job: &compass_master::broker::JobId) {
+    fn attaches(&mut self, at: usize, link: usize, job: &compass_scheduler::broker::JobId) {
         let Some(job) = self.numbered(job) else { return };
         let waited = self.masters[at].waiting.get(&link).is_some_and(|waiting| waiting.was_told);
         if waited && self.mutant == Some(Mutant::WaitingNeverAssigned) {

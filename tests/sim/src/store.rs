@@ -4,8 +4,8 @@
 use super::lead::Led;
 use super::mutant::Mutant;
 use super::world::{Happening, World};
-use compass_master::core::invariants::P1;
-use compass_master::store::{Fate, Keys, Names, Op, Reply, SimTrouble, Transaction};
+use compass_scheduler::invariants::P1;
+use compass_store::{Fate, Keys, Names, Op, Reply, SimTrouble, Transaction};
 use compass_types::ids::Epoch;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The suite on the simulated and on the embedded store, and the simulated one under losses.
 
 use crate::suite::{Bench, conform, lead, pairs, put};
-use compass_master::store::{
+use compass_store::{
     EmbeddedStore, Fate, FencedStore, Keys, LeaseStore, Patience, SimBackend, SimWorld, Step, StoreError, Transaction,
 };
 use compass_types::ids::{Digest, Epoch};
@@ -117,7 +117,7 @@ async fn every_commit_takes_place_once_whatever_is_lost() {
 
 #[tokio::test]
 async fn a_request_that_arrives_late_changes_nothing() {
-    use compass_master::store::{Campaigned, Candidacy, Names, Op, Outcome, SimStore};
+    use compass_store::{Campaigned, Candidacy, Names, Op, Outcome, SimStore};
     let mut store = SimStore::default();
     let mut candidacy = Candidacy::new(Names::below("j/"), "a", "nonce", Epoch(0));
     let lease = store.grant(0, 5_000);

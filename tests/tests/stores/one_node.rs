@@ -2,7 +2,7 @@
 
 use crate::real::{Cluster, PATIENCE, config};
 use crate::suite::{conform, pairs, put};
-use compass_master::store::{EtcdStore, LeaseStore, Patience, Standing, StoreError};
+use compass_store::{EtcdStore, LeaseStore, Patience, Standing, StoreError};
 use compass_tests::{Etcd, EtcdOptions, Mood, Proxy};
 use compass_types::ids::{Digest, Epoch};
 use etcd_client::{AlarmAction, AlarmOptions, AlarmType, Client};

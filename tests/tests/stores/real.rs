@@ -2,7 +2,7 @@
 
 use crate::suite::Bench;
 use compass_config::EtcdConfig;
-use compass_master::store::{EtcdStore, Keys, LeaseStore, Patience, StoreError};
+use compass_store::{EtcdStore, Keys, LeaseStore, Patience, StoreError};
 use compass_tests::{Mood, Proxy};
 use compass_types::ids::Digest;
 use etcd_client::Client;

@@ -3,7 +3,7 @@
 use crate::real::{PATIENCE, config};
 use crate::suite::{pairs, put};
 use compass_config::EtcdConfig;
-use compass_master::store::{EtcdStore, Leadership, LeaseStore, Patience, StoreError};
+use compass_store::{EtcdStore, Leadership, LeaseStore, Patience, StoreError};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Digest, Epoch};
 use etcd_client::{Client, Permission, PermissionType};

@@ -1,6 +1,6 @@
 //! What every store promises, as one suite. A backend is a [`Bench`]; it may open a store for several masters.
 
-use compass_master::store::{Damage, Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
+use compass_store::{Damage, Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
 use compass_types::ids::{Digest, Epoch};
 use std::future::Future;
 

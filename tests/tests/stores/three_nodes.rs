@@ -2,7 +2,7 @@
 
 use crate::real::{Cluster, PATIENCE, config};
 use crate::suite::{conform, pairs, put};
-use compass_master::store::{EtcdStore, LeaseStore, Standing};
+use compass_store::{EtcdStore, LeaseStore, Standing};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Digest, Epoch};
 use std::time::Duration;
@@ -19,7 +19,7 @@ const LEAST_COMMITS: usize = 25;
 /// Commits in a row while `trouble` happens to the cluster; every one must last, under one reign.
 async fn commits_through(test: &str, trouble: impl AsyncFn(&mut Etcd)) {
     let Some(mut etcd) = Etcd::start(test, 3, EtcdOptions::default()) else { return };
-    let patience = compass_master::store::Patience { lease: Duration::from_secs(5), ..PATIENCE };
+    let patience = compass_store::Patience { lease: Duration::from_secs(5), ..PATIENCE };
     let mut store = EtcdStore::open(&config(&etcd.endpoints()), &Digest::of(b"job"), patience).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
     let standing = store.standing();
@@ -112,7 +112,7 @@ async fn a_store_outlives_the_runtimes_that_ask_it() {
 #[tokio::test]
 async fn a_leader_reads_as_patiently_as_it_writes() {
     let Some(mut etcd) = Etcd::start("a_leader_reads_patiently", 3, EtcdOptions::default()) else { return };
-    let patience = compass_master::store::Patience { request: Duration::from_secs(2), ..PATIENCE };
+    let patience = compass_store::Patience { request: Duration::from_secs(2), ..PATIENCE };
     let place = config(&etcd.endpoints());
     let mut store = EtcdStore::open(&place, &Digest::of(b"job"), patience).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();

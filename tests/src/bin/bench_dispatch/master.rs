@@ -2,17 +2,15 @@
 
 use crate::options::{Options, Role, Store};
 use compass_config::EtcdConfig;
-use compass_master::core::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
+use compass_ledger::{Committed, Committer, Journal, Ledger};
 use compass_master::leader::Leader;
-use compass_master::ledger::{Committed, Committer, Journal, Ledger};
 use compass_master::pipeline::{Demands, Driver, ProgressBoard, RunFacts, Setup};
-use compass_master::rpc::{
-    Access, Answer, Inbound, JobKey, PlanFiles, Reception, Terms, Uploads, WorkerService, serve,
-};
-use compass_master::store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
 use compass_master::web::RunView;
 use compass_plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1;
+use compass_rpc::{Access, Answer, Inbound, JobKey, PlanFiles, Reception, Terms, Uploads, WorkerService, serve};
+use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
+use compass_store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;

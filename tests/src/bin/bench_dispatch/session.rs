@@ -1,7 +1,7 @@
 //! One worker: a session that answers every grant with results, and remembers how long it waited for each.
 
 use crate::options::Options;
-use compass_master::stop::raised;
+use compass_common::stop::raised;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use compass_types::ids::Digest;

@@ -1,11 +1,11 @@
 //! Plays a job on the real scheduler with simulated workers: packs as the agent's, one ahead, a round trip for each word.
 
 use crate::job::Job;
-use compass_master::core::{
+use compass_plan::partition::{PartitionerKind, UnitSize, partition};
+use compass_scheduler::{
     Capabilities, ConnectionId, Core, DeviceType, Effect, Event, Handed, Limits, Message, Recorded, Requires,
     SandboxState, TaskView,
 };
-use compass_plan::partition::{PartitionerKind, UnitSize, partition};
 use compass_types::ids::{Attempt, Epoch, GrantId, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use std::cmp::Reverse;

@@ -1,0 +1,19 @@
+//! Who may work for the masters: one authority per store, its join tokens, and the certificates that it gives.
+//!
+//! `register` is what it knows, pure; `vault` seals that before it leaves this process; `certificates` makes and reads
+//! certificates; `authority` brings them together over a value in the store that all masters share.
+
+mod authority;
+mod certificates;
+mod join_file;
+mod refusal;
+mod register;
+mod vault;
+
+pub use authority::now;
+pub use authority::{Authority, AuthorityError};
+pub use certificates::{Bearer, CertificateError, Credentials, SERVER_NAME, Verdict};
+pub use join_file::{JoinFile, JoinFileError};
+pub use refusal::Refusal;
+pub use register::{Applicant, Register, TokenRecord, TokenState, TokenTerms};
+pub use vault::{Vault, VaultError};

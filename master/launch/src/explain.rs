@@ -1,0 +1,159 @@
+//! Why nothing is running, in one sentence per pool. Pure: what is said follows from the reports alone.
+
+use super::pool::PoolReport;
+use compass_config::RunnerKind;
+use compass_types::ids::WorkerId;
+
+/// A job that runs for so long without its worker reporting is worth a word, in milliseconds.
+const MUTE_MS: u64 = 20_000;
+
+/// One sentence per pool, given who is connected by now.
+pub fn explain_now(reports: &[PoolReport], is_connected: impl Fn(&WorkerId) -> bool) -> Vec<String> {
+    explain(&reports.iter().map(|report| report.clone().knowing(&is_connected)).collect::<Vec<_>>())
+}
+
+/// One sentence per pool.
+pub fn explain(reports: &[PoolReport]) -> Vec<String> {
+    let who = |report: &PoolReport| match report.name == report.kind {
+        true => report.name.clone(),
+        false => format!("pool {} ({})", report.name, report.kind),
+    };
+    reports.iter().map(|report| format!("{}: {}", who(report), standing(report))).collect()
+}
+
+/// Whether its workers are of this host, and no jobs of anybody's.
+fn is_local(report: &PoolReport) -> bool {
+    report.kind == RunnerKind::Local.name()
+}
+
+fn standing(report: &PoolReport) -> String {
+    let count = &report.count;
+    if let Some(reason) = &report.given_up {
+        return format!("nothing more is launched: {reason}");
+    }
+    if let Some(deaf) = &report.deaf {
+        return format!("cannot query the state of its {} jobs: {deaf}", report.live());
+    }
+    if count.reported > 0 {
+        let all = report.target.max(report.live());
+        return match is_local(report) {
+            true => format!("{} of {all} workers of this host are here", count.reported),
+            false => format!("{} of {all} jobs run and their workers are here", count.reported),
+        };
+    }
+    let now = present(report);
+    let Some(trouble) = &report.trouble else {
+        return now.unwrap_or_else(|| "there is nothing that it could do".to_owned());
+    };
+    let trouble = trouble.trim_end_matches('.');
+    let seconds = report.pause_left.div_ceil(1000);
+    match now.filter(|_| report.live() > 0) {
+        Some(now) => format!("{now}; what came before failed: {trouble}"),
+        None if seconds > 0 => format!("{trouble}; the next try is in {seconds} s"),
+        None => trouble.to_owned(),
+    }
+}
+
+/// Where its jobs stand, as long as none of their workers is here; `None` where there are to be none.
+fn present(report: &PoolReport) -> Option<String> {
+    let count = &report.count;
+    if count.running > 0 && count.longest_mute >= MUTE_MS {
+        return Some(format!(
+            "{} jobs run for up to {} s, but no worker of theirs has reached this master: is its address (master.advertise) \
+             reachable from there, and has the worker its token? Their logs tell",
+            count.running,
+            count.longest_mute / 1000
+        ));
+    }
+    if count.running > 0 {
+        return Some(match is_local(report) {
+            true => format!("{} workers of this host have just started and are not here yet", count.running),
+            false => format!("{} jobs have just started, their workers are not here yet", count.running),
+        });
+    }
+    if count.queued > 0 {
+        let why: Vec<String> = count.reasons.iter().map(|(reason, jobs)| because(reason, *jobs)).collect();
+        let why = if why.is_empty() { "no reason is given".to_owned() } else { why.join("; ") };
+        return Some(format!("{} jobs pending for {} s: {why}", count.queued, count.longest_wait / 1000));
+    }
+    (report.target > 0).then(|| "jobs are being submitted".to_owned())
+}
+
+/// What a launcher's reason means.
+fn because(reason: &str, jobs: u32) -> String {
+    let meaning = match reason {
+        "Resources" => "the nodes that it needs are busy",
+        "Priority" => "others are before it in the queue",
+        "QOSMaxGRESPerUser" | "QOSMaxGRESPerAccount" | "AssocGrpGRES" | "QOSGrpGRES" => "the quota of GPUs is used up",
+        "QOSMaxJobsPerUserLimit" | "AssocMaxJobsLimit" | "QOSMaxSubmitJobPerUserLimit" => {
+            "the quota of jobs is used up"
+        }
+        "BeginTime" => "it was put back and waits for its new start",
+        "PartitionDown" | "PartitionInactive" => "the partition takes no jobs now",
+        "PartitionNodeLimit" | "PartitionTimeLimit" | "BadConstraints" => "no node of the partition can ever run it",
+        "JobHeldUser" | "JobHeldAdmin" => "somebody holds it (scontrol release)",
+        "ReqNodeNotAvail"
+        | "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions" => {
+            "the nodes that could run it are down, drained or reserved"
+        }
+        "Licenses" => "a licence that it wants is taken",
+        "Dependency" => "it waits for another job",
+        _ => return if jobs > 1 { format!("{reason} ({jobs} jobs)") } else { reason.to_owned() },
+    };
+    format!("{meaning} ({reason})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roster::Count;
+    use std::collections::BTreeMap;
+
+    fn report(change: impl FnOnce(&mut PoolReport)) -> String {
+        let mut report = PoolReport { name: "s".into(), kind: "slurm", target: 4, ..PoolReport::default() };
+        change(&mut report);
+        explain(&[report]).remove(0)
+    }
+
+    #[test]
+    fn each_case_has_its_sentence() {
+        let queued = report(|report| {
+            report.count.queued = 4;
+            report.count.longest_wait = 61_000;
+            report.count.reasons = BTreeMap::from([("Resources".into(), 1), ("Priority".into(), 3)]);
+        });
+        assert_eq!(
+            queued,
+            "pool s (slurm): 4 jobs pending for 61 s: others are before it in the queue (Priority); the nodes that it needs \
+             are busy (Resources)"
+        );
+        let mute = report(|report| (report.count.running, report.count.longest_mute) = (2, 40_000));
+        assert!(mute.contains("2 jobs run for up to 40 s, but no worker of theirs has reached this master"), "{mute}");
+        let trouble = report(|report| {
+            (report.trouble, report.pause_left) = (Some("there is no partition `x`".into()), 1500);
+        });
+        assert_eq!(trouble, "pool s (slurm): there is no partition `x`; the next try is in 2 s");
+        let again = report(|report| {
+            (report.trouble, report.count.running) = (Some("its worker was ended by signal 9".into()), 3);
+        });
+        assert_eq!(
+            again,
+            "pool s (slurm): 3 jobs have just started, their workers are not here yet; what came before failed: its worker \
+             was ended by signal 9"
+        );
+        let started = |kind: &'static str| {
+            let report = PoolReport { name: "a".into(), kind, target: 2, ..PoolReport::default() };
+            let count = Count { running: 2, ..Count::default() };
+            PoolReport { count, workers: [WorkerId("w0".into()), WorkerId("w1".into())].into(), ..report }
+        };
+        let now = |kind, here: &[&str]| explain_now(&[started(kind)], |worker| here.contains(&&*worker.0)).remove(0);
+        assert_eq!(now("slurm", &[]), "pool a (slurm): 2 jobs have just started, their workers are not here yet");
+        assert_eq!(now("slurm", &["w1", "w7"]), "pool a (slurm): 1 of 2 jobs run and their workers are here");
+        let local = RunnerKind::Local.name();
+        assert!(now(local, &[]).ends_with("2 workers of this host have just started and are not here yet"));
+        assert!(now(local, &["w0", "w1"]).ends_with("2 of 2 workers of this host are here"));
+        assert_eq!(report(|report| report.target = 0), "pool s (slurm): there is nothing that it could do");
+        let given_up = report(|report| report.given_up = Some("no `sbatch`".into()));
+        assert_eq!(given_up, "pool s (slurm): nothing more is launched: no `sbatch`");
+    }
+}

@@ -1,0 +1,223 @@
+//! The pools of a server or of one stage: each a task of its own, told by the autoscaler how many jobs it is to have.
+
+use super::explain::explain;
+use super::patience::Patience;
+use super::pool::{Order, Pool, PoolReport, Shape, Wires};
+use super::scaler::{Bounds, targets};
+use compass_common::screen::say;
+use compass_common::stop::raised;
+use compass_scheduler::broker::Situation;
+use compass_types::ids::WorkerId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+/// How often the autoscaler looks.
+const LOOK: Duration = Duration::from_millis(250);
+/// A worker that had nothing to do for so long is retired.
+const IDLE_MS: u64 = 30_000;
+/// When nothing runs for so long, it is said why; then after twice the time.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// What the launchers tell.
+#[derive(Debug)]
+pub enum LaunchEvent {
+    /// The agent of this name ended in the middle of the run. `is_death` unless somebody wanted it so.
+    Exited { worker: WorkerId, is_death: bool },
+    /// No agent will be started any more.
+    GaveUp { reason: String },
+}
+
+/// Pools that are not yet at work.
+pub struct Fleet {
+    pub pools: Vec<Pool>,
+    pub bounds: Bounds,
+    /// Whether workers come that nobody here launches: then the end of launching is not the end of hope.
+    pub others_may_come: bool,
+}
+
+/// A fleet at work.
+#[derive(Debug)]
+pub struct FleetHandle {
+    task: JoinHandle<()>,
+    /// How the pools stand, in their order.
+    pub reports: watch::Receiver<Vec<PoolReport>>,
+}
+
+impl FleetHandle {
+    /// Waits until every job has ended; `stop` was raised before.
+    pub async fn ended(self) {
+        let _ = self.task.await;
+    }
+}
+
+/// A pool at work, seen from the fleet.
+struct Member {
+    shape: Shape,
+    orders: watch::Sender<Order>,
+    report: watch::Receiver<PoolReport>,
+    /// With its queue.
+    patience: Patience,
+    task: JoinHandle<()>,
+}
+
+struct Supervisor {
+    members: Vec<Member>,
+    bounds: Bounds,
+    /// Since when connected workers have nothing to do.
+    idle: BTreeMap<WorkerId, Instant>,
+    /// Since when there is work and nobody to do it, and how long that may last until it is explained.
+    quiet: Option<(Instant, Duration)>,
+    gave_up: bool,
+    began: Instant,
+    others_may_come: bool,
+    events: mpsc::Sender<LaunchEvent>,
+    reports: watch::Sender<Vec<PoolReport>>,
+}
+
+impl Fleet {
+    /// Puts every pool to work. `situation` is what the scheduler last said; once `stop` is raised every job is ended.
+    pub fn start(
+        self,
+        situation: watch::Receiver<Situation>,
+        events: mpsc::Sender<LaunchEvent>,
+        stop: watch::Receiver<bool>,
+    ) -> FleetHandle {
+        let members: Vec<Member> = self.pools.into_iter().map(|pool| pool.start(&events, &stop)).collect();
+        let (reports, receiver) = watch::channel(Vec::new());
+        let supervisor = Supervisor {
+            members,
+            bounds: self.bounds,
+            idle: BTreeMap::new(),
+            quiet: None,
+            gave_up: false,
+            began: Instant::now(),
+            others_may_come: self.others_may_come,
+            events,
+            reports,
+        };
+        FleetHandle { task: tokio::spawn(supervisor.run(situation, stop)), reports: receiver }
+    }
+}
+
+impl Pool {
+    fn start(self, events: &mpsc::Sender<LaunchEvent>, stop: &watch::Receiver<bool>) -> Member {
+        let shape = self.shape.clone();
+        let (orders, orders_receiver) = watch::channel(Order::default());
+        let (name, kind) = (shape.name.clone(), shape.kind);
+        let (report, report_receiver) = watch::channel(PoolReport { name, kind, ..PoolReport::default() });
+        let wires = Wires { orders: orders_receiver, report, events: events.clone(), stop: stop.clone() };
+        Member {
+            shape,
+            orders,
+            report: report_receiver,
+            patience: Patience::default(),
+            task: tokio::spawn(self.run(wires)),
+        }
+    }
+}
+
+impl Supervisor {
+    async fn run(mut self, mut situation: watch::Receiver<Situation>, mut stop: watch::Receiver<bool>) {
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = look.tick() => {}
+                () = raised(&mut stop) => break,
+            }
+            let seen = situation.borrow_and_update().clone();
+            self.order(&seen);
+            self.notice(&seen).await;
+        }
+        for member in self.members {
+            let _ = member.task.await;
+        }
+    }
+
+    fn order(&mut self, seen: &Situation) {
+        let reports: Vec<PoolReport> = self.members.iter().map(|member| member.report.borrow().clone()).collect();
+        let now = self.began.elapsed().as_millis() as u64;
+        let shapes: Vec<Shape> = self.members.iter().map(|member| member.shape.clone()).collect();
+        let of_members = reports.iter().enumerate();
+        let homes: BTreeMap<&WorkerId, usize> =
+            of_members.flat_map(|(at, report)| report.workers.iter().map(move |worker| (worker, at))).collect();
+        let states = self.members.iter_mut().zip(&reports).enumerate().map(|(at, (member, report))| {
+            let stuck = member.patience.is_over(now, &report.count);
+            let here = seen.demand.iter().filter(|(choice, _)| member.shape.takes(choice));
+            let open: u32 = here.clone().map(|(_, slots)| *slots).fold(0, u32::saturating_add);
+            // Those of pools that take none of it leave all of it.
+            let takes = |shape: &Shape| here.clone().any(|(choice, _)| shape.takes(choice));
+            let is_other = |worker: &WorkerId| match homes.get(worker) {
+                Some(home) => *home != at && shapes.get(*home).is_some_and(&takes),
+                None => true,
+            };
+            // What cannot load the models that are left takes no task from others, nor is it ended: a node that another job
+            // would be sent to again stays taken.
+            let useless = seen.workers.iter().filter(|(worker, seen)| seen.useless && homes.get(worker) == Some(&at));
+            let useless: u32 = useless.map(|(_, attendance)| attendance.slots).fold(0, u32::saturating_add);
+            let elsewhere = seen.workers.iter().filter(|(worker, seen)| is_other(worker) && !seen.useless);
+            let elsewhere: u32 = elsewhere.map(|(_, attendance)| attendance.slots).fold(0, u32::saturating_add);
+            // Workers of other pools may not take every model of this one: a pool never goes without for them.
+            let wanted = open.saturating_sub(elsewhere).max(u32::from(open > 0)).saturating_add(useless);
+            let ordered = member.orders.borrow().target;
+            report.state(&member.shape, wanted).ordered_last(ordered).stuck(stuck)
+        });
+        let targets = targets(&states.collect::<Vec<_>>(), self.bounds);
+        let retire = self.idle_workers(seen);
+        let connected: BTreeSet<WorkerId> = seen.workers.keys().cloned().collect();
+        for ((member, report), target) in self.members.iter().zip(&reports).zip(targets) {
+            let of_pool = |workers: &BTreeSet<WorkerId>| &report.workers & workers;
+            // Those that are to stay are not retired; nor is anybody while as many are wanted.
+            let spare = report.live().saturating_sub(target.max(member.shape.least));
+            let retire = of_pool(&retire).into_iter().take(spare as usize).collect();
+            let order = Order { target, retire, connected: of_pool(&connected) };
+            member.orders.send_if_modified(|last| {
+                let is_new = *last != order;
+                *last = order;
+                is_new
+            });
+        }
+        self.reports.send_replace(reports);
+    }
+
+    /// Workers that have had nothing to do for a while.
+    fn idle_workers(&mut self, seen: &Situation) -> BTreeSet<WorkerId> {
+        self.idle.retain(|worker, _| seen.workers.get(worker).is_some_and(|attendance| !attendance.busy));
+        for (worker, _) in seen.workers.iter().filter(|(_, attendance)| !attendance.busy) {
+            self.idle.entry(worker.clone()).or_insert_with(Instant::now);
+        }
+        let long = self.idle.iter().filter(|(_, since)| since.elapsed().as_millis() as u64 >= IDLE_MS);
+        long.map(|(worker, _)| worker.clone()).collect()
+    }
+
+    /// Says why nothing runs, and when nobody launches any more.
+    async fn notice(&mut self, seen: &Situation) {
+        let reports = self.reports.borrow().clone();
+        let is_quiet = seen.workers.is_empty() && !seen.demand.is_empty() && !reports.is_empty();
+        match &mut self.quiet {
+            _ if !is_quiet => self.quiet = None,
+            None => self.quiet = Some((Instant::now(), QUIET)),
+            Some((since, patience)) if since.elapsed() >= *patience => {
+                *patience *= 2;
+                let seconds = since.elapsed().as_secs();
+                say(format!("nothing has run for {seconds} s:"));
+                explain(&reports).into_iter().for_each(|line| say(format!("  {line}")));
+            }
+            Some(_) => {}
+        }
+        let given_up: Vec<String> = reports
+            .iter()
+            .filter_map(|report| Some(format!("pool {}: {}", report.name, report.given_up.as_deref()?)))
+            .collect();
+        if !self.gave_up && !given_up.is_empty() && given_up.len() == reports.len() {
+            self.gave_up = true;
+            if self.others_may_come {
+                say(format!("no more workers are launched: {}", given_up.join("; ")));
+                return;
+            }
+            let _ = self.events.send(LaunchEvent::GaveUp { reason: given_up.join("; ") }).await;
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! One pool: keeps as many jobs of one launcher alive as it is told, and ends them all with the run.
+
+use super::error::LaunchError;
+use super::fleet::LaunchEvent;
+use super::launcher::{JobId, Launcher, Outcome};
+use super::roster::{Count, Happened, Roster};
+use super::{last_words, scaler::PoolState};
+use compass_common::screen::say;
+use compass_common::stop::raised;
+use compass_scheduler::PoolChoice;
+use compass_types::ids::WorkerId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+use tokio::sync::{mpsc, watch};
+
+/// Questions in a row that a launcher may leave unanswered until it is said.
+const DEAF: u32 = 5;
+
+/// What a pool's jobs are like, and how many there may be.
+#[derive(Clone, Debug, Default)]
+pub struct Shape {
+    pub name: String,
+    /// The launcher's name in configurations.
+    pub kind: &'static str,
+    /// GPUs of one job.
+    pub gpus: u32,
+    /// Replica slots of one job.
+    pub slots: u32,
+    /// Jobs that stay while the run lasts.
+    pub least: u32,
+    /// Jobs at most.
+    pub most: u32,
+}
+
+impl Shape {
+    /// Whether its workers may do what can be done in these pools.
+    pub(super) fn takes(&self, choice: &PoolChoice) -> bool {
+        choice.as_ref().is_none_or(|pools| pools.contains(&self.name))
+    }
+}
+
+/// A pool that has launched nothing yet.
+pub struct Pool {
+    pub shape: Shape,
+    pub launcher: Box<dyn Launcher>,
+}
+
+/// How a pool stands.
+#[derive(Clone, Debug, Default)]
+pub struct PoolReport {
+    pub name: String,
+    pub kind: &'static str,
+    /// Jobs that it is to have.
+    pub target: u32,
+    pub count: Count,
+    /// The names of its agents.
+    pub workers: BTreeSet<WorkerId>,
+    /// The latest failure, while failures go on.
+    pub trouble: Option<String>,
+    /// For how long nothing is launched after it, in milliseconds.
+    pub pause_left: u64,
+    /// Why nothing more will be launched.
+    pub given_up: Option<String>,
+    /// Why the launcher does not say where jobs stand, when it does not.
+    pub deaf: Option<String>,
+}
+
+/// What a pool is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Order {
+    /// Jobs that it is to have.
+    pub(super) target: u32,
+    /// Workers that have nothing to do any more.
+    pub(super) retire: BTreeSet<WorkerId>,
+    /// Workers that are connected.
+    pub(super) connected: BTreeSet<WorkerId>,
+}
+
+/// What a pool's task speaks through.
+pub(super) struct Wires {
+    pub(super) orders: watch::Receiver<Order>,
+    pub(super) report: watch::Sender<PoolReport>,
+    pub(super) events: mpsc::Sender<LaunchEvent>,
+    pub(super) stop: watch::Receiver<bool>,
+}
+
+struct Running {
+    shape: Shape,
+    launcher: Box<dyn Launcher>,
+    roster: Roster,
+    began: Instant,
+    unanswered: u32,
+    deaf: Option<String>,
+    report: watch::Sender<PoolReport>,
+    events: mpsc::Sender<LaunchEvent>,
+}
+
+impl Pool {
+    /// Runs until `stop` is raised and every job has ended, or was waited for long enough.
+    pub(super) async fn run(self, wires: Wires) {
+        let Wires { mut orders, report, events, mut stop } = wires;
+        let roster = Roster::new(self.launcher.manners());
+        let mut pool = Running {
+            shape: self.shape,
+            launcher: self.launcher,
+            roster,
+            began: Instant::now(),
+            unanswered: 0,
+            deaf: None,
+            report,
+            events,
+        };
+        pool.adopt().await;
+        let mut tick = tokio::time::interval(pool.launcher.manners().poll);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        // Nothing is begun that the end of the run has to wait for longer than for one command of the launcher.
+        while !*stop.borrow() {
+            tokio::select! {
+                () = raised(&mut stop) => break,
+                changed = orders.changed() => if changed.is_err() { break },
+                _ = tick.tick() => pool.poll().await,
+            }
+            let order = orders.borrow_and_update().clone();
+            pool.follow(&order).await;
+            pool.tell(order.target);
+        }
+        pool.end().await;
+        pool.tell(0);
+    }
+}
+
+impl Running {
+    fn now(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
+    }
+
+    async fn adopt(&mut self) {
+        match self.launcher.adopt().await {
+            Ok(launched) => {
+                if !launched.is_empty() {
+                    say(format!("pool {}: {} jobs of an earlier master go on", self.shape.name, launched.len()));
+                }
+                self.roster.launched(self.now(), launched);
+            }
+            Err(error) => tracing::warn!(pool = self.shape.name, "cannot look for earlier jobs: {}", error.sentence()),
+        }
+        self.remember();
+    }
+
+    async fn poll(&mut self) {
+        if self.roster.live() == 0 {
+            return;
+        }
+        match self.launcher.poll().await {
+            Ok(standings) => {
+                (self.unanswered, self.deaf) = (0, None);
+                let happened = self.roster.polled(self.now(), standings);
+                self.announce(&happened);
+                for happened in happened {
+                    self.heed(happened).await;
+                }
+                for job in self.roster.jobs() {
+                    if let Some(worker) = self.launcher.worker_of(&job) {
+                        self.roster.renamed(&job, worker);
+                    }
+                }
+            }
+            Err(error) => {
+                self.unanswered += 1;
+                if self.unanswered == DEAF {
+                    tracing::warn!(pool = self.shape.name, "{}", error.sentence());
+                }
+                self.deaf = (self.unanswered >= DEAF).then(|| error.sentence());
+            }
+        }
+    }
+
+    /// Says what nobody asked for: of many jobs that fare alike, once.
+    fn announce(&self, happened: &[Happened]) {
+        let mut ended: BTreeMap<String, Vec<&JobId>> = BTreeMap::new();
+        let mut requeued: Vec<&WorkerId> = Vec::new();
+        for happened in happened {
+            match happened {
+                Happened::Ended { job, outcome, asked: false, .. } => {
+                    ended.entry(outcome.to_string()).or_default().push(job);
+                }
+                Happened::Requeued { worker } => requeued.push(worker),
+                _ => {}
+            }
+        }
+        let pool = &self.shape.name;
+        for (outcome, jobs) in ended {
+            let (count, first) = (jobs.len(), jobs.first().copied());
+            let which = if count > 1 { format!("{count} jobs") } else { "a job".to_owned() };
+            let log = first.and_then(|job| self.launcher.log(job));
+            let whose = if count > 1 { "the log of the first" } else { "its log" };
+            let log = log.map(|log| format!("; {whose}: {log}")).unwrap_or_default();
+            let first = first.map(ToString::to_string).unwrap_or_default();
+            tracing::warn!(pool, job = first, "{which} ended: {outcome}{log}");
+        }
+        if let Some(first) = requeued.first() {
+            let which = match requeued.len() {
+                1 => "a job was".to_owned(),
+                count => format!("{count} jobs were"),
+            };
+            tracing::warn!(pool, worker = first.0, "{which} preempted or lost a node, and will run again");
+        }
+    }
+
+    async fn heed(&mut self, happened: Happened) {
+        let pool = &self.shape.name;
+        match happened {
+            Happened::Ended { worker, outcome, asked, .. } => {
+                let is_death =
+                    !asked && !matches!(outcome, Outcome::Cancelled | Outcome::Walltime | Outcome::Preempted);
+                let _ = self.events.send(LaunchEvent::Exited { worker, is_death }).await;
+            }
+            Happened::Requeued { worker } => {
+                let _ = self.events.send(LaunchEvent::Exited { worker, is_death: false }).await;
+            }
+            Happened::Held { job, reason } => {
+                tracing::warn!(pool, %job, reason, "a job is held and will not run; another takes its place");
+                self.cancel(vec![job]).await;
+            }
+            Happened::Mute { job, worker } => {
+                self.roster.mute(self.now(), &job);
+                let log = self.launcher.log(&job).map(|log| format!("; its log tells why: {log}")).unwrap_or_default();
+                tracing::warn!(pool, %job, worker = worker.0, "a job runs whose worker never reached this master{log}");
+                self.cancel(vec![job]).await;
+            }
+        }
+    }
+
+    async fn follow(&mut self, order: &Order) {
+        self.roster.connected(&order.connected);
+        let idle = self.roster.of_workers(&order.retire);
+        self.cancel(idle).await;
+        let live = self.roster.live();
+        if live > order.target {
+            let surplus = self.roster.latest_queued(live - order.target);
+            self.cancel(surplus).await;
+        } else if live < order.target && self.roster.pause_left(self.now()) == 0 && self.roster.given_up().is_none() {
+            self.submit(order.target - live).await;
+        }
+    }
+
+    async fn submit(&mut self, jobs: u32) {
+        match self.launcher.submit(jobs).await {
+            Ok(launched) => self.roster.launched(self.now(), launched),
+            Err(error) => {
+                tracing::warn!(pool = self.shape.name, "cannot launch a worker: {}", error.sentence());
+                self.roster.refused(self.now(), error.sentence(), error.is_final());
+            }
+        }
+        self.remember();
+    }
+
+    async fn cancel(&mut self, jobs: Vec<JobId>) {
+        if jobs.is_empty() {
+            return;
+        }
+        match self.launcher.cancel(jobs.clone()).await {
+            Ok(()) => self.roster.ending(&jobs),
+            Err(error) => tracing::warn!(pool = self.shape.name, "cannot end jobs: {}", error.sentence()),
+        }
+    }
+
+    /// Ends every job, and waits until none is left.
+    async fn end(&mut self) {
+        let manners = self.launcher.manners();
+        let begun = Instant::now();
+        let mut asked = false;
+        let mut trouble: Option<LaunchError> = None;
+        while self.roster.live() > 0 && begun.elapsed() < manners.grace {
+            if !asked {
+                let jobs = self.roster.jobs();
+                match self.launcher.cancel(jobs.clone()).await {
+                    Ok(()) => {
+                        self.roster.ending(&jobs);
+                        asked = true;
+                    }
+                    Err(error) => trouble = Some(error),
+                }
+            }
+            match self.launcher.poll().await {
+                Ok(standings) => {
+                    self.roster.polled(self.now(), standings);
+                }
+                Err(error) => trouble = Some(error),
+            }
+            if self.roster.live() > 0 {
+                tokio::time::sleep(manners.ending).await;
+            }
+        }
+        let left: Vec<String> = self.roster.jobs().iter().map(ToString::to_string).collect();
+        if !left.is_empty() {
+            let why = trouble.map(|error| format!(" ({})", error.sentence())).unwrap_or_default();
+            say(format!("pool {}: these jobs may be left behind{why}: {}", self.shape.name, left.join(" ")));
+        }
+        last_words::forget(&self.shape.name);
+    }
+
+    /// What is to be done should this process be ended without asking.
+    fn remember(&self) {
+        last_words::remember(&self.shape.name, self.launcher.last_words(&self.roster.jobs()));
+    }
+
+    fn tell(&self, target: u32) {
+        let now = self.now();
+        self.report.send_replace(PoolReport {
+            name: self.shape.name.clone(),
+            kind: self.shape.kind,
+            target,
+            count: self.roster.count(now),
+            workers: self.roster.workers(),
+            trouble: self.roster.trouble().map(str::to_owned),
+            pause_left: self.roster.pause_left(now),
+            given_up: self.roster.given_up().map(str::to_owned),
+            deaf: self.deaf.clone(),
+        });
+    }
+}
+
+impl PoolReport {
+    /// The same, with who is connected by now: what a pool said last lags behind that.
+    #[must_use]
+    pub fn knowing(mut self, is_connected: impl Fn(&WorkerId) -> bool) -> Self {
+        let here = self.workers.iter().filter(|worker| is_connected(worker)).count() as u32;
+        self.count.reported = self.count.reported.max(here.min(self.live()));
+        self
+    }
+
+    /// Jobs that wait or run.
+    pub fn live(&self) -> u32 {
+        self.count.queued + self.count.running
+    }
+
+    /// What the autoscaler knows of a pool; `wanted` are open tasks that it could take.
+    pub(super) fn state(&self, shape: &Shape, wanted: u32) -> PoolState {
+        PoolState {
+            gpus: shape.gpus,
+            slots: shape.slots,
+            least: shape.least,
+            most: shape.most,
+            live: self.live(),
+            running: self.count.running,
+            ordered: self.target,
+            paused: self.pause_left > 0 || self.given_up.is_some(),
+            stuck: false,
+            wanted,
+        }
+    }
+}

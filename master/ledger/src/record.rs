@@ -1,0 +1,79 @@
+//! What a segment holds: framed, checksummed entries.
+//!
+//! Frame: `u32` length of the payload, `u64` checksum (the first eight bytes of its BLAKE3 digest), payload; integers
+//! little-endian. The payload is a [`Entry`] in protobuf.
+
+use compass_types::ids::Digest;
+use prost::Message;
+
+/// Kinds of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
+#[repr(i32)]
+pub enum Kind {
+    Unknown = 0,
+    /// The first result of a sample: it counts.
+    Sample = 1,
+    /// A later, different result, or one that does not fit the plan: kept as evidence, never counted.
+    Divergence = 2,
+    /// A worker's shard report.
+    Report = 3,
+    /// What a model is pinned to, as the first worker found it that loaded it: `unit` is the model's position, the payload
+    /// a `compass_plan::weights::Pin` as JSON. The first of a model counts, and stands before its samples.
+    Pin = 4,
+    /// What befell the run until then, see [`super::Tally`]: the last one counts.
+    Tally = 5,
+}
+
+/// One entry.
+#[derive(Clone, PartialEq, Message)]
+pub struct Entry {
+    #[prost(enumeration = "Kind", tag = "1")]
+    pub kind: i32,
+    #[prost(uint32, tag = "2")]
+    pub unit: u32,
+    #[prost(uint32, tag = "3")]
+    pub task: u32,
+    #[prost(uint32, tag = "4")]
+    pub attempt: u32,
+    #[prost(uint64, tag = "5")]
+    pub epoch: u64,
+    #[prost(string, tag = "6")]
+    pub worker: String,
+    /// A `compass.v1.SampleResult` or `compass.v1.ShardReport`, as it came.
+    #[prost(bytes = "vec", tag = "7")]
+    pub payload: Vec<u8>,
+    /// Type of the device that computed the result, a number of [`compass_scheduler::DeviceType`].
+    #[prost(uint32, tag = "8")]
+    pub device: u32,
+}
+
+const HEAD: usize = 12;
+/// An entry larger than this is taken for corruption.
+const MAX_ENTRY_BYTES: usize = 256 * 1024 * 1024;
+
+fn checksum(payload: &[u8]) -> [u8; 8] {
+    let mut sum = [0; 8];
+    sum.copy_from_slice(&Digest::of(payload).0[..8]);
+    sum
+}
+
+/// Appends the frame of `entry` to `buffer`.
+pub fn encode(entry: &Entry, buffer: &mut Vec<u8>) {
+    let payload = entry.encode_to_vec();
+    buffer.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    buffer.extend_from_slice(&checksum(&payload));
+    buffer.extend_from_slice(&payload);
+}
+
+/// Reads the frame at the start of `bytes`: the entry and the frame's length. `None` for a torn or corrupt frame.
+pub(super) fn decode(bytes: &[u8]) -> Option<(Entry, usize)> {
+    let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
+    if length > MAX_ENTRY_BYTES {
+        return None;
+    }
+    let payload = bytes.get(HEAD..HEAD.checked_add(length)?)?;
+    if bytes.get(4..HEAD)? != checksum(payload) {
+        return None;
+    }
+    Some((Entry::decode(payload).ok()?, HEAD + length))
+}

@@ -1,0 +1,28 @@
+//! Who takes in a worker that is at the door.
+
+use super::server::Inbound;
+use compass_proto::v1;
+use compass_scheduler::ConnectionId;
+use compass_types::ids::WorkerId;
+use std::fmt::Debug;
+use tokio::sync::{mpsc, oneshot};
+
+/// What becomes of a worker at the door.
+#[derive(Debug)]
+pub enum Answer {
+    /// Somebody takes it in.
+    TakenIn(mpsc::Sender<Inbound>),
+    /// Nobody ever will; it hears why, and ends.
+    Refused(String),
+    /// The master goes; so should the worker.
+    Shutdown(&'static str),
+}
+
+/// Decides which job takes in a worker that has connected.
+pub trait Reception: Debug + Send + Sync {
+    /// A worker is at the door. Resolves as soon as it is known what becomes of it.
+    fn arrive(&self, connection: ConnectionId, hello: &v1::Hello) -> oneshot::Receiver<Answer>;
+
+    /// Its connection is down.
+    fn left(&self, worker: &WorkerId, connection: ConnectionId);
+}

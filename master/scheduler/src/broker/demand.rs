@@ -1,0 +1,107 @@
+//! What jobs ask for, and what workers offer.
+
+use crate::PoolChoice;
+use compass_types::ids::{Digest, WorkerId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// The name of a job: the beginning of its plan's digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobId(pub String);
+
+impl JobId {
+    /// The job of the plan of this digest.
+    pub fn of(plan: &Digest) -> Self {
+        Self(plan.short())
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What it takes to do some work, and what a worker has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ability {
+    /// Every worker has it.
+    Any,
+    /// libtorch.
+    Engine,
+    /// A sandbox for programs that a model wrote.
+    Sandbox,
+}
+
+/// What a worker must be for some work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Need {
+    pub ability: Ability,
+    /// The pools where it can be done.
+    pub pools: PoolChoice,
+}
+
+impl From<Ability> for Need {
+    fn from(ability: Ability) -> Self {
+        Self { ability, pools: None }
+    }
+}
+
+/// How a job was submitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Its share grows with it; 1 or more.
+    pub weight: u32,
+    /// Most slots at once.
+    pub bound: Option<u32>,
+    /// Its models, by their digests.
+    pub models: BTreeSet<Digest>,
+    /// Whether every worker comes to it, whatever that one can do and however many there are: the job of a master that
+    /// ends with it.
+    pub everyone: bool,
+}
+
+/// What a job could use now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Tasks that nobody has, by what they take.
+    pub waiting: BTreeMap<Need, u32>,
+    /// Slots that could be busy with what is neither recorded nor given up, by what it takes.
+    pub usable: BTreeMap<Need, u32>,
+    /// How many tasks each of its workers holds.
+    pub held: BTreeMap<WorkerId, u32>,
+    /// Those of its workers that can load none of the models that tasks wait for.
+    pub useless: BTreeSet<WorkerId>,
+    /// Slots of all of them, also of those whose connection is down and whose lease goes on.
+    pub taken: u32,
+    /// Open tasks by the pools where they can be done.
+    pub open: BTreeMap<PoolChoice, u32>,
+}
+
+/// What a worker brings along when it comes to the door.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// Replicas that it can run at once.
+    pub slots: u32,
+    /// What it has beside [`Ability::Any`].
+    pub abilities: BTreeSet<Ability>,
+    /// The pool that it works for; empty for none.
+    pub pool: String,
+    /// The models that its engines hold.
+    pub models: BTreeSet<Digest>,
+    /// The job of which it holds grants or results.
+    pub holds_of: Option<JobId>,
+}
+
+impl Offer {
+    /// Whether it can do what takes this.
+    pub fn can(&self, Need { ability, pools }: &Need) -> bool {
+        let is_able = *ability == Ability::Any || self.abilities.contains(ability);
+        is_able && pools.as_ref().is_none_or(|pools| pools.contains(&self.pool))
+    }
+
+    /// The part of `slots` that it could fill.
+    pub(super) fn part_of(&self, slots: &BTreeMap<Need, u32>) -> u32 {
+        slots.iter().filter(|(need, _)| self.can(need)).fold(0, |sum, (_, slots)| sum.saturating_add(*slots))
+    }
+}
