@@ -103,14 +103,16 @@ impl Office {
         self.jobs(|jobs| drop(jobs.insert(entry.id.clone(), entry)));
     }
 
-    /// Forgets the jobs that have ended, except for the `most` that were submitted last; returns those forgotten.
+    /// Forgets the jobs that have ended, except for the `most` that ended last; returns those forgotten. One that ran for long
+    /// among many short ones has just ended, however early it was submitted: a client that waits for it must find it.
     pub fn forget_ended(&self, most: usize) -> Vec<JobId> {
         self.jobs(|jobs| {
-            let ended = jobs.values().filter(|job| job.ended.borrow().is_some());
-            let mut ended: Vec<(String, JobId)> = ended.map(|job| (job.submitted.clone(), job.id.clone())).collect();
+            let ended_at = |job: &Entry| job.ended.borrow().as_ref().map(|ended| ended.at.clone());
+            let ended = jobs.values().filter_map(|job| Some((ended_at(job)?, job.submitted.clone(), job.id.clone())));
+            let mut ended: Vec<(String, String, JobId)> = ended.collect();
             ended.sort_unstable();
             ended.truncate(ended.len().saturating_sub(most));
-            let forgotten: Vec<JobId> = ended.into_iter().map(|(_, id)| id).collect();
+            let forgotten: Vec<JobId> = ended.into_iter().map(|(_, _, id)| id).collect();
             forgotten.iter().for_each(|id| drop(jobs.remove(id)));
             forgotten
         })
@@ -323,7 +325,7 @@ mod tests {
         let outcome = ended.then(|| Ended {
             exit_code: 0,
             reason: String::new(),
-            at: String::new(),
+            at: format!("2026-11-23T01:00:{:02}Z", if number == 0 { 59 } else { number }),
             recorded_samples: 1,
             expected_samples: 1,
             failed_tasks: 0,
@@ -342,14 +344,15 @@ mod tests {
     }
 
     #[test]
-    fn of_jobs_that_have_ended_the_latest_are_remembered() {
+    fn the_jobs_that_ended_last_are_remembered() {
         let office = Office::default();
         let all: Vec<Entry> = (0..10).map(|number| entry(number, number % 2 == 0)).collect();
         all.iter().cloned().for_each(|entry| office.add(entry));
-        assert_eq!(office.forget_ended(3), [all[0].id.clone(), all[2].id.clone()]);
+        assert_eq!(office.forget_ended(3), [all[2].id.clone(), all[4].id.clone()]);
         assert_eq!(office.forget_ended(3), []);
         assert_eq!(office.status().jobs.len(), 8);
         assert!(office.find(&all[1].plan).is_some(), "it runs");
-        assert!(office.job(&all[2].id.0).is_err() && office.job(&all[4].id.0).is_ok());
+        assert!(office.job(&all[4].id.0).is_err() && office.job(&all[6].id.0).is_ok());
+        assert!(office.job(&all[0].id.0).is_ok(), "submitted first, ended last");
     }
 }

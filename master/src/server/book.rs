@@ -10,6 +10,7 @@ use compass_config::{Base, EtcdConfig, StoreConfig};
 use compass_scheduler::broker::JobId;
 use compass_store::{AnyStore, EmbeddedStore, EtcdStore, Leadership, LeaseStore, Op, Patience, Standing, StoreError};
 use compass_types::ids::Epoch;
+use std::collections::BTreeSet;
 use std::path::Path;
 use tokio::sync::watch;
 
@@ -116,24 +117,21 @@ impl Book {
         }
     }
 
-    /// All jobs in the order in which they were accepted; of those that have ended the latest.
+    /// All jobs in the order in which they were accepted; of those that have ended only the [`ENDED`] that ended last.
     pub(super) async fn all(&mut self) -> Result<Vec<JobRecord>, StoreError> {
         let jobs = read(&self.store).await?;
-        let ended = jobs.iter().filter(|(_, job)| job.ended.is_some()).count();
-        let mut surplus = ended.saturating_sub(ENDED);
-        let (mut forgotten, mut kept) = (Vec::new(), Vec::new());
-        for (key, job) in jobs {
-            if job.ended.is_some() && surplus > 0 {
-                surplus -= 1;
-                forgotten.push(Op::Delete { key });
-            } else {
-                kept.push(job);
-            }
-        }
+        let mut ended: Vec<(&str, &str)> =
+            jobs.iter().filter_map(|(key, job)| Some((job.ended.as_ref()?.at.as_str(), key.as_str()))).collect();
+        // Of those that ended in the same second the later accepted: `jobs` is in that order, and the sort is stable.
+        ended.sort_by_key(|(at, _)| *at);
+        ended.truncate(ended.len().saturating_sub(ENDED));
+        let surplus: BTreeSet<String> = ended.into_iter().map(|(_, key)| key.to_owned()).collect();
+        let (forgotten, kept): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|(key, _)| surplus.contains(key));
+        let forgotten: Vec<Op> = forgotten.into_iter().map(|(key, _)| Op::Delete { key }).collect();
         for ops in forgotten.chunks(ENDED) {
             self.store.commit(&self.leadership, ops.to_vec()).await?;
         }
-        Ok(kept)
+        Ok(kept.into_iter().map(|(_, job)| job).collect())
     }
 
     /// Forgets jobs for good.

@@ -146,7 +146,7 @@ impl Soak {
         let begun = Instant::now();
         while self.server.open() > 0 {
             if begun.elapsed() > PATIENCE {
-                return Err(format!("{} jobs do not end\n{}", self.server.open(), self.server.log()));
+                return Err(format!("{} jobs do not end\n{}", self.server.open(), self.server.explain_open()));
             }
             std::thread::sleep(LOOK / 5);
             self.server.look();

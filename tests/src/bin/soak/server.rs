@@ -74,6 +74,21 @@ impl Server {
         self.open.len()
     }
 
+    /// What the server says of the jobs that have not ended, and the end of its log.
+    pub(crate) fn explain_open(&self) -> String {
+        let jobs: Vec<String> = self
+            .open
+            .iter()
+            .map(|(id, name)| {
+                let explained = self.command(&["explain", "job", id]);
+                format!("{name}: {}{}", explained.stdout, explained.stderr)
+            })
+            .collect();
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().collect();
+        format!("{}\n{}", jobs.join("\n"), lines[lines.len().saturating_sub(20)..].join("\n"))
+    }
+
     pub(crate) fn submitted(&self) -> u32 {
         self.submitted
     }
