@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Names every place where a word stands that this project does not use, with what to write instead.
+#
+#   deploy/words.sh             everything that git tracks
+#   deploy/words.sh master/     some of it
+#
+# The words are in deploy/words.txt. Exit code 0: none was found; 1: at least one was.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+found=0
+while IFS=$'\t' read -r expression instead; do
+  case $expression in '' | '#'*) continue ;; esac
+  hits=$(git grep --line-number --ignore-case --perl-regexp -e "$expression" -- "$@" ':!deploy/words.txt' || true)
+  [ -n "$hits" ] || continue
+  found=$((found + $(wc -l <<< "$hits")))
+  printf 'write "%s":\n%s\n' "$instead" "$(cut -c1-180 <<< "$hits" | sed 's/^/  /')"
+done < deploy/words.txt
+[ "$found" -eq 0 ] || { printf '%d lines have words that this project does not use\n' "$found"; exit 1; }
