@@ -19,8 +19,9 @@ fn repository() -> PathBuf {
 /// All Markdown that a user or a developer reads.
 fn documents() -> Vec<PathBuf> {
     let root = repository();
-    let mut found: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map(|name| root.join(name)).into();
+    let mut found: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+        .map(|name| root.join(name))
+        .into();
     for folder in ["docs/src", "docs/src/design", "docs/measurements"] {
         let files = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         found.extend(files.filter(|path| path.extension().is_some_and(|end| end == "md")));
@@ -76,7 +77,8 @@ fn every_command_of_the_documents_parses() {
         for (line, block) in blocks(&text, "console") {
             for command in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
                 let words = words(command);
-                let Some(at) = words.iter().position(|word| ["compass-master", "compass-worker"].contains(&&**word)) else {
+                let Some(at) = words.iter().position(|word| ["compass-master", "compass-worker"].contains(&&**word))
+                else {
                     continue;
                 };
                 // Flags that are not known, and values that are not taken, are refused before help is given.
@@ -206,7 +208,8 @@ fn every_example_that_needs_no_cluster_ends_with_its_table() {
     let examples = Examples::new();
     let here: Vec<String> = examples.all().into_iter().filter(|(_, here)| *here).map(|(name, _)| name).collect();
     assert!(here.len() >= 6, "only {} examples run here", here.len());
-    let sandboxed = Command::new(program("compass-worker")).args(["sandbox", "--check"]).output().unwrap().status.success();
+    let sandboxed =
+        Command::new(program("compass-worker")).args(["sandbox", "--check"]).output().unwrap().status.success();
     for name in here {
         if name == "programs.toml" && !sandboxed {
             compass_needs::skipped(compass_needs::Need::Sandbox, "examples/programs.toml runs programs in a sandbox");
@@ -215,7 +218,8 @@ fn every_example_that_needs_no_cluster_ends_with_its_table() {
         let output = examples.master(&name, &["--limit", "20"]);
         let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "examples/{name}: {said}");
-        let rows: Vec<&str> = table.lines().skip_while(|line| !line.starts_with("---")).skip(1).collect();
+        let rows = table.lines().skip_while(|line| !line.starts_with("---")).skip(1);
+        let rows: Vec<&str> = rows.take_while(|row| !row.is_empty()).collect();
         assert!(!rows.is_empty() && rows.iter().all(|row| row.contains('(') || row.contains('.')), "{name}: {table}");
     }
 }
