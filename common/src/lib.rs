@@ -7,5 +7,4 @@ pub mod journal;
 pub mod private_file;
 pub mod regular_file;
 pub mod screen;
-pub mod stop;
 pub mod telemetry;

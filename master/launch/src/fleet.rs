@@ -5,13 +5,13 @@ use super::patience::Patience;
 use super::pool::{Order, Pool, PoolReport, Shape, Wires};
 use super::scaler::{Bounds, targets};
 use compass_common::screen::say;
-use compass_common::stop::raised;
 use compass_scheduler::broker::Situation;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// How often the autoscaler looks.
 const LOOK: Duration = Duration::from_millis(250);
@@ -46,7 +46,7 @@ pub struct FleetHandle {
 }
 
 impl FleetHandle {
-    /// Waits until every job has ended; `stop` was raised before.
+    /// Waits until every job has ended; `stop` was cancelled before.
     pub async fn ended(self) {
         let _ = self.task.await;
     }
@@ -77,12 +77,12 @@ struct Supervisor {
 }
 
 impl Fleet {
-    /// Puts every pool to work. `situation` is what the scheduler last said; once `stop` is raised every job is ended.
+    /// Puts every pool to work. `situation` is what the scheduler last said; once `stop` is cancelled every job is ended.
     pub fn start(
         self,
         situation: watch::Receiver<Situation>,
         events: mpsc::Sender<LaunchEvent>,
-        stop: watch::Receiver<bool>,
+        stop: CancellationToken,
     ) -> FleetHandle {
         let members: Vec<Member> = self.pools.into_iter().map(|pool| pool.start(&events, &stop)).collect();
         let (reports, receiver) = watch::channel(Vec::new());
@@ -102,7 +102,7 @@ impl Fleet {
 }
 
 impl Pool {
-    fn start(self, events: &mpsc::Sender<LaunchEvent>, stop: &watch::Receiver<bool>) -> Member {
+    fn start(self, events: &mpsc::Sender<LaunchEvent>, stop: &CancellationToken) -> Member {
         let shape = self.shape.clone();
         let (orders, orders_receiver) = watch::channel(Order::default());
         let (name, kind) = (shape.name.clone(), shape.kind);
@@ -119,13 +119,13 @@ impl Pool {
 }
 
 impl Supervisor {
-    async fn run(mut self, mut situation: watch::Receiver<Situation>, mut stop: watch::Receiver<bool>) {
+    async fn run(mut self, mut situation: watch::Receiver<Situation>, stop: CancellationToken) {
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 _ = look.tick() => {}
-                () = raised(&mut stop) => break,
+                () = stop.cancelled() => break,
             }
             let seen = situation.borrow_and_update().clone();
             self.order(&seen);

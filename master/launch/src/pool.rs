@@ -6,12 +6,12 @@ use super::launcher::{JobId, Launcher, Outcome};
 use super::roster::{Count, Happened, Roster};
 use super::{last_words, scaler::PoolState};
 use compass_common::screen::say;
-use compass_common::stop::raised;
 use compass_scheduler::PoolChoice;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 /// Questions in a row that a launcher may leave unanswered until it is said.
 const DEAF: u32 = 5;
@@ -81,7 +81,7 @@ pub(super) struct Wires {
     pub(super) orders: watch::Receiver<Order>,
     pub(super) report: watch::Sender<PoolReport>,
     pub(super) events: mpsc::Sender<LaunchEvent>,
-    pub(super) stop: watch::Receiver<bool>,
+    pub(super) stop: CancellationToken,
 }
 
 struct Running {
@@ -96,9 +96,9 @@ struct Running {
 }
 
 impl Pool {
-    /// Runs until `stop` is raised and every job has ended, or was waited for long enough.
+    /// Runs until `stop` is cancelled and every job has ended, or was waited for long enough.
     pub(super) async fn run(self, wires: Wires) {
-        let Wires { mut orders, report, events, mut stop } = wires;
+        let Wires { mut orders, report, events, stop } = wires;
         let roster = Roster::new(self.launcher.manners());
         let mut pool = Running {
             shape: self.shape,
@@ -114,9 +114,9 @@ impl Pool {
         let mut tick = tokio::time::interval(pool.launcher.manners().poll);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // Nothing is begun that the end of the run has to wait for longer than for one command of the launcher.
-        while !*stop.borrow() {
+        while !stop.is_cancelled() {
             tokio::select! {
-                () = raised(&mut stop) => break,
+                () = stop.cancelled() => break,
                 changed = orders.changed() => if changed.is_err() { break },
                 _ = tick.tick() => pool.poll().await,
             }

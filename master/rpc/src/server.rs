@@ -13,7 +13,6 @@ use super::session::refusal;
 use super::spills::Spills;
 use super::uploads::{KEPT, UploadError, Uploader, Uploads};
 use compass_authority::{AuthorityError, now};
-use compass_common::stop::raised;
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
 use compass_proto::{MAX_FRAME_BYTES, Protocols, digest_from_wire, v1};
 use compass_scheduler::ConnectionId;
@@ -23,9 +22,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
+use tokio_util::sync::CancellationToken;
 use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -320,7 +320,7 @@ pub fn bounded_server() -> tonic::transport::Server {
         .http2_max_header_list_size(HEADERS)
 }
 
-/// Serves until `stop` turns true. Behind a guarded access, strangers reach nothing but enrolment.
+/// Serves until `stop` is cancelled. Behind a guarded access, strangers reach nothing but enrolment.
 ///
 /// # Errors
 /// See [`ServeError`].
@@ -328,7 +328,7 @@ pub async fn serve(
     listener: TcpListener,
     access: Access,
     mut service: WorkerService,
-    mut stop: watch::Receiver<bool>,
+    stop: CancellationToken,
 ) -> Result<(), ServeError> {
     let gate = Gate { authority: access.authority(), refusals: Refusals::default() };
     service.gate = Some(gate.clone());
@@ -346,9 +346,7 @@ pub async fn serve(
         .add_service(InterceptedService::new(health_service, gate.clone()))
         .add_service(InterceptedService::new(reflection, gate.clone()))
         .add_service(EnrolmentDesk::server(gate))
-        .serve_with_incoming_shutdown(incoming, async move {
-            raised(&mut stop).await;
-        });
+        .serve_with_incoming_shutdown(incoming, stop.cancelled_owned());
     tokio::select! {
         done = serving => done?,
         () = accepting => {}

@@ -6,6 +6,7 @@ use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{CHUNK_BYTES, Envelope as _, PROTOCOL_VERSION, Spill, spill, unspill};
 use compass_types::ids::ModelId;
 use std::collections::BTreeMap;
+use tokio_util::sync::DropGuard;
 use tonic::Code;
 use tonic::transport::{Channel, Endpoint};
 use tonic_health::pb::HealthCheckRequest;
@@ -36,8 +37,8 @@ async fn health_and_reflection_answer() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (inbound, _held) = mpsc::channel(1);
     let service = WorkerService::new(Arc::new(Everyone(inbound)), PlanFiles::new(BTreeMap::new()), Uploads::default());
-    let (stop, stopping) = watch::channel(false);
-    let serving = tokio::spawn(serve(listener, Access::Open, service, stopping));
+    let stop = CancellationToken::new();
+    let serving = tokio::spawn(serve(listener, Access::Open, service, stop.clone()));
     {
         let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
         let request = HealthCheckRequest { service: "compass.v1.Workers".into() };
@@ -54,20 +55,20 @@ async fn health_and_reflection_answer() {
         };
         assert!(list.service.iter().any(|service| service.name == "compass.v1.Workers"), "{list:?}");
     }
-    stop.send(true).unwrap();
+    stop.cancel();
     serving.await.unwrap().unwrap();
 }
 
 /// A port whose uploads take a megabyte together, and what it tells the driver.
-async fn port() -> (String, mpsc::Receiver<Inbound>, watch::Sender<bool>) {
+async fn port() -> (String, mpsc::Receiver<Inbound>, DropGuard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (inbound, heard) = mpsc::channel(8);
     let service =
         WorkerService::new(Arc::new(Everyone(inbound)), PlanFiles::new(BTreeMap::new()), Uploads::of(1 << 20));
-    let (stop, stopping) = watch::channel(false);
-    tokio::spawn(serve(listener, Access::Open, service, stopping));
-    (url, heard, stop)
+    let stop = CancellationToken::new();
+    tokio::spawn(serve(listener, Access::Open, service, stop.clone()));
+    (url, heard, stop.drop_guard())
 }
 
 /// A worker that does what a test says.

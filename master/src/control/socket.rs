@@ -1,13 +1,12 @@
 //! The socket that carries the control service on one host: who may open the file may ask.
 
 use super::service::ControlService;
-use compass_common::stop::raised;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::watch;
 use tokio_stream::wrappers::UnixListenerStream;
+use tokio_util::sync::CancellationToken;
 
 /// Below the state folder.
 const FOLDER: &str = "control";
@@ -81,15 +80,15 @@ pub fn open(state_dir: &Path, name: &str) -> Result<Socket, SocketError> {
 }
 
 impl Socket {
-    /// Answers until `stop` turns true, or for ever.
-    pub async fn serve(mut self, service: ControlService, mut stop: watch::Receiver<bool>) {
+    /// Answers until `stop` is cancelled.
+    pub async fn serve(mut self, service: ControlService, stop: CancellationToken) {
         let Some(listener) = self.listener.take() else { return };
         let serving = tonic::transport::Server::builder()
             .add_service(service.into_server())
             .serve_with_incoming(UnixListenerStream::new(listener));
         tokio::select! {
             served = serving => if let Err(error) = served { tracing::warn!(%error, "commands are answered no more") },
-            () = raised(&mut stop) => {}
+            () = stop.cancelled() => {}
         }
     }
 }

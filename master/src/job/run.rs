@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::block_in_place;
+use tokio_util::sync::CancellationToken;
 
 /// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks to
 /// stop.
@@ -34,7 +35,9 @@ pub async fn run(
         Some(read) => read.clone(),
         None => read_plan(&opened.folder)?,
     };
-    let job = Job { request, opened, plan, digest, interrupted };
+    let over = CancellationToken::new();
+    let _guard = over.clone().drop_guard();
+    let job = Job { request, opened, plan, digest, interrupted, over };
     let has_programs = pipeline::has_programs(&job.plan);
     let options = InferOptions {
         debug: request.debug,
@@ -42,7 +45,7 @@ pub async fn run(
             Mode::Infer => LiveWriting::UntilTheEnd,
             _ => LiveWriting::Meanwhile,
         },
-        interrupted: job.stop_flag(),
+        interrupted: job.cancelled_by_signals(),
         stage: "infer",
         programs: Programs::None,
         workers_stay: place.workers_stay || has_programs && request.mode == Mode::All,
@@ -111,6 +114,8 @@ struct Job<'a> {
     plan: Arc<Plan>,
     digest: Digest,
     interrupted: watch::Receiver<Option<u8>>,
+    /// Cancelled once the job has ended.
+    over: CancellationToken,
 }
 
 /// What inference leaves behind.
@@ -126,25 +131,17 @@ struct Answered {
 }
 
 impl Job<'_> {
-    /// Turns true when a signal asks to stop.
-    fn stop_flag(&self) -> watch::Receiver<bool> {
-        let (stop, stopped) = watch::channel(false);
-        let mut signals = self.interrupted.clone();
-        tokio::spawn(async move {
-            let raised = async {
-                // Nobody is left who could ask.
-                if signals.wait_for(Option::is_some).await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            };
-            tokio::select! {
-                () = raised => {}
-                () = stop.closed() => return,
+    /// Cancelled when a signal asks to stop.
+    fn cancelled_by_signals(&self) -> CancellationToken {
+        let (stop, over) = (CancellationToken::new(), self.over.clone());
+        let (mut signals, cancelled) = (self.interrupted.clone(), stop.clone());
+        tokio::spawn(over.run_until_cancelled_owned(async move {
+            // An error means that no signal is watched any more.
+            if signals.wait_for(Option::is_some).await.is_ok() {
+                cancelled.cancel();
             }
-            let _ = stop.send(true);
-            stop.closed().await;
-        });
-        stopped
+        }));
+        stop
     }
 
     fn interruption(&self) -> Failure {

@@ -9,7 +9,6 @@ use super::facts::RunFacts;
 use super::progress::{ProgressBoard, Snapshot};
 use crate::leader::{Heard, Leader};
 use crate::web::RunView;
-use compass_common::stop::raised;
 use compass_launch::{PoolReport, explain_now};
 use compass_ledger::{CommitError, Committed, Committer, Content, Submission, Tally};
 use compass_rpc::Inbound;
@@ -20,6 +19,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 const TICK: Duration = Duration::from_millis(250);
 /// Frames that are taken in one go, before it is looked at what has become durable meanwhile.
@@ -89,7 +89,7 @@ pub struct Setup {
     pub others_may_come: bool,
     /// Whether workers are told to end when all is done; else another job or stage takes them over.
     pub dismisses: bool,
-    pub interrupted: watch::Receiver<bool>,
+    pub interrupted: CancellationToken,
     pub board: ProgressBoard,
     pub facts: RunFacts,
     /// What the HTTP port shows.
@@ -192,7 +192,7 @@ impl Driver {
                         return Err(DriveError::NoWorkers { reason });
                     }
                 }
-                () = raised(&mut self.setup.interrupted) => break Ending::Interrupted,
+                () = self.setup.interrupted.cancelled() => break Ending::Interrupted,
             }
             if self.published.elapsed() >= PUBLISH {
                 self.publish();

@@ -39,6 +39,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::block_in_place;
+use tokio_util::sync::CancellationToken;
 
 const HEARTBEAT_MS: u32 = 2_000;
 /// How long a remote launcher takes to order what another worker would need, at most.
@@ -106,7 +107,7 @@ pub struct InferOptions {
     /// Whether `predictions/` are written while the stage goes on.
     pub predictions: LiveWriting,
     /// Turns true when a signal asks to stop.
-    pub interrupted: watch::Receiver<bool>,
+    pub interrupted: CancellationToken,
     /// What the stage is called on the screen and in the folder of its logs.
     pub stage: &'static str,
     /// Whether it runs programs that a model wrote.
@@ -232,10 +233,12 @@ pub async fn infer(
     }
     let (views, view) = watch::channel(RunView::default());
     let asks = desk.open(stage, view, standing);
-    let (stop, stopping) = watch::channel(false);
+    let stop = CancellationToken::new();
+    // Cancels on drop as well: on every early return.
+    let stopping = stop.clone().drop_guard();
     let board = ProgressBoard::new(plan.clone());
     let watching = tokio::spawn(alike(board.show(stage, opened.facts.resumed_samples)));
-    let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stopping));
+    let writing = tokio::spawn(opened.live.run(options.predictions, opened.durability.clone(), stop));
     let driver = Driver::new(Setup {
         leader: opened.leader,
         committer: opened.committer,
@@ -256,7 +259,7 @@ pub async fn infer(
     let driven = Box::pin(driver.run()).await;
     desk.close();
     source.leave(&digest).await;
-    let _ = stop.send(true);
+    drop(stopping);
     let _ = watching.await;
     // Were it to write on while the run is scored, it could put an older file over the last one.
     let _ = writing.await;

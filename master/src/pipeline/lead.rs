@@ -4,7 +4,6 @@ use super::folder::RunFolder;
 use super::infer::InferError;
 use super::opening::{Opening, prefixes, read_lengths};
 use compass_common::screen::{alike, say};
-use compass_common::stop::raised;
 use compass_config::{Config, StoreConfig};
 use compass_ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
 use compass_store::{
@@ -18,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::block_in_place;
+use tokio_util::sync::CancellationToken;
 
 /// How long a new leader may take to say where it works.
 const INTRODUCTION: Duration = Duration::from_secs(5);
@@ -91,7 +91,7 @@ pub(super) async fn campaign(
     digest: &Digest,
     last_epoch: Epoch,
     patience: Patience,
-    mut interrupted: watch::Receiver<bool>,
+    interrupted: CancellationToken,
 ) -> Result<Campaign, InferError> {
     let mut store = open_store(config, folder, digest, patience)?;
     let keys = Keys::new(digest);
@@ -128,7 +128,7 @@ pub(super) async fn campaign(
                 waited = true;
                 tokio::select! {
                     vacant = store.vacancy() => vacant?,
-                    () = raised(&mut interrupted) => return Ok(Campaign::Interrupted),
+                    () = interrupted.cancelled() => return Ok(Campaign::Interrupted),
                 }
             }
             Err(error) => return Err(error.into()),

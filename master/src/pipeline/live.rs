@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Least time between two rewritings.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -54,12 +55,12 @@ pub(super) struct LivePredictions {
 type Results = BTreeMap<u32, SampleResult>;
 
 impl LivePredictions {
-    /// Writes until `stopping` turns true.
+    /// Writes until `stopping` is cancelled.
     pub(super) async fn run(
         self,
         when: LiveWriting,
         durability: watch::Receiver<Committed>,
-        mut stopping: watch::Receiver<bool>,
+        stopping: CancellationToken,
     ) {
         if when == LiveWriting::Off {
             return;
@@ -69,7 +70,7 @@ impl LivePredictions {
         let mut rest = PAUSE;
         let mut stopped = false;
         while !stopped {
-            stopped = tokio::time::timeout(rest, stopping.wait_for(|stop| *stop)).await.is_ok();
+            stopped = tokio::time::timeout(rest, stopping.cancelled()).await.is_ok();
             let length = durability.borrow().length;
             if seen.replace(length) == Some(length) || stopped && when != LiveWriting::UntilTheEnd {
                 continue;

@@ -12,12 +12,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Agents that are kept running.
 #[derive(Debug)]
 pub(super) struct Agents {
     task: JoinHandle<()>,
-    stop: watch::Sender<bool>,
+    stop: DropGuard,
     launching: Launching,
 }
 
@@ -70,8 +71,8 @@ impl Agents {
     /// Puts the fleet to work for those who meet in the lobby.
     pub(super) fn start(fleet: Fleet, lobby: Arc<Lobby>) -> Self {
         let (events, mut launched) = mpsc::channel(16);
-        let (stop, stopping) = watch::channel(false);
-        let handle = fleet.start(lobby.situation(), events, stopping);
+        let stop = CancellationToken::new();
+        let handle = fleet.start(lobby.situation(), events, stop.clone());
         let (gave_up, given_up) = watch::channel(None);
         let launching = Launching { pools: handle.reports.clone(), given_up };
         let task = tokio::spawn(async move {
@@ -89,7 +90,7 @@ impl Agents {
                 }
             }
         });
-        Self { task, stop, launching }
+        Self { task, stop: stop.drop_guard(), launching }
     }
 
     /// How they stand, as long as they are kept running.
@@ -99,7 +100,7 @@ impl Agents {
 
     /// None is launched any more, and those that run are asked to end.
     pub(super) fn retire(&self) {
-        let _ = self.stop.send(true);
+        self.stop.token().cancel();
     }
 
     /// Ends every agent and launches none any more. Returns when they are gone.

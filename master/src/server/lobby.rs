@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 /// How often the broker is asked when nothing happens: turns end by themselves.
 const TICK: Duration = Duration::from_millis(250);
@@ -62,13 +63,13 @@ impl Lobby {
         self.with(|state, now| state.dispatch(|dispatcher, out| act(dispatcher, now, out)));
     }
 
-    /// Asks the broker again and again, until `stop` turns true.
-    pub(super) async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+    /// Asks the broker again and again, until `stop` is cancelled.
+    pub(super) async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut tick = tokio::time::interval(TICK);
         loop {
             tokio::select! {
                 _ = tick.tick() => self.look(),
-                () = compass_common::stop::raised(&mut stop) => return,
+                () = stop.cancelled() => return,
             }
         }
     }

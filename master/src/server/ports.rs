@@ -10,8 +10,8 @@ use compass_rpc::{ServeError, Uploads, WorkerService};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Ports that are bound; nobody is answered yet.
 #[derive(Debug)]
@@ -27,9 +27,9 @@ pub(super) struct BoundPorts {
 #[derive(Debug)]
 pub(super) struct Ports {
     entrance: Entrance,
-    hang_up: watch::Sender<bool>,
+    hang_up: DropGuard,
     serving: JoinHandle<Result<(), ServeError>>,
-    stop_showing: watch::Sender<bool>,
+    stop_showing: DropGuard,
     showing: Option<JoinHandle<()>>,
 }
 
@@ -67,13 +67,14 @@ impl BoundPorts {
     pub(super) fn serve(self, lobby: Arc<Lobby>, office: Arc<Office>, shown: &str) -> Ports {
         let files = lobby.files.clone();
         let service = WorkerService::new(lobby, files, Uploads::default()).of_pools(self.pools);
-        let (hang_up, hung_up) = watch::channel(false);
-        let serving = tokio::spawn(compass_rpc::serve(self.listener, self.entrance.access(), service, hung_up));
-        let (stop_showing, stopped) = watch::channel(false);
+        let hang_up = CancellationToken::new();
+        let serving = tokio::spawn(compass_rpc::serve(self.listener, self.entrance.access(), service, hang_up.clone()));
+        let stop_showing = CancellationToken::new();
         let showing = self.http.map(|http| {
             say(format!("{shown} shown at http://{}/", http.address()));
-            tokio::spawn(http.serve(office, stopped))
+            tokio::spawn(http.serve(office, stop_showing.clone()))
         });
+        let (hang_up, stop_showing) = (hang_up.drop_guard(), stop_showing.drop_guard());
         Ports { entrance: self.entrance, hang_up, serving, stop_showing, showing }
     }
 }
@@ -85,11 +86,11 @@ impl Ports {
 
     /// Nobody is answered any more.
     pub(super) async fn close(self) {
-        let _ = self.stop_showing.send(true);
+        drop(self.stop_showing);
         if let Some(showing) = self.showing {
             let _ = showing.await;
         }
-        let _ = self.hang_up.send(true);
+        drop(self.hang_up);
         self.serving.abort();
         let _ = self.serving.await;
         self.entrance.close().await;

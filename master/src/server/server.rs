@@ -8,9 +8,10 @@ use crate::job::{self, Failure, JobRequest, OpenedRun, Place};
 use crate::pipeline::{Desk, Entrance, InferError, Residence};
 use compass_config::Config;
 use compass_scheduler::broker::JobId;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
-use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 /// Listener, launched workers, control socket and page of one master process.
 #[derive(Debug)]
@@ -22,9 +23,9 @@ pub(super) struct Server {
     /// What its page shows, for the screen.
     shown: &'static str,
     ports: Mutex<Option<Ports>>,
-    stop: watch::Sender<bool>,
-    /// What runs until it is closed.
-    tasks: std::sync::Mutex<Vec<JoinHandle<()>>>,
+    stop: DropGuard,
+    /// What runs until it is stopped.
+    tasks: TaskTracker,
 }
 
 /// A job to run, and with which workers.
@@ -45,17 +46,16 @@ pub(super) struct Job {
 impl Server {
     /// A server whose ports are closed yet.
     pub(super) fn new(config: Config, shown: &'static str) -> Arc<Self> {
-        let (lobby, stop) = (Lobby::new(), watch::Sender::new(false));
-        let sharing = tokio::spawn(lobby.clone().run(stop.subscribe()));
-        let (office, ports, tasks) = (Arc::default(), Mutex::default(), std::sync::Mutex::new(vec![sharing]));
+        let (lobby, stop, tasks) = (Lobby::new(), CancellationToken::new(), TaskTracker::new());
+        tasks.spawn(lobby.clone().run(stop.clone()));
+        let (office, ports, stop) = (Arc::default(), Mutex::default(), stop.drop_guard());
         Arc::new(Self { lobby, office, config, shown, ports, stop, tasks })
     }
 
     /// Answers commands that come through this socket, until it is closed.
     pub(super) fn answer(&self, socket: Socket) {
         let service = ControlService::new(self.office.clone());
-        let answering = tokio::spawn(socket.serve(service, self.stop.subscribe()));
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(answering);
+        self.tasks.spawn(socket.serve(service, self.stop.token().clone()));
     }
 
     /// Opens the ports, unless they are open.
@@ -110,11 +110,9 @@ impl Server {
 
     /// Commands are answered no more, and workers are not shared out.
     pub(super) async fn stop(&self) {
-        let _ = self.stop.send(true);
-        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        for task in tasks {
-            let _ = task.await;
-        }
+        self.stop.token().cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 
     /// The ports are closed.

@@ -8,7 +8,6 @@ use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use compass_common::stop::raised;
 use compass_rpc::{Bounds, Places};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -16,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// How long a client may take for the head of a request; also how long it may keep an idle connection.
 const HEAD: Duration = Duration::from_secs(10);
@@ -42,8 +41,8 @@ impl Default for Limits {
     }
 }
 
-/// Serves `app` until `stop` turns true. Connections beyond the limits are closed at once.
-pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, mut stop: watch::Receiver<bool>) {
+/// Serves `app` until `stop` is cancelled. Connections beyond the limits are closed at once.
+pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, stop: CancellationToken) {
     let bounds = Bounds {
         connections: limits.connections,
         strangers: limits.of_one_address,
@@ -57,7 +56,7 @@ pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, mu
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = raised(&mut stop) => return,
+            () = stop.cancelled() => return,
         };
         match accepted {
             Ok((stream, address)) => match places.take(address.ip().to_canonical()) {
@@ -79,7 +78,7 @@ pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, mu
     }
 }
 
-async fn converse(stream: TcpStream, app: Router, limits: Limits, mut stop: watch::Receiver<bool>) {
+async fn converse(stream: TcpStream, app: Router, limits: Limits, stop: CancellationToken) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
@@ -88,7 +87,7 @@ async fn converse(stream: TcpStream, app: Router, limits: Limits, mut stop: watc
     tokio::select! {
         ended = connection => if let Err(error) = ended { tracing::debug!(%error, "an HTTP connection ended") },
         () = tokio::time::sleep(limits.life) => {}
-        () = raised(&mut stop) => {}
+        () = stop.cancelled() => {}
     }
 }
 
@@ -122,19 +121,20 @@ mod tests {
     use super::*;
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_util::sync::DropGuard;
 
     struct Port {
         address: SocketAddr,
-        _stop: watch::Sender<bool>,
+        _stop: DropGuard,
     }
 
     async fn port(limits: Limits) -> Port {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (stop, stopping) = watch::channel(false);
+        let stop = CancellationToken::new();
         let app = Router::new().route("/", get(|| async { "here" }));
-        tokio::spawn(serve(listener, app, limits, stopping));
-        Port { address, _stop: stop }
+        tokio::spawn(serve(listener, app, limits, stop.clone()));
+        Port { address, _stop: stop.drop_guard() }
     }
 
     async fn ask(address: SocketAddr, host: &str) -> String {

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// The port is taken.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +47,7 @@ impl HttpServer {
     }
 
     /// Shows all jobs that `office` has, until `stop` turns true.
-    pub async fn serve(self, office: Arc<Office>, stop: watch::Receiver<bool>) {
+    pub async fn serve(self, office: Arc<Office>, stop: CancellationToken) {
         port::serve(self.listener, jobs::router(self.token, office), port::Limits::default(), stop).await;
     }
 }
@@ -76,6 +76,7 @@ mod tests {
     use compass_types::ids::Digest;
     use std::time::{Duration, Instant};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::watch;
 
     /// Status code and body of a GET, spoken by hand.
     async fn fetch(address: SocketAddr, path: &str, extra: &str) -> (u16, String) {
@@ -121,8 +122,8 @@ mod tests {
         let taken = HttpServer::open(address, None).await.unwrap_err();
         assert!(taken.to_string().contains("write another master.http"), "{taken}");
         let shown = shown(RunView::default());
-        let (stop, stopping) = watch::channel(false);
-        let serving = tokio::spawn(server.serve(shown.office, stopping));
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn(server.serve(shown.office, stop.clone()));
         shown.views.send_replace(RunView { job: "j".into(), recorded_samples: 41, ..RunView::default() });
 
         assert_eq!(fetch(address, "/healthz", "").await, (200, "ok\n".into()));
@@ -134,7 +135,7 @@ mod tests {
         }
         assert_eq!(fetch(address, "/nothing", "").await.0, 401, "a stranger does not even learn what there is");
         assert_eq!(fetch(address, "/nothing", "Authorization: Bearer word\r\n").await.0, 404);
-        stop.send(true).unwrap();
+        stop.cancel();
         serving.await.unwrap();
     }
 

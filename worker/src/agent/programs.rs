@@ -14,8 +14,9 @@ use compass_types::result::{Execution, ExecutionClass, Outcome, PromptFit, Sampl
 use rustix::process::Signal;
 use std::num::NonZeroUsize;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// What this worker found out about running programs, once.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(crate) struct Programs {
 /// Whether this worker was told to go. Who tells it so may tell every process of the job, programs included: what such a
 /// signal ended has no verdict.
 #[derive(Clone, Debug, Default)]
-struct Going(watch::Sender<bool>);
+struct Going(CancellationToken);
 
 /// How much later than a program the worker may hear that all are to go.
 const HEARSAY: Duration = Duration::from_secs(1);
@@ -42,9 +43,7 @@ impl Going {
         if !asks_to_end.contains(signal) {
             return false;
         }
-        let mut told = self.0.subscribe();
-        let told = tokio::time::timeout(HEARSAY, told.wait_for(|told| *told)).await;
-        told.is_ok_and(|told| told.is_ok())
+        tokio::time::timeout(HEARSAY, self.0.cancelled()).await.is_ok()
     }
 }
 
@@ -104,7 +103,7 @@ impl Programs {
 impl Programs {
     /// The worker was told to go.
     pub(super) fn told_to_go(&self) {
-        self.going.0.send_replace(true);
+        self.going.0.cancel();
     }
 
     /// Why no programs are run here; `None` when they are.
@@ -230,8 +229,8 @@ mod tests {
         let going = Going::default();
         assert!(!going.ended(&term).await, "nobody told the worker: the program did that itself");
         // The worker hears of it after the program's end.
-        let (ended, told_before) = tokio::join!(going.ended(&term), async { going.0.send_replace(true) });
-        assert!(ended && !told_before && going.ended(&term).await);
+        let (ended, ()) = tokio::join!(going.ended(&term), async { going.0.cancel() });
+        assert!(ended && going.ended(&term).await);
         assert!(!going.ended(&Verdict::Killed { signal: 11 }).await && !going.ended(&Verdict::Passed).await);
     }
 

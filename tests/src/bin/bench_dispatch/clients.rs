@@ -7,7 +7,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
 /// How often the tally is looked at.
@@ -42,7 +42,7 @@ pub(crate) async fn run(options: &Options, master: &str, process: MasterProcess)
         channels.push(Endpoint::from_shared(format!("http://{master}"))?.connect().await?);
     }
     let tally = Arc::new(Tally::default());
-    let (go, waiting) = watch::channel(false);
+    let go = CancellationToken::new();
     let sessions = (0..options.workers).map(|number| Session {
         number,
         channel: channels[options.connection_of(number)].clone(),
@@ -51,8 +51,7 @@ pub(crate) async fn run(options: &Options, master: &str, process: MasterProcess)
         begun,
         vanishes: options.vanish && number == 0,
     });
-    let sessions: Vec<_> =
-        sessions.map(|session| tokio::spawn(session.live(options.clone(), waiting.clone()))).collect();
+    let sessions: Vec<_> = sessions.map(|session| tokio::spawn(session.live(options.clone(), go.clone()))).collect();
     while tally.attached.load(Ordering::Relaxed) < options.workers {
         if let Some(ended) = sessions.iter().position(tokio::task::JoinHandle::is_finished) {
             return Err(format!("worker {ended} ended before the run began").into());
@@ -61,7 +60,7 @@ pub(crate) async fn run(options: &Options, master: &str, process: MasterProcess)
     }
     let attached_s = begun.elapsed().as_secs_f64();
     let (started, cpu, master_cpu) = (Instant::now(), cpu_seconds(), process.cpu_seconds());
-    go.send(true)?;
+    go.cancel();
     while tally.durable.load(Ordering::Relaxed) < options.tasks {
         if sessions.iter().all(tokio::task::JoinHandle::is_finished) {
             let (mut failed, mut first) = (0, None);

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 /// Units of the made-up job, each with a share of the tasks.
 const UNITS: u32 = 8;
@@ -216,10 +217,9 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let (inbound, received) = mpsc::channel(1024);
-    let (_stop, stopping) = watch::channel(false);
-    let (_interrupt, interrupted) = watch::channel(false);
+    let interrupted = CancellationToken::new();
     let service = WorkerService::new(Arc::new(Everyone(inbound)), PlanFiles::new(BTreeMap::new()), Uploads::default());
-    let server = tokio::spawn(serve(listener, Access::Open, service, stopping));
+    let server = tokio::spawn(serve(listener, Access::Open, service, CancellationToken::new()));
     let (models, datasets) = (Vec::new(), Vec::new());
     let empty = Plan { format: PLAN_FORMAT, config: digest, models, datasets, duplicates: None };
     let (views, _view) = watch::channel(RunView::default());

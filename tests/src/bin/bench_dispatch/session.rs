@@ -1,7 +1,6 @@
 //! One worker: a session that answers every grant with results, and remembers how long it waited for each.
 
 use crate::options::Options;
-use compass_common::stop::raised;
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
 use compass_types::ids::Digest;
@@ -9,8 +8,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 use v1::master_frame::Body;
 use v1::worker_frame::Body as Say;
@@ -47,7 +47,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 impl Session {
     /// Lives until the master says that all is done; the waits for grants, in microseconds. Credit is announced once
     /// `go` turns true.
-    pub(crate) async fn live(self, options: Arc<Options>, mut go: watch::Receiver<bool>) -> Result<Vec<u32>, Failure> {
+    pub(crate) async fn live(self, options: Arc<Options>, go: CancellationToken) -> Result<Vec<u32>, Failure> {
         let (up, frames) = mpsc::channel(2 * options.credit as usize + 8);
         let mut client = WorkersClient::new(self.channel.clone());
         up.send(frame(0, self.hello())).await?;
@@ -115,7 +115,7 @@ impl Session {
                     up.send(v1::WorkerFrame { seq, ack: handled, body: Some(self.results(grant)) }).await?;
                 }
                 _ = beat.tick(), if !silent => up.send(frame(handled, Say::Heartbeat(v1::Heartbeat { sent_ms: 1 }))).await?,
-                () = raised(&mut go), if credit_at.is_none() => {
+                () = go.cancelled(), if credit_at.is_none() => {
                     // Workers do not come all at once, where they take time for anything.
                     credit_at = Some(tokio::time::Instant::now() + pace * (self.number * 7919 % 1000) / 1000);
                 }
