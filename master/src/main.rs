@@ -1,6 +1,6 @@
 //! `compass-master`: reads the command line, does what it asks for, and exits with the code that says how that went.
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use compass_common::screen::{OutputError, print, say};
 use compass_config::{Base, Config, Overrides};
 use compass_master::cli::{Cli, Command, Explain, JobArguments, Mode, StateArguments, TokenArguments, exit, not_yet};
@@ -56,6 +56,10 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
             control::cancel(&state_dir(place)?, job.as_deref(), reason.clone()).await
         }
         Some(Command::Explain { about, place }) => explain(about.as_ref(), place).await,
+        Some(Command::Generated(generated)) => {
+            let written = generated.write(Cli::command());
+            written.map(|()| exit::SCORED).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))
+        }
         None => run_job(&cli.job).await,
     }
 }

@@ -7,6 +7,7 @@ use crate::once::{OnceArgs, OnceOptions};
 use crate::sandbox_command::{SandboxArgs, SandboxOptions};
 use crate::slurm::SlurmTask;
 use clap::{Args, Parser, Subcommand};
+use compass_cli::Generated;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -50,7 +51,7 @@ Exit codes:
 
 /// Runs evaluation tasks for a compass-master.
 #[derive(Debug, Parser)]
-#[command(name = "compass-worker", version, after_help = EXAMPLES)]
+#[command(name = "compass-worker", version = compass_cli::version(), after_help = EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Cli {
     #[command(subcommand)]
@@ -71,6 +72,8 @@ enum ChildCommand {
     },
     /// Shows what isolates programs written by a model on this machine, or runs one
     Sandbox(SandboxArgs),
+    #[command(flatten)]
+    Generated(Generated),
 }
 
 #[derive(Debug, Args)]
@@ -125,6 +128,7 @@ pub enum Role {
     Once(OnceOptions),
     Engine(EngineOptions),
     Sandbox(SandboxOptions),
+    Generated(Generated),
 }
 
 impl Cli {
@@ -140,6 +144,7 @@ impl Cli {
         match (self.child, self.agent) {
             (Some(ChildCommand::Engine { threads }), _) => Role::Engine(EngineOptions { threads: threads.get() }),
             (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
+            (Some(ChildCommand::Generated(generated)), _) => Role::Generated(generated),
             (None, Some(args)) => Role::Agent(args.options()),
             // `--master` is required, so that clap has already answered a command line without it.
             (None, None) => clap::Command::new("compass-worker")
@@ -262,7 +267,7 @@ mod tests {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
         match cli.role() {
             Role::Agent(options) => Ok(options),
-            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) => Err("no agent".into()),
+            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) | Role::Generated(_) => Err("no agent".into()),
         }
     }
 

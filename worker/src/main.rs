@@ -1,7 +1,7 @@
 //! `compass-worker`: the agent, with the hidden subcommand `engine` one of its children, with `sandbox` a look at what
 //! isolates programs here.
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use compass_worker::agent::{self, Ending};
 use compass_worker::cli::{Cli, Role};
 use compass_worker::{engine_child, once, sandbox_command};
@@ -19,6 +19,13 @@ fn main() -> ExitCode {
         Role::Engine(options) => engine_child::run(options),
         Role::Sandbox(options) => sandbox_command::run(options),
         Role::Once(options) => once::run(options),
+        Role::Generated(generated) => match generated.write(Cli::command()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "compass-worker: {error}");
+                ExitCode::FAILURE
+            }
+        },
         Role::Agent(options) => {
             let ending = agent::run(options);
             if !matches!(ending, Ending::Shutdown { .. } | Ending::ParentGone) {

@@ -26,7 +26,7 @@ pub enum Mode {
 
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.
 #[derive(Debug, Parser)]
-#[command(name = "compass-master", version, after_help = EXAMPLES)]
+#[command(name = "compass-master", version = compass_cli::version(), after_help = EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Cli {
     #[command(subcommand)]
@@ -183,6 +183,8 @@ pub enum Command {
         #[arg(long, env = "COMPASS_DATA_CACHE", value_name = "DIR")]
         data_dir: Option<PathBuf>,
     },
+    #[command(flatten)]
+    Generated(compass_cli::Generated),
 }
 
 /// What is to be explained.
