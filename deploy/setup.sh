@@ -84,12 +84,18 @@ for_gpus() {
 
 if [ -n "$cuda" ]; then for_gpus; else for_cpus; fi
 mv "$partial/torch/include" "$built/torch/include"
-cp "$partial"/torch-*.dist-info/licenses/LICENSE "$built/licences/torch.txt" 2>/dev/null \
-  || cp "$partial"/torch-*.dist-info/LICENSE "$built/licences/torch.txt" 2>/dev/null || true
+# What may be passed on only with its licence (deploy/package.sh).
+for file in "$partial"/{torch,nvidia,cuda}*.dist-info/{LICENSE*,License*,licenses/*}; do
+  [ -f "$file" ] || continue
+  package=${file#"$partial"/}
+  package=${package%%-*}
+  [ ! -e "$built/licences/$package.txt" ] || package=$package-$(basename "$file")
+  cp "$file" "$built/licences/${package%.txt}.txt"
+done
 # libtorch.so itself would pull libtorch_cuda.so in: a stub takes its place, and the worker loads CUDA at run time.
 rm -f "$built/torch/lib/libtorch.so"
 gcc -shared -nostdlib -o "$built/torch/lib/libtorch.so" -Wl,-soname,libtorch.so -Wl,--no-as-needed \
-  -L"$built/torch/lib" -ltorch_cpu -Wl,-rpath,'$ORIGIN' -Wl,--allow-shlib-undefined
+  -L"$built/torch/lib" -ltorch_cpu -Wl,-rpath,"\$ORIGIN" -Wl,--allow-shlib-undefined
 rm -rf "$partial" "$target"
 mv "$built" "$target"
 touch "$mark"
