@@ -4,6 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./deploy/setup.sh
-# With the features that the tests build, so that neither builds anew what the other has.
+# With the features that the tests build, so that neither builds again what the other has.
 cargo build --quiet --workspace --features compass-tests/engine --bin compass-master --bin compass-worker
 exec target/debug/compass-master --config deploy/demo/eval.toml "$@"
