@@ -4,6 +4,8 @@
 #   deploy/test.sh           the stages below
 #   deploy/test.sh --full    also what needs a release build, a peer's Python or more than two minutes for one test;
 #                            COMPASS_FULL=1 tells the tests, of which some then play more
+#   deploy/test.sh --stage set-up --stage lints    these stages alone, in the order of this file
+#   deploy/test.sh --list    the names of all stages, those of --full last
 #   COMPASS_REQUIRE=etcd,slurm   a test that skips for want of one of these fails instead; `all` for everything
 #                            (cgroup, etcd, netns, openssl, root, sandbox, shared, slurm)
 #
@@ -16,12 +18,25 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
+usage() { echo "usage: deploy/test.sh [--full] [--stage NAME]... | --list" >&2 && exit 2; }
+
 FULL=
-case "${1:-}" in
-  "") ;;
-  --full) FULL=1 && export COMPASS_FULL=1 ;;
-  *) echo "usage: deploy/test.sh [--full]" >&2 && exit 2 ;;
-esac
+LIST=
+# Names of the stages that are asked for; empty for all.
+ONLY=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --full) FULL=1 && export COMPASS_FULL=1 ;;
+    --list) LIST=1 ;;
+    --stage)
+      [ $# -ge 2 ] || usage
+      grep -qxF -- "$2" <<< "$(deploy/test.sh --list)" || { echo "there is no stage \`$2\`; --list names them" >&2 && exit 2; }
+      ONLY+=("$2") && shift
+      ;;
+    *) usage ;;
+  esac
+  shift
+done
 
 # What is built once and used by every stage: all targets, so that features are the same for tests and programs.
 WHOLE=(--workspace --features compass-tests/engine)
@@ -32,10 +47,19 @@ LEFT=()
 SKIPPED=$(mktemp)
 trap 'rm -f "$SKIPPED"' EXIT
 
-# stage NAME COMMAND...: runs it, and remembers what became of it.
+# asked_for NAME: whether it is one of the stages of --stage.
+asked_for() {
+  local name
+  for name in "${ONLY[@]}"; do [ "$name" != "$1" ] || return 0; done
+  return 1
+}
+
+# stage NAME COMMAND...: runs it, unless others are asked for, and remembers what became of it.
 stage() {
   local name=$1 begin=$SECONDS status
   shift
+  if [ -n "$LIST" ]; then echo "$name" && return; fi
+  [ ${#ONLY[@]} -eq 0 ] || asked_for "$name" || return 0
   printf '\n== %s\n' "$name"
   # Not in a condition, where `set -e` would not hold.
   (set -e && "$@")
@@ -50,9 +74,9 @@ stage() {
 full() {
   local name=$1 minutes=$2
   shift 2
-  if [ -n "$FULL" ]; then
+  if [ -n "$FULL$LIST" ] || asked_for "$name"; then
     stage "$name" timeout --kill-after=30 "${minutes}m" "$@"
-  else
+  elif [ ${#ONLY[@]} -eq 0 ]; then
     LEFT+=("$name")
   fi
 }
@@ -79,12 +103,14 @@ skipped() {
   printf 'skipped: %s\n' "$1" | tee -a "$SKIPPED"
 }
 
-# Programs that tests want; without them these are skipped and say so.
+# Programs that tests and stages want; without them these are skipped and say so.
 programs() {
   local missing=()
   command -v bwrap >/dev/null || missing+=(bubblewrap)
   command -v etcd >/dev/null || missing+=(etcd-server)
   command -v openssl >/dev/null || missing+=(openssl)
+  command -v patchelf >/dev/null || missing+=(patchelf)
+  command -v shellcheck >/dev/null || missing+=(shellcheck)
   # Two clusters behind NAT, as network namespaces.
   command -v ip >/dev/null || missing+=(iproute2)
   command -v nft >/dev/null || missing+=(nftables)
@@ -150,19 +176,41 @@ policy() {
   fi
 }
 
+scripts() {
+  command -v shellcheck >/dev/null || { skipped "shellcheck is not installed (apt-get install shellcheck)"; return; }
+  git ls-files '*.sh' '*.sbatch' .ci/run | xargs shellcheck
+}
+
+# The archive of a release, of the programs that the tests have run, unpacked and started where nothing else is.
+package() {
+  local built=${CARGO_TARGET_DIR:-target}
+  local out=$built/package-check
+  if ! command -v patchelf >/dev/null || ! command -v bwrap >/dev/null; then
+    skipped "patchelf or bwrap is missing (apt-get install patchelf bubblewrap)"
+    return
+  fi
+  rm -rf "$out"
+  # With the libraries of this machine's compiler: whatever glibc they ask for.
+  ./deploy/package.sh --programs "$built/debug" --glibc 99 --fast --out "$out"
+  ./deploy/package-check.sh "$out"/compass-*-linux.tar.gz
+  rm -rf "$out"
+}
+
 # What the plain run leaves out within its tests.
 ignored() {
   cargo nextest list "${WHOLE[@]}" --run-ignored only --message-format oneline 2>/dev/null | sed 's/^/test: /'
 }
 
 stage "set-up" ./deploy/setup.sh
-stage "programs of the tests" programs
+stage "programs" programs
 # Tests and the programs that they start in one go: with the same features, nothing is built twice.
 stage "build" cargo build "${WHOLE[@]}" --all-targets
 stage "formatting" formatting
 stage "lints" lints
+stage "scripts" scripts
 stage "tests" tests
-stage "dependency policy" policy
+stage "policy" policy
+stage "package" package
 
 # Release programs lie in their own folder: benchmarks and the simulation measure what is shipped.
 full "release build" 60 cargo build --release "${WHOLE[@]}"
@@ -179,8 +227,9 @@ full "bench-score --small" 10 target/release/bench-score --small
 full "bench-generate --small" 10 target/release/bench-generate --small
 full "parity-hf (a peer's Python)" 20 target/release/parity-hf
 
-[ -n "$FULL" ] || LEFT+=("in the tests: more seeds of chaos, more damaged files (COMPASS_FULL=1)")
-if [ -z "$FULL" ]; then
+[ -z "$LIST" ] || exit 0
+if [ -z "$FULL" ] && [ ${#ONLY[@]} -eq 0 ]; then
+  LEFT+=("in the tests: more seeds of chaos, more damaged files (COMPASS_FULL=1)")
   while read -r line; do LEFT+=("$line"); done < <(ignored)
 fi
 summary

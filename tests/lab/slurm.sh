@@ -144,6 +144,7 @@ kill_node() {
 
 kill_tree() {
   local child
+  # shellcheck disable=SC2013 # the file has words
   for child in $(cat "/proc/$1/task/"*/children 2>/dev/null); do kill_tree "$child"; done
   kill -KILL "$1" 2>/dev/null || true
 }
