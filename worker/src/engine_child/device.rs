@@ -28,7 +28,8 @@ impl Seen {
 
     /// Why libtorch cannot use a GPU that is there, with the remedy.
     fn trouble(&self) -> String {
-        let install = "run ./deploy/setup.sh --cuda, or put the folder of a torch 2.11 with CUDA first in LD_LIBRARY_PATH: \
+        let install = "unpack the -cuda archive of this version over the first one, in a checkout run ./deploy/setup.sh --cuda, or \
+                       put the folder of a torch 2.11 with CUDA first in LD_LIBRARY_PATH: \
                        LD_LIBRARY_PATH=$(python3 -c 'import torch, os; print(os.path.dirname(torch.__file__))')/lib";
         match &self.library {
             CudaLibrary::Absent => format!("libtorch_cuda.so is missing beside libtorch_cpu.so; help: {install}"),
