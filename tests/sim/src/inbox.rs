@@ -3,7 +3,7 @@
 use super::links::Weather;
 use super::scenario::{Fault, FaultKind};
 use super::world::{Happening, Up, World};
-use compass_agent::{Input, News, Shut};
+use compass_agent::{ConnectError, Input, News};
 
 impl World {
     pub(super) fn happens(&mut self, happening: Happening) {
@@ -39,7 +39,7 @@ impl World {
             }
             Happening::Lost { link } => {
                 self.answers_end(link);
-                self.hears(link, News::Closed { why: Shut::Again("the connection is gone".into()) });
+                self.hears(link, News::Closed { why: ConnectError::Unavailable("the connection is gone".into()) });
             }
             Happening::Uploads { link, seq, digest, bytes, pause } => {
                 self.upload_arrives(link, seq, digest, bytes, pause);

@@ -5,7 +5,7 @@ use super::job::{JobSample, garble};
 use super::mutant::Mutant;
 use super::spool::{SimSpool, SpoolUse};
 use super::world::{Happening, Up, World};
-use compass_agent::{AgentCore, Boot, Ending, Input, News, Output, Shut};
+use compass_agent::{AgentCore, Boot, ConnectError, Ending, Input, News, Output};
 use compass_proto::{Envelope as _, MAX_FRAME_BYTES, intervals_from_wire, unspill, v1};
 use compass_scheduler::invariants::{C4, R1, S1};
 use compass_types::ids::GrantId;
@@ -428,7 +428,7 @@ impl World {
         if let Some(link) = self.workers[at].link.take() {
             self.sever(link, 20);
         }
-        let news = News::Closed { why: Shut::Again("no answer".into()) };
+        let news = News::Closed { why: ConnectError::Unavailable("no answer".into()) };
         self.agent(at, Input::Link { link: number, news });
     }
 

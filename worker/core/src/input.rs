@@ -1,7 +1,7 @@
 //! What happens to an agent, one at a time.
 
+use super::connect_error::ConnectError;
 use super::order::SlotReport;
-use super::shut::Shut;
 use super::transfer::BulkError;
 use compass_proto::v1;
 use compass_types::ids::Digest;
@@ -41,5 +41,5 @@ pub enum News {
     /// The transport takes nothing more; why will be reported.
     Stuck,
     /// It is over, or never came about.
-    Closed { why: Shut },
+    Closed { why: ConnectError },
 }

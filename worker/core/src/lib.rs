@@ -4,6 +4,7 @@
 //! no task, no process, no file and no clock: the worker's shell does what it says, and so does a simulation.
 
 mod batch;
+mod connect_error;
 mod dispatch;
 mod drain;
 mod ending;
@@ -23,7 +24,6 @@ mod release;
 mod send;
 mod session;
 mod shard;
-mod shut;
 mod slots;
 mod spool;
 mod starvation;
@@ -33,13 +33,13 @@ mod step_tests;
 mod suspects;
 mod transfer;
 
+pub use connect_error::ConnectError;
 pub use ending::Ending;
 pub use grants::PACK_SAMPLES;
 pub use input::{Input, News};
 pub use order::{ModelOrder, PackEnd, PackOrder, PartOrder, SlotEvent, SlotReport};
 pub use output::Output;
 pub use session::{AgentCore, Boot};
-pub use shut::Shut;
 pub use spool::SpoolFile;
 pub use suspects::Suspects;
 pub use transfer::BulkError;

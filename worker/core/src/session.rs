@@ -1,6 +1,7 @@
 //! The core of the agent: what it knows, and the life of its connections.
 
 use super::batch::Batches;
+use super::connect_error::ConnectError;
 use super::drain::Drain;
 use super::ending::Ending;
 use super::grants::Grants;
@@ -11,7 +12,6 @@ use super::output::Output;
 use super::pace::Pace;
 use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::send::upload_pauses;
-use super::shut::Shut;
 use super::slots::SlotState;
 use super::spool::SpoolFile;
 use super::starvation::Starvation;
@@ -252,10 +252,10 @@ impl AgentCore {
     }
 
     /// The connection is down, or never came up.
-    pub(super) fn closed(&mut self, why: Shut) {
+    pub(super) fn closed(&mut self, why: ConnectError) {
         match why {
-            Shut::Again(reason) => self.redial(&reason),
-            Shut::Refused(reason) => self.ending = Some(Ending::NotAdmitted { reason }),
+            ConnectError::Unavailable(reason) => self.redial(&reason),
+            ConnectError::Refused(reason) => self.ending = Some(Ending::NotAdmitted { reason }),
         }
     }
 

@@ -1,10 +1,10 @@
 //! The core alone: no connection, no clock, no engine, only what it takes and what it says.
 
+use super::connect_error::ConnectError;
 use super::ending::Ending;
 use super::input::{Input, News};
 use super::output::Output;
 use super::session::{AgentCore, Boot};
-use super::shut::Shut;
 use compass_proto::{PROTOCOL_VERSION, v1};
 use compass_types::ids::Digest;
 use std::time::Duration;
@@ -109,13 +109,13 @@ fn it_dials_at_once_and_after_a_failure_the_next_master() {
     let mut played = Played::new();
     let first = std::mem::take(&mut played.outputs);
     assert_eq!(dials(&first), [(1, 0, Duration::ZERO)]);
-    let again = played.news(1, News::Closed { why: Shut::Again("no route".into()) });
+    let again = played.news(1, News::Closed { why: ConnectError::Unavailable("no route".into()) });
     let [(2, 1, pause)] = dials(&again)[..] else { panic!("{again:?}") };
     assert!(pause <= Duration::from_millis(200), "{pause:?}");
     // What a connection says after it was given up is void.
-    assert!(played.news(1, News::Closed { why: Shut::Again("late".into()) }).is_empty());
+    assert!(played.news(1, News::Closed { why: ConnectError::Unavailable("late".into()) }).is_empty());
     assert!(played.welcome(1, 0).is_empty() && !played.core.wants_to_send());
-    let refused = played.news(2, News::Closed { why: Shut::Refused("no".into()) });
+    let refused = played.news(2, News::Closed { why: ConnectError::Refused("no".into()) });
     assert!(dials(&refused).is_empty());
     assert_eq!(played.core.take_ending(), Some(Ending::NotAdmitted { reason: "no".into() }));
 }
@@ -130,7 +130,7 @@ fn a_frame_goes_on_every_connection_until_it_is_acknowledged() {
     assert!(matches!(drain[..], [Output::ProgramsMayBeEnded]), "{drain:?}");
     assert_eq!(numbered(&played.sent(1)), [(1, true)]);
     assert!(numbered(&played.sent(1)).is_empty(), "once on each connection");
-    played.news(1, News::Closed { why: Shut::Again("cut".into()) });
+    played.news(1, News::Closed { why: ConnectError::Unavailable("cut".into()) });
     played.welcome(2, 0);
     assert_eq!(numbered(&played.sent(2)), [(1, true)], "again on the next");
     assert_eq!(played.core.take_ending(), None, "the master may not have it yet");
@@ -145,7 +145,7 @@ fn what_the_last_welcome_says_is_acknowledged_does_not_go_again() {
     played.sent(1);
     played.step(Input::Signal(15));
     assert_eq!(numbered(&played.sent(1)), [(1, true)]);
-    played.news(1, News::Closed { why: Shut::Again("cut".into()) });
+    played.news(1, News::Closed { why: ConnectError::Unavailable("cut".into()) });
     played.welcome(2, 1);
     assert!(numbered(&played.sent(2)).is_empty());
     assert_eq!(played.core.take_ending(), Some(Ending::Signal(15)));
@@ -208,7 +208,10 @@ fn the_same_inputs_make_the_same_outputs() {
                 said.push(format!("{:?}", played.welcome(link, 0)));
                 said.push(format!("{:?}", played.sent(link)));
             }
-            said.push(format!("{:?}", played.news(link, News::Closed { why: Shut::Again("cut".into()) })));
+            said.push(format!(
+                "{:?}",
+                played.news(link, News::Closed { why: ConnectError::Unavailable("cut".into()) })
+            ));
         }
         said
     };

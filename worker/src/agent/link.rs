@@ -6,8 +6,8 @@
 use super::bulk::{Bulk, Uploader};
 use super::clock::Clock;
 use super::event::Event;
-use crate::dial::Doorway;
-use compass_agent::{BulkError, Shut};
+use crate::dial::MasterEndpoint;
+use compass_agent::{BulkError, ConnectError};
 use compass_proto::v1::workers_client::WorkersClient;
 use compass_proto::{Envelope as _, MAX_FRAME_BYTES, digest_from_wire, spill, unspill, v1};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) enum LinkEvent {
     Fetching,
     /// The last event of a connection.
     Down {
-        why: Shut,
+        why: ConnectError,
     },
 }
 
@@ -57,7 +57,7 @@ impl Drop for LinkTask {
 #[derive(Debug)]
 pub(super) struct Dial {
     pub(super) number: u64,
-    pub(super) doorway: Doorway,
+    pub(super) endpoint: MasterEndpoint,
     pub(super) pause: Duration,
     pub(super) hello: v1::Hello,
     pub(super) clock: Clock,
@@ -69,7 +69,7 @@ impl Dial {
         LinkTask(tokio::spawn(async move {
             let link = self.number;
             let why = match Box::pin(self.converse(&events)).await {
-                Ok(()) => Shut::Again("the master closed the stream".to_owned()),
+                Ok(()) => ConnectError::Unavailable("the master closed the stream".to_owned()),
                 Err(why) => why,
             };
             // Nobody listens only when the agent is ending.
@@ -77,25 +77,26 @@ impl Dial {
         }))
     }
 
-    async fn converse(self, events: &mpsc::Sender<Event>) -> Result<(), Shut> {
+    async fn converse(self, events: &mpsc::Sender<Event>) -> Result<(), ConnectError> {
         let link = self.number;
         tokio::time::sleep(self.pause).await;
-        let door = self.doorway.open().await?;
-        let mut client = WorkersClient::new(door.session.clone()).max_decoding_message_size(MAX_FRAME_BYTES);
+        let connection = self.endpoint.open().await?;
+        let mut client = WorkersClient::new(connection.session.clone()).max_decoding_message_size(MAX_FRAME_BYTES);
         let (frames, outbound) = mpsc::channel(OUTBOUND_FRAMES);
-        let bulk = Bulk::new(door.bulk.clone(), Uploader::of(&self.hello));
+        let bulk = Bulk::new(connection.bulk.clone(), Uploader::of(&self.hello));
         let body = Some(v1::worker_frame::Body::Hello(self.hello));
         let (hello, content) = spill(v1::WorkerFrame { seq: 0, ack: 0, body });
         if let Some(content) = content {
             let uploaded = bulk.clone().upload(content.digest, Arc::new(content.bytes)).await;
-            uploaded.map_err(|error| Shut::Again(format!("cannot upload the hello: {error}")))?;
+            uploaded.map_err(|error| ConnectError::Unavailable(format!("cannot upload the hello: {error}")))?;
         }
         let hello_sent_ms = self.clock.now_ms();
-        let gone = |_| Shut::Again("the agent is ending".to_owned());
-        frames.send(hello).await.map_err(|_| Shut::Again("the stream is closed".to_owned()))?;
+        let gone = |_| ConnectError::Unavailable("the agent is ending".to_owned());
+        frames.send(hello).await.map_err(|_| ConnectError::Unavailable("the stream is closed".to_owned()))?;
         let answer = tokio::time::timeout(ANSWER_TIMEOUT, client.session(ReceiverStream::new(outbound))).await;
-        let late = |_| Shut::Again(format!("no answer to the hello within {} s", ANSWER_TIMEOUT.as_secs()));
-        let mut inbound = answer.map_err(late)?.map_err(|status| door.shut_by(&status))?.into_inner();
+        let timed_out =
+            |_| ConnectError::Unavailable(format!("no answer to the hello within {} s", ANSWER_TIMEOUT.as_secs()));
+        let mut inbound = answer.map_err(timed_out)?.map_err(|status| connection.status_error(&status))?.into_inner();
         let event = LinkEvent::Up { frames: frames.clone(), bulk: Box::new(bulk.clone()), hello_sent_ms };
         events.send(Event::Link { link, event }).await.map_err(gone)?;
         // A welcome has no number, and comes first.
@@ -108,13 +109,13 @@ impl Dial {
                     let reason = format!("a frame of more than {} KiB", MAX_FRAME_BYTES / 1024);
                     return Err(reject(&frames, next, reason).await);
                 }
-                Err(status) => return Err(door.shut_by(&status)),
+                Err(status) => return Err(connection.status_error(&status)),
             };
             let seq = frame.seq;
             let frame = match whole(frame, &bulk, link, events).await {
                 Ok(frame) => frame,
                 Err(Unreadable::Malformed(reason)) => return Err(reject(&frames, seq, reason).await),
-                Err(Unreadable::NotHere(reason)) => return Err(Shut::Again(reason)),
+                Err(Unreadable::NotHere(reason)) => return Err(ConnectError::Unavailable(reason)),
             };
             next = next.max(seq + 1);
             let event = LinkEvent::Frame(Box::new(frame));
@@ -132,7 +133,7 @@ enum Unreadable {
 }
 
 /// Tells the master which frame cannot be taken, and waits until it has closed the connection.
-async fn reject(frames: &mpsc::Sender<v1::WorkerFrame>, seq: u64, reason: String) -> Shut {
+async fn reject(frames: &mpsc::Sender<v1::WorkerFrame>, seq: u64, reason: String) -> ConnectError {
     tracing::error!(seq, reason, "cannot take a frame of the master's");
     let body = Some(v1::worker_frame::Body::Rejected(v1::Rejected { seq, reason: reason.clone() }));
     let told = async {
@@ -142,7 +143,7 @@ async fn reject(frames: &mpsc::Sender<v1::WorkerFrame>, seq: u64, reason: String
     };
     // A master that does not listen hears of it by the end of the connection alone.
     let _ = tokio::time::timeout(ANSWER_TIMEOUT, told).await;
-    Shut::Again(format!("cannot take a frame of the master's: {reason}"))
+    ConnectError::Unavailable(format!("cannot take a frame of the master's: {reason}"))
 }
 
 /// A frame with its body, wherever that travelled.

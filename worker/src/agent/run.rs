@@ -5,7 +5,7 @@ use super::options::AgentOptions;
 use super::programs::Programs;
 use super::shell::Shell;
 use super::spool_file::UnnamedFile;
-use crate::dial::{Applicant, Doorway, Invitations};
+use crate::dial::{DialOptions, JoinTokenSource, MasterEndpoint};
 use crate::engine_child::HAS_ENGINE;
 use crate::parent::end_with_parent;
 use compass_agent::{AgentCore, Boot, Ending};
@@ -44,14 +44,14 @@ pub fn run(options: AgentOptions) -> Ending {
 }
 
 async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
-    let invitations = Invitations::of(options.token_file.clone(), std::env::home_dir().as_deref());
-    let doorways = Doorway::all(
+    let tokens = JoinTokenSource::of(options.token_file.clone(), std::env::home_dir().as_deref());
+    let endpoints = MasterEndpoint::all(
         &options.masters,
-        Applicant { worker: options.name.clone(), pool: options.pool.clone(), plain: options.plain_loopback },
-        invitations,
+        DialOptions { worker: options.name.clone(), pool: options.pool.clone(), plain: options.plain_loopback },
+        tokens,
         options.proxies.clone(),
     );
-    let doorways = doorways.map_err(|error| format!("--master: {error}"))?;
+    let endpoints = endpoints.map_err(|error| format!("--master: {error}"))?;
     let (events, inbox) = mpsc::channel(WAITING_EVENTS);
     if let Some(end) = options.leaves_at {
         tokio::spawn(report_end_of_time(end, events.clone()));
@@ -79,7 +79,7 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
         runs_programs: programs.refusal().is_none(),
     };
     let spool = UnnamedFile::in_folder(std::env::temp_dir());
-    let mut shell = Shell::new(AgentCore::new(boot, Box::new(spool)), &options, doorways, programs, events);
+    let mut shell = Shell::new(AgentCore::new(boot, Box::new(spool)), &options, endpoints, programs, events);
     let ending = Box::pin(shell.run(inbox)).await;
     let _ = tokio::time::timeout(STOP_GRACE, shell.stop()).await;
     Ok(ending)

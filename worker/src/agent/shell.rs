@@ -6,7 +6,7 @@ use super::event::Event;
 use super::link::{Dial, LinkEvent, LinkTask};
 use super::options::AgentOptions;
 use super::programs::{ProgramRun, Programs};
-use crate::dial::Doorway;
+use crate::dial::MasterEndpoint;
 use crate::engine_link::{Gpus, Slot, count_gpus};
 use compass_agent::{AgentCore, Ending, Input, News, Output, PackEnd, SlotEvent, SlotReport};
 use compass_proto::v1;
@@ -27,7 +27,7 @@ struct Link {
 pub(super) struct Shell {
     core: AgentCore,
     clock: Clock,
-    doorways: Vec<Doorway>,
+    endpoints: Vec<MasterEndpoint>,
     events: mpsc::Sender<Event>,
     /// The number of the connection that was dialled last.
     dialled: u64,
@@ -48,7 +48,7 @@ impl Shell {
     pub(super) fn new(
         core: AgentCore,
         options: &AgentOptions,
-        doorways: Vec<Doorway>,
+        endpoints: Vec<MasterEndpoint>,
         programs: Programs,
         events: mpsc::Sender<Event>,
     ) -> Self {
@@ -59,7 +59,7 @@ impl Shell {
         Self {
             core,
             clock: Clock::start(),
-            doorways,
+            endpoints,
             events,
             dialled: 0,
             link: None,
@@ -155,8 +155,8 @@ impl Shell {
             match output {
                 Output::Dial { link, master, pause, hello } => {
                     (self.dialled, self.link) = (link, None);
-                    let Some(doorway) = self.doorways.get(master).cloned() else { continue };
-                    let dial = Dial { number: link, doorway, pause, hello: *hello, clock: self.clock };
+                    let Some(endpoint) = self.endpoints.get(master).cloned() else { continue };
+                    let dial = Dial { number: link, endpoint, pause, hello: *hello, clock: self.clock };
                     self._task = Some(dial.start(self.events.clone()));
                 }
                 Output::Send { frame } => {

@@ -1,9 +1,9 @@
-//! From a join token to a certificate, and from one certificate to the next.
+//! Enrolment: exchanges a join token for a certificate, and a certificate for the next one.
 
-use super::door::{Cover, Doorway, NoWay, error_chain};
+use super::connection::{DialError, MasterEndpoint, Transport, error_chain};
 use super::identity::Identity;
 use super::trust::Trust;
-use compass_agent::Shut;
+use compass_agent::ConnectError;
 use compass_common::join_token::JoinToken;
 use compass_proto::v1::enrolment_client::EnrolmentClient;
 use compass_proto::{OLDEST_PROTOCOL, PROTOCOL_VERSION, v1};
@@ -17,78 +17,84 @@ const ENROL: Duration = Duration::from_secs(15);
 /// Pause after a renewal that failed.
 const RENEWAL_PAUSE: Duration = Duration::from_secs(20);
 
-/// What came of asking to be enrolled.
-enum Asked {
-    NoWay(NoWay),
-    Answered(Status),
+/// Why a master issued no certificate.
+enum EnrolError {
+    Dial(DialError),
+    Status(Status),
 }
 
-impl Doorway {
-    async fn ask(&self, trust: Trust, token: Option<&JoinToken>) -> Result<v1::Enrolled, Asked> {
-        let hopeless = |error: &dyn std::error::Error| Asked::NoWay(NoWay::Shut(Shut::Refused(error_chain(error))));
-        let key = self.shared.key().map_err(|error| hopeless(&error))?;
-        let (config, foreign) = key.stranger(trust).map_err(|error| hopeless(&error))?;
-        let cover = Cover::Encrypted { config: config.into(), foreign };
-        let stream = self.dial(&cover).await.map_err(Asked::NoWay)?;
-        let channel = self.channel(stream).await.map_err(|shut| Asked::NoWay(NoWay::Shut(shut)))?;
+impl MasterEndpoint {
+    async fn ask(&self, trust: Trust, token: Option<&JoinToken>) -> Result<v1::Enrolled, EnrolError> {
+        let refused = |error: &dyn std::error::Error| {
+            EnrolError::Dial(DialError::Connect(ConnectError::Refused(error_chain(error))))
+        };
+        let key = self.shared.key().map_err(|error| refused(&error))?;
+        let (config, foreign) = key.enrolment_config(trust).map_err(|error| refused(&error))?;
+        let transport = Transport::Encrypted { config: config.into(), foreign };
+        let stream = self.dial(&transport).await.map_err(EnrolError::Dial)?;
+        let channel = self.channel(stream).await.map_err(|error| EnrolError::Dial(DialError::Connect(error)))?;
         let request = v1::EnrolRequest {
             protocol: PROTOCOL_VERSION,
             oldest_protocol: OLDEST_PROTOCOL,
-            worker: self.shared.applicant.worker.clone(),
+            worker: self.shared.options.worker.clone(),
             token_id: token.map(|token| token.id.clone()).unwrap_or_default(),
             token_secret: token.map(|token| token.secret.expose().to_owned()).unwrap_or_default(),
-            pool: self.shared.applicant.pool.clone(),
+            pool: self.shared.options.pool.clone(),
         };
         let mut client = EnrolmentClient::new(channel);
         match tokio::time::timeout(ENROL, client.enrol(request)).await {
             Ok(Ok(answer)) => Ok(answer.into_inner()),
-            Ok(Err(status)) => Err(Asked::Answered(status)),
+            Ok(Err(status)) => Err(EnrolError::Status(status)),
             Err(_) => {
                 let reason = format!("{} did not enrol this worker in time", self.master);
-                Err(Asked::NoWay(NoWay::Shut(Shut::Again(reason))))
+                Err(EnrolError::Dial(DialError::Connect(ConnectError::Unavailable(reason))))
             }
         }
     }
 
-    pub(super) async fn enrol(&self, token: &JoinToken) -> Result<Arc<Identity>, NoWay> {
+    pub(super) async fn enrol(&self, token: &JoinToken) -> Result<Arc<Identity>, DialError> {
         let another = || {
-            let now = self.shared.invitations.find(&self.master);
+            let now = self.shared.tokens.find(&self.master);
             now.is_ok_and(|now| now.is_some_and(|now| now != *token))
         };
         let answer = match self.ask(Trust::Authority(token.authority), Some(token)).await {
             Ok(answer) => answer,
-            Err(Asked::NoWay(NoWay::Shut(Shut::Refused(reason)))) if another() => {
-                return Err(NoWay::Shut(Shut::Again(reason)));
+            Err(EnrolError::Dial(DialError::Connect(ConnectError::Refused(reason)))) if another() => {
+                return Err(DialError::Connect(ConnectError::Unavailable(reason)));
             }
-            Err(Asked::NoWay(no_way)) => return Err(no_way),
-            Err(Asked::Answered(status)) => {
+            Err(EnrolError::Dial(error)) => return Err(error),
+            Err(EnrolError::Status(status)) => {
                 let reason = format!("the master at {} does not admit this worker: {}", self.master, status.message());
-                let final_word =
+                let is_final =
                     matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated | Code::InvalidArgument);
-                let shut = if final_word && !another() { Shut::Refused(reason) } else { Shut::Again(reason) };
-                return Err(NoWay::Shut(shut));
+                let error = if is_final && !another() {
+                    ConnectError::Refused(reason)
+                } else {
+                    ConnectError::Unavailable(reason)
+                };
+                return Err(DialError::Connect(error));
             }
         };
-        self.shared.adopt(token.authority, answer).map_err(NoWay::Shut)
+        self.shared.adopt(token.authority, answer).map_err(DialError::Connect)
     }
 
-    /// Tells a master that somebody came without an invitation, so that both sides know.
-    pub(super) async fn knock(&self) -> Shut {
+    /// Contacts a master without a join token, so that both sides report that one is missing.
+    pub(super) async fn probe(&self) -> ConnectError {
         let master = &self.master;
-        match self.ask(Trust::Anybody, None).await {
-            // Nobody's certificate was checked: what was answered is nothing to go by.
-            Ok(_) | Err(Asked::Answered(_)) => Shut::Refused(format!(
+        match self.ask(Trust::Unverified, None).await {
+            // The master's certificate was not verified, so the content of its answer is ignored.
+            Ok(_) | Err(EnrolError::Status(_)) => ConnectError::Refused(format!(
                 "the master at {master} admits invited workers only; put the line that `compass-master token create` prints \
                  into a file, and name it with --token-file or COMPASS_TOKEN_FILE"
             )),
-            Err(Asked::NoWay(NoWay::Shut(Shut::Again(reason)))) => {
-                Shut::Again(format!("{reason} (and there is no join token for it)"))
+            Err(EnrolError::Dial(DialError::Connect(ConnectError::Unavailable(reason)))) => {
+                ConnectError::Unavailable(format!("{reason} (and there is no join token for it)"))
             }
-            Err(Asked::NoWay(no_way)) => self.shut(no_way),
+            Err(EnrolError::Dial(error)) => self.connect_error(error),
         }
     }
 
-    /// Asks for a new certificate while this one is good.
+    /// Renews the certificate before it expires, again and again.
     pub(super) async fn renew(self, mut identity: Arc<Identity>, bulk: Channel) {
         let mut client = EnrolmentClient::new(bulk);
         loop {
@@ -101,7 +107,7 @@ impl Doorway {
                         identity = next;
                         continue;
                     }
-                    Err(shut) => tracing::warn!(reason = %shut, "cannot renew the certificate"),
+                    Err(error) => tracing::warn!(reason = %error, "cannot renew the certificate"),
                 },
                 Ok(Err(status)) => tracing::warn!(reason = status.message(), "cannot renew the certificate"),
                 Err(_) => tracing::warn!("the master renews no certificate in time"),

@@ -1,4 +1,4 @@
-//! Who a worker is to the masters: a key that never leaves this process, and the certificate that they gave for it.
+//! Identity of a worker: a key that never leaves this process, and the certificate that a master issued for it.
 
 use super::trust::{Trust, client_config};
 use compass_proto::v1;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Why no identity came of it; not the network's fault.
+/// Why no identity could be made; the network is not at fault.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IdentityError {
     #[error("cannot make a key")]
@@ -30,7 +30,7 @@ impl std::fmt::Debug for OwnKey {
     }
 }
 
-/// What the masters gave.
+/// Certificate issued by a master, as a TLS configuration with its lifetime.
 pub(super) struct Identity {
     pub(super) authority: Digest,
     pub(super) config: Arc<ClientConfig>,
@@ -54,8 +54,9 @@ impl OwnKey {
         PrivatePkcs8KeyDer::from(self.0.serialize_der()).into()
     }
 
-    /// How to ask for a certificate: with one that this key signed itself, which shows in the handshake who holds it.
-    pub(super) fn stranger(&self, trust: Trust) -> Result<(ClientConfig, Arc<AtomicBool>), IdentityError> {
+    /// Returns the configuration for enrolling: with a self-signed certificate, which proves in the handshake that the worker
+    /// holds the key.
+    pub(super) fn enrolment_config(&self, trust: Trust) -> Result<(ClientConfig, Arc<AtomicBool>), IdentityError> {
         let mut params = CertificateParams::default();
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, "compass-worker");
@@ -63,7 +64,7 @@ impl OwnKey {
         Ok(client_config(trust, Some((vec![own.der().clone()], self.private())))?)
     }
 
-    /// What an answer makes of this key.
+    /// Returns the identity that an enrolment or a renewal gives this key.
     pub(super) fn identity(&self, authority: Digest, answer: v1::Enrolled) -> Result<Identity, IdentityError> {
         let chain: Vec<CertificateDer<'static>> = answer.chain.into_iter().map(CertificateDer::from).collect();
         if chain.is_empty() {
@@ -76,12 +77,12 @@ impl OwnKey {
 }
 
 impl Identity {
-    /// Whether masters still take it; a little earlier than they would not.
+    /// Whether masters still accept the certificate, with a second to spare.
     pub(super) fn is_good(&self) -> bool {
         Instant::now() + Duration::from_secs(1) < self.until
     }
 
-    /// When to ask for another.
+    /// When the certificate is to be renewed.
     pub(super) fn renewal(&self) -> Instant {
         self.renewal
     }

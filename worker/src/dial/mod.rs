@@ -1,16 +1,16 @@
-//! The way to a master: through a proxy or not, encrypted or not, with an invitation turned into a certificate.
+//! Connections to masters: through a proxy or directly, encrypted or not, with a join token exchanged for a certificate.
 //!
-//! A worker dials and is never dialled. What lies behind an open way (the session, bulk) is `agent`'s.
+//! Workers open connections and never accept any. What runs over an open connection (the session, bulk) belongs to `agent`.
 
-mod door;
+mod connection;
 mod enrolment;
 mod identity;
-mod invitation;
+mod join_token_source;
 mod proxies;
 mod trust;
 
-pub use compass_agent::Shut;
-pub(crate) use door::error_chain;
-pub use door::{Applicant, Door, Doorway};
-pub use invitation::Invitations;
+pub use compass_agent::ConnectError;
+pub(crate) use connection::error_chain;
+pub use connection::{Connection, DialOptions, MasterEndpoint};
+pub use join_token_source::JoinTokenSource;
 pub use proxies::{Proxies, ProxyError};

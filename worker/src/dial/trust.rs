@@ -1,7 +1,7 @@
 //! Which masters a worker trusts: those whose certificate is signed by the authority that its token names.
 //!
-//! Hosts are called many names through NAT and proxies; the authority is one. Its certificate comes with the master's own,
-//! and its digest says whether it is the right one.
+//! Through NAT and proxies a host has many names, so names are not checked. The authority's certificate comes with the
+//! master's own, and its digest identifies it.
 
 use compass_types::ids::Digest;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName,
 use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// What every master's certificate is for.
+/// Name in the certificate of every master.
 pub(super) const SERVER_NAME: &str = "compass-master";
 
-/// Whom to trust.
+/// Which masters to trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     /// Masters of the authority with this digest.
     Authority(Digest),
-    /// Nobody knows yet: good for asking, without telling anything, how to be let in.
-    Anybody,
+    /// Any master: only for a probe, which sends no secret.
+    Unverified,
 }
 
-/// How a connection is encrypted; `own` is the worker's chain and key. The flag tells afterwards whether the master was of
-/// another authority.
+/// Returns the TLS configuration; `own` is the worker's chain and key. The flag says after the handshake whether the master
+/// belongs to another authority.
 pub(super) fn client_config(
     trust: Trust,
     own: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,

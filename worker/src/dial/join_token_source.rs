@@ -1,44 +1,45 @@
-//! Where a worker's join token is: in the file that it was told of, else where a master of this home left one.
+//! Where a worker finds its join token: in the file that is named for it, else where a master of this home directory left one.
 
 use compass_common::join_token::{DEFAULT_STATE, JoinToken, file_name, folder, is_loopback, loopback_name};
 use compass_common::private_file::{self, PrivateFileError};
 use std::path::{Path, PathBuf};
 
-/// Places where the join token may be. Read again whenever a token is needed: a master may come later than its worker.
+/// Files in which the join token may be. Read whenever a token is needed: a master may start later than its worker.
 #[derive(Clone, Debug, Default)]
-pub struct Invitations {
+pub struct JoinTokenSource {
     /// `--token-file`, COMPASS_TOKEN_FILE.
-    pub named: Option<PathBuf>,
-    /// The folder with what masters left.
-    pub left: Option<PathBuf>,
+    pub file: Option<PathBuf>,
+    /// The folder into which masters of this home directory write their tokens.
+    pub state_folder: Option<PathBuf>,
 }
 
-impl Invitations {
-    /// Those of a user at home in `home`.
-    pub fn of(named: Option<PathBuf>, home: Option<&Path>) -> Self {
-        Self { named, left: home.map(|home| folder(&home.join(DEFAULT_STATE))) }
+impl JoinTokenSource {
+    /// Returns the source for a user with the home directory `home`.
+    pub fn of(file: Option<PathBuf>, home: Option<&Path>) -> Self {
+        Self { file, state_folder: home.map(|home| folder(&home.join(DEFAULT_STATE))) }
     }
 
     /// The token for a master, if there is one.
     ///
     /// # Errors
-    /// What is wrong with the file that was named.
+    /// What is wrong with the named file, or that other users can read a token.
     pub fn find(&self, master: &str) -> Result<Option<JoinToken>, String> {
-        if let Some(path) = &self.named {
+        if let Some(path) = &self.file {
             let help = "write the line that `compass-master token create` printed into it";
             let text = private_file::read_text(path).map_err(|error| fault(path, error))?;
             let token = JoinToken::parse(&text);
             return token.map(Some).map_err(|error| format!("no join token in {}: {error}; {help}", path.display()));
         }
-        let Some((left, (host, port))) = self.left.as_deref().zip(master.rsplit_once(':')) else { return Ok(None) };
+        let address = master.rsplit_once(':');
+        let Some((folder, (host, port))) = self.state_folder.as_deref().zip(address) else { return Ok(None) };
         let Ok(port) = port.parse::<u16>() else { return Ok(None) };
         let name = match is_loopback(host) {
             true => file_name(&loopback_name(&rustix::system::uname().nodename().to_string_lossy()), port),
             false => file_name(host, port),
         };
-        match read(&left.join(name))? {
+        match read(&folder.join(name))? {
             Some(token) => Ok(Some(token)),
-            None => only_one_of(left, port).as_deref().map_or(Ok(None), read),
+            None => only_one_of(folder, port).as_deref().map_or(Ok(None), read),
         }
     }
 }
@@ -59,11 +60,11 @@ fn fault(path: &Path, error: PrivateFileError) -> String {
     }
 }
 
-/// The masters may be called otherwise here than where they run. Of one port there are several files, one for each of
-/// the names of a master; where they hold the same token it is clear which is meant.
-fn only_one_of(left: &Path, port: u16) -> Option<PathBuf> {
+/// Returns a file of this port where all of them hold the same token. A master may have another name here than on its own
+/// host, and writes a file for each of its names.
+fn only_one_of(folder: &Path, port: u16) -> Option<PathBuf> {
     let ending = format!("_{port}");
-    let entries = std::fs::read_dir(left).ok()?.flatten().map(|entry| entry.path());
+    let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     let of_port = entries.filter(|path| path.to_string_lossy().ends_with(&ending));
     let known: Vec<(PathBuf, String)> =
         of_port.filter_map(|path| std::fs::read_to_string(&path).ok().map(|text| (path, text))).collect();
@@ -92,44 +93,44 @@ mod tests {
     }
 
     #[test]
-    fn the_named_file_comes_first_and_its_faults_are_told() {
+    fn the_named_file_comes_first_and_its_errors_are_reported() {
         let home = tempfile::tempdir().unwrap();
         let named = home.path().join("t");
-        let invitations = Invitations::of(Some(named.clone()), Some(home.path()));
-        assert!(invitations.find("head:1").unwrap_err().contains("cannot read the join token"));
+        let tokens = JoinTokenSource::of(Some(named.clone()), Some(home.path()));
+        assert!(tokens.find("head:1").unwrap_err().contains("cannot read the join token"));
         write(&named, "hunter2\n");
-        let error = invitations.find("head:1").unwrap_err();
+        let error = tokens.find("head:1").unwrap_err();
         assert!(
             error.contains("compass-1.") && error.contains("token create") && !error.contains("hunter2"),
             "{error}"
         );
         write(&named, token("a").to_line().expose());
-        assert_eq!(invitations.find("head:1"), Ok(Some(token("a"))));
+        assert_eq!(tokens.find("head:1"), Ok(Some(token("a"))));
         std::fs::set_permissions(&named, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
-        let exposed = invitations.find("head:1").unwrap_err();
+        let exposed = tokens.find("head:1").unwrap_err();
         assert!(exposed.contains("can be read by other users") && exposed.contains("chmod 600"), "{exposed}");
     }
 
     #[test]
-    fn what_masters_left_is_found_by_host_and_port_or_by_the_port_where_that_is_clear() {
+    fn a_masters_token_is_found_by_host_and_port_or_by_the_port_alone_where_it_is_unambiguous() {
         let home = tempfile::tempdir().unwrap();
-        let invitations = Invitations::of(None, Some(home.path()));
-        assert_eq!(invitations.find("head:50051"), Ok(None));
-        let left = invitations.left.clone().unwrap();
+        let tokens = JoinTokenSource::of(None, Some(home.path()));
+        assert_eq!(tokens.find("head:50051"), Ok(None));
+        let left = tokens.state_folder.clone().unwrap();
         put(&left, "head_50051", "a");
         put(&left, "loopback-elsewhere_50051", "a");
         put(&left, "head_7", "b");
         put(&left, "other_7", "c");
-        assert_eq!(invitations.find("head:50051"), Ok(Some(token("a"))));
-        assert_eq!(invitations.find("10.0.0.1:50051"), Ok(Some(token("a"))), "the host is called otherwise");
-        assert_eq!(invitations.find("head:7"), Ok(Some(token("b"))));
-        assert_eq!(invitations.find("10.0.0.1:7"), Ok(None), "two masters: which is meant is not clear");
-        assert_eq!(invitations.find("[::1]:8"), Ok(None));
+        assert_eq!(tokens.find("head:50051"), Ok(Some(token("a"))));
+        assert_eq!(tokens.find("10.0.0.1:50051"), Ok(Some(token("a"))), "the host has another name here");
+        assert_eq!(tokens.find("head:7"), Ok(Some(token("b"))));
+        assert_eq!(tokens.find("10.0.0.1:7"), Ok(None), "ambiguous: two masters have this port");
+        assert_eq!(tokens.find("[::1]:8"), Ok(None));
         let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
         put(&left, &file_name(&loopback_name(&here), 7), "d");
         for loopback in ["127.0.0.1:7", "localhost:7", "[::1]:7", "127.8.8.8:7"] {
-            assert_eq!(invitations.find(loopback), Ok(Some(token("d"))), "{loopback}");
+            assert_eq!(tokens.find(loopback), Ok(Some(token("d"))), "{loopback}");
         }
-        assert_eq!(invitations.find("127.0.0.1:50051"), Ok(Some(token("a"))), "a forwarded port");
+        assert_eq!(tokens.find("127.0.0.1:50051"), Ok(Some(token("a"))), "a forwarded port");
     }
 }
