@@ -1,5 +1,5 @@
 //! A worker whose master is 200 ms away: the run ends, with the same bytes. That its slots do not wait for the network is
-//! a rule with a test of its own (the agent's `pace`), and a figure of `bench-far`: what the system schedules is asserted
+//! a rule with a test of its own (the agent's `credit_control`), and a figure of `bench-far`: what the system schedules is asserted
 //! nowhere.
 
 use compass_tests::{

@@ -4,7 +4,7 @@
 //! `--one-way MS` (100) delays every byte between the two, `--delay MS` (8) is what a sample takes. A run of many short tasks
 //! on the echo engine; the figures are the worker's own. The last line is `idle share: X`. Both processes and the delay share
 //! this machine's processors, so on a busy machine the share says more about that than about the rule, which has tests of its
-//! own (the agent's `pace`).
+//! own (the agent's `credit_control`).
 
 use compass_tests::{Mood, Proxy, Worker, echo_job, join_token_file, told_address, worker_command};
 use std::process::ExitCode;

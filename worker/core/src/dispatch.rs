@@ -68,7 +68,7 @@ impl AgentCore {
         }
         self.fetch_ahead(&plan);
         let busy = self.slots[..active].iter().filter(|slot| slot.busy.is_some()).count();
-        self.starvation.observe(busy as u32, active as u32, now_ms);
+        self.idle_time.observe(busy as u32, active as u32, now_ms);
     }
 
     fn feed(&mut self, slot: usize, active: usize, plan: &Plan, now_ms: u64) {
@@ -172,7 +172,7 @@ impl AgentCore {
         if let Some(held) = self.grants.get_mut(grant) {
             held.begun(&pack.samples);
         }
-        self.pace.begun(grant, now_ms);
+        self.credit_control.begun(grant, now_ms);
         let model = plan.model_of(unit.id);
         // As the plan names it, whatever its path is here.
         let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));

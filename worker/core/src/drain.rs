@@ -1,4 +1,4 @@
-//! Going in good order: what has begun is finished and handed in, nothing new is begun.
+//! Draining: running samples finish and their results are sent, no new sample starts.
 
 use super::ending::Ending;
 use super::output::Output;
@@ -6,19 +6,19 @@ use super::session::AgentCore;
 use compass_proto::v1;
 use v1::worker_frame::Body;
 
-/// How long the master may take to acknowledge what was handed in at the end.
-const HAND_IN_MS: u64 = 10_000;
+/// How long the master may take to acknowledge the last results.
+const ACKNOWLEDGE_TIMEOUT_MS: u64 = 10_000;
 
-/// A drain under way.
+/// Drain in progress.
 #[derive(Debug)]
 pub(super) struct Drain {
     pub(super) ending: Ending,
-    /// Since when nothing runs any more.
+    /// When the last slot became idle.
     idle_since_ms: Option<u64>,
 }
 
 impl AgentCore {
-    /// Begins to drain; `ending` is how it will have ended.
+    /// Begins to drain; `ending` is how the agent ends afterwards.
     pub(super) fn start_drain(&mut self, ending: Ending, reason: &str) {
         if self.drain.is_some() {
             return;
@@ -39,12 +39,12 @@ impl AgentCore {
             return;
         }
         for grant in self.batches.grants() {
-            self.hand_in_batch(grant);
+            self.send_batch(grant);
         }
-        let handed_in = self.outbox.is_empty();
+        let acknowledged = self.outbox.is_empty();
         let Some(drain) = &mut self.drain else { return };
         let since = *drain.idle_since_ms.get_or_insert(now_ms);
-        if handed_in || now_ms >= since + HAND_IN_MS {
+        if acknowledged || now_ms >= since + ACKNOWLEDGE_TIMEOUT_MS {
             self.ending = Some(drain.ending.clone());
         }
     }

@@ -3,8 +3,8 @@
 //! Pure state. A grant lives from the master's frame until its last sample is handed in, or its revocation is
 //! acknowledged. Frames may come twice: an attempt that was seen is not taken again.
 
+use super::bisection::PoisonBisection;
 use super::shard::Shard;
-use super::suspects::Suspects;
 use compass_plan::DatasetPlan;
 use compass_proto::{intervals_to_wire, v1};
 use compass_types::ids::{Attempt, Digest, Epoch, GrantId, TaskId, UnitId};
@@ -46,7 +46,7 @@ pub(super) struct Held {
     pub(super) samples: IntervalSet,
     waiting: IntervalSet,
     running: IntervalSet,
-    suspects: Suspects,
+    bisection: PoisonBisection,
     /// Taken back: what waits was dropped, what runs is handed in.
     pub(super) revoked: bool,
     /// Slots that may hold its model, as the master sees it; 0 where it does not say.
@@ -76,7 +76,7 @@ impl Held {
             samples,
             waiting,
             running,
-            suspects: Suspects::default(),
+            bisection: PoisonBisection::default(),
             revoked: false,
             slots: 0,
             slot: None,
@@ -99,15 +99,15 @@ impl Held {
         &self.waiting
     }
 
-    /// The next samples in order: neighbours of one part, suspects among their like; no more than leaves some for each of
-    /// `sharers` slots. `None` when nothing waits, or when the plan does not have the next sample.
+    /// Returns the next samples in order: neighbours of one part, suspects only with suspects of their kind; no more than
+    /// leaves some for each of `sharers` slots. `None` when nothing is pending, or when the plan does not have the next sample.
     pub(super) fn next_pack(&self, dataset: &DatasetPlan, sharers: usize) -> Option<PackChoice> {
         let first = self.waiting.iter().next()?;
         let part = dataset.part_of(first)?;
         let share = (self.waiting.len() as usize).div_ceil(sharers.max(1)).clamp(LEAST_SHARE, PACK_SAMPLES);
-        let (end, together) = (part.first + part.samples, self.suspects.together(first));
-        let alike = |index: &u32| *index < end && self.suspects.together(*index) == together;
-        let samples = self.waiting.iter().take_while(alike).take(together.unwrap_or(share)).collect();
+        let (end, suspects) = (part.first + part.samples, self.bisection.batch_size(first));
+        let alike = |index: &u32| *index < end && self.bisection.batch_size(*index) == suspects;
+        let samples = self.waiting.iter().take_while(alike).take(suspects.unwrap_or(share)).collect();
         Some(PackChoice { part: part.digest, samples })
     }
 
@@ -129,7 +129,7 @@ impl Held {
 
     /// A result came; false when it is not awaited.
     pub(super) fn finished(&mut self, sample: u32) -> bool {
-        self.suspects.cleared(sample);
+        self.bisection.succeeded(sample);
         self.running.remove(sample)
     }
 
@@ -146,10 +146,10 @@ impl Held {
     /// tried again stay running and are returned: their result is that they failed.
     pub(super) fn engine_died(&mut self, samples: &[u32]) -> Vec<u32> {
         let unfinished: Vec<u32> = samples.iter().copied().filter(|&sample| self.running.contains(sample)).collect();
-        let condemned = self.suspects.engine_died(samples.len(), &unfinished);
-        let again: Vec<u32> = unfinished.into_iter().filter(|sample| !condemned.contains(sample)).collect();
+        let given_up = self.bisection.engine_died(samples.len(), &unfinished);
+        let again: Vec<u32> = unfinished.into_iter().filter(|sample| !given_up.contains(sample)).collect();
         self.unbegun(&again);
-        condemned
+        given_up
     }
 
     /// Whether none of the grant has begun.

@@ -31,7 +31,7 @@ impl AgentCore {
             Some(Body::Welcome(welcome)) => self.welcome(&welcome),
             Some(Body::HeartbeatAck(ack)) => {
                 self.lease.renewed(ack.sent_ms);
-                self.pace.answered(ack.sent_ms, self.now_ms);
+                self.credit_control.answered(ack.sent_ms, self.now_ms);
                 self.say_credit_if_changed();
             }
             Some(Body::Grant(grant)) => self.grant(&grant),
@@ -108,7 +108,7 @@ impl AgentCore {
     /// From here on only what the master leaves to this worker is begun.
     fn keep(&mut self, welcome: &v1::Welcome) {
         for grant in self.batches.grants() {
-            self.hand_in_batch(grant);
+            self.send_batch(grant);
         }
         let kept = welcome.kept.iter().filter_map(|kept| {
             let now = kept.now.as_ref()?;
@@ -141,7 +141,7 @@ impl AgentCore {
     fn wanted_credit(&self) -> u32 {
         match (&self.drain, &self.terms) {
             (None, Some(terms)) if !self.released => {
-                terms.active_slots as u32 + self.pace.ahead(terms.active_slots as u32)
+                terms.active_slots as u32 + self.credit_control.ahead(terms.active_slots as u32)
             }
             _ => 0,
         }
@@ -174,7 +174,7 @@ impl AgentCore {
         self.facts.clear();
         self.loads.clear();
         self.sample_ms.clear();
-        self.pace.forget(|_| false);
+        self.credit_control.forget(|_| false);
         for slot in &mut self.slots {
             (slot.resident, slot.unit) = (None, None);
             if let Some(busy) = &mut slot.busy {
@@ -228,7 +228,7 @@ impl AgentCore {
 
     fn shutdown(&mut self, reason: String) {
         tracing::info!(reason, "the master shuts down");
-        let (busy_ms, idle_ms, gaps) = self.starvation.sum();
+        let (busy_ms, idle_ms, gaps) = self.idle_time.sum();
         tracing::info!(busy_ms, idle_ms, gaps, "slots had work, and waited for it");
         let drained = self.drain.take().map(|drain| drain.ending);
         self.ending = Some(drained.unwrap_or(Ending::Shutdown { reason }));

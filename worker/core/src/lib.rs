@@ -4,35 +4,36 @@
 //! no task, no process, no file and no clock: the worker's shell does what it says, and so does a simulation.
 
 mod batch;
+mod bisection;
 mod connect_error;
+mod credit_control;
 mod dispatch;
 mod drain;
 mod ending;
 mod fetch;
 mod grants;
-mod handed_in;
+mod idle_time;
 mod inbound;
 mod input;
 mod lease;
 mod order;
 mod outbox;
 mod output;
-mod pace;
 mod parts;
 mod rejection;
 mod release;
+mod results;
 mod send;
 mod session;
 mod shard;
 mod slots;
 mod spool;
-mod starvation;
 mod step;
 #[cfg(test)]
 mod step_tests;
-mod suspects;
 mod transfer;
 
+pub use bisection::PoisonBisection;
 pub use connect_error::ConnectError;
 pub use ending::Ending;
 pub use grants::PACK_SAMPLES;
@@ -41,5 +42,4 @@ pub use order::{ModelOrder, PackEnd, PackOrder, PartOrder, SlotEvent, SlotReport
 pub use output::Output;
 pub use session::{AgentCore, Boot};
 pub use spool::SpoolFile;
-pub use suspects::Suspects;
 pub use transfer::BulkError;

@@ -2,19 +2,19 @@
 
 use super::batch::Batches;
 use super::connect_error::ConnectError;
+use super::credit_control::CreditControl;
 use super::drain::Drain;
 use super::ending::Ending;
 use super::grants::Grants;
+use super::idle_time::IdleTimeMeter;
 use super::lease::Lease;
 use super::order::ModelOrder;
 use super::outbox::Outbox;
 use super::output::Output;
-use super::pace::Pace;
 use super::parts::{PART_CACHE_BYTES, PartCache};
 use super::send::upload_pauses;
 use super::slots::SlotState;
 use super::spool::SpoolFile;
-use super::starvation::Starvation;
 use compass_common::backoff::{self, FullJitter};
 use compass_plan::Plan;
 use compass_proto::session::ReceiveWindow;
@@ -134,10 +134,10 @@ pub struct AgentCore {
     pub(super) outbox: Outbox,
     pub(super) batches: Batches,
     pub(super) lease: Lease,
-    pub(super) pace: Pace,
+    pub(super) credit_control: CreditControl,
     /// Grants that the master was last told would be held.
     pub(super) credit: u32,
-    pub(super) starvation: Starvation,
+    pub(super) idle_time: IdleTimeMeter,
     pub(super) terms: Option<Terms>,
     pub(super) plan: Option<Arc<Plan>>,
     pub(super) unit_orders: BTreeMap<UnitId, UnitOrder>,
@@ -184,9 +184,9 @@ impl AgentCore {
             outbox: Outbox::new(spool),
             batches: Batches::default(),
             lease: Lease::default(),
-            pace: Pace::default(),
+            credit_control: CreditControl::default(),
             credit: 0,
-            starvation: Starvation::default(),
+            idle_time: IdleTimeMeter::default(),
             terms: None,
             plan: None,
             unit_orders: BTreeMap::new(),
@@ -211,7 +211,7 @@ impl AgentCore {
         self.control.clear();
         // The hello lists all that is held, and what is under way to the master is held until it is acknowledged.
         for grant in self.batches.grants() {
-            self.hand_in_batch(grant);
+            self.send_batch(grant);
         }
         self.link += 1;
         let hello = v1::Hello {

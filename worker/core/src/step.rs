@@ -31,7 +31,7 @@ impl AgentCore {
             Input::TimeIsUp => self.start_drain(Ending::TimeIsUp, "the time of this job is nearly up"),
             Input::ParentGone => self.ending = Some(Ending::ParentGone),
         }
-        self.hand_in_due(now_ms);
+        self.send_due_batches(now_ms);
         self.check_silence(now_ms);
         self.check_drained(now_ms);
         self.check_released();

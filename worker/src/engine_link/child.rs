@@ -110,7 +110,7 @@ impl EngineChild {
     }
 
     /// Waits for a child that has gone silent, kills it if it lingers, and says how it ended.
-    pub(super) async fn bury(mut self) -> String {
+    pub(super) async fn reap(mut self) -> String {
         let ended = match tokio::time::timeout(DEATH_GRACE, self.process.wait()).await {
             Ok(ended) => ended,
             Err(_) => match self.process.kill().await {

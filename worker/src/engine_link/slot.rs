@@ -124,7 +124,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 let kind = failed.kind().try_into().unwrap_or(UnableKind::Content);
                 Err(Unready::LoadFailed(kind, failed.message))
             }
-            _ => Err(Unready::Died(child.bury().await)),
+            _ => Err(Unready::Died(child.reap().await)),
         }
     }
 
@@ -133,7 +133,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         let loaded_seconds = child.loaded_seconds.take();
         let _ = self.report(SlotEvent::Ready { facts: child.facts.clone(), loaded_seconds }).await;
         if child.submit(order).await.is_err() {
-            let status = child.bury().await;
+            let status = child.reap().await;
             tracing::warn!(slot = self.slot, status, "engine died while idle");
             return None;
         }
@@ -164,7 +164,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                     return Some(PackEnd::Broken { message: failed.message });
                 }
                 Some(Heard::Loaded(_) | Heard::LoadFailed(_)) | None => {
-                    let message = child.bury().await;
+                    let message = child.reap().await;
                     tracing::warn!(slot = self.slot, status = message, started, "engine died");
                     return started.then_some(PackEnd::Broken { message });
                 }

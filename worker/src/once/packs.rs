@@ -1,6 +1,6 @@
 //! The packs of a task: each of one part, those of a pack whose engine died in packs of half as many, as an agent does it.
 
-use compass_agent::Suspects;
+use compass_agent::PoisonBisection;
 use compass_plan::{DatasetPlan, PartRef};
 use compass_types::intervals::IntervalSet;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub(super) struct Pack {
 #[derive(Debug)]
 pub(super) struct Packs {
     waiting: VecDeque<Pack>,
-    suspects: Suspects,
+    bisection: PoisonBisection,
 }
 
 impl Packs {
@@ -30,7 +30,7 @@ impl Packs {
                 None => waiting.push_back(Pack { part: part.clone(), samples: vec![index] }),
             }
         }
-        Self { waiting, suspects: Suspects::default() }
+        Self { waiting, bisection: PoisonBisection::default() }
     }
 
     /// The next pack.
@@ -38,19 +38,19 @@ impl Packs {
         self.waiting.pop_front()
     }
 
-    /// A sample has its result.
-    pub(super) fn cleared(&mut self, sample: u32) {
-        self.suspects.cleared(sample);
+    /// Notes that a sample has its result.
+    pub(super) fn succeeded(&mut self, sample: u32) {
+        self.bisection.succeeded(sample);
     }
 
-    /// The engine died on `pack` before `unfinished` had results. Returns those that are not tried again.
+    /// Notes that the engine died on `pack` before `unfinished` had results. Returns the samples that are not tried again.
     pub(super) fn died(&mut self, pack: &Pack, unfinished: &[u32]) -> Vec<u32> {
-        let condemned = self.suspects.engine_died(pack.samples.len(), unfinished);
-        let again: Vec<u32> = unfinished.iter().copied().filter(|sample| !condemned.contains(sample)).collect();
-        let together = again.first().and_then(|&sample| self.suspects.together(sample)).unwrap_or(1);
-        for samples in again.chunks(together.max(1)).rev() {
+        let given_up = self.bisection.engine_died(pack.samples.len(), unfinished);
+        let again: Vec<u32> = unfinished.iter().copied().filter(|sample| !given_up.contains(sample)).collect();
+        let batch_size = again.first().and_then(|&sample| self.bisection.batch_size(sample)).unwrap_or(1);
+        for samples in again.chunks(batch_size.max(1)).rev() {
             self.waiting.push_front(Pack { part: pack.part.clone(), samples: samples.to_vec() });
         }
-        condemned
+        given_up
     }
 }

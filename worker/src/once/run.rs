@@ -169,7 +169,7 @@ impl Task<'_> {
                 match inbox.recv().await.map(|report| report.event) {
                     Some(SlotEvent::Ready { .. }) => {}
                     Some(SlotEvent::Result(result)) => {
-                        packs.cleared(result.index);
+                        packs.succeeded(result.index);
                         unfinished.retain(|index| *index != result.index);
                         let index = result.index;
                         let result = SampleResult::try_from(result).unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! From what the slots say to what the master hears: results, reports, failures.
+//! From the reports of the slots to frames for the master: results, reports, failures.
 
 use super::batch::LARGE_RESULT_BYTES;
 use super::order::{PackEnd, SlotEvent, SlotReport};
@@ -161,16 +161,16 @@ impl AgentCore {
     }
 
     /// Sends a grant's open batch.
-    pub(super) fn hand_in_batch(&mut self, grant: GrantId) {
+    pub(super) fn send_batch(&mut self, grant: GrantId) {
         if let Some(batch) = self.batches.take(grant) {
             self.push_results(grant, batch);
         }
     }
 
     /// Sends the batches that have waited long enough.
-    pub(super) fn hand_in_due(&mut self, now_ms: u64) {
+    pub(super) fn send_due_batches(&mut self, now_ms: u64) {
         while let Some(grant) = self.batches.due(now_ms) {
-            self.hand_in_batch(grant);
+            self.send_batch(grant);
         }
     }
 
@@ -178,9 +178,9 @@ impl AgentCore {
     pub(super) fn settle_all(&mut self) {
         let over: Vec<_> = self.grants.iter().filter(|held| held.is_over()).map(|held| held.key).collect();
         for grant in over {
-            self.hand_in_batch(grant);
+            self.send_batch(grant);
             let Some(held) = self.grants.remove(grant) else { continue };
-            self.pace.over(grant, self.now_ms);
+            self.credit_control.over(grant, self.now_ms);
             self.say_credit_if_changed();
             if self.stream.as_ref().is_none_or(|stream| !stream.welcomed) {
                 tracing::info!(?grant, "a grant is over that no master hears of yet");
@@ -200,8 +200,8 @@ impl AgentCore {
 
     fn give_up(&mut self, grant: GrantId, class: v1::FailureClass, kind: v1::UnableKind, message: String) {
         tracing::error!(?grant, message, "grant failed");
-        self.hand_in_batch(grant);
-        self.pace.forget(|known| *known != grant);
+        self.send_batch(grant);
+        self.credit_control.forget(|known| *known != grant);
         if self.grants.remove(grant).is_none() {
             return;
         }

@@ -1,22 +1,22 @@
-//! How long slots had nothing to do while the run went on: what a far master costs. Pure; times in milliseconds.
+//! How long slots were idle while the run went on: what a distant master costs. Pure; times in milliseconds.
 
-/// Meter of idle slots, between the first grant and the last: before there was nothing, and afterwards nothing is left.
+/// Meter of the idle time of slots between the first grant and the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Starvation {
+pub(super) struct IdleTimeMeter {
     /// Slot-milliseconds with work.
     busy_ms: u64,
-    /// Slot-milliseconds without, followed by work.
+    /// Slot-milliseconds without work that were followed by work.
     idle_ms: u64,
-    /// Times that a slot had nothing to do and then had.
+    /// How often a slot was idle and then got work.
     gaps: u32,
-    /// Of the present idleness: whether work follows is not known yet.
+    /// Slot-milliseconds of the present idle time: whether work follows is not known yet.
     pending_ms: u64,
     idle_slots: u32,
     last_ms: Option<u64>,
 }
 
-impl Starvation {
-    /// So it is now: slots that work, of those in use.
+impl IdleTimeMeter {
+    /// Notes how many of the slots in use are busy now.
     pub(super) fn observe(&mut self, busy: u32, active: u32, now_ms: u64) {
         let idle = active.saturating_sub(busy);
         if let Some(last) = self.last_ms {
@@ -33,7 +33,7 @@ impl Starvation {
         (self.idle_slots, self.last_ms) = (idle, Some(now_ms));
     }
 
-    /// Slot-milliseconds with work, without, and how often there was none.
+    /// Returns slot-milliseconds with work, those without, and the number of gaps.
     pub(super) fn sum(&self) -> (u64, u64, u32) {
         (self.busy_ms, self.idle_ms, self.gaps)
     }
@@ -44,8 +44,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idleness_counts_when_work_follows() {
-        let mut seen = Starvation::default();
+    fn idle_time_counts_when_work_follows() {
+        let mut seen = IdleTimeMeter::default();
         seen.observe(0, 2, 0);
         seen.observe(2, 2, 1_000);
         assert_eq!(seen.sum(), (0, 0, 0), "before the first grant nothing is missed");
