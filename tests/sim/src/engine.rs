@@ -88,7 +88,7 @@ impl World {
         match running.filter(|running| running.id == pack).map(|running| running.samples.is_empty()) {
             Some(true) => {
                 let tokens = TokenCounters { submitted: 1, computed: 1, ..Default::default() };
-                self.pack_ends(at, slot, PackEnd::Done { tokens, notes: Vec::new(), stretches: Vec::new() });
+                self.pack_ends(at, slot, PackEnd::Done { tokens, notes: Vec::new(), prefix_segments: Vec::new() });
             }
             Some(false) => self.engine_goes_on_later(at, slot, pack),
             None => {}

@@ -61,7 +61,7 @@ pub struct SlotReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackEnd {
     /// Every sample has its result.
-    Done { tokens: TokenCounters, notes: Vec<String>, stretches: Vec<Stretch> },
+    Done { tokens: TokenCounters, notes: Vec<String>, prefix_segments: Vec<Stretch> },
     /// The model cannot be loaded here.
     LoadFailed { kind: UnableKind, message: String },
     /// Children kept dying before they began the pack: its samples are not to blame.

@@ -11,12 +11,12 @@ use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;
 use std::collections::BTreeSet;
 
-/// Stretches in one report at most.
-const MOST_STRETCHES: usize = 8192;
-/// Notes in one report at most, and characters of each.
-const MOST_NOTES: usize = 32;
+/// Most prefix segments in one report.
+const MAX_PREFIX_SEGMENTS: usize = 8192;
+/// Most notes in one report, and most characters of each.
+const MAX_NOTES: usize = 32;
 const NOTE_CHARACTERS: usize = 500;
-/// Notes that are told apart to count those which a report has no room for.
+/// Most distinct notes beyond those of a report that are counted.
 const KNOWN_NOTES: usize = 1024;
 
 /// Accumulates while a grant runs.
@@ -26,10 +26,10 @@ pub(super) struct Shard {
     tokens: TokenCounters,
     seconds: f64,
     notes: Vec<String>,
-    /// Notes that the report has no room for, as hashes.
+    /// Hashes of the notes that the report has no room for.
     more_notes: BTreeSet<Digest>,
-    stretches: Vec<Stretch>,
-    stretches_left_out: u64,
+    prefix_segments: Vec<Stretch>,
+    prefix_segments_left_out: u64,
 }
 
 impl Shard {
@@ -41,8 +41,8 @@ impl Shard {
             seconds: 0.0,
             notes: Vec::new(),
             more_notes: BTreeSet::new(),
-            stretches: Vec::new(),
-            stretches_left_out: 0,
+            prefix_segments: Vec::new(),
+            prefix_segments_left_out: 0,
         }
     }
 
@@ -61,10 +61,10 @@ impl Shard {
     /// A pack took so long. Tokens and notes are known only of packs that ended well.
     pub(super) fn pack_ended(&mut self, end: &PackEnd, seconds: f64) {
         self.seconds += seconds;
-        if let PackEnd::Done { tokens, notes, stretches } = end {
-            let room = MOST_STRETCHES.saturating_sub(self.stretches.len());
-            self.stretches.extend(stretches.iter().take(room));
-            self.stretches_left_out += stretches.len().saturating_sub(room) as u64;
+        if let PackEnd::Done { tokens, notes, prefix_segments } = end {
+            let room = MAX_PREFIX_SEGMENTS.saturating_sub(self.prefix_segments.len());
+            self.prefix_segments.extend(prefix_segments.iter().take(room));
+            self.prefix_segments_left_out += prefix_segments.len().saturating_sub(room) as u64;
             self.tokens.add(tokens);
             notes.iter().for_each(|note| self.note(note));
         }
@@ -75,7 +75,7 @@ impl Shard {
         if self.notes.contains(&cut) {
             return;
         }
-        if self.notes.len() < MOST_NOTES {
+        if self.notes.len() < MAX_NOTES {
             self.notes.push(cut);
         } else if self.more_notes.len() < KNOWN_NOTES {
             self.more_notes.insert(Digest::of(cut.as_bytes()));
@@ -95,12 +95,12 @@ impl Shard {
             tokens: Some(self.tokens.into()),
             seconds: self.seconds,
             notes: self.notes.clone(),
-            stretches: self.stretches.iter().map(|&stretch| stretch.into()).collect(),
+            stretches: self.prefix_segments.iter().map(|&segment| segment.into()).collect(),
             eval_version: EVAL_VERSION,
             state: self.evaluator.digest().0.to_vec(),
             first: first.map(|metric| v1::ShownMetric { name: metric.name, value: metric.value }),
             notes_left_out: self.more_notes.len() as u32,
-            stretches_left_out: self.stretches_left_out,
+            stretches_left_out: self.prefix_segments_left_out,
         }
     }
 }
@@ -201,13 +201,13 @@ mod tests {
         for pack in 0..2 {
             // The second pack notes the same once more.
             let notes = (0..40).map(|note| format!("note {note} {}", "é".repeat(1000))).collect();
-            let stretches = (0..5000).map(|path| Stretch { path: path + pack * 5000, tokens: 1 }).collect();
-            shard.pack_ended(&PackEnd::Done { tokens, notes, stretches }, 1.0);
+            let prefix_segments = (0..5000).map(|path| Stretch { path: path + pack * 5000, tokens: 1 }).collect();
+            shard.pack_ended(&PackEnd::Done { tokens, notes, prefix_segments }, 1.0);
         }
         let report = shard.report(GRANT, UnitId(0), &IntervalSet::new());
-        assert_eq!((report.notes.len(), report.notes_left_out), (MOST_NOTES, 8));
+        assert_eq!((report.notes.len(), report.notes_left_out), (MAX_NOTES, 8));
         assert!(report.notes.iter().all(|note| note.chars().count() == NOTE_CHARACTERS));
-        assert_eq!((report.stretches.len(), report.stretches_left_out), (MOST_STRETCHES, 10_000 - 8192));
+        assert_eq!((report.stretches.len(), report.stretches_left_out), (MAX_PREFIX_SEGMENTS, 10_000 - 8192));
         assert!(report.encoded_len() < compass_proto::SPILL_BYTES, "{}", report.encoded_len());
     }
 }

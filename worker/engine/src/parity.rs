@@ -97,9 +97,9 @@ impl ParityModel {
         self.step_by_step(tokens, prompt.clamp(1, tokens.len().max(1))).map_err(|error| device_fault(&error))
     }
 
-    /// Logits of stretches of sequences that share one cache, all in one pass: `[rows, vocabulary]`, row after row. A
-    /// stretch is the position of its first token and its tokens; it stands on what earlier stretches, of this pass or of
-    /// those before it, have put before that position. `capacity` is the longest sequence's length.
+    /// Returns the logits of prefix segments that share one cache: `[rows, vocabulary]`, row after row. A segment is the
+    /// position of its first token and its tokens; it follows the tokens that earlier segments, of this pass or of those
+    /// before it, have put before that position. `capacity` is the longest sequence's length.
     ///
     /// # Errors
     /// As [`ParityModel::prefill`].

@@ -91,7 +91,7 @@ impl Programs {
             let end = match run_sample(&sandbox, index, &programs, &going).await {
                 Ok(result) => {
                     let _ = reports.send(report(SlotEvent::Result((&result).into()))).await;
-                    PackEnd::Done { tokens: TokenCounters::default(), notes: Vec::new(), stretches: Vec::new() }
+                    PackEnd::Done { tokens: TokenCounters::default(), notes: Vec::new(), prefix_segments: Vec::new() }
                 }
                 Err(detail) => PackEnd::NeverStarted { message: format!("the sandbox failed: {detail}") },
             };

@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Stretches told of one pack at most; more would be those of samples that have little in common.
-const MOST_STRETCHES: usize = 1024;
+/// Most prefix segments reported for one pack; samples with more have little in common.
+const MAX_PREFIX_SEGMENTS: usize = 1024;
 
-/// How often it is looked whether the computation has gone on.
+/// How often progress of the computation is checked.
 const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
 /// What the agent tells an engine child on its command line.
@@ -168,12 +168,12 @@ impl Child {
         match (broken, run) {
             (Some(error), _) => Err(error),
             (None, Ok(tokens)) => {
-                let stretches = engine.take_stretches().into_iter().take(MOST_STRETCHES);
+                let segments = engine.take_stretches().into_iter().take(MAX_PREFIX_SEGMENTS);
                 Ok(Ok(v1::PackDone {
                     id: pack.id,
                     tokens: Some(tokens.into()),
                     notes: engine.take_notes(),
-                    stretches: stretches.map(v1::Stretch::from).collect(),
+                    stretches: segments.map(v1::Stretch::from).collect(),
                 }))
             }
             (None, Err(fault)) => Ok(Err(fault.to_string())),

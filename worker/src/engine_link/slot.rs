@@ -154,9 +154,9 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 }
                 Some(Heard::PackDone(done)) => {
                     self.child = Some(child);
-                    let stretches = done.stretches.into_iter().map(Into::into).collect();
+                    let prefix_segments = done.stretches.into_iter().map(Into::into).collect();
                     let tokens = done.tokens.unwrap_or_default().into();
-                    return Some(PackEnd::Done { tokens, notes: done.notes, stretches });
+                    return Some(PackEnd::Done { tokens, notes: done.notes, prefix_segments });
                 }
                 Some(Heard::PackFailed(failed)) => {
                     tracing::warn!(slot = self.slot, message = failed.message, "pack failed; restarting the engine");

@@ -78,7 +78,7 @@ impl Attention {
             Some(rotation) => (rotation.apply(&queries)?, rotation.apply(&keys)?),
         };
         let mut mixed = Vec::new();
-        for at in pass.stretches() {
+        for at in pass.segment_rows() {
             let of = |x: &Tensor| x.f_narrow(2, at.start, at.rows);
             let queries = of(&queries)?;
             let (keys, values) = pass.write(&at, &of(&keys)?, &of(&values)?)?;

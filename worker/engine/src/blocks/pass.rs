@@ -1,7 +1,7 @@
-//! One forward pass over stretches of several sequences at once.
+//! One forward pass over segments of several sequences at once.
 //!
-//! Norms and matrix products run over all rows together. Attention runs segment by segment over what stands before it in
-//! its own cache, so that the bits of a segment depend on nothing but the segments before it in its own sequence.
+//! Norms and matrix products run over all rows together. Attention runs segment by segment over the tokens before the segment
+//! in its own cache, so that the bits of a segment depend on nothing but the segments before it in its own sequence.
 
 use super::attend::{BAND, causal_mask};
 use super::{KvCache, Rotation};
@@ -10,11 +10,11 @@ use tch::{Device, Kind, TchError, Tensor};
 /// Consecutive tokens of one sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// Which cache holds what stands before them, and receives theirs.
+    /// The cache with the keys and values of the tokens before them, to which theirs are added.
     pub(crate) cache: usize,
-    /// Position of the first one: how many tokens stand before it.
+    /// Position of the first token in the sequence.
     pub(crate) position: usize,
-    /// How many they are.
+    /// Number of tokens.
     pub(crate) rows: usize,
 }
 
@@ -25,37 +25,37 @@ impl Segment {
     }
 }
 
-/// What layers share while a pass goes through them.
+/// State of a forward pass that all layers share.
 pub(crate) struct Pass<'a> {
-    /// Of all rows in order; absent where positions are learnt.
+    /// Rotation of all rows in order; absent where positions are learnt.
     rotation: Option<Rotation>,
     segments: &'a [Segment],
     caches: &'a mut [KvCache],
-    /// Of segments that see more than themselves, made at their first use.
+    /// Masks of the segments that see more than themselves, made at their first use.
     masks: Vec<Option<Tensor>>,
     layer: usize,
 }
 
-/// A segment in its place among the rows of a pass.
+/// A segment with its location among the rows of a pass.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
-    /// Its number.
+pub(super) struct SegmentRows {
+    /// Index of the segment in the pass.
     pub(super) number: usize,
     pub(super) cache: usize,
-    /// Its first row.
+    /// First row of the segment.
     pub(super) start: i64,
     pub(super) rows: i64,
     pub(super) position: i64,
 }
 
 impl<'a> Pass<'a> {
-    /// A pass that begins at the first layer.
+    /// Returns a pass that begins at the first layer.
     pub(crate) fn new(rotation: Option<Rotation>, segments: &'a [Segment], caches: &'a mut [KvCache]) -> Self {
         let masks = segments.iter().map(|_| None).collect();
         Self { rotation, segments, caches, masks, layer: 0 }
     }
 
-    /// What follows is computed on another device.
+    /// Moves the state to the device of the layers that follow.
     pub(crate) fn go_to(&mut self, device: Device) -> Result<(), TchError> {
         self.rotation = self.rotation.as_ref().map(|rotation| rotation.to_device(device)).transpose()?;
         self.masks.iter_mut().for_each(|mask| *mask = None);
@@ -71,18 +71,24 @@ impl<'a> Pass<'a> {
         self.rotation.as_ref()
     }
 
-    /// The segments with where their rows begin.
-    pub(super) fn stretches(&self) -> impl Iterator<Item = Stretch> + use<'a> {
+    /// Returns the segments with their first rows.
+    pub(super) fn segment_rows(&self) -> impl Iterator<Item = SegmentRows> + use<'a> {
         let mut start = 0;
         self.segments.iter().enumerate().map(move |(number, segment)| {
             let rows = segment.rows as i64;
             start += rows;
-            Stretch { number, cache: segment.cache, start: start - rows, rows, position: segment.position as i64 }
+            SegmentRows { number, cache: segment.cache, start: start - rows, rows, position: segment.position as i64 }
         })
     }
 
-    /// Writes a segment's keys and values, `[1, kv_heads, rows, head_dim]`, to its cache. Returns what it sees.
-    pub(super) fn write(&mut self, at: &Stretch, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor), TchError> {
+    /// Writes a segment's keys and values, `[1, kv_heads, rows, head_dim]`, to its cache. Returns the keys and values that the
+    /// segment attends to.
+    pub(super) fn write(
+        &mut self,
+        at: &SegmentRows,
+        keys: &Tensor,
+        values: &Tensor,
+    ) -> Result<(Tensor, Tensor), TchError> {
         let held = self.caches[at.cache].layer(self.layer).write(at.position, keys, values)?;
         // What was just computed is nearer than its copy, and equal.
         if at.position == 0 { Ok((keys.shallow_clone(), values.shallow_clone())) } else { Ok(held) }
@@ -90,7 +96,7 @@ impl<'a> Pass<'a> {
 
     /// The mask of a segment of few rows that sees more than itself, `[rows, length]`: zeros, and minus infinity where
     /// a row may not look.
-    pub(super) fn mask(&mut self, at: &Stretch, options: (Kind, Device)) -> Result<Option<Tensor>, TchError> {
+    pub(super) fn mask(&mut self, at: &SegmentRows, options: (Kind, Device)) -> Result<Option<Tensor>, TchError> {
         if at.position == 0 || at.rows == 1 || at.rows > BAND {
             return Ok(None);
         }

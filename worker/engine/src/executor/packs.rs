@@ -122,9 +122,9 @@ impl Engine for Executor {
     }
 
     fn take_stretches(&mut self) -> Vec<Stretch> {
-        let mut stretches = self.scorer.take_stretches();
-        stretches.append(&mut self.slots.take_stretches());
-        stretches
+        let mut segments = self.scorer.take_prefix_segments();
+        segments.append(&mut self.slots.take_prefix_segments());
+        segments
     }
 }
 

@@ -5,7 +5,7 @@ use compass_engine::ParityModel;
 use compass_plan::Dtype;
 use std::collections::BTreeMap;
 
-/// Stretches of a trie in depth-first order: the number of the one each stands on, and its tokens.
+/// Prefix segments of a trie in depth-first order: the number of the parent of each, and its tokens.
 struct Trie(Vec<(Option<usize>, Vec<u32>)>);
 
 impl Trie {
@@ -35,7 +35,7 @@ impl Trie {
         Self(shape.into_iter().map(|(parent, rows)| (parent, (0..rows).map(|_| token()).collect())).collect())
     }
 
-    /// All tokens from the first of the sequence to the last of a stretch.
+    /// Returns all tokens from the first of the sequence to the last of a segment.
     fn sequence(&self, number: usize) -> Vec<u32> {
         let (parent, tokens) = &self.0[number];
         let mut all = parent.map(|parent| self.sequence(parent)).unwrap_or_default();
@@ -43,13 +43,13 @@ impl Trie {
         all
     }
 
-    /// Bits of every stretch's logits when stretches go through the model in this order, so many in a pass.
-    fn bits(&self, model: &mut ParityModel, order: &[usize], together: usize) -> BTreeMap<usize, Vec<u32>> {
-        let stretches: Vec<(usize, &[u32])> = order
+    /// Returns the bits of every segment's logits, computed in this order with `per_pass` segments in a pass.
+    fn bits(&self, model: &mut ParityModel, order: &[usize], per_pass: usize) -> BTreeMap<usize, Vec<u32>> {
+        let segments: Vec<(usize, &[u32])> = order
             .iter()
             .map(|&number| (self.sequence(number).len() - self.0[number].1.len(), self.0[number].1.as_slice()))
             .collect();
-        let passes: Vec<&[(usize, &[u32])]> = stretches.chunks(together).collect();
+        let passes: Vec<&[(usize, &[u32])]> = segments.chunks(per_pass).collect();
         let logits = model.packed(&passes, 32).unwrap();
         let mut rest = logits.as_slice();
         let of = order.iter().map(|&number| {
@@ -62,7 +62,7 @@ impl Trie {
 }
 
 #[test]
-fn segments_are_the_same_in_any_company() {
+fn segments_are_batch_invariant() {
     let mut failures = Vec::new();
     for (name, path) in golden_cases() {
         let mut model = load(&path, Dtype::Float32, 2).unwrap();
@@ -71,7 +71,7 @@ fn segments_are_the_same_in_any_company() {
         let together = trie.bits(&mut model, &all, all.len());
         // The same trie with its branches the other way round, and parts of it.
         let turned = [10, 11, 13, 12, 0, 9, 5, 7, 8, 6, 4, 1, 3, 2];
-        for (order, company) in [
+        for (order, per_pass) in [
             (&all[..], 1),
             (&all[..], 2),
             (&all[..], 5),
@@ -80,9 +80,9 @@ fn segments_are_the_same_in_any_company() {
             (&[0, 5, 7, 8][..], 4),
             (&[10, 11, 13][..], 1),
         ] {
-            for (number, bits) in trie.bits(&mut model, order, company) {
+            for (number, bits) in trie.bits(&mut model, order, per_pass) {
                 if bits != together[&number] {
-                    failures.push(format!("{name}: stretch {number} of {order:?}, {company} a pass"));
+                    failures.push(format!("{name}: segment {number} of {order:?}, {per_pass} a pass"));
                 }
             }
         }
@@ -113,10 +113,10 @@ fn segments_are_what_the_whole_sequence_gives() {
             let off = whole.iter().zip(&bits).map(|(whole, bits)| (whole - f32::from_bits(*bits)).abs());
             let off = off.fold(0f32, f32::max) / largest;
             if off > 5e-6 {
-                failures.push(format!("{name}: stretch {number} off by {off:.1e}"));
+                failures.push(format!("{name}: segment {number} off by {off:.1e}"));
             }
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
-    assert!(compared > 39 * 12, "only {compared} stretches");
+    assert!(compared > 39 * 12, "only {compared} segments");
 }

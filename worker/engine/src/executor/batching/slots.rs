@@ -1,5 +1,5 @@
-//! Slots: a key-value cache each, with the prompt that it holds. They outlive their sequences and the packs, so that what
-//! a free one still holds is taken over by the next prompt that begins alike.
+//! Slots: a key-value cache each, with the prompt that it holds. They outlive their sequences and the packs, so that the next
+//! prompt with the same prefix reuses the content of a free slot.
 
 use super::budget::Budget;
 use super::prompt::Prompt;
@@ -12,14 +12,14 @@ use tch::{TchError, Tensor};
 /// The slots of one model.
 pub(crate) struct Slots {
     budget: Budget,
-    /// As passes take them: the cache of a slot stands at its number.
+    /// Caches by slot number, as forward passes take them.
     pub(super) caches: Vec<KvCache>,
     held: Vec<Held>,
     clock: u64,
-    /// Of every beginning ever computed, up to one of its cuts.
+    /// Digests of all prefixes that were ever computed, each up to one of its cuts.
     known: HashSet<u64>,
-    /// Those of the last packs that other prompts may begin with.
-    fresh: Vec<Stretch>,
+    /// Prefix segments of the last packs that were new and that other prompts may share.
+    new_segments: Vec<Stretch>,
 }
 
 /// What a slot holds.
@@ -54,7 +54,7 @@ impl Slots {
             held: Vec::new(),
             clock: 0,
             known: HashSet::new(),
-            fresh: Vec::new(),
+            new_segments: Vec::new(),
         }
     }
 
@@ -169,14 +169,14 @@ impl Slots {
         let path = prompt.digest(end);
         let new = self.known.insert(path);
         if new && prompt.is_common(end) {
-            self.fresh.push(Stretch { path, tokens: (end - start) as u32 });
+            self.new_segments.push(Stretch { path, tokens: (end - start) as u32 });
         }
         new
     }
 
-    /// What was distinct since it was asked last and may be so elsewhere.
-    pub(crate) fn take_stretches(&mut self) -> Vec<Stretch> {
-        std::mem::take(&mut self.fresh)
+    /// Takes the prefix segments that were new since the last call and that other engines may compute too.
+    pub(crate) fn take_prefix_segments(&mut self) -> Vec<Stretch> {
+        std::mem::take(&mut self.new_segments)
     }
 
     /// How many of the prompt's tokens are in place in a slot, and the state after the last of them if that is its end.

@@ -1,4 +1,4 @@
-//! Walks a trie through the model, and tells every sample its scores as soon as they are known.
+//! Computes a trie of texts, and reports the scores of every sample as soon as they are known.
 
 use super::cuts::cut_apart;
 use super::passes::{Item, Passes};
@@ -13,44 +13,44 @@ use compass_plan::engine::{Stretch, TokenCounters};
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
-/// What stays between packs.
+/// State that is kept between packs.
 #[derive(Default)]
 pub(in crate::executor) struct Scorer {
     resident: Resident,
-    /// Every stretch that was ever wanted, by its path.
+    /// Paths of all prefix segments that were ever requested.
     seen: HashSet<u64>,
-    /// Those of the last pack that were new and that other samples may have.
-    fresh: Vec<Stretch>,
-    /// Rows of a pass at most, once memory has been found short.
-    short: Option<usize>,
+    /// Prefix segments of the last packs that were new and that other samples may share.
+    new_segments: Vec<Stretch>,
+    /// Most rows of a forward pass, once memory has run out.
+    max_rows: Option<usize>,
 }
 
-/// The model and how its numbers are to be made.
+/// The model, the precision of its scores, and the counters to add to.
 pub(in crate::executor) struct Work<'a> {
     pub(in crate::executor) model: &'a mut dyn CausalLm,
     pub(in crate::executor) precision: Precision,
     pub(in crate::executor) counters: &'a mut TokenCounters,
 }
 
-/// What is known of a node.
-struct Known {
+/// Scores of the tokens of a node.
+struct NodeScores {
     inner_from: usize,
     inner: Vec<TokenScore>,
-    /// Beside [`super::trie::Node::next`], in its order.
+    /// Scores of the tokens in [`super::trie::Node::next`], in its order.
     next: Vec<TokenScore>,
 }
 
 /// Scores of the texts of a sample, or why there are none.
 pub(in crate::executor) type SampleScores = Result<Vec<Scored>, String>;
 
-/// One run of a pack.
+/// Scoring of one pack.
 struct Run<'a, 'b> {
     work: Work<'a>,
     trie: Trie,
     samples: Vec<Pending>,
-    /// Of each text: its sample, its place there.
+    /// For each text, its sample and its index in that sample.
     texts: Vec<(usize, usize)>,
-    known: Vec<Option<Known>>,
+    known: Vec<Option<NodeScores>>,
     done: &'b mut dyn FnMut(usize, SampleScores),
 }
 
@@ -61,10 +61,10 @@ struct Pending {
 }
 
 impl Scorer {
-    /// Scores the texts of every sample; `done` hears of each sample once, by its place in `samples`.
+    /// Scores the texts of every sample; `done` is called once per sample, with its index in `samples`.
     ///
     /// # Errors
-    /// What libtorch says, except that it has too little memory while there is something left to make smaller.
+    /// Errors of libtorch, except for a lack of memory while a pass can still be made smaller.
     pub(in crate::executor) fn run(
         &mut self,
         work: Work<'_>,
@@ -87,7 +87,7 @@ impl Scorer {
             if self.seen.insert(node.path) {
                 run.work.counters.distinct += node.tokens.len() as u64;
                 if node.is_common {
-                    self.fresh.push(Stretch { path: node.path, tokens: node.tokens.len() as u32 });
+                    self.new_segments.push(Stretch { path: node.path, tokens: node.tokens.len() as u32 });
                 }
             }
         }
@@ -98,9 +98,9 @@ impl Scorer {
         result
     }
 
-    /// What was distinct since it was asked last and may be so elsewhere.
-    pub(in crate::executor) fn take_stretches(&mut self) -> Vec<Stretch> {
-        std::mem::take(&mut self.fresh)
+    /// Takes the prefix segments that were new since the last call and that other engines may compute too.
+    pub(in crate::executor) fn take_prefix_segments(&mut self) -> Vec<Stretch> {
+        std::mem::take(&mut self.new_segments)
     }
 
     fn walk(&mut self, run: &mut Run<'_, '_>) -> Result<(), TchError> {
@@ -115,7 +115,7 @@ impl Scorer {
         let mut passes = Passes::new(&run.trie, &places);
         let unit = run.work.model.rows_at_once();
         loop {
-            let rows = self.short.unwrap_or(unit);
+            let rows = self.max_rows.unwrap_or(unit);
             let items = passes.next(&run.trie, rows);
             if items.is_empty() {
                 return Ok(());
@@ -125,12 +125,12 @@ impl Scorer {
                 Err(error) if is_out_of_memory(&error) => {
                     let taken: usize = items.iter().map(|item| run.trie.nodes[item.node].tokens.len()).sum();
                     if items.len() == 1 {
-                        let why = format!("there is not enough memory for a stretch of {taken} tokens");
+                        let why = format!("not enough memory for a prefix segment of {taken} tokens");
                         run.give_up(items[0].node, &why);
                         passes.skip_subtree(&run.trie);
                     }
-                    tracing::warn!(rows = taken, "out of memory: going on with half as many rows at once");
-                    self.short = Some((taken.min(rows) / 2).max(1));
+                    tracing::warn!(rows = taken, "out of memory; continuing with half as many rows per pass");
+                    self.max_rows = Some((taken.min(rows) / 2).max(1));
                 }
                 Err(error) => return Err(error),
             }
@@ -180,14 +180,14 @@ impl Scorer {
             self.resident.truncate(item.stack, item.depth);
             let held = Held { tokens: node.tokens.clone(), inner_from, inner: inner.clone(), last };
             self.resident.paths[item.stack].push(held);
-            run.learn(item.node, Known { inner_from, inner, next });
+            run.learn(item.node, NodeScores { inner_from, inner, next });
         }
         Ok(())
     }
 }
 
 impl Run<'_, '_> {
-    /// Takes a sample's texts in.
+    /// Adds the texts of a sample to the trie.
     fn add(&mut self, mut texts: Vec<Asked>) {
         let sample = self.samples.len();
         // Up to its last structural border a text may begin as those of other samples do.
@@ -210,16 +210,16 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Takes over what an earlier pack left of a node.
+    /// Reuses the state of a node that an earlier pack has computed.
     fn take_over(&mut self, node: usize, held: &Held) -> Result<(), TchError> {
         let tokens: Vec<u32> = self.trie.nodes[node].next.iter().copied().collect();
         let wanted = if tokens.is_empty() { Vec::new() } else { vec![Wanted { row: 0, tokens }] };
         let next = rows_scores(self.work.model, &held.last, &wanted, self.work.precision)?;
-        self.learn(node, Known { inner_from: held.inner_from, inner: held.inner.clone(), next });
+        self.learn(node, NodeScores { inner_from: held.inner_from, inner: held.inner.clone(), next });
         Ok(())
     }
 
-    fn learn(&mut self, node: usize, known: Known) {
+    fn learn(&mut self, node: usize, known: NodeScores) {
         self.known[node] = Some(known);
         for end in 0..self.trie.nodes[node].ends.len() {
             let (sample, place) = self.texts[self.trie.nodes[node].ends[end]];
@@ -256,7 +256,7 @@ impl Run<'_, '_> {
         scores
     }
 
-    /// No sample with a text through `node` can be scored.
+    /// Fails all samples with a text through `node`.
     fn give_up(&mut self, node: usize, why: &str) {
         for below in self.trie.subtree(node, &[]) {
             for end in 0..self.trie.nodes[below].ends.len() {

@@ -158,7 +158,7 @@ fn what_never_fits_fails_alone() {
     let mut model = Model { most: 6, passes: Vec::new() };
     let (mut results, _) = run(&mut Scorer::default(), &mut model, &samples);
     let failed = results.remove(3).unwrap().unwrap_err();
-    assert!(failed.contains("not enough memory for a stretch of 15 tokens"), "{failed}");
+    assert!(failed.contains("not enough memory for a prefix segment of 15 tokens"), "{failed}");
     samples.remove(3);
     assert_right(&samples, &results);
 }

@@ -1,27 +1,27 @@
 //! The trie of a pack's texts.
 //!
-//! Pure. A node is a stretch of tokens between two cuts, in the company of its parent; equal stretches under one parent are
-//! one node. Nodes are numbered in the order in which they came, so that a parent's number is below its children's.
+//! Pure. A node is a prefix segment: the tokens between two cuts, after the segments of its parents; equal segments under one
+//! parent are one node. Nodes are numbered in the order of insertion, so that a parent's number is below its children's.
 
 use super::Asked;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A stretch of tokens.
+/// A prefix segment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
     pub(super) parent: Option<usize>,
     pub(super) tokens: Vec<u32>,
-    /// Of its first token.
+    /// Position of its first token.
     pub(super) position: usize,
     pub(super) children: Vec<usize>,
     /// The first row that must predict the token after it within the node; the number of rows when none must.
     pub(super) inner_from: usize,
-    /// What its last row must predict: first tokens of children, and tokens asked for at the end of texts.
+    /// Tokens that its last row must predict: first tokens of children, and tokens to be scored at the end of texts.
     pub(super) next: BTreeSet<u32>,
     /// Texts that end here.
     pub(super) ends: Vec<usize>,
-    /// Of all tokens from the first of the sequence on, with the cuts between them.
+    /// Hash of all tokens from the start of the sequence, with the cuts between them.
     pub(super) path: u64,
     /// Whether it ends at a structural border or before one: other samples may have it too.
     pub(super) is_common: bool,
@@ -43,25 +43,25 @@ pub(super) struct Trie {
 }
 
 impl Trie {
-    /// Puts a text in, under its number; at least one token must be fed. Returns the node in which it ends.
-    pub(super) fn insert(&mut self, number: usize, text: &Asked) -> usize {
+    /// Inserts a text with at least one token to feed, under its index. Returns the node in which it ends.
+    pub(super) fn insert(&mut self, index: usize, text: &Asked) -> usize {
         let mut parent = None;
         let mut start = 0;
         for end in text.cuts.iter().copied().chain([text.fed.len()]) {
             let Some(tokens) = text.fed.get(start..end).filter(|tokens| !tokens.is_empty()) else { continue };
-            let node = self.child(parent, start, tokens);
-            let entry = &mut self.nodes[node];
-            entry.inner_from = entry.inner_from.min((text.first.max(start + 1) - start - 1).min(tokens.len()));
+            let number = self.child(parent, start, tokens);
+            let node = &mut self.nodes[number];
+            node.inner_from = node.inner_from.min((text.first.max(start + 1) - start - 1).min(tokens.len()));
             // The row before the last predicts the last token, so that the last row has none of its own.
             if let Some(&after) = text.fed.get(end).filter(|_| end >= text.first) {
-                entry.next.insert(after);
+                node.next.insert(after);
             }
-            (parent, start) = (Some(node), end);
+            (parent, start) = (Some(number), end);
         }
         let last = parent.unwrap_or_default();
         if let Some(node) = self.nodes.get_mut(last) {
             node.next.extend(&text.next);
-            node.ends.push(number);
+            node.ends.push(index);
         }
         last
     }
@@ -93,14 +93,14 @@ impl Trie {
         number
     }
 
-    /// Nodes from a root down to `node`.
+    /// Returns the nodes from a root down to `node`.
     pub(super) fn path(&self, node: usize) -> Vec<usize> {
         let mut path: Vec<usize> = std::iter::successors(Some(node), |&at| self.nodes[at].parent).collect();
         path.reverse();
         path
     }
 
-    /// A root and all below it, depth first; children in `first` before their siblings.
+    /// Returns a root and all nodes below it, depth first; children in `first` before their siblings.
     pub(super) fn subtree(&self, root: usize, first: &[usize]) -> Vec<usize> {
         let mut order = Vec::new();
         let mut open = vec![root];
@@ -113,7 +113,7 @@ impl Trie {
         order
     }
 
-    /// Tokens of the longest text.
+    /// Returns the tokens of the longest text.
     pub(super) fn longest(&self) -> usize {
         self.nodes.iter().map(Node::end).max().unwrap_or(0)
     }
