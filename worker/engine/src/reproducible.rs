@@ -97,7 +97,7 @@ mod tests {
     use tch::Kind;
 
     #[test]
-    fn an_element_is_the_same_in_any_company() {
+    fn elementwise_operations_are_batch_invariant() {
         tch::manual_seed(7);
         for width in [1, 20, 40, 64, 172] {
             let x = Tensor::randn([50, width], (Kind::Float, Device::Cpu));

@@ -78,7 +78,7 @@ mod tests {
     use tch::Kind;
 
     #[test]
-    fn a_row_is_the_same_in_any_company() {
+    fn rows_are_batch_invariant() {
         assert_eq!(crate::reproducible::make_mkl_reproducible(), None);
         tch::manual_seed(7);
         for (inner, outer) in [(64, 172), (172, 64), (128, 512), (96, 100), (64, 20), (32, 1)] {

@@ -1,4 +1,4 @@
-//! Samples that begin alike: computed once, and to the same bits in whatever company. Needs no data.
+//! Samples with the same prefix: it is computed once, to the same bits for any batch composition. Needs no data.
 
 use crate::support::{TinyModel, run, tiny_plan};
 use compass_engine::DeviceChoice;

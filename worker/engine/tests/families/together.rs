@@ -1,5 +1,5 @@
-//! Continuous batching changes no bit: what a prompt is continued with, and every logit that it was chosen from, is the same
-//! alone and in any company, order and number of slots, for every family, greedily and drawn.
+//! Continuous batching is batch-invariant: the continuation of a prompt, and every logit it was chosen from, is bit-identical
+//! alone and for any batch composition, order and number of slots, for every family, greedily and drawn.
 
 use crate::support::{golden_cases, load};
 use compass_engine::{ParityModel, Trace, Traced};
@@ -88,7 +88,7 @@ fn what_prompts_have_in_common_is_computed_once() {
     }
 }
 
-/// Within rounding, the logits of a sequence step by step and in company are those of the whole.
+/// The logits of a sequence that is decoded step by step in a batch are those of the whole sequence, within rounding.
 #[test]
 fn greedy_continuations_are_those_of_the_whole_sequence() {
     let mut off_by_rounding = 0;
