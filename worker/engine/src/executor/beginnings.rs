@@ -1,8 +1,8 @@
 //! Tokens of the beginnings that many texts share: header and shots are tokenised once, not with every question.
 
 use super::answer::RunError;
-use super::asker::Bordered;
 use super::scoring::cut_after;
+use super::scoring_request::Bordered;
 use super::texts::Texts;
 use std::cell::RefCell;
 use std::collections::HashMap;

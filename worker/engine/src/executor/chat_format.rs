@@ -1,7 +1,7 @@
 //! From messages to the text that a chat model is given, and what ends its answers.
 
 use super::answer::RunError;
-use super::asker::Bordered;
+use super::scoring_request::Bordered;
 use crate::fault::file_fault;
 use crate::tokenizer::{ChatError, ChatTemplate, ChatTemplates, TextTokenizer, render_chat};
 use compass_plan::engine::EngineFault;

@@ -5,12 +5,12 @@ use super::prompting::{Prompted, Prompting, message};
 use compass_plan::prompt::{Message, MetaItem, MetaRole, MetaStyle, MetaTemplate, chat_role};
 use compass_plan::{ChatMode, ChatTurn};
 
-/// A conversation with the places in which the model answers: the last one of the assistant's alone, or every one. Each
-/// answer draws as a sequence of its own.
+/// Conversation with the turns in which the model answers: the last one of the assistant alone, or every one. Each answer
+/// draws as a sequence of its own.
 pub(super) struct Conversation {
     turns: Vec<ChatTurn>,
-    /// Of the answers, among the turns.
-    places: Vec<usize>,
+    /// Indices of the turns to answer.
+    answer_turns: Vec<usize>,
     mode: ChatMode,
 }
 
@@ -18,38 +18,38 @@ impl Conversation {
     /// # Errors
     /// [`RunError::Sample`] when there is no turn to answer in.
     pub(super) fn new(turns: Vec<ChatTurn>, mode: ChatMode) -> Result<Self, RunError> {
-        let mut places: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].role == "assistant").collect();
+        let mut answer_turns: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].role == "assistant").collect();
         if mode == ChatMode::Last {
-            places.drain(..places.len().saturating_sub(1));
+            answer_turns.drain(..answer_turns.len().saturating_sub(1));
         }
-        if places.is_empty() {
+        if answer_turns.is_empty() {
             return Err(RunError::Sample("the conversation has no turn of the assistant to answer in".into()));
         }
-        Ok(Self { turns, places, mode })
+        Ok(Self { turns, answer_turns, mode })
     }
 
-    /// How many answers it wants.
+    /// Returns the number of answers.
     pub(super) fn answers(&self) -> usize {
-        self.places.len()
+        self.answer_turns.len()
     }
 
-    /// The prompt of answer number `which`: the history before its place.
+    /// Returns the prompt of answer number `which`: the history before its turn.
     ///
     /// # Errors
     /// [`RunError::Sample`] when template or tokenizer fail.
     pub(super) fn prompt(&self, prompting: &Prompting<'_>, which: usize) -> Result<Prompted, RunError> {
-        let place = self.places.get(which).copied().unwrap_or(self.turns.len());
-        let (history, meta) = (&self.turns[..place], prompting.meta());
+        let turn = self.answer_turns.get(which).copied().unwrap_or(self.turns.len());
+        let (history, meta) = (&self.turns[..turn], prompting.meta());
         match prompting.chat {
             Some(chat) => prompting.messages(chat, &messages(history, meta)),
             None => prompting.text(&joined(history, meta)),
         }
     }
 
-    /// Takes answer number `which`, which later turns may be shown.
-    pub(super) fn hear(&mut self, which: usize, answer: &str) {
-        if let (ChatMode::Every, Some(&place)) = (self.mode, self.places.get(which)) {
-            answer.clone_into(&mut self.turns[place].content);
+    /// Puts answer number `which` into the conversation, where later turns may see it.
+    pub(super) fn record_answer(&mut self, which: usize, answer: &str) {
+        if let (ChatMode::Every, Some(&turn)) = (self.mode, self.answer_turns.get(which)) {
+            answer.clone_into(&mut self.turns[turn].content);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Generation: the samples of a pack, continued together.
+//! Generation for the samples of a pack in one batch.
 
 use super::answer::RunError;
 use super::batching::{Slots, continue_all};
 use super::decode::Decoder;
+use super::generation_batch::GenerationBatch;
 use super::prompting::Prompting;
-use super::talks::Talks;
 use crate::models::CausalLm;
 use compass_plan::engine::{Request, TokenCounters};
 use compass_types::result::SampleResult;
@@ -22,9 +22,9 @@ pub(super) fn run(
     emit: &mut dyn FnMut(SampleResult),
 ) -> Result<(), RunError> {
     let decoder = Decoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
-    let mut talks = Talks::new(prompting, decoder, model.most_positions(), emit);
-    let asks = requests.iter().flat_map(|request| talks.begin(request)).collect();
-    let run = continue_all(model, slots, asks, &mut talks, counters);
-    counters.add(&talks.counters());
+    let mut batch = GenerationBatch::new(prompting, decoder, model.most_positions(), emit);
+    let sequences = requests.iter().flat_map(|request| batch.begin(request)).collect();
+    let run = continue_all(model, slots, sequences, &mut batch, counters);
+    counters.add(&batch.counters());
     Ok(run?)
 }

@@ -4,14 +4,14 @@
 //! minus the mean loss after as many tokens of the whole text as the continuation alone has.
 
 use super::answer::RunError;
-use super::asker::{Asker, Bordered, Question};
 use super::beginnings::Manner;
 use super::fit::report;
 use super::masked::{Masked, masked};
 use super::score::{Precision, TokenScore, sum};
-use super::scoring::{Asked, Scored};
-use compass_plan::OptionText;
+use super::scoring::{Scored, ScoringInput};
+use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
 use compass_plan::engine::{PackSpec, Request};
+use compass_plan::OptionText;
 use compass_plan::prompt::Prompt;
 use compass_types::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
@@ -23,31 +23,32 @@ struct Encoded {
     continuation: usize,
 }
 
-/// Wants the scores of every option. One token more than the limit fits, because the last one is predicted and never fed.
-pub(super) fn ask<'r>(
-    asker: &mut Asker<'_>,
+/// Returns the request for the scores of every option. One token more than the limit fits, because the last one is predicted
+/// and never fed.
+pub(super) fn build<'r>(
+    builder: &mut ScoringRequestBuilder<'_>,
     pack: &PackSpec,
     request: &Request<'_>,
     (context, options): (&Prompt, &[OptionText]),
-) -> Result<Question<'r>, RunError> {
-    let whole = pack.infer.means(asker.profile);
-    let limit = if whole { asker.texts.limit } else { asker.texts.limit + 1 };
+) -> Result<ScoringRequest<'r>, RunError> {
+    let whole = pack.infer.means(builder.profile);
+    let limit = if whole { builder.texts.limit } else { builder.texts.limit + 1 };
     let begun = std::iter::once(context).chain(options.iter().filter_map(|option| option.context.as_ref()));
     let begun = begun.flat_map(Prompt::prefix).next().cloned();
-    let in_chat = asker.chat.is_some();
+    let in_chat = builder.chat.is_some();
     let said = |option: &'_ OptionText| -> String {
         if in_chat { option.said(begun.as_ref()).to_owned() } else { option.continuation.clone() }
     };
-    let (kept, encoded) = asker.fit_shots(request.shots.len(), limit, |kept| {
+    let (kept, encoded) = builder.fit_shots(request.shots.len(), limit, |kept| {
         let context_of =
-            |prompt: &Prompt| Context::new(asker, asker.context(request, prompt, kept, pack)?).map(Rc::new);
+            |prompt: &Prompt| Context::new(builder, builder.context(request, prompt, kept, pack)?).map(Rc::new);
         let shared = context_of(context)?;
         let encoded = options.iter().map(|option| {
             let own = option.context.as_ref().map(context_of).transpose()?;
             let context = own.unwrap_or_else(|| shared.clone());
             let said = said(option);
             let encoded =
-                if whole { encode_whole(asker, &context, &said) } else { encode(asker, &context, option, &said) };
+                if whole { encode_whole(builder, &context, &said) } else { encode(builder, &context, option, &said) };
             Ok((encoded?, context))
         });
         let encoded: Vec<(Encoded, Rc<Context>)> = encoded.collect::<Result<_, RunError>>()?;
@@ -59,29 +60,29 @@ pub(super) fn ask<'r>(
     let mut texts = Vec::with_capacity(encoded.len());
     let mut rows = Vec::with_capacity(encoded.len());
     for (option, (encoded, context)) in options.iter().zip(encoded) {
-        let (mut asked, row) =
-            if whole { masked_row(asker, option, encoded)? } else { plain_row(asker, option, encoded)? };
-        asker.cut(&mut asked, &context.with(&said(option)), manner)?;
-        texts.push(asked);
+        let (mut input, row) =
+            if whole { masked_row(builder, option, encoded)? } else { plain_row(builder, option, encoded)? };
+        builder.cut(&mut input, &context.with(&said(option)), manner)?;
+        texts.push(input);
         rows.push(row);
     }
-    let precision = asker.precision;
+    let precision = builder.precision;
     let finish = move |scores: &[Scored]| {
         let options = rows.iter().zip(scores).map(|(row, scores)| row.score(scores, precision));
         Ok(Outcome::Loglikelihood(options.collect::<Result<_, RunError>>()?))
     };
-    Ok(Question { fit, texts, finish: Box::new(finish) })
+    Ok(ScoringRequest { fit, texts, finish: Box::new(finish) })
 }
 
-/// What is made of an option's scores.
-enum Row {
-    /// lm-eval's sum over so many tokens of the continuation.
+/// How the scores of an option become its result.
+enum OptionScoring {
+    /// lm-eval's sum over this many tokens of the continuation.
     Plain(u32),
     /// OpenCompass's mean loss.
     Masked(Masked),
 }
 
-impl Row {
+impl OptionScoring {
     fn score(&self, scores: &[TokenScore], precision: Precision) -> Result<LoglikelihoodScore, RunError> {
         match self {
             Self::Plain(tokens) => Ok(LoglikelihoodScore {
@@ -98,30 +99,38 @@ impl Row {
     }
 }
 
-fn plain_row(asker: &Asker<'_>, option: &OptionText, encoded: Encoded) -> Result<(Asked, Row), RunError> {
+fn plain_row(
+    builder: &ScoringRequestBuilder<'_>,
+    option: &OptionText,
+    encoded: Encoded,
+) -> Result<(ScoringInput, OptionScoring), RunError> {
     let Encoded { mut ids, continuation } = encoded;
-    let limit = asker.texts.limit;
+    let limit = builder.texts.limit;
     if continuation > limit {
         let label = &option.label;
         let what =
             format!("option {label}: the continuation has {continuation} tokens, more than the limit of {limit}");
         return Err(RunError::Sample(what));
     }
-    // Always on the left, whatever `truncation_side` says: the continuation is what is asked for.
+    // Always on the left, whatever `truncation_side` says: the continuation is what is scored.
     ids.drain(..ids.len().saturating_sub(limit + 1));
     let first = ids.len() - continuation;
-    Ok((Asked::scores(ids, first), Row::Plain(continuation as u32)))
+    Ok((ScoringInput::scores(ids, first), OptionScoring::Plain(continuation as u32)))
 }
 
-fn masked_row(asker: &Asker<'_>, option: &OptionText, encoded: Encoded) -> Result<(Asked, Row), RunError> {
+fn masked_row(
+    builder: &ScoringRequestBuilder<'_>,
+    option: &OptionText,
+    encoded: Encoded,
+) -> Result<(ScoringInput, OptionScoring), RunError> {
     let Encoded { mut ids, continuation } = encoded;
-    let limit = asker.texts.limit;
-    asker.texts.truncate(&mut ids, limit, true);
-    let mut masked = masked(asker, ids, continuation, &format!("option {}: the text", option.label))?;
-    Ok((std::mem::take(&mut masked.asked), Row::Masked(masked)))
+    let limit = builder.texts.limit;
+    builder.texts.truncate(&mut ids, limit, true);
+    let mut masked = masked(builder, ids, continuation, &format!("option {}: the text", option.label))?;
+    Ok((std::mem::take(&mut masked.input), OptionScoring::Masked(masked)))
 }
 
-/// A context that several options may share: without the whitespace at its end, which is theirs.
+/// Context that several options may share; the whitespace at its end belongs to the options.
 struct Context {
     kept: String,
     moved: String,
@@ -132,14 +141,14 @@ struct Context {
 }
 
 impl Context {
-    fn new(asker: &Asker<'_>, Bordered { text, borders }: Bordered) -> Result<Self, RunError> {
+    fn new(builder: &ScoringRequestBuilder<'_>, Bordered { text, borders }: Bordered) -> Result<Self, RunError> {
         let (kept, moved) = split_trailing_whitespace(&text);
         let alone = Bordered { text: kept.to_owned(), borders: borders.clone() };
-        let ids = asker.encode(&alone, Manner::UnlessPrefixed)?;
+        let ids = builder.encode(&alone, Manner::UnlessPrefixed)?;
         Ok(Self { kept: alone.text, moved: moved.to_owned(), borders, ids })
     }
 
-    /// The context with what follows it.
+    /// Returns the context with a continuation.
     fn with(&self, continuation: &str) -> Bordered {
         Bordered { text: format!("{}{}{continuation}", self.kept, self.moved), borders: self.borders.clone() }
     }
@@ -147,8 +156,13 @@ impl Context {
 
 /// lm-eval's `_encode_pair` with its treatment of empty contexts: the model is given the tokens of the context alone, then
 /// the tokens of the whole text after as many, also where a token of the whole crosses the border.
-fn encode(asker: &Asker<'_>, context: &Context, option: &OptionText, said: &str) -> Result<Encoded, RunError> {
-    let texts = &asker.texts;
+fn encode(
+    builder: &ScoringRequestBuilder<'_>,
+    context: &Context,
+    option: &OptionText,
+    said: &str,
+) -> Result<Encoded, RunError> {
+    let texts = &builder.texts;
     let label = &option.label;
     let prefix = || texts.prefix(&format!("option {label}: there is no context"));
     let encoded = if context.kept.is_empty() && context.moved.is_empty() {
@@ -159,7 +173,7 @@ fn encode(asker: &Asker<'_>, context: &Context, option: &OptionText, said: &str)
         }
         Encoded { continuation: ids.len() - 1, ids }
     } else {
-        let whole = asker.encode(&context.with(said), Manner::UnlessPrefixed)?;
+        let whole = builder.encode(&context.with(said), Manner::UnlessPrefixed)?;
         let rest = whole.get(context.ids.len()..).unwrap_or_default();
         let mut ids = context.ids.clone();
         if ids.is_empty() {
@@ -176,9 +190,9 @@ fn encode(asker: &Asker<'_>, context: &Context, option: &OptionText, said: &str)
 }
 
 /// The whole text, and the tokens of the continuation alone.
-fn encode_whole(asker: &Asker<'_>, context: &Context, said: &str) -> Result<Encoded, RunError> {
-    let ids = asker.encode(&context.with(said), Manner::Framed)?;
-    Ok(Encoded { ids, continuation: asker.texts.encode_plain(said)?.len() })
+fn encode_whole(builder: &ScoringRequestBuilder<'_>, context: &Context, said: &str) -> Result<Encoded, RunError> {
+    let ids = builder.encode(&context.with(said), Manner::Framed)?;
+    Ok(Encoded { ids, continuation: builder.texts.encode_plain(said)?.len() })
 }
 
 /// Whitespace at the end of a context belongs to the front of what follows, where tokenizers learnt it.

@@ -1,37 +1,42 @@
 //! OpenCompass's `get_ppl` with `mask_length`: losses of a row of tokens after its first ones, and how many they count as.
 
 use super::answer::RunError;
-use super::asker::Asker;
 use super::score::{Precision, TokenScore, sum};
-use super::scoring::Asked;
+use super::scoring::ScoringInput;
+use super::scoring_request::ScoringRequestBuilder;
 use compass_plan::NumericProfile;
 
 /// One row, and which of its losses count.
 #[derive(Debug)]
 pub(super) struct Masked {
-    pub(super) asked: Asked,
-    /// What OpenCompass divides by: all tokens less the masked ones. Not the number of losses: the first token, which
-    /// nothing predicts, is in it.
+    pub(super) input: ScoringInput,
+    /// OpenCompass's divisor: all tokens less the masked ones. It is not the number of losses: it includes the first token,
+    /// which has none.
     pub(super) tokens: u32,
-    /// Of each score wanted, whether it counts.
+    /// For each requested score, whether it counts.
     counts: Vec<bool>,
 }
 
-/// Wants the scores of `ids[mask..]`, of which the very first token has no loss.
+/// Returns the row that scores `ids[mask..]`, of which the very first token has no loss.
 ///
 /// Under OpenCompass's profile padding tokens (EOS, where there is no other) have no loss and are not counted wherever
 /// they stand, since `ignore_index` cannot tell them from padding.
 ///
 /// # Errors
 /// [`RunError::Sample`] when nothing is left to divide by; `what` names the row.
-pub(super) fn masked(asker: &Asker<'_>, ids: Vec<u32>, mask: usize, what: &str) -> Result<Masked, RunError> {
-    let pad = asker.pad.filter(|_| asker.profile == NumericProfile::Opencompass);
+pub(super) fn masked(
+    builder: &ScoringRequestBuilder<'_>,
+    ids: Vec<u32>,
+    mask: usize,
+    what: &str,
+) -> Result<Masked, RunError> {
+    let pad = builder.pad.filter(|_| builder.profile == NumericProfile::Opencompass);
     let counted = ids.iter().filter(|&&id| Some(id) != pad).count();
     let tokens = counted.checked_sub(mask).filter(|&tokens| tokens > 0);
     let tokens = tokens.ok_or_else(|| format!("{what} has no tokens to score, so it has no score"))?;
     let first = mask.max(1).min(ids.len());
     let counts = ids[first..].iter().map(|&id| Some(id) != pad).collect();
-    Ok(Masked { asked: Asked::scores(ids, first), tokens: tokens as u32, counts })
+    Ok(Masked { input: ScoringInput::scores(ids, first), tokens: tokens as u32, counts })
 }
 
 impl Masked {

@@ -1,7 +1,6 @@
 //! Runs samples on a model, many together where that saves work; a sample's numbers never depend on its neighbours.
 
 mod answer;
-mod asker;
 mod batching;
 mod beginnings;
 mod chat_format;
@@ -10,6 +9,7 @@ mod conversation;
 mod decode;
 mod fit;
 mod generate;
+mod generation_batch;
 mod generation_defaults;
 mod loglikelihood;
 mod masked;
@@ -21,9 +21,9 @@ mod rolling;
 mod sampling;
 mod score;
 mod scoring;
+mod scoring_request;
 mod settings;
 mod stop;
-mod talks;
 mod texts;
 mod windows;
 

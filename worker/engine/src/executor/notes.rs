@@ -1,27 +1,27 @@
-//! What a person should know of how samples were run: each once.
+//! Notes for people on how samples were run, each once.
 
 use std::collections::BTreeSet;
 
-/// Notes that wait to be taken, and those that were.
+/// Notes to be taken, and all notes so far.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    said: BTreeSet<String>,
-    waiting: Vec<String>,
+    known: BTreeSet<String>,
+    pending: Vec<String>,
 }
 
 impl Notes {
-    /// Adds a note, unless it was said before.
-    pub(super) fn say(&mut self, note: impl Into<String>) {
+    /// Adds a note, unless it was added before.
+    pub(super) fn add(&mut self, note: impl Into<String>) {
         let note = note.into();
-        if !self.said.contains(&note) {
-            self.said.insert(note.clone());
-            self.waiting.push(note);
+        if !self.known.contains(&note) {
+            self.known.insert(note.clone());
+            self.pending.push(note);
         }
     }
 
     /// The notes since the last time, in the order in which they came up.
     pub(super) fn take(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.waiting)
+        std::mem::take(&mut self.pending)
     }
 }
 
@@ -30,13 +30,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_note_is_said_once() {
+    fn every_note_is_taken_once() {
         let mut notes = Notes::default();
-        notes.say("one");
-        notes.say("one");
+        notes.add("one");
+        notes.add("one");
         assert_eq!(notes.take(), ["one"]);
-        notes.say("one");
-        notes.say("two");
+        notes.add("one");
+        notes.add("two");
         assert_eq!(notes.take(), ["two"]);
     }
 }

@@ -1,7 +1,6 @@
 //! The executor: a model with its tokenizer and rules, and what becomes of a pack.
 
 use super::answer::RunError;
-use super::asker::{Asker, Question};
 use super::batching::Slots;
 use super::beginnings::Beginnings;
 use super::chat_format::{ChatFormat, stop_texts};
@@ -9,6 +8,7 @@ use super::notes::Notes;
 use super::prompting::Prompting;
 use super::score::Precision;
 use super::scoring::{Scorer, Work};
+use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use super::settings::ModelSide;
 use super::texts::Texts;
 use super::{clp, generate, loglikelihood, ppl, rolling};
@@ -38,8 +38,8 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// Puts a loaded model to work. `eos` are the ids that end a generation, `defaults` what it begins from; notes on what the model's files ask for are
-    /// added to `facts`.
+    /// Returns an executor of a loaded model. `eos` are the ids that end a generation, `defaults` the model's generation
+    /// settings; notes on the model's files are added to `facts`.
     ///
     /// # Errors
     /// [`EngineFault::Model`] when a chat template is wanted and there is none.
@@ -140,12 +140,12 @@ impl Executor {
         let through_template = pack.infer.scores_continuations() && !pack.infer.means(self.side.profile);
         if self.chat.is_some() && !through_template {
             let mode = pack.infer.mode();
-            self.notes.say(format!(
+            self.notes.add(format!(
                 "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
                  was not made for; OpenCompass cannot do this at all"
             ));
         }
-        let mut asker = Asker {
+        let mut builder = ScoringRequestBuilder {
             texts: texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary()),
             profile: self.side.profile,
             precision: self.precision,
@@ -156,9 +156,9 @@ impl Executor {
         };
         let (mut waiting, mut texts) = (Vec::new(), Vec::new());
         for request in requests {
-            match ask(&mut asker, pack, request) {
-                Ok(Question { fit, texts: asked, finish }) => {
-                    texts.push(asked);
+            match scoring_request(&mut builder, pack, request) {
+                Ok(ScoringRequest { fit, texts: inputs, finish }) => {
+                    texts.push(inputs);
                     waiting.push(Some((request.sample.index, fit, finish)));
                 }
                 Err(error) => emit(failed(request.sample.index, error)?),
@@ -221,7 +221,7 @@ fn texts<'a>(
     Texts { tokenizer, limit: facts.max_seq_len as usize, truncation_side: kwargs.truncation_side, vocabulary }
 }
 
-/// A sample's failure as its result; a fault of libtorch's is no sample's.
+/// Returns a sample's failure as its result; a fault of libtorch is an error of the engine.
 fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
     match error {
         RunError::Sample(reason) => {
@@ -231,19 +231,25 @@ fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
     }
 }
 
-/// What a sample wants to know of the model.
-fn ask<'r>(asker: &mut Asker<'_>, pack: &PackSpec, request: &Request<'_>) -> Result<Question<'r>, RunError> {
+/// Returns the scoring request of a sample.
+fn scoring_request<'r>(
+    builder: &mut ScoringRequestBuilder<'_>,
+    pack: &PackSpec,
+    request: &Request<'_>,
+) -> Result<ScoringRequest<'r>, RunError> {
     match (&pack.infer, &request.sample.body) {
-        (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }) => ppl::ask(asker, pack, request, options, None),
+        (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }) => {
+            ppl::build(builder, pack, request, options, None)
+        }
         (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }) => {
-            ppl::ask(asker, pack, request, options, Some(normalizing_str))
+            ppl::build(builder, pack, request, options, Some(normalizing_str))
         }
-        (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::ask_only(asker, pack, request, prompt),
+        (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::build_ppl_only(builder, pack, request, prompt),
         (InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood, Body::Loglikelihood { context, options }) => {
-            loglikelihood::ask(asker, pack, request, (context, options))
+            loglikelihood::build(builder, pack, request, (context, options))
         }
-        (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::ask(asker, pack, request, (prompt, choices)),
-        (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::ask(asker, pack, request, text),
+        (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::build(builder, pack, request, (prompt, choices)),
+        (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::build(builder, pack, request, text),
         (infer, _) => {
             let mode = infer.mode();
             Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))

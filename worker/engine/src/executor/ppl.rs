@@ -3,11 +3,11 @@
 //! With `normalizing_str` only the answer counts, after its context and once more after that text.
 
 use super::answer::RunError;
-use super::asker::{Asker, Bordered, Question};
 use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
 use super::masked::{Masked, masked};
 use super::scoring::Scored;
+use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
 use crate::tokenizer::Side;
 use compass_plan::engine::{PackSpec, Request};
 use compass_plan::prompt::Prompt;
@@ -15,8 +15,8 @@ use compass_plan::{NumericProfile, OptionPrompt};
 use compass_types::result::{NormalizerScore, Outcome, PplScore};
 use serde_json::Value;
 
-/// One text to score: its tokens, and how many of them at the beginning do not count.
-struct Row {
+/// Text of an option as tokens, and how many of them at the start do not count.
+struct EncodedOption {
     label: Value,
     text: Bordered,
     ids: Vec<u32>,
@@ -24,24 +24,24 @@ struct Row {
     answer: Option<String>,
 }
 
-/// Wants the scores of every option; `normalizing` is `normalizing_str`.
+/// Returns the request for the scores of every option; `normalizing` is `normalizing_str`.
 ///
 /// A text of one token has nothing to predict: its sum is 0, as OpenCompass computes it. A text of no token, for which
 /// OpenCompass divides 0 by 0, fails the sample.
-pub(super) fn ask<'r>(
-    asker: &mut Asker<'_>,
+pub(super) fn build<'r>(
+    builder: &mut ScoringRequestBuilder<'_>,
     pack: &PackSpec,
     request: &Request<'_>,
     options: &[OptionPrompt],
     normalizing: Option<&str>,
-) -> Result<Question<'r>, RunError> {
-    let limit = asker.texts.limit;
+) -> Result<ScoringRequest<'r>, RunError> {
+    let limit = builder.texts.limit;
     let (kept, rows) = drop_shots(request.shots.len(), limit, |kept| {
         let rows = options.iter().map(|option| {
             let text = Bordered::of(request, &option.prompt, kept, pack);
-            row(asker, option, text, normalizing.is_some())
+            row(builder, option, text, normalizing.is_some())
         });
-        let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
+        let rows: Vec<EncodedOption> = rows.collect::<Result<_, _>>()?;
         let longest = rows.iter().map(|row| row.ids.len()).max().unwrap_or(0);
         Ok((rows, longest))
     })?;
@@ -49,17 +49,17 @@ pub(super) fn ask<'r>(
     let mut masks = Vec::with_capacity(rows.len());
     let mut texts = Vec::with_capacity(rows.len());
     let mut add = |mut masked: Masked| {
-        texts.push(std::mem::take(&mut masked.asked));
+        texts.push(std::mem::take(&mut masked.input));
         masked
     };
     for row in rows {
         let what = format!("option {}: the text", row.label);
         let normalizer = match (normalizing, &row.answer) {
-            (Some(text), Some(answer)) => Some(normalizer(asker, text, answer, &row.label)?),
+            (Some(text), Some(answer)) => Some(normalizer(builder, text, answer, &row.label)?),
             _ => None,
         };
-        let mut own = truncated(asker, row.ids, row.mask, &what)?;
-        asker.cut(&mut own.asked, &row.text, Manner::Framed)?;
+        let mut own = truncated(builder, row.ids, row.mask, &what)?;
+        builder.cut(&mut own.input, &row.text, Manner::Framed)?;
         masks.push((add(own), normalizer.map(&mut add)));
     }
     let finish = move |scores: &[Scored]| {
@@ -75,67 +75,82 @@ pub(super) fn ask<'r>(
         });
         Ok(Outcome::Ppl(options.collect::<Result<_, RunError>>()?))
     };
-    Ok(Question { fit, texts, finish: Box::new(finish) })
+    Ok(ScoringRequest { fit, texts, finish: Box::new(finish) })
 }
 
-/// Wants the scores of one text: OpenCompass's `PPLOnlyInferencer`.
-pub(super) fn ask_only<'r>(
-    asker: &mut Asker<'_>,
+/// Returns the request for the scores of one text: OpenCompass's `PPLOnlyInferencer`.
+pub(super) fn build_ppl_only<'r>(
+    builder: &mut ScoringRequestBuilder<'_>,
     pack: &PackSpec,
     request: &Request<'_>,
     prompt: &Prompt,
-) -> Result<Question<'r>, RunError> {
-    let limit = asker.texts.limit;
+) -> Result<ScoringRequest<'r>, RunError> {
+    let limit = builder.texts.limit;
     let (kept, (text, ids)) = drop_shots(request.shots.len(), limit, |kept| {
         let text = Bordered::of(request, prompt, kept, pack);
-        let ids = asker.encode(&text, Manner::Framed)?;
+        let ids = builder.encode(&text, Manner::Framed)?;
         let length = ids.len();
         Ok(((text, ids), length))
     })?;
     let fit = report(kept, ids.len(), limit);
-    let mut masked = truncated(asker, ids, 0, "the text")?;
-    asker.cut(&mut masked.asked, &text, Manner::Framed)?;
-    let texts = vec![std::mem::take(&mut masked.asked)];
+    let mut masked = truncated(builder, ids, 0, "the text")?;
+    builder.cut(&mut masked.input, &text, Manner::Framed)?;
+    let texts = vec![std::mem::take(&mut masked.input)];
     let finish = move |scores: &[Scored]| {
         let nll_sum = masked.nll_sum(scores.first().map(Vec::as_slice).unwrap_or_default())?;
         Ok(Outcome::Ppl(vec![PplScore { nll_sum, tokens: masked.tokens, normalizer: None }]))
     };
-    Ok(Question { fit, texts, finish: Box::new(finish) })
+    Ok(ScoringRequest { fit, texts, finish: Box::new(finish) })
 }
 
 /// Tokens of an option. With a normaliser the answer is the end of the text, and what stands before it is masked: so many
 /// tokens as that beginning has alone.
-fn row(asker: &Asker<'_>, option: &OptionPrompt, text: Bordered, normalized: bool) -> Result<Row, RunError> {
+fn row(
+    builder: &ScoringRequestBuilder<'_>,
+    option: &OptionPrompt,
+    text: Bordered,
+    normalized: bool,
+) -> Result<EncodedOption, RunError> {
     let label = option.label.clone();
-    let ids = asker.encode(&text, Manner::Framed)?;
+    let ids = builder.encode(&text, Manner::Framed)?;
     if !normalized {
-        return Ok(Row { label, text, ids, mask: 0, answer: None });
+        return Ok(EncodedOption { label, text, ids, mask: 0, answer: None });
     }
     let missing = || format!("option {label}: `normalizing_str` needs an answer, and the prompt has no separator");
     let answer = option.answer.as_deref().ok_or_else(missing)?;
     let context = text.text.strip_suffix(answer);
     let context = context.ok_or_else(|| format!("option {label}: the prompt does not end with its answer"))?;
-    let mask = asker.texts.encode(context)?.len();
-    Ok(Row { label, text, ids, mask, answer: Some(answer.to_owned()) })
+    let mask = builder.texts.encode(context)?.len();
+    Ok(EncodedOption { label, text, ids, mask, answer: Some(answer.to_owned()) })
 }
 
-fn normalizer(asker: &Asker<'_>, text: &str, answer: &str, label: &Value) -> Result<Masked, RunError> {
-    let mask = asker.texts.encode(text)?.len();
-    let ids = asker.texts.encode(&format!("{text}{answer}"))?;
+fn normalizer(
+    builder: &ScoringRequestBuilder<'_>,
+    text: &str,
+    answer: &str,
+    label: &Value,
+) -> Result<Masked, RunError> {
+    let mask = builder.texts.encode(text)?.len();
+    let ids = builder.texts.encode(&format!("{text}{answer}"))?;
     let what = format!("option {label}: the answer after `normalizing_str`");
-    truncated(asker, ids, mask, &what)
+    truncated(builder, ids, mask, &what)
 }
 
 /// A row that is cut to the model's limit.
 ///
 /// What was cut on the left is taken off the mask, so that the answer stays what is scored; OpenCompass leaves the mask as
 /// it was and then masks the beginning of the answer too.
-fn truncated(asker: &Asker<'_>, mut ids: Vec<u32>, mask: usize, what: &str) -> Result<Masked, RunError> {
-    let (length, limit) = (ids.len(), asker.texts.limit);
-    asker.texts.truncate(&mut ids, limit, true);
+fn truncated(
+    builder: &ScoringRequestBuilder<'_>,
+    mut ids: Vec<u32>,
+    mask: usize,
+    what: &str,
+) -> Result<Masked, RunError> {
+    let (length, limit) = (ids.len(), builder.texts.limit);
+    builder.texts.truncate(&mut ids, limit, true);
     let cut = length - ids.len();
-    let moves = asker.texts.truncation_side == Side::Left && asker.profile != NumericProfile::Opencompass;
-    let (before, _) = asker.texts.tokenizer.frame();
+    let moves = builder.texts.truncation_side == Side::Left && builder.profile != NumericProfile::Opencompass;
+    let (before, _) = builder.texts.tokenizer.frame();
     let mask = if moves { mask.saturating_sub(cut).max(before.min(mask)) } else { mask };
-    masked(asker, ids, mask, what)
+    masked(builder, ids, mask, what)
 }

@@ -1,10 +1,10 @@
 //! From what a sample asks to the ids that the model is to continue.
 
 use super::answer::RunError;
-use super::asker::Bordered;
 use super::beginnings::{Beginnings, Manner};
 use super::chat_format::ChatFormat;
 use super::fit::{fit_shots, report};
+use super::scoring_request::Bordered;
 use super::settings::Settings;
 use super::texts::Texts;
 use compass_plan::NumericProfile;

@@ -69,7 +69,7 @@ impl ModelSide {
         let warp = if decoding.samples() { Some(self.warp(&decoding, notes)?) } else { None };
         let sequences = decoding.sequences();
         if sequences > 1 && warp.is_none() {
-            notes.say("num_return_sequences has no use without do_sample: the answers to a prompt are all the same");
+            notes.add("num_return_sequences has no use without do_sample: the answers to a prompt are all the same");
         }
         let penalty = decoding.repetition_penalty.or(self.defaults.repetition_penalty).unwrap_or(1.0);
         Ok(Settings {
@@ -91,7 +91,7 @@ impl ModelSide {
     fn warp(&self, decoding: &Decoding, notes: &mut Notes) -> Result<Warp, RunError> {
         let top_k = decoding.top_k.or(self.defaults.top_k);
         if top_k.is_none() {
-            notes.say(format!(
+            notes.add(format!(
                 "tokens are drawn from the {DEFAULT_TOP_K} most probable, transformers' default; generation_kwargs.top_k \
                  = 0 lets all"
             ));

@@ -1,8 +1,8 @@
-//! Continuous batching: many sequences in one pass, each leaving when it ends and the next one entering in its place.
+//! Continuous batching: many sequences in one pass; when one ends, the next pending one takes its slot.
 //!
-//! Here are token ids alone: prompts are cut, admitted to slots with as much of them in place as another slot
-//! holds ([`Slots`]), and continued step by step ([`continue_all`]). What a token means (an end, a stop string, a draw) and
-//! what a sample is are the listener's business.
+//! This module deals with token ids alone: prompts are cut, admitted to slots that reuse the prefixes of other slots
+//! ([`Slots`]), and continued step by step ([`continue_all`]). What a token means (an end, a stop string, a draw) and what a
+//! sample is are up to the callback ([`DecodeCallback`]).
 
 mod budget;
 mod prompt;
@@ -13,8 +13,8 @@ mod run_tests;
 mod slots;
 mod trace;
 
-pub(crate) use queue::Ask;
-pub(crate) use run::{Heard, Listener, continue_all};
+pub(crate) use queue::SequenceRequest;
+pub(crate) use run::{DecodeCallback, StepOutcome, continue_all};
 pub(crate) use slots::Slots;
 pub(crate) use trace::trace;
 pub use trace::{Trace, Traced};

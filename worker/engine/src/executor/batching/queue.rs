@@ -1,7 +1,7 @@
-//! Prompts that wait for a slot, in the order in which they are begun.
+//! Prompts that are pending for a slot, in the order in which they start.
 //!
-//! The longest first, so that room is reserved once and the short ones fill the gaps at the end; but prompts that begin
-//! alike stay together, while what they share is in place. The order has no influence on any number.
+//! The longest come first, so that memory is reserved once and the short ones fill the gaps at the end; but prompts with the
+//! same prefix stay together, while the prefix is in a cache. The order has no influence on any number.
 
 use super::prompt::Prompt;
 use crate::models::CausalLm;
@@ -9,19 +9,19 @@ use std::collections::{HashMap, VecDeque};
 
 /// A prompt to be continued.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask<T> {
+pub(crate) struct SequenceRequest<T> {
     pub(super) prompt: Prompt,
-    most: usize,
-    pub(super) who: T,
+    max_tokens: usize,
+    pub(super) id: T,
 }
 
-impl<T> Ask<T> {
-    /// A prompt of `who` with its structural borders, to be continued by at most `most` tokens, at least 1.
-    pub(crate) fn new(ids: &[u32], borders: &[usize], most: usize, who: T) -> Self {
-        Self { prompt: Prompt::new(ids, borders), most, who }
+impl<T> SequenceRequest<T> {
+    /// Returns a prompt with its structural borders, to be continued by at most `max_tokens` tokens, at least 1.
+    pub(crate) fn new(ids: &[u32], borders: &[usize], max_tokens: usize, id: T) -> Self {
+        Self { prompt: Prompt::new(ids, borders), max_tokens, id }
     }
 
-    /// The same, cut as the model allows.
+    /// Returns the request with its prompt in one piece where the model cannot share prefixes.
     pub(super) fn cut_for(self, model: &dyn CausalLm) -> Self {
         if model.shares_prefixes(self.prompt.len()) {
             return self;
@@ -29,53 +29,53 @@ impl<T> Ask<T> {
         Self { prompt: Prompt::whole(self.prompt.ids()), ..self }
     }
 
-    /// Tokens that its slot must hold; the last one generated is never fed back.
+    /// Returns the tokens that its slot must hold; the last one generated is never fed back.
     pub(super) fn room(&self) -> usize {
-        self.prompt.len() + self.most.saturating_sub(1)
+        self.prompt.len() + self.max_tokens.saturating_sub(1)
     }
 }
 
-/// The waiting.
+/// Pending sequences.
 #[derive(Debug)]
-pub(super) struct Queue<T>(VecDeque<Ask<T>>);
+pub(super) struct Queue<T>(VecDeque<SequenceRequest<T>>);
 
 impl<T> Queue<T> {
-    /// Puts `asks` in order.
-    pub(super) fn new(mut asks: Vec<Ask<T>>) -> Self {
-        asks.sort_by_key(|ask| std::cmp::Reverse(ask.room()));
+    /// Returns a queue of `sequences` in the order in which they start.
+    pub(super) fn new(mut sequences: Vec<SequenceRequest<T>>) -> Self {
+        sequences.sort_by_key(|sequence| std::cmp::Reverse(sequence.room()));
         let mut groups: HashMap<Vec<u32>, usize> = HashMap::new();
-        for ask in &asks {
+        for sequence in &sequences {
             let next = groups.len();
-            groups.entry(ask.prompt.beginning().to_vec()).or_insert(next);
+            groups.entry(sequence.prompt.beginning().to_vec()).or_insert(next);
         }
-        asks.sort_by_key(|ask| groups.get(ask.prompt.beginning()).copied());
-        Self(asks.into())
+        sequences.sort_by_key(|sequence| groups.get(sequence.prompt.beginning()).copied());
+        Self(sequences.into())
     }
 
-    /// Whether nobody waits.
+    /// Whether no sequence is pending.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Lets asks go before all others: they go on with what was just computed.
-    pub(super) fn push_front(&mut self, asks: Vec<Ask<T>>) {
-        for ask in asks.into_iter().rev() {
-            self.0.push_front(ask);
+    /// Puts sequences before all others, since they continue what was just computed.
+    pub(super) fn push_front(&mut self, sequences: Vec<SequenceRequest<T>>) {
+        for sequence in sequences.into_iter().rev() {
+            self.0.push_front(sequence);
         }
     }
 
-    /// The waiting one at a place in the order.
-    pub(super) fn get(&self, place: usize) -> Option<&Ask<T>> {
-        self.0.get(place)
+    /// Returns the pending sequence at an index in the order.
+    pub(super) fn get(&self, index: usize) -> Option<&SequenceRequest<T>> {
+        self.0.get(index)
     }
 
-    /// Takes it.
-    pub(super) fn remove(&mut self, place: usize) -> Option<Ask<T>> {
-        self.0.remove(place)
+    /// Removes the pending sequence at an index in the order.
+    pub(super) fn remove(&mut self, index: usize) -> Option<SequenceRequest<T>> {
+        self.0.remove(index)
     }
 
-    /// Drops those that nobody wants any more.
-    pub(super) fn retain(&mut self, wanted: impl FnMut(&Ask<T>) -> bool) {
+    /// Drops the sequences that are not needed any more.
+    pub(super) fn retain(&mut self, wanted: impl FnMut(&SequenceRequest<T>) -> bool) {
         self.0.retain(wanted);
     }
 }
@@ -85,12 +85,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_first_and_alike_beginnings_together() {
-        let ask = |who: &'static str, first: u32, length: usize, most| Ask::new(&vec![first; length], &[], most, who);
-        let asks =
-            vec![ask("a", 1, 70, 1), ask("b", 2, 90, 9), ask("c", 1, 100, 9), ask("d", 2, 80, 40), ask("e", 3, 5, 1)];
-        let queue = Queue::new(asks);
-        assert_eq!(queue.0.iter().map(|ask| ask.who).collect::<Vec<_>>(), ["d", "b", "c", "a", "e"]);
-        assert_eq!(queue.get(0).map(Ask::room), Some(119));
+    fn the_longest_come_first_and_equal_prefixes_together() {
+        let sequence = |id: &'static str, first: u32, length: usize, most| {
+            SequenceRequest::new(&vec![first; length], &[], most, id)
+        };
+        let sequences = vec![
+            sequence("a", 1, 70, 1),
+            sequence("b", 2, 90, 9),
+            sequence("c", 1, 100, 9),
+            sequence("d", 2, 80, 40),
+            sequence("e", 3, 5, 1),
+        ];
+        let queue = Queue::new(sequences);
+        assert_eq!(queue.0.iter().map(|sequence| sequence.id).collect::<Vec<_>>(), ["d", "b", "c", "a", "e"]);
+        assert_eq!(queue.get(0).map(SequenceRequest::room), Some(119));
     }
 }

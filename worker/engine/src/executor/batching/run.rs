@@ -1,6 +1,6 @@
-//! The loop: admit, compute one pass, hand out logits, let go.
+//! The decode loop: admit sequences, compute one pass, pass logits to the callback, release finished sequences.
 
-use super::queue::{Ask, Queue};
+use super::queue::{Queue, SequenceRequest};
 use super::slots::{Admission, Slots};
 use crate::blocks::{Segment, added_rows};
 use crate::fault::is_out_of_memory;
@@ -8,81 +8,87 @@ use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use tch::{Kind, TchError, Tensor};
 
-/// Rows of one pass at most, but for a single piece: bounds what activations take.
-const ROWS: usize = 1024;
+/// Most rows of one pass, unless a single piece is longer: bounds the memory of activations.
+const MAX_ROWS: usize = 1024;
 
-/// Waiting prompts that are looked at for one that need not wait for another.
-const LOOK: usize = 64;
+/// Pending prompts that are examined for one that need not wait for another.
+const LOOKAHEAD: usize = 64;
 
-/// What becomes of a sequence after one more step.
-pub(crate) enum Heard<T> {
-    /// It goes on with this token.
+/// Outcome of one decode step of a sequence.
+pub(crate) enum StepOutcome<T> {
+    /// The sequence continues with this token.
     Next(u32),
-    /// It is over; these follow.
-    Over(Vec<Ask<T>>),
+    /// The sequence is finished; these sequences follow it.
+    Finished(Vec<SequenceRequest<T>>),
 }
 
-/// Who decides how sequences go on.
-pub(crate) trait Listener<T> {
-    /// `logits`, `[1, vocabulary]` in f32, of what comes after `seen`, of which the last `generated` tokens are not the
-    /// prompt's.
+/// Chooses the tokens of sequences.
+pub(crate) trait DecodeCallback<T> {
+    /// Takes `logits`, `[1, vocabulary]` in f32, of the token after `seen`, of which the last `generated` tokens do not belong
+    /// to the prompt.
     ///
     /// # Errors
-    /// libtorch's, which end the pack.
-    fn hear(&mut self, who: &T, seen: &[u32], generated: usize, logits: &Tensor) -> Result<Heard<T>, TchError>;
+    /// Errors of libtorch, which end the pack.
+    fn on_logits(
+        &mut self,
+        id: &T,
+        seen: &[u32],
+        generated: usize,
+        logits: &Tensor,
+    ) -> Result<StepOutcome<T>, TchError>;
 
-    /// Whether anybody still waits for the sequence.
-    fn is_wanted(&self, who: &T) -> bool;
+    /// Whether the sequence is still needed.
+    fn is_wanted(&self, id: &T) -> bool;
 }
 
 /// A sequence in its slot.
-struct Running<T> {
-    ask: Ask<T>,
+struct RunningSequence<T> {
+    sequence: SequenceRequest<T>,
     slot: usize,
-    /// The prompt and what was generated; the last token is still to be fed, once there is one that is not the prompt's.
+    /// Tokens of the prompt and those generated; the last one is not fed yet, once it is a generated one.
     seen: Vec<u32>,
 }
 
-impl<T> Running<T> {
+impl<T> RunningSequence<T> {
     fn generated(&self) -> usize {
-        self.seen.len() - self.ask.prompt.len()
+        self.seen.len() - self.sequence.prompt.len()
     }
 }
 
-/// Continues every prompt, and those that follow, as `listener` says.
+/// Continues every prompt, and those that follow, as `callback` decides.
 ///
-/// What becomes of a sequence is a function of its prompt alone: rows are computed in the segments of its own cuts and then
-/// one by one, whatever else is in a pass.
+/// The bits of a sequence depend on its prompt alone: rows are computed in the segments of its own cuts and then one by one,
+/// for any composition of a pass.
 ///
 /// # Errors
-/// libtorch's. When memory is short, half as many sequences run from then on, and those that ran begin anew: the listener
-/// hears their tokens again, which are the same.
+/// Errors of libtorch. When memory runs out, half as many sequences run from then on, and the running ones restart: the
+/// callback gets their logits again, which are the same.
 pub(crate) fn continue_all<T>(
     model: &mut dyn CausalLm,
     slots: &mut Slots,
-    asks: Vec<Ask<T>>,
-    listener: &mut dyn Listener<T>,
+    sequences: Vec<SequenceRequest<T>>,
+    callback: &mut dyn DecodeCallback<T>,
     counters: &mut TokenCounters,
 ) -> Result<(), TchError> {
-    let mut queue = Queue::new(asks.into_iter().map(|ask| ask.cut_for(model)).collect());
-    let mut running: Vec<Running<T>> = Vec::new();
+    let mut queue = Queue::new(sequences.into_iter().map(|sequence| sequence.cut_for(model)).collect());
+    let mut running: Vec<RunningSequence<T>> = Vec::new();
     loop {
-        queue.retain(|ask| listener.is_wanted(&ask.who));
+        queue.retain(|sequence| callback.is_wanted(&sequence.id));
         running.retain(|one| {
-            let wanted = listener.is_wanted(&one.ask.who);
+            let wanted = callback.is_wanted(&one.sequence.id);
             if !wanted {
                 slots.release(one.slot);
             }
             wanted
         });
         let step = admit(model, slots, &mut queue, &mut running)
-            .and_then(|()| step(model, slots, &mut queue, &mut running, listener, counters));
+            .and_then(|()| step(model, slots, &mut queue, &mut running, callback, counters));
         match step {
             Ok(()) if running.is_empty() && queue.is_empty() => return Ok(()),
             Ok(()) => {}
             Err(error) if is_out_of_memory(&error) && slots.shrink() => {
                 tracing::warn!(slots = slots.most(), "memory is short; fewer sequences run at once");
-                queue.push_front(running.drain(..).map(|one| one.ask).collect());
+                queue.push_front(running.drain(..).map(|one| one.sequence).collect());
             }
             Err(error) => {
                 slots.release_all();
@@ -96,62 +102,62 @@ fn admit<T>(
     model: &dyn CausalLm,
     slots: &mut Slots,
     queue: &mut Queue<T>,
-    running: &mut Vec<Running<T>>,
+    running: &mut Vec<RunningSequence<T>>,
 ) -> Result<(), TchError> {
-    let mut place = 0;
-    while running.len() < slots.most() && place < LOOK {
-        let Some(ask) = queue.get(place) else { return Ok(()) };
-        match slots.admit(model, &ask.prompt, ask.room())? {
+    let mut index = 0;
+    while running.len() < slots.most() && index < LOOKAHEAD {
+        let Some(sequence) = queue.get(index) else { return Ok(()) };
+        match slots.admit(model, &sequence.prompt, sequence.room())? {
             Admission::Full => return Ok(()),
-            Admission::Wait => place += 1,
+            Admission::Wait => index += 1,
             Admission::Slot(slot) => {
-                let Some(ask) = queue.remove(place) else { return Ok(()) };
-                running.push(Running { seen: ask.prompt.ids().to_vec(), ask, slot });
+                let Some(sequence) = queue.remove(index) else { return Ok(()) };
+                running.push(RunningSequence { seen: sequence.prompt.ids().to_vec(), sequence, slot });
             }
         }
     }
     Ok(())
 }
 
-/// One pass: a row of each sequence that is being continued, and pieces of prompts as far as rows allow.
+/// Computes one pass: a row of each sequence that is being decoded, and pieces of prompts as far as rows allow.
 fn step<T>(
     model: &mut dyn CausalLm,
     slots: &mut Slots,
     queue: &mut Queue<T>,
-    running: &mut Vec<Running<T>>,
-    listener: &mut dyn Listener<T>,
+    running: &mut Vec<RunningSequence<T>>,
+    callback: &mut dyn DecodeCallback<T>,
     counters: &mut TokenCounters,
 ) -> Result<(), TchError> {
     let mut pass = Packed::default();
-    let mut speaking = Vec::new();
-    // A prompt that was in place as a whole needs no row of its own to be heard.
+    let mut decoding = Vec::new();
+    // A prompt that is wholly in a cache needs no row of its own: its last hidden state was kept.
     let mut kept: Vec<Tensor> = Vec::new();
     for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() > 0) {
         let position = one.seen.len() - 1;
         counters.distinct += 1;
-        speaking.push((number, Row::Computed(pass.push(one.slot, position, &one.seen[position..]))));
+        decoding.push((number, StateRow::Computed(pass.push(one.slot, position, &one.seen[position..]))));
     }
     let (mut read, mut rows) = (Vec::new(), 0);
     for (number, one) in running.iter().enumerate().filter(|(_, one)| one.generated() == 0) {
         let (done, last) = slots.progress(one.slot);
-        if let Some(last) = last.filter(|_| done == one.ask.prompt.len()) {
-            speaking.push((number, Row::Kept(kept.len())));
+        if let Some(last) = last.filter(|_| done == one.sequence.prompt.len()) {
+            decoding.push((number, StateRow::Kept(kept.len())));
             kept.push(last.shallow_clone());
             continue;
         }
-        for (start, end) in one.ask.prompt.pieces(done) {
-            if rows > 0 && rows + end - start > ROWS {
+        for (start, end) in one.sequence.prompt.pieces(done) {
+            if rows > 0 && rows + end - start > MAX_ROWS {
                 break;
             }
             rows += end - start;
             let row = pass.push(one.slot, start, &one.seen[start..end]);
-            if slots.is_new(&one.ask.prompt, (start, end)) {
+            if slots.is_new(&one.sequence.prompt, (start, end)) {
                 counters.distinct += (end - start) as u64;
             }
-            let whole = end == one.ask.prompt.len();
+            let whole = end == one.sequence.prompt.len();
             read.push((one.slot, end, row, whole));
             if whole {
-                speaking.push((number, Row::Computed(row)));
+                decoding.push((number, StateRow::Computed(row)));
             }
         }
     }
@@ -162,18 +168,18 @@ fn step<T>(
         let state = state.map(|hidden| hidden.f_narrow(0, row, 1)?.f_detach_copy()).transpose()?;
         slots.computed(slot, end, state);
     }
-    let logits = logits_of(model, hidden.as_ref(), &kept, &speaking)?;
+    let logits = logits_of(model, hidden.as_ref(), &kept, &decoding)?;
     let mut over = Vec::new();
     let mut follow = Vec::new();
-    for (row, (number, _)) in speaking.iter().enumerate() {
+    for (row, (number, _)) in decoding.iter().enumerate() {
         let Some(one) = running.get_mut(*number) else { continue };
         let own = logits.f_narrow(0, row as i64, 1)?;
         let generated = one.generated();
-        match listener.hear(&one.ask.who, &one.seen, generated, &own)? {
-            Heard::Next(token) => one.seen.push(token),
-            Heard::Over(asks) => {
+        match callback.on_logits(&one.sequence.id, &one.seen, generated, &own)? {
+            StepOutcome::Next(token) => one.seen.push(token),
+            StepOutcome::Finished(sequences) => {
                 over.push(*number);
-                follow.extend(asks);
+                follow.extend(sequences);
             }
         }
     }
@@ -181,28 +187,28 @@ fn step<T>(
     for number in over.into_iter().rev() {
         slots.release(running.swap_remove(number).slot);
     }
-    queue.push_front(follow.into_iter().map(|ask| ask.cut_for(model)).collect());
+    queue.push_front(follow.into_iter().map(|sequence| sequence.cut_for(model)).collect());
     Ok(())
 }
 
-/// Where the state is of which the logits are wanted.
-enum Row {
-    /// A row of the pass.
+/// Hidden state of which the logits are computed.
+enum StateRow {
+    /// Row of the pass.
     Computed(i64),
-    /// One of those kept with their prompts.
+    /// Index of a state that was kept with its prompt.
     Kept(usize),
 }
 
-/// `[speaking, vocabulary]`; nothing is computed where nobody speaks.
+/// Returns logits, `[decoding, vocabulary]`; nothing is computed where no sequence decodes.
 fn logits_of(
     model: &dyn CausalLm,
     hidden: Option<&Tensor>,
     kept: &[Tensor],
-    speaking: &[(usize, Row)],
+    decoding: &[(usize, StateRow)],
 ) -> Result<Tensor, TchError> {
-    let states = speaking.iter().filter_map(|(_, row)| match row {
-        Row::Computed(row) => hidden.map(|hidden| hidden.f_narrow(0, *row, 1)),
-        Row::Kept(which) => kept.get(*which).map(|state| Ok(state.shallow_clone())),
+    let states = decoding.iter().filter_map(|(_, row)| match row {
+        StateRow::Computed(row) => hidden.map(|hidden| hidden.f_narrow(0, *row, 1)),
+        StateRow::Kept(which) => kept.get(*which).map(|state| Ok(state.shallow_clone())),
     });
     let states: Vec<Tensor> = states.collect::<Result<_, TchError>>()?;
     if states.is_empty() {
@@ -219,14 +225,14 @@ struct Packed {
 }
 
 impl Packed {
-    /// Adds tokens of a slot's sequence, the first of them at `position`; returns the row of the last one.
+    /// Adds tokens of a slot's sequence, the first of them at `position`. Returns the row of the last one.
     fn push(&mut self, slot: usize, position: usize, tokens: &[u32]) -> i64 {
         self.segments.push(Segment { cache: slot, position, rows: tokens.len() });
         self.tokens.extend_from_slice(tokens);
         self.tokens.len() as i64 - 1
     }
 
-    /// `[rows, hidden]`, or nothing of nothing.
+    /// Returns hidden states, `[rows, hidden]`; `None` for a pass without rows.
     fn compute(
         &self,
         model: &mut dyn CausalLm,

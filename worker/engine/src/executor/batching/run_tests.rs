@@ -1,6 +1,6 @@
-//! Tests of the loop with a model that is no model, and that runs out of memory when told.
+//! Tests of the decode loop with a fake model that runs out of memory when told.
 
-use super::{Ask, Heard, Listener, Slots, continue_all};
+use super::{DecodeCallback, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::blocks::{KvCache, Segment};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
@@ -88,20 +88,26 @@ struct Greedy {
     answers: Vec<Option<Vec<u32>>>,
 }
 
-impl Listener<usize> for Greedy {
-    fn hear(&mut self, who: &usize, seen: &[u32], generated: usize, logits: &Tensor) -> Result<Heard<usize>, TchError> {
+impl DecodeCallback<usize> for Greedy {
+    fn on_logits(
+        &mut self,
+        id: &usize,
+        seen: &[u32],
+        generated: usize,
+        logits: &Tensor,
+    ) -> Result<StepOutcome<usize>, TchError> {
         let token = logits.f_argmax(-1, false)?.int64_value(&[0]) as u32;
         if generated + 1 < self.most {
-            return Ok(Heard::Next(token));
+            return Ok(StepOutcome::Next(token));
         }
         let mut answer = seen[seen.len() - generated..].to_vec();
         answer.push(token);
-        assert!(self.answers[*who].replace(answer).is_none(), "told once");
-        Ok(Heard::Over(Vec::new()))
+        assert!(self.answers[*id].replace(answer).is_none(), "told once");
+        Ok(StepOutcome::Finished(Vec::new()))
     }
 
-    fn is_wanted(&self, who: &usize) -> bool {
-        self.answers[*who].is_none()
+    fn is_wanted(&self, id: &usize) -> bool {
+        self.answers[*id].is_none()
     }
 }
 
@@ -114,10 +120,10 @@ fn prompts() -> Vec<Vec<u32>> {
 /// What is generated with at most eight at once, the model, and how many may run in the end; or the error.
 fn run(mut model: Model) -> (Result<Vec<Vec<u32>>, TchError>, usize, usize) {
     let prompts = prompts();
-    let asks = prompts.iter().enumerate().map(|(who, prompt)| Ask::new(prompt, &[], 6, who)).collect();
+    let sequences = prompts.iter().enumerate().map(|(id, prompt)| SequenceRequest::new(prompt, &[], 6, id)).collect();
     let mut greedy = Greedy { most: 6, answers: vec![None; prompts.len()] };
     let mut slots = Slots::new(8, 1 << 30);
-    let run = continue_all(&mut model, &mut slots, asks, &mut greedy, &mut TokenCounters::default());
+    let run = continue_all(&mut model, &mut slots, sequences, &mut greedy, &mut TokenCounters::default());
     (run.map(|()| greedy.answers.into_iter().map(Option::unwrap).collect()), model.refused.get(), slots.most())
 }
 

@@ -1,6 +1,6 @@
-//! What every step of some continuations was chosen from: how tests see that neighbours change no bit.
+//! Traces of continuations with the logits of every step: tests compare them to check batch invariance.
 
-use super::{Ask, Heard, Listener, Slots, continue_all};
+use super::{DecodeCallback, SequenceRequest, Slots, StepOutcome, continue_all};
 use crate::executor::sampling::{Draw, choose};
 use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
@@ -10,7 +10,7 @@ use tch::{TchError, Tensor};
 /// A prompt that a test has continued.
 #[derive(Clone, Debug)]
 pub struct Traced {
-    /// Whose draws it takes.
+    /// Sample whose random draws it uses.
     pub sample: u32,
     /// Its tokens, at least one.
     pub prompt: Vec<u32>,
@@ -33,21 +33,27 @@ struct Tracer {
     seed: Option<u64>,
 }
 
-impl Listener<usize> for Tracer {
-    fn hear(&mut self, who: &usize, _: &[u32], generated: usize, logits: &Tensor) -> Result<Heard<usize>, TchError> {
+impl DecodeCallback<usize> for Tracer {
+    fn on_logits(
+        &mut self,
+        id: &usize,
+        _: &[u32],
+        generated: usize,
+        logits: &Tensor,
+    ) -> Result<StepOutcome<usize>, TchError> {
         let row = Vec::<f32>::try_from(&logits.f_reshape([-1])?)?;
         let mut hasher = DefaultHasher::new();
         row.iter().for_each(|logit| logit.to_bits().hash(&mut hasher));
-        let (sample, tokens) = self.samples[*who];
+        let (sample, tokens) = self.samples[*id];
         let draw = self.seed.map(|seed| (Draw { seed, sample, sequence: 0 }, generated));
         let token = choose(&row, draw).unwrap_or_default();
-        let trace = &mut self.traces[*who];
-        // After a shortage of memory a sequence is heard from its beginning again.
+        let trace = &mut self.traces[*id];
+        // After memory ran out, the callback sees a sequence from its start again.
         trace.tokens.truncate(generated);
         trace.logits.truncate(generated);
         trace.tokens.push(token);
         trace.logits.push(hasher.finish());
-        Ok(if trace.tokens.len() >= tokens { Heard::Over(Vec::new()) } else { Heard::Next(token) })
+        Ok(if trace.tokens.len() >= tokens { StepOutcome::Finished(Vec::new()) } else { StepOutcome::Next(token) })
     }
 
     fn is_wanted(&self, _: &usize) -> bool {
@@ -66,10 +72,14 @@ pub(crate) fn trace(
     seed: Option<u64>,
     counters: &mut TokenCounters,
 ) -> Result<Vec<Trace>, TchError> {
-    let asks = asked.iter().enumerate().map(|(who, asked)| Ask::new(&asked.prompt, &[], asked.tokens, who)).collect();
+    let sequences = asked
+        .iter()
+        .enumerate()
+        .map(|(id, asked)| SequenceRequest::new(&asked.prompt, &[], asked.tokens, id))
+        .collect();
     let samples = asked.iter().map(|asked| (asked.sample, asked.tokens)).collect();
     let mut tracer = Tracer { traces: vec![Trace::default(); asked.len()], samples, seed };
     let mut slots = Slots::new(slots, model.free_bytes());
-    continue_all(model, &mut slots, asks, &mut tracer, counters)?;
+    continue_all(model, &mut slots, sequences, &mut tracer, counters)?;
     Ok(tracer.traces)
 }

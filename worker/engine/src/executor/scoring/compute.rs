@@ -4,7 +4,7 @@ use super::cuts::cut_apart;
 use super::passes::{Item, Passes};
 use super::resident::{Held, Resident};
 use super::trie::Trie;
-use super::{Asked, Scored};
+use super::{Scored, ScoringInput};
 use crate::blocks::{Segment, added_rows};
 use crate::executor::score::{Precision, TokenScore, Wanted, rows_scores};
 use crate::fault::is_out_of_memory;
@@ -55,7 +55,7 @@ struct Run<'a, 'b> {
 }
 
 struct Pending {
-    texts: Vec<Asked>,
+    texts: Vec<ScoringInput>,
     scores: Vec<Scored>,
     left: usize,
 }
@@ -68,7 +68,7 @@ impl Scorer {
     pub(in crate::executor) fn run(
         &mut self,
         work: Work<'_>,
-        samples: Vec<Vec<Asked>>,
+        samples: Vec<Vec<ScoringInput>>,
         done: &mut dyn FnMut(usize, SampleScores),
     ) -> Result<(), TchError> {
         let mut run = Run {
@@ -188,7 +188,7 @@ impl Scorer {
 
 impl Run<'_, '_> {
     /// Adds the texts of a sample to the trie.
-    fn add(&mut self, mut texts: Vec<Asked>) {
+    fn add(&mut self, mut texts: Vec<ScoringInput>) {
         let sample = self.samples.len();
         // Up to its last structural border a text may begin as those of other samples do.
         let common: Vec<usize> = texts.iter().map(|text| text.cuts.iter().copied().max().unwrap_or(0)).collect();
@@ -237,7 +237,7 @@ impl Run<'_, '_> {
     }
 
     /// The scores of a text that ends in `node`.
-    fn scores_of(&self, text: &Asked, node: usize) -> Scored {
+    fn scores_of(&self, text: &ScoringInput, node: usize) -> Scored {
         let mut scores = Vec::with_capacity(text.fed.len().saturating_sub(text.first) + text.next.len());
         for at in self.trie.path(node) {
             let (of, Some(known)) = (&self.trie.nodes[at], &self.known[at]) else { continue };

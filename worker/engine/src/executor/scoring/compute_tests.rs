@@ -1,7 +1,7 @@
 //! Tests of the walk with a model that is no model: what it makes of a token depends on all before it, to the bit.
 
-use super::asked::Asked;
 use super::compute::{SampleScores, Scorer, Work};
+use super::input::ScoringInput;
 use crate::blocks::{KvCache, Segment};
 use crate::executor::score::Precision;
 use crate::models::CausalLm;
@@ -70,24 +70,24 @@ impl CausalLm for Model {
 }
 
 /// Samples of one to three texts that share beginnings, cut where `cut` says.
-fn samples() -> Vec<Vec<Asked>> {
+fn samples() -> Vec<Vec<ScoringInput>> {
     let text = |sample: usize, option: usize| {
         let trunk = [1u32, 2, 3, (sample % 2) as u32, 5];
         let own = (0..sample % 4 + 1).map(|place| ((sample * 7 + place * 3) % 11) as u32);
         let end = (0..option * 2 + 1).map(|place| ((option + place) % 11) as u32);
         let tokens: Vec<u32> = trunk.into_iter().chain(own).chain(end).collect();
-        let asked = Asked::scores(tokens, [1, 3, 6][sample % 3]);
-        Asked { cuts: vec![3, 5], ..asked }
+        let input = ScoringInput::scores(tokens, [1, 3, 6][sample % 3]);
+        ScoringInput { cuts: vec![3, 5], ..input }
     };
-    let mut samples: Vec<Vec<Asked>> =
+    let mut samples: Vec<Vec<ScoringInput>> =
         (0..14).map(|sample| (0..sample % 3 + 1).map(|option| text(sample, option)).collect()).collect();
-    samples.push(vec![Asked::default()]);
-    samples.push(vec![Asked::next_of(vec![1, 2, 3], vec![4, 4, 1])]);
+    samples.push(vec![ScoringInput::default()]);
+    samples.push(vec![ScoringInput::next_of(vec![1, 2, 3], vec![4, 4, 1])]);
     samples
 }
 
 /// What the scores must be: each text by itself.
-fn expected(text: &Asked) -> Vec<f32> {
+fn expected(text: &ScoringInput) -> Vec<f32> {
     let score = |sequence: &[u32], token: u32| {
         let logits = Tensor::from_slice(&logits_of(mark(sequence)));
         logits.log_softmax(-1, Kind::Float).double_value(&[i64::from(token)]) as f32
@@ -96,7 +96,11 @@ fn expected(text: &Asked) -> Vec<f32> {
     inner.chain(text.next.iter().map(|&token| score(&text.fed, token))).collect()
 }
 
-fn run(scorer: &mut Scorer, model: &mut Model, samples: &[Vec<Asked>]) -> (Vec<Option<SampleScores>>, TokenCounters) {
+fn run(
+    scorer: &mut Scorer,
+    model: &mut Model,
+    samples: &[Vec<ScoringInput>],
+) -> (Vec<Option<SampleScores>>, TokenCounters) {
     let mut results: Vec<Option<SampleScores>> = samples.iter().map(|_| None).collect();
     let mut counters = TokenCounters::default();
     let work = Work { model, precision: Precision::Full, counters: &mut counters };
@@ -108,7 +112,7 @@ fn run(scorer: &mut Scorer, model: &mut Model, samples: &[Vec<Asked>]) -> (Vec<O
     (results, counters)
 }
 
-fn assert_right(samples: &[Vec<Asked>], results: &[Option<SampleScores>]) {
+fn assert_right(samples: &[Vec<ScoringInput>], results: &[Option<SampleScores>]) {
     for (texts, scores) in samples.iter().zip(results) {
         let scores = scores.as_ref().unwrap().as_ref().unwrap();
         for (text, scores) in texts.iter().zip(scores) {
@@ -134,7 +138,7 @@ fn every_text_gets_its_own_scores() {
     assert!(counters.computed * 2 < counters.submitted, "{counters:?}");
     assert!(model.passes.iter().all(|&rows| rows <= 16), "{:?}", model.passes);
     // Once more, in another order: beginnings are there already, nothing is new.
-    let turned: Vec<Vec<Asked>> = samples.iter().rev().cloned().collect();
+    let turned: Vec<Vec<ScoringInput>> = samples.iter().rev().cloned().collect();
     let (results, again) = run(&mut scorer, &mut model, &turned);
     assert_right(&turned, &results);
     assert!(again.distinct == 0 && again.computed < counters.computed, "{again:?}");
@@ -153,7 +157,7 @@ fn with_too_little_memory_less_goes_at_once() {
 #[test]
 fn what_never_fits_fails_alone() {
     let mut samples = samples();
-    let long = Asked::scores((0..16).map(|token| token % 11).collect(), 1);
+    let long = ScoringInput::scores((0..16).map(|token| token % 11).collect(), 1);
     samples.insert(3, vec![samples[0][0].clone(), long]);
     let mut model = Model { most: 6, passes: Vec::new() };
     let (mut results, _) = run(&mut Scorer::default(), &mut model, &samples);

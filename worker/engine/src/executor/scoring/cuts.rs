@@ -1,6 +1,6 @@
 //! Where a text may be cut: a pure function of its own sample, so that a sample's numbers never depend on its neighbours.
 
-use super::Asked;
+use super::ScoringInput;
 
 /// Where structural borders fall among the tokens of a text: after as many as the text up to the border alone
 /// (`beginning`) has in common with the whole (`ids`), since a tokenizer may join what stands at a border.
@@ -10,7 +10,7 @@ pub(in crate::executor) fn cut_after(beginning: &[u32], ids: &[u32]) -> usize {
 
 /// Adds cuts where texts of one sample part, brings them in order, and drops those that cut nothing off. Texts for which
 /// `shared` says no, by their length, are not cut at all.
-pub(super) fn cut_apart(texts: &mut [Asked], shared: impl Fn(usize) -> bool) {
+pub(super) fn cut_apart(texts: &mut [ScoringInput], shared: impl Fn(usize) -> bool) {
     let mut order: Vec<usize> = (0..texts.len()).filter(|&text| shared(texts[text].fed.len())).collect();
     order.sort_by(|&a, &b| texts[a].fed.cmp(&texts[b].fed));
     let seams: Vec<usize> = order.windows(2).map(|two| common(&texts[two[0]].fed, &texts[two[1]].fed)).collect();
@@ -29,12 +29,12 @@ pub(super) fn cut_apart(texts: &mut [Asked], shared: impl Fn(usize) -> bool) {
             after
         });
         let mut cuts: Vec<usize> = backwards.chain(forwards).collect();
-        let asked = &mut texts[text];
-        cuts.append(&mut asked.cuts);
-        cuts.retain(|&cut| cut > 0 && cut < asked.fed.len());
+        let input = &mut texts[text];
+        cuts.append(&mut input.cuts);
+        cuts.retain(|&cut| cut > 0 && cut < input.fed.len());
         cuts.sort_unstable();
         cuts.dedup();
-        asked.cuts = cuts;
+        input.cuts = cuts;
     }
 }
 
@@ -47,18 +47,18 @@ fn common(a: &[u32], b: &[u32]) -> usize {
 mod tests {
     use super::*;
 
-    fn asked(fed: &[u32], cuts: &[usize]) -> Asked {
-        Asked { fed: fed.to_vec(), cuts: cuts.to_vec(), ..Asked::default() }
+    fn input(fed: &[u32], cuts: &[usize]) -> ScoringInput {
+        ScoringInput { fed: fed.to_vec(), cuts: cuts.to_vec(), ..ScoringInput::default() }
     }
 
     #[test]
     fn texts_are_cut_where_they_part() {
         let mut texts = [
-            asked(&[1, 2, 3, 4], &[1]),
-            asked(&[1, 2, 3, 5, 6], &[1, 9]),
-            asked(&[1, 2, 7], &[1, 0]),
-            asked(&[1, 2, 3, 4], &[]),
-            asked(&[8], &[]),
+            input(&[1, 2, 3, 4], &[1]),
+            input(&[1, 2, 3, 5, 6], &[1, 9]),
+            input(&[1, 2, 7], &[1, 0]),
+            input(&[1, 2, 3, 4], &[]),
+            input(&[8], &[]),
         ];
         cut_apart(&mut texts, |_| true);
         let cuts: Vec<&[usize]> = texts.iter().map(|text| text.cuts.as_slice()).collect();

@@ -59,14 +59,18 @@ impl Passes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Asked;
+    use super::super::ScoringInput;
     use super::*;
 
     #[test]
     fn depth_first_and_what_is_there_first() {
         let mut trie = Trie::default();
-        let text =
-            |fed: &[u32], cuts: &[usize]| Asked { fed: fed.to_vec(), first: 1, next: vec![0], cuts: cuts.to_vec() };
+        let text = |fed: &[u32], cuts: &[usize]| ScoringInput {
+            fed: fed.to_vec(),
+            first: 1,
+            next: vec![0],
+            cuts: cuts.to_vec(),
+        };
         for (number, (fed, cuts)) in
             [(vec![1, 2, 3], vec![1]), (vec![1, 4, 5], vec![1, 2]), (vec![9], vec![]), (vec![1, 4, 6], vec![1, 2])]
                 .into_iter()

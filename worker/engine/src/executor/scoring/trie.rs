@@ -3,7 +3,7 @@
 //! Pure. A node is a prefix segment: the tokens between two cuts, after the segments of its parents; equal segments under one
 //! parent are one node. Nodes are numbered in the order of insertion, so that a parent's number is below its children's.
 
-use super::Asked;
+use super::ScoringInput;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -44,7 +44,7 @@ pub(super) struct Trie {
 
 impl Trie {
     /// Inserts a text with at least one token to feed, under its index. Returns the node in which it ends.
-    pub(super) fn insert(&mut self, index: usize, text: &Asked) -> usize {
+    pub(super) fn insert(&mut self, index: usize, text: &ScoringInput) -> usize {
         let mut parent = None;
         let mut start = 0;
         for end in text.cuts.iter().copied().chain([text.fed.len()]) {
@@ -123,17 +123,17 @@ impl Trie {
 mod tests {
     use super::*;
 
-    fn asked(fed: &[u32], first: usize, next: &[u32], cuts: &[usize]) -> Asked {
-        Asked { fed: fed.to_vec(), first, next: next.to_vec(), cuts: cuts.to_vec() }
+    fn input(fed: &[u32], first: usize, next: &[u32], cuts: &[usize]) -> ScoringInput {
+        ScoringInput { fed: fed.to_vec(), first, next: next.to_vec(), cuts: cuts.to_vec() }
     }
 
     #[test]
     fn equal_beginnings_are_one() {
         let mut trie = Trie::default();
-        let a = trie.insert(0, &asked(&[1, 2, 3, 4], 1, &[9], &[2, 3]));
-        let b = trie.insert(1, &asked(&[1, 2, 3, 5], 3, &[8], &[2, 3]));
-        let c = trie.insert(2, &asked(&[1, 2, 3], 3, &[7], &[2]));
-        let other = trie.insert(3, &asked(&[1, 2, 3], 1, &[7], &[]));
+        let a = trie.insert(0, &input(&[1, 2, 3, 4], 1, &[9], &[2, 3]));
+        let b = trie.insert(1, &input(&[1, 2, 3, 5], 3, &[8], &[2, 3]));
+        let c = trie.insert(2, &input(&[1, 2, 3], 3, &[7], &[2]));
+        let other = trie.insert(3, &input(&[1, 2, 3], 1, &[7], &[]));
         assert_eq!(trie.nodes.len(), 5, "a text that is cut elsewhere is another");
         assert_eq!((trie.path(a), trie.path(b), trie.path(c)), (vec![0, 1, 2], vec![0, 1, 3], vec![0, 1]));
         assert_eq!((trie.roots.clone(), trie.subtree(0, &[]), trie.longest()), (vec![0, other], vec![0, 1, 2, 3], 4));
@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn only_what_is_wanted_is_predicted() {
         let mut trie = Trie::default();
-        trie.insert(0, &asked(&[1, 2, 3, 4, 5, 6], 5, &[9], &[2, 4]));
+        trie.insert(0, &input(&[1, 2, 3, 4, 5, 6], 5, &[9], &[2, 4]));
         let wanted: Vec<_> = trie.nodes.iter().map(|node| (node.inner_from, node.next.len())).collect();
         assert_eq!(wanted, [(2, 0), (2, 0), (0, 1)]);
-        trie.insert(1, &asked(&[1, 2, 3, 4, 5, 6], 3, &[9], &[2, 4]));
+        trie.insert(1, &input(&[1, 2, 3, 4, 5, 6], 3, &[9], &[2, 4]));
         let wanted: Vec<_> = trie.nodes.iter().map(|node| (node.inner_from, node.next.len())).collect();
         assert_eq!(wanted, [(2, 0), (0, 1), (0, 1)]);
     }

@@ -1,15 +1,15 @@
-//! What a kind of inference wants to know of one text.
+//! Input of scoring: one text as tokens, and which of them to score.
 
 use crate::executor::score::TokenScore;
 
 /// A text to score, as tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::executor) struct Asked {
-    /// What goes through the model.
+pub(in crate::executor) struct ScoringInput {
+    /// Tokens that go through the model.
     pub(in crate::executor) fed: Vec<u32>,
-    /// The first of them whose score is wanted; at least 1, since nothing stands before the very first.
+    /// Index of the first fed token to score; at least 1, since no token stands before the very first.
     pub(in crate::executor) first: usize,
-    /// Tokens to be scored in the place after the last one.
+    /// Tokens to score at the position after the last fed token.
     pub(in crate::executor) next: Vec<u32>,
     /// Where the text may be cut: positions between its first and its last token fed, in order.
     pub(in crate::executor) cuts: Vec<usize>,
@@ -18,8 +18,8 @@ pub(in crate::executor) struct Asked {
 /// Scores of `fed[first..]`, then of `next`.
 pub(in crate::executor) type Scored = Vec<TokenScore>;
 
-impl Asked {
-    /// Wants the scores of `tokens[first..]`. The last token is predicted, never fed.
+impl ScoringInput {
+    /// Returns an input that scores `tokens[first..]`. The last token is predicted, never fed.
     pub(in crate::executor) fn scores(mut tokens: Vec<u32>, first: usize) -> Self {
         let first = first.max(1);
         if tokens.len() <= first {
@@ -29,7 +29,7 @@ impl Asked {
         Self { fed: tokens, first, next, cuts: Vec::new() }
     }
 
-    /// Wants to know how probable each of `next` is after `tokens`.
+    /// Returns an input that scores each of `next` right after `tokens`.
     pub(in crate::executor) fn next_of(tokens: Vec<u32>, next: Vec<u32>) -> Self {
         Self { first: tokens.len(), fed: tokens, next, cuts: Vec::new() }
     }

@@ -1,0 +1,244 @@
+//! The samples of one pack that generate: their prompts, and their answers so far.
+//!
+//! A sample has one prompt with one or several answers, or a conversation whose later prompts contain earlier answers. Its
+//! result is emitted as soon as its last answer is known.
+
+use super::answer::RunError;
+use super::batching::{DecodeCallback, SequenceRequest, StepOutcome};
+use super::conversation::Conversation;
+use super::decode::Decoder;
+use super::prompting::{Prompted, Prompting};
+use super::sampling::Draw;
+use compass_plan::engine::{Request, TokenCounters};
+use compass_plan::{Body, InferSpec};
+use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
+use tch::{TchError, Tensor};
+
+/// Identifies a sequence: its request, and which of the request's sequences it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SequenceId {
+    request: usize,
+    sequence: u32,
+    /// Most tokens to generate.
+    max_tokens: usize,
+}
+
+/// All generation requests of a pack.
+pub(super) struct GenerationBatch<'a> {
+    prompting: &'a Prompting<'a>,
+    decoder: Decoder<'a>,
+    /// Number of positions, for models with learnt ones.
+    most_positions: Option<usize>,
+    requests: Vec<GenerationRequest>,
+    counters: TokenCounters,
+    emit: &'a mut dyn FnMut(SampleResult),
+}
+
+/// Generation for one sample.
+struct GenerationRequest {
+    index: u32,
+    fit: PromptFit,
+    /// Answers by sequence.
+    answers: Vec<Option<Generation>>,
+    conversation: Option<Conversation>,
+    over: bool,
+}
+
+impl<'a> GenerationBatch<'a> {
+    /// Creates an empty batch.
+    pub(super) fn new(
+        prompting: &'a Prompting<'a>,
+        decoder: Decoder<'a>,
+        most_positions: Option<usize>,
+        emit: &'a mut dyn FnMut(SampleResult),
+    ) -> Self {
+        Self { prompting, decoder, most_positions, requests: Vec::new(), counters: TokenCounters::default(), emit }
+    }
+
+    /// Adds a sample and returns its first sequences. A sample that fails, or needs no sequence, is emitted at once.
+    pub(super) fn begin(&mut self, request: &Request<'_>) -> Vec<SequenceRequest<SequenceId>> {
+        let (fit, over) = (PromptFit::default(), false);
+        let pending =
+            GenerationRequest { index: request.sample.index, fit, answers: Vec::new(), conversation: None, over };
+        let number = self.requests.len();
+        self.requests.push(pending);
+        let next = self.first(number, request);
+        self.fail_on_error(number, next)
+    }
+
+    fn first(&mut self, number: usize, request: &Request<'_>) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
+        match (&self.prompting.pack.infer, &request.sample.body) {
+            (InferSpec::Gen(_), Body::Gen { prompt }) => {
+                let prompted = self.prompting.prompt(request, prompt)?;
+                let settings = self.prompting.settings;
+                // Without draws all sequences are the same.
+                let drawn = if settings.rules.warp.is_some() { settings.sequences } else { 1 };
+                let pending = &mut self.requests[number];
+                pending.fit = prompted.fit.clone();
+                pending.answers = vec![None; drawn as usize];
+                self.sequence_requests(number, &prompted, 0..drawn)
+            }
+            (InferSpec::Chat { infer_mode, .. }, Body::Chat { turns }) => {
+                let conversation = Conversation::new(turns.clone(), *infer_mode)?;
+                let pending = &mut self.requests[number];
+                pending.answers = vec![None; conversation.answers()];
+                pending.conversation = Some(conversation);
+                self.turn(number, 0)
+            }
+            (infer, _) => {
+                let mode = infer.mode();
+                let what = format!("the plan asks for `{mode}`, but the sample's prompt is of another kind");
+                Err(RunError::Sample(what))
+            }
+        }
+    }
+
+    /// Returns the sequence for answer number `sequence` of a conversation.
+    fn turn(&mut self, number: usize, sequence: u32) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
+        let pending = &mut self.requests[number];
+        let Some(conversation) = &pending.conversation else { return Ok(Vec::new()) };
+        let prompted = conversation.prompt(self.prompting, sequence as usize)?;
+        let length = |fit: &PromptFit| fit.tokens.max(fit.truncated_from);
+        if length(&prompted.fit) > length(&pending.fit) {
+            pending.fit = prompted.fit.clone();
+        }
+        self.sequence_requests(number, &prompted, sequence..sequence + 1)
+    }
+
+    fn sequence_requests(
+        &mut self,
+        number: usize,
+        prompted: &Prompted,
+        sequences: std::ops::Range<u32>,
+    ) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
+        let ids = &prompted.ids;
+        // The last token generated needs no position.
+        let room = self.most_positions.map_or(usize::MAX, |most| (most + 1).saturating_sub(ids.len()));
+        let max_tokens = self.prompting.settings.max_out_len.min(room);
+        if max_tokens == 0 {
+            let none = Generation { text: String::new(), tokens: 0, finish: Finish::Length };
+            let mut next = Vec::new();
+            for sequence in sequences {
+                next.extend(self.answered(SequenceId { request: number, sequence, max_tokens }, none.clone())?);
+            }
+            return Ok(next);
+        }
+        self.counters.submitted += ids.len() as u64;
+        Ok(sequences
+            .map(|sequence| {
+                SequenceRequest::new(
+                    ids,
+                    &prompted.borders,
+                    max_tokens,
+                    SequenceId { request: number, sequence, max_tokens },
+                )
+            })
+            .collect())
+    }
+
+    /// Records an answer and returns the sequences that follow; after the last answer the sample is emitted.
+    fn answered(&mut self, id: SequenceId, answer: Generation) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
+        let pending = &mut self.requests[id.request];
+        if let Some(conversation) = &mut pending.conversation {
+            conversation.record_answer(id.sequence as usize, &answer.text);
+        }
+        if let Some(slot) = pending.answers.get_mut(id.sequence as usize) {
+            *slot = Some(answer);
+        }
+        if pending.answers.iter().all(Option::is_some) {
+            pending.over = true;
+            let mut answers: Vec<Generation> = pending.answers.drain(..).flatten().collect();
+            if pending.conversation.is_none()
+                && let [only] = answers.as_slice()
+            {
+                answers = vec![only.clone(); self.prompting.settings.sequences as usize];
+            }
+            let outcome = Outcome::Generated(answers);
+            (self.emit)(SampleResult { index: pending.index, fit: pending.fit.clone(), outcome });
+            return Ok(Vec::new());
+        }
+        if pending.conversation.is_some() { self.turn(id.request, id.sequence + 1) } else { Ok(Vec::new()) }
+    }
+
+    fn fail_on_error(
+        &mut self,
+        number: usize,
+        next: Result<Vec<SequenceRequest<SequenceId>>, RunError>,
+    ) -> Vec<SequenceRequest<SequenceId>> {
+        match next {
+            Ok(next) => next,
+            Err(RunError::Sample(reason)) => {
+                self.fail(number, reason);
+                Vec::new()
+            }
+            Err(RunError::Torch(error)) => {
+                self.fail(number, error.to_string());
+                Vec::new()
+            }
+        }
+    }
+
+    /// Emits a sample as failed.
+    fn fail(&mut self, number: usize, reason: String) {
+        let pending = &mut self.requests[number];
+        pending.over = true;
+        (self.emit)(SampleResult {
+            index: pending.index,
+            fit: PromptFit::default(),
+            outcome: Outcome::Failed { reason },
+        });
+    }
+
+    /// Returns the tokens submitted and generated for the samples.
+    pub(super) fn counters(&self) -> TokenCounters {
+        self.counters
+    }
+
+    /// Returns the sequence with its next token, and how it ended if it did.
+    fn grown(
+        &self,
+        id: &SequenceId,
+        seen: &[u32],
+        generated: usize,
+        logits: &Tensor,
+    ) -> Result<(Vec<u32>, Option<Finish>), RunError> {
+        let sample = self.requests[id.request].index;
+        let draw = Draw { seed: self.prompting.settings.seed, sample, sequence: id.sequence };
+        let mut seen = seen.to_vec();
+        seen.push(self.decoder.next_token(logits, &seen, generated, draw)?);
+        let end = self.decoder.ends(&seen, generated + 1, id.max_tokens)?;
+        Ok((seen, end))
+    }
+}
+
+impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
+    fn on_logits(
+        &mut self,
+        id: &SequenceId,
+        seen: &[u32],
+        generated: usize,
+        logits: &Tensor,
+    ) -> Result<StepOutcome<SequenceId>, TchError> {
+        let answer = match self.grown(id, seen, generated, logits) {
+            Ok((grown, None)) => return Ok(StepOutcome::Next(grown.last().copied().unwrap_or_default())),
+            Ok((grown, Some(finish))) => {
+                self.counters.generated += generated as u64 + 1;
+                self.counters.submitted += generated as u64;
+                self.decoder.finished(&grown[seen.len() - generated..], finish)
+            }
+            Err(error) => Err(error),
+        };
+        match answer.and_then(|answer| self.answered(*id, answer)) {
+            Ok(next) => Ok(StepOutcome::Finished(next)),
+            Err(RunError::Sample(reason)) => {
+                self.fail(id.request, reason);
+                Ok(StepOutcome::Finished(Vec::new()))
+            }
+            Err(RunError::Torch(error)) => Err(error),
+        }
+    }
+
+    fn is_wanted(&self, id: &SequenceId) -> bool {
+        self.requests.get(id.request).is_some_and(|pending| !pending.over)
+    }
+}
