@@ -28,7 +28,7 @@ impl AgentCore {
         self.outputs.push(Output::ProgramsMayBeEnded);
         if self.terms.is_some() {
             self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }));
-            self.say_credit();
+            self.send_credit();
         }
     }
 

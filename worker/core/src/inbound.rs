@@ -1,4 +1,4 @@
-//! What the master says. Everything may come twice.
+//! Handles the frames of the master. Every frame may arrive twice.
 
 use super::ending::Ending;
 use super::grants::{Held, Kept};
@@ -9,7 +9,7 @@ use compass_proto::{Protocols, digest_from_wire, grant_from_wire, intervals_from
 use compass_types::ids::{Epoch, UnitId};
 use std::time::Duration;
 use v1::master_frame::Body;
-use v1::worker_frame::Body as Say;
+use v1::worker_frame::Body as WorkerBody;
 
 impl AgentCore {
     /// Handles one frame.
@@ -17,7 +17,7 @@ impl AgentCore {
         self.outbox.acknowledged(frame.ack);
         let Some(stream) = &mut self.stream else { return };
         if frame.seq != 0 {
-            // Those before the welcome come again after it, together with what the last connection lost.
+            // Frames before the welcome are replayed after it, with those that the last connection lost.
             if !stream.welcomed {
                 return;
             }
@@ -32,7 +32,7 @@ impl AgentCore {
             Some(Body::HeartbeatAck(ack)) => {
                 self.lease.renewed(ack.sent_ms);
                 self.credit_control.answered(ack.sent_ms, self.now_ms);
-                self.say_credit_if_changed();
+                self.send_credit_if_changed();
             }
             Some(Body::Grant(grant)) => self.grant(&grant),
             Some(Body::Revoke(revoke)) => self.revoke(&revoke),
@@ -63,7 +63,7 @@ impl AgentCore {
         let epoch = Epoch(welcome.epoch);
         let before = self.terms.as_ref().map(|terms| (terms.plan, terms.epoch));
         if before.is_some_and(|(known, latest)| known == plan && latest > epoch) {
-            self.redial("this master led before another that this worker has seen");
+            self.redial("the master has an older term than one that this worker has seen");
             return;
         }
         let Some(stream) = &mut self.stream else { return };
@@ -98,14 +98,14 @@ impl AgentCore {
         self.outbox.rewind();
         if before.is_some_and(|(_, known)| known != epoch) {
             for (model, facts) in self.facts.clone() {
-                self.outbox.push(Say::Facts(v1::Facts { model: model.0, facts, load: None }));
+                self.outbox.push(WorkerBody::Facts(v1::Facts { model: model.0, facts, load: None }));
             }
         }
         self.next_heartbeat_ms = 0;
-        self.say_credit();
+        self.send_credit();
     }
 
-    /// From here on only what the master leaves to this worker is begun.
+    /// Confines the grants to what the master's welcome leaves to this worker.
     fn keep(&mut self, welcome: &v1::Welcome) {
         for grant in self.batches.grants() {
             self.send_batch(grant);
@@ -121,10 +121,11 @@ impl AgentCore {
         });
         let kept: Vec<_> = kept.collect();
         let renamed = self.grants.keep(&kept);
-        // Handed back since the hello: the master must not wait for it.
+        // Returned since the hello: the master must not wait for them.
         for now in kept.iter().map(|kept| kept.now) {
             if self.grants.get(now).is_none() {
-                self.outbox.push(Say::RevokeAck(v1::RevokeAck { grant: Some(now.into()), ..Default::default() }));
+                self.outbox
+                    .push(WorkerBody::RevokeAck(v1::RevokeAck { grant: Some(now.into()), ..Default::default() }));
             }
         }
         for (before, now) in renamed {
@@ -137,7 +138,7 @@ impl AgentCore {
         self.settle_all();
     }
 
-    /// The total number of grants that the worker will hold: those that its slots run, and what is ahead of them.
+    /// Returns how many grants the worker will hold: those that its slots run, and those ahead of them.
     fn wanted_credit(&self) -> u32 {
         match (&self.drain, &self.terms) {
             (None, Some(terms)) if !self.released => {
@@ -147,23 +148,23 @@ impl AgentCore {
         }
     }
 
-    /// Tells the master how many grants the worker will hold.
-    pub(super) fn say_credit(&mut self) {
+    /// Sends how many grants the worker will hold.
+    pub(super) fn send_credit(&mut self) {
         self.credit = self.wanted_credit();
-        self.say_now(Say::Credit(v1::Credit { grants: self.credit }));
+        self.send_now(WorkerBody::Credit(v1::Credit { grants: self.credit }));
     }
 
-    /// The same where it is another number than the last.
-    pub(super) fn say_credit_if_changed(&mut self) {
+    /// Sends how many grants the worker will hold, where that differs from the last number.
+    pub(super) fn send_credit_if_changed(&mut self) {
         if self.wanted_credit() != self.credit {
-            self.say_credit();
+            self.send_credit();
         }
     }
 
-    /// Forgets all that belongs to the plan so far.
+    /// Drops all state of the current plan.
     fn drop_plan(&mut self) {
         if self.terms.is_some() {
-            tracing::warn!("the master has another plan; dropping what was held for the old one");
+            tracing::warn!("the master has another plan; dropping the grants and results of the old one");
         }
         self.plan = None;
         self.released = false;
@@ -186,11 +187,11 @@ impl AgentCore {
     fn grant(&mut self, grant: &v1::Grant) {
         let current = self.terms.as_ref().is_some_and(|terms| terms.plan.0 == grant.plan.as_slice());
         if !current {
-            tracing::warn!(grant = ?grant.id, "a grant of another plan; ignored");
+            tracing::warn!(grant = ?grant.id, "ignored a grant of another plan");
             return;
         }
         let Ok(key) = grant_from_wire(grant.id) else {
-            tracing::error!("a grant without a name; ignored");
+            tracing::error!("ignored a grant without an id");
             return;
         };
         let samples = intervals_from_wire(&grant.samples);
@@ -198,14 +199,14 @@ impl AgentCore {
         held.slots = grant.slots;
         if self.grants.offer(held) {
             tracing::debug!(task = %key.task, attempt = %key.attempt, unit = grant.unit, "grant");
-            // An older attempt may have been waiting with nothing under way: it is over.
+            // An older attempt may have been pending with nothing running: it is finished.
             self.settle_all();
         }
     }
 
     fn revoke(&mut self, revoke: &v1::Revoke) {
         let Ok(key) = grant_from_wire(revoke.grant) else {
-            tracing::error!(reason = revoke.reason, "a revocation of a grant without a name; ignored");
+            tracing::error!(reason = revoke.reason, "ignored a revocation of a grant without an id");
             return;
         };
         tracing::info!(task = %key.task, attempt = %key.attempt, reason = revoke.reason, "grant revoked");
@@ -216,13 +217,13 @@ impl AgentCore {
         }
         let wanted = self.grants.get_mut(key).filter(|held| !revoke.only_unbegun || held.is_unbegun());
         let returned = wanted.map(|held| held.give_back(&asked)).unwrap_or_default();
-        // Of a grant of which nothing was begun, nothing is left to report.
+        // A grant that is returned before any sample started needs no report.
         let emptied = self.grants.get(key).is_some_and(|held| held.samples.is_empty());
         if emptied {
             self.grants.remove(key);
         }
         let (held, returned) = (self.grants.get(key).is_some(), intervals_to_wire(&returned));
-        self.outbox.push(Say::RevokeAck(v1::RevokeAck { grant: revoke.grant, returned, held }));
+        self.outbox.push(WorkerBody::RevokeAck(v1::RevokeAck { grant: revoke.grant, returned, held }));
         self.settle_all();
     }
 

@@ -13,7 +13,7 @@ pub(super) fn instead(body: Body, reason: &str) -> Option<Body> {
         Body::Results(results) => {
             let failed = |result: v1::SampleResult| v1::SampleResult {
                 index: result.index,
-                outcome: Some(Outcome::Failed(format!("the master cannot take the result: {reason}"))),
+                outcome: Some(Outcome::Failed(format!("the master rejected the result: {reason}"))),
                 ..Default::default()
             };
             let samples = results.samples.into_iter().map(failed).collect();

@@ -23,7 +23,7 @@ impl AgentCore {
         }
         tracing::info!("wanted by another job");
         self.released = true;
-        self.say_credit();
+        self.send_credit();
         for key in self.grants.iter().map(|held| held.key).collect::<Vec<_>>() {
             let Some(held) = self.grants.get_mut(key) else { continue };
             let asked = held.open();

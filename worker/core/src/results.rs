@@ -181,7 +181,7 @@ impl AgentCore {
             self.send_batch(grant);
             let Some(held) = self.grants.remove(grant) else { continue };
             self.credit_control.over(grant, self.now_ms);
-            self.say_credit_if_changed();
+            self.send_credit_if_changed();
             if self.stream.as_ref().is_none_or(|stream| !stream.welcomed) {
                 tracing::info!(?grant, "a grant is over that no master hears of yet");
             }

@@ -1,6 +1,7 @@
-//! What goes up, and when: heartbeats and credit at once, the outbox in order, content before the frame that names it.
+//! What is sent to the master, and when: heartbeats and credit at once, the outbox in order, content before the frame that
+//! names it.
 //!
-//! Where the master has no room for content, it is offered again, after pauses that grow; heartbeats go on meanwhile.
+//! Where the master has no room for content, the upload is retried with back-off; heartbeats continue meanwhile.
 
 use super::ending::Ending;
 use super::outbox::{Attachment, Rejection};
@@ -13,17 +14,17 @@ use std::mem::discriminant;
 use std::time::Duration;
 use v1::worker_frame::Body;
 
-/// Pauses after uploads that failed, the first and the longest.
+/// Shortest and longest pause after an upload that failed.
 const UPLOAD_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// Pauses between tries to bring content to the master.
+/// Returns the pauses between attempts to upload content.
 pub(super) fn upload_pauses(seed: u64) -> FullJitter {
     backoff::seeded_policy(UPLOAD_PAUSES.0, UPLOAD_PAUSES.1, seed)
 }
 
 impl AgentCore {
-    /// Queues a frame that is not replayed; an older one of its kind gives way.
-    pub(super) fn say_now(&mut self, body: Body) {
+    /// Queues a frame that is not replayed; it replaces an older one of its kind.
+    pub(super) fn send_now(&mut self, body: Body) {
         self.control.retain(|waiting| discriminant(waiting) != discriminant(&body));
         self.control.push_back(body);
     }
@@ -36,11 +37,11 @@ impl AgentCore {
             && now_ms >= self.next_heartbeat_ms
         {
             self.next_heartbeat_ms = now_ms + terms.heartbeat_ms;
-            self.say_now(Body::Heartbeat(v1::Heartbeat { sent_ms: now_ms }));
+            self.send_now(Body::Heartbeat(v1::Heartbeat { sent_ms: now_ms }));
         }
     }
 
-    /// Whether a frame is ready for the connection; has what it names uploaded before it.
+    /// Whether a frame is ready for the connection; starts the upload of the content that it names.
     pub(super) fn is_ready_to_send(&mut self) -> bool {
         let Some(stream) = self.stream.as_mut().filter(|stream| stream.welcomed) else { return false };
         if !self.control.is_empty() {
@@ -63,7 +64,7 @@ impl AgentCore {
         false
     }
 
-    /// The connection has room: what is most urgent goes.
+    /// Sends the most urgent frame, since the connection has room for one.
     pub(super) fn writable(&mut self) {
         if !self.is_ready_to_send() {
             return;
@@ -82,14 +83,14 @@ impl AgentCore {
         self.outputs.push(Output::Send { frame: Box::new(frame) });
     }
 
-    /// The transport let go of the connection; that it is down will be reported.
+    /// Notes that the transport takes no more frames; that the connection is down will be reported.
     pub(super) fn stuck(&mut self) {
         if let Some(stream) = &mut self.stream {
             stream.welcomed = false;
         }
     }
 
-    /// An upload ended. One that failed is tried again: without it, nothing behind it can go either.
+    /// Handles the end of an upload. A failed one is retried: the frames behind it cannot be sent before it.
     pub(super) fn uploaded(&mut self, link: u64, seq: u64, done: Result<(), BulkError>) {
         let current = self.link == link;
         let Some(stream) = self.stream.as_mut().filter(|_| current) else { return };
@@ -101,7 +102,7 @@ impl AgentCore {
             }
             Err(BulkError::Full(reason)) => {
                 if !std::mem::replace(&mut stream.upload_waits, true) {
-                    tracing::info!(reason, "the master has no room for what this worker hands in; waiting for it");
+                    tracing::info!(reason, "the master has no room for this worker's results; waiting");
                 }
             }
             Err(BulkError::Hopeless(reason)) => self.rejected(seq, &reason),
@@ -109,23 +110,19 @@ impl AgentCore {
         }
     }
 
-    /// The master cannot take a frame of the outbox.
+    /// Handles the master's rejection of a frame of the outbox.
     pub(super) fn rejected(&mut self, seq: u64, reason: &str) {
         match self.outbox.rejected(seq, reason) {
-            Ok(Rejection::Again) => tracing::warn!(seq, reason, "the master rejected a frame; it goes once more"),
+            Ok(Rejection::Again) => tracing::warn!(seq, reason, "the master rejected a frame; sending it again"),
             Ok(Rejection::Replaced { what }) => {
-                tracing::error!(
-                    seq,
-                    reason,
-                    "the master cannot take {what}; given up, as failed where it holds samples"
-                );
+                tracing::error!(seq, reason, "the master rejects {what}; given up, its samples count as failed");
             }
             Err(error) => self.lost_spool(&error),
         }
     }
 
     fn lost_spool(&mut self, error: &std::io::Error) {
-        let reason = format!("results that were put aside in the temporary folder are lost: {error}");
+        let reason = format!("cannot read spooled results back from the temporary folder: {error}");
         self.ending = Some(Ending::Broken { reason });
     }
 }

@@ -259,8 +259,8 @@ impl AgentCore {
         }
     }
 
-    /// The master was heard.
-    pub(super) fn heard(&mut self) {
+    /// Notes that the master has sent something.
+    pub(super) fn note_heard(&mut self) {
         self.last_heard_ms = self.now_ms;
     }
 

@@ -45,10 +45,10 @@ impl AgentCore {
         match news {
             News::Opened { hello_sent_ms } => self.opened(hello_sent_ms),
             News::Frame(frame) => {
-                self.heard();
+                self.note_heard();
                 self.master_frame(*frame);
             }
-            News::Fetching => self.heard(),
+            News::Fetching => self.note_heard(),
             News::Writable => self.writable(),
             News::Stuck => self.stuck(),
             News::Closed { why } => self.closed(why),

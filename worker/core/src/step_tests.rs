@@ -8,8 +8,8 @@ use super::session::{AgentCore, Boot};
 use compass_proto::{PROTOCOL_VERSION, v1};
 use compass_types::ids::Digest;
 use std::time::Duration;
-use v1::master_frame::Body as Told;
-use v1::worker_frame::Body as Say;
+use v1::master_frame::Body as MasterBody;
+use v1::worker_frame::Body as WorkerBody;
 
 const LEASE_MS: u64 = 30_000;
 
@@ -52,14 +52,14 @@ impl Played {
         self.step(Input::Link { link, news })
     }
 
-    fn told(&mut self, link: u64, seq: u64, ack: u64, body: Told) -> Vec<Output> {
+    fn receive(&mut self, link: u64, seq: u64, ack: u64, body: MasterBody) -> Vec<Output> {
         self.news(link, News::Frame(Box::new(v1::MasterFrame { seq, ack, body: Some(body) })))
     }
 
     /// Opens a connection and welcomes the worker on it.
     fn welcome(&mut self, link: u64, last_ack: u64) -> Vec<Output> {
         let mut outputs = self.news(link, News::Opened { hello_sent_ms: self.now });
-        outputs.extend(self.told(link, 0, 0, Told::Welcome(welcome(last_ack))));
+        outputs.extend(self.receive(link, 0, 0, MasterBody::Welcome(welcome(last_ack))));
         outputs
     }
 
@@ -101,7 +101,7 @@ fn dials(outputs: &[Output]) -> Vec<(u64, usize, Duration)> {
 /// The numbered frames among these, with whether each tells of a drain.
 fn numbered(frames: &[v1::WorkerFrame]) -> Vec<(u64, bool)> {
     let numbered = frames.iter().filter(|frame| frame.seq > 0);
-    numbered.map(|frame| (frame.seq, matches!(frame.body, Some(Say::Draining(_))))).collect()
+    numbered.map(|frame| (frame.seq, matches!(frame.body, Some(WorkerBody::Draining(_))))).collect()
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_frame_goes_on_every_connection_until_it_is_acknowledged() {
     played.welcome(2, 0);
     assert_eq!(numbered(&played.sent(2)), [(1, true)], "again on the next");
     assert_eq!(played.core.take_ending(), None, "the master may not have it yet");
-    played.told(2, 0, 1, Told::HeartbeatAck(v1::HeartbeatAck { sent_ms: 0 }));
+    played.receive(2, 0, 1, MasterBody::HeartbeatAck(v1::HeartbeatAck { sent_ms: 0 }));
     assert_eq!(played.core.take_ending(), Some(Ending::Signal(15)));
 }
 
@@ -178,9 +178,9 @@ fn heartbeats_leave_in_time_by_nothing_but_its_own_wake() {
         played.now = played.core.wake_at_ms();
         played.step(Input::Tick);
         for frame in played.sent(1) {
-            if let Some(Say::Heartbeat(beat)) = frame.body {
+            if let Some(WorkerBody::Heartbeat(beat)) = frame.body {
                 beats.push(beat.sent_ms);
-                played.told(1, 0, 0, Told::HeartbeatAck(v1::HeartbeatAck { sent_ms: beat.sent_ms }));
+                played.receive(1, 0, 0, MasterBody::HeartbeatAck(v1::HeartbeatAck { sent_ms: beat.sent_ms }));
             }
         }
     }
@@ -192,7 +192,7 @@ fn a_master_of_another_version_is_left_for_good() {
     let mut played = Played::new();
     played.news(1, News::Opened { hello_sent_ms: 0 });
     let other = v1::Welcome { protocol: PROTOCOL_VERSION - 1, ..welcome(0) };
-    played.told(1, 0, 0, Told::Welcome(other));
+    played.receive(1, 0, 0, MasterBody::Welcome(other));
     let Some(Ending::Refused { reason }) = played.core.take_ending() else { panic!("it goes on") };
     assert!(reason.contains(&format!("this worker speaks {PROTOCOL_VERSION}")), "{reason}");
 }
@@ -201,19 +201,19 @@ fn a_master_of_another_version_is_left_for_good() {
 fn the_same_inputs_make_the_same_outputs() {
     let play = || {
         let mut played = Played::new();
-        let mut said = vec![format!("{:?}", std::mem::take(&mut played.outputs))];
+        let mut outputs = vec![format!("{:?}", std::mem::take(&mut played.outputs))];
         for link in 1..20 {
             played.now += 700 * link;
             if link % 3 == 0 {
-                said.push(format!("{:?}", played.welcome(link, 0)));
-                said.push(format!("{:?}", played.sent(link)));
+                outputs.push(format!("{:?}", played.welcome(link, 0)));
+                outputs.push(format!("{:?}", played.sent(link)));
             }
-            said.push(format!(
+            outputs.push(format!(
                 "{:?}",
                 played.news(link, News::Closed { why: ConnectError::Unavailable("cut".into()) })
             ));
         }
-        said
+        outputs
     };
     assert_eq!(play(), play());
 }

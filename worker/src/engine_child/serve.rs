@@ -1,13 +1,13 @@
-//! The child's owner thread: loads the model, runs packs one after another, says everything as soon as it is known.
+//! The main thread of the child: loads the model, runs packs one after another, sends every result as soon as it is known.
 
 use super::inbox::read_on_a_thread;
 use super::load::load;
 use super::parts::Parts;
 use crate::parent::{end_before_parent, end_with_parent, leave_signals_to_agent};
-use compass_plan::ModelPlan;
 use compass_plan::engine::{Engine, EngineFault, PackSpec, Request, progress};
-use compass_proto::v1::from_engine::Body as Say;
-use compass_proto::v1::to_engine::Body as Hear;
+use compass_plan::ModelPlan;
+use compass_proto::v1::from_engine::Body as FromEngine;
+use compass_proto::v1::to_engine::Body as ToEngine;
 use compass_proto::{delimited, digest_from_wire, v1};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -41,12 +41,12 @@ pub fn run(options: EngineOptions) -> ExitCode {
     }
 }
 
-/// The way to the agent, for the thread that computes and the one that reports progress.
+/// Link to the agent, for the thread that computes and the one that reports progress.
 #[derive(Clone)]
 struct Agent(Arc<Mutex<UnixStream>>);
 
 impl Agent {
-    fn say(&self, body: Say) -> io::Result<()> {
+    fn send(&self, body: FromEngine) -> io::Result<()> {
         let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         delimited::write(&mut *stream, &v1::FromEngine { body: Some(body) })
     }
@@ -55,14 +55,14 @@ impl Agent {
 struct Child {
     options: EngineOptions,
     agent: Agent,
-    /// Whether a pack is under way.
+    /// Whether a pack is running.
     busy: Arc<AtomicBool>,
     engine: Option<Box<dyn Engine>>,
     parts: Parts,
 }
 
 fn serve(options: EngineOptions) -> io::Result<()> {
-    // A thread notices the end of the link; in a frozen engine none runs.
+    // A thread notices the end of the link, but in a stopped process no thread runs.
     end_with_parent();
     end_before_parent();
     leave_signals_to_agent()?;
@@ -73,24 +73,27 @@ fn serve(options: EngineOptions) -> io::Result<()> {
     let mut child = Child { options, agent, busy, engine: None, parts: Parts::default() };
     while let Ok(message) = inbox.recv() {
         match message.body {
-            Some(Hear::Load(load)) => child.load(&load)?,
-            Some(Hear::Part(part)) => child.keep(&part)?,
-            Some(Hear::Pack(pack)) => child.run_pack(&pack)?,
+            Some(ToEngine::Load(load)) => child.load(&load)?,
+            Some(ToEngine::Part(part)) => child.keep(&part)?,
+            Some(ToEngine::Pack(pack)) => child.run_pack(&pack)?,
             None => return Err(io::Error::new(io::ErrorKind::InvalidData, "an empty message from the agent")),
         }
     }
     Ok(())
 }
 
-/// Tells the agent every second whether the pack under way has gone on, from a thread of its own.
+/// Reports every second that the running pack makes progress, from a thread of its own.
 fn report_progress(agent: Agent, busy: Arc<AtomicBool>) -> io::Result<()> {
     let mut before = progress();
     std::thread::Builder::new().name("progress".into()).spawn(move || {
         loop {
             std::thread::sleep(PROGRESS_PERIOD);
             let now = progress();
-            if now != before && busy.load(Ordering::Relaxed) && agent.say(Say::Progress(v1::Progress {})).is_err() {
-                // The thread that computes finds out by itself.
+            if now != before
+                && busy.load(Ordering::Relaxed)
+                && agent.send(FromEngine::Progress(v1::Progress {})).is_err()
+            {
+                // The thread that computes gets the same error.
                 return;
             }
             before = now;
@@ -100,8 +103,8 @@ fn report_progress(agent: Agent, busy: Arc<AtomicBool>) -> io::Result<()> {
 }
 
 impl Child {
-    fn say(&self, body: Say) -> io::Result<()> {
-        self.agent.say(body)
+    fn send(&self, body: FromEngine) -> io::Result<()> {
+        self.agent.send(body)
     }
 
     fn load(&mut self, request: &v1::LoadModel) -> io::Result<()> {
@@ -115,11 +118,11 @@ impl Child {
             Ok(engine) => {
                 let facts = serde_json::to_vec(engine.facts())?;
                 self.engine = Some(engine);
-                self.say(Say::Loaded(v1::Loaded { facts, seconds: start.elapsed().as_secs_f64() }))
+                self.send(FromEngine::Loaded(v1::Loaded { facts, seconds: start.elapsed().as_secs_f64() }))
             }
             Err(fault) => {
                 let kind = v1::UnableKind::from(fault.kind()).into();
-                self.say(Say::LoadFailed(v1::LoadFailed { message: fault.to_string(), kind }))
+                self.send(FromEngine::LoadFailed(v1::LoadFailed { message: fault.to_string(), kind }))
             }
         }
     }
@@ -130,17 +133,17 @@ impl Child {
     }
 
     fn run_pack(&mut self, pack: &v1::Pack) -> io::Result<()> {
-        self.say(Say::PackStarted(v1::PackStarted { id: pack.id }))?;
+        self.send(FromEngine::PackStarted(v1::PackStarted { id: pack.id }))?;
         self.busy.store(true, Ordering::Relaxed);
         let computed = self.compute(pack);
         self.busy.store(false, Ordering::Relaxed);
         match computed? {
-            Ok(done) => self.say(Say::PackDone(v1::PackDone { id: pack.id, ..done })),
-            Err(message) => self.say(Say::PackFailed(v1::PackFailed { id: pack.id, message })),
+            Ok(done) => self.send(FromEngine::PackDone(v1::PackDone { id: pack.id, ..done })),
+            Err(message) => self.send(FromEngine::PackFailed(v1::PackFailed { id: pack.id, message })),
         }
     }
 
-    /// The inner error is the pack's, the outer one the link's.
+    /// Runs a pack. The inner error is that of the pack, the outer one that of the link.
     fn compute(&mut self, pack: &v1::Pack) -> io::Result<Result<v1::PackDone, String>> {
         let Some(engine) = &mut self.engine else { return Ok(Err("no model is loaded".into())) };
         let spec: PackSpec = match serde_json::from_slice(&pack.spec) {
@@ -162,7 +165,7 @@ impl Child {
         let mut broken = None;
         let run = engine.run(&spec, &requests, &mut |result| {
             if broken.is_none() {
-                broken = agent.say(Say::Result(v1::SampleResult::from(&result))).err();
+                broken = agent.send(FromEngine::Result(v1::SampleResult::from(&result))).err();
             }
         });
         match (broken, run) {

@@ -1,11 +1,11 @@
-//! One engine child: how it is started, spoken to and buried.
+//! One engine child: starts it, exchanges messages with it, and reaps it.
 
 use super::cuda_environment;
 use super::gpus::Share;
 use super::sent_parts::SentParts;
 use compass_agent::{ModelOrder, PackOrder};
-use compass_proto::v1::from_engine::Body as Heard;
-use compass_proto::v1::to_engine::Body as Say;
+use compass_proto::v1::from_engine::Body as FromEngine;
+use compass_proto::v1::to_engine::Body as ToEngine;
 use compass_proto::{delimited, v1};
 use rustix::process::Signal;
 use std::io;
@@ -17,17 +17,17 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 
-/// How long a child whose end of the link is closed may take to be gone.
+/// How long a child that has closed its end of the link may take to exit.
 const DEATH_GRACE: Duration = Duration::from_secs(5);
 
-/// This same executable, even when the file was replaced since: then by the inode that this process runs, so that agent
-/// and engines are never of two versions.
+/// Returns the path of this executable, even when the file was replaced since: then through the inode that this process runs,
+/// so that agent and engines are always of one version.
 fn this_executable() -> io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     Ok(if path.is_file() { path } else { "/proc/self/exe".into() })
 }
 
-/// How a child ended, in words.
+/// Describes how a child ended.
 fn how(status: ExitStatus) -> String {
     match status.signal() {
         Some(signal) if signal == Signal::KILL.as_raw() => {
@@ -46,7 +46,7 @@ pub(super) struct EngineChild {
     pub(super) model: ModelOrder,
     /// `ModelFacts` as JSON; empty until the model is loaded.
     pub(super) facts: Vec<u8>,
-    /// How long it took to load, until that was said.
+    /// How long the model took to load, until that is reported.
     pub(super) loaded_seconds: Option<f64>,
 }
 
@@ -62,10 +62,10 @@ impl EngineChild {
         if let Some(share) = &share {
             command.env("CUDA_VISIBLE_DEVICES", &share.visible);
         }
-        // Its own group: a Ctrl-C at the terminal is the agent's to handle, which lets packs in flight finish.
+        // A process group of its own: the agent alone handles a Ctrl-C at the terminal, and lets running packs finish.
         command.process_group(0).kill_on_drop(true);
         let process = command.spawn()?;
-        // `command` still owns the child's end of the pair; while it lives, the death of the child is not seen here.
+        // `command` still owns the child's end of the pair; until it is dropped, the exit of the child does not close the link.
         drop(command);
         ours.set_nonblocking(true)?;
         let link = UnixStream::from_std(ours)?;
@@ -83,33 +83,33 @@ impl EngineChild {
             device: model.device.clone(),
             sharers: share.map_or(1, |share| share.sharers),
         };
-        child.say(Say::Load(load)).await?;
+        child.send(ToEngine::Load(load)).await?;
         Ok(child)
     }
 
-    async fn say(&mut self, body: Say) -> io::Result<()> {
+    async fn send(&mut self, body: ToEngine) -> io::Result<()> {
         delimited::write_async(&mut self.link, &v1::ToEngine { body: Some(body) }).await
     }
 
-    /// The next message; `None` when the child is dead or dying.
-    pub(super) async fn hear(&mut self) -> Option<Heard> {
-        let heard = delimited::read_async::<v1::FromEngine>(&mut self.link).await;
-        heard.ok().flatten().and_then(|message| message.body)
+    /// Receives the next message; `None` when the child is dead or dying.
+    pub(super) async fn recv(&mut self) -> Option<FromEngine> {
+        let message = delimited::read_async::<v1::FromEngine>(&mut self.link).await;
+        message.ok().flatten().and_then(|message| message.body)
     }
 
-    /// Sends the pack, and before it the part when the child no longer has it.
+    /// Sends a pack, and before it the part when the child does not have it.
     pub(super) async fn submit(&mut self, order: &PackOrder) -> io::Result<()> {
         let digest = order.part.digest;
         if !self.parts.has(&digest) {
             let (name, data) = (digest.0.to_vec(), order.part.bytes.to_vec());
-            self.say(Say::Part(v1::LoadPart { digest: name, data })).await?;
+            self.send(ToEngine::Part(v1::LoadPart { digest: name, data })).await?;
             self.parts.sent(digest);
         }
         let (part, samples) = (digest.0.to_vec(), order.samples.clone());
-        self.say(Say::Pack(v1::Pack { id: order.id, spec: order.spec.to_vec(), part, samples })).await
+        self.send(ToEngine::Pack(v1::Pack { id: order.id, spec: order.spec.to_vec(), part, samples })).await
     }
 
-    /// Waits for a child that has gone silent, kills it if it lingers, and says how it ended.
+    /// Waits for a child that has closed the link, kills it if it does not exit, and returns how it ended.
     pub(super) async fn reap(mut self) -> String {
         let ended = match tokio::time::timeout(DEATH_GRACE, self.process.wait()).await {
             Ok(ended) => ended,
@@ -121,10 +121,10 @@ impl EngineChild {
         ended.map_or_else(|error| error.to_string(), how)
     }
 
-    /// Kills a child that is no longer wanted and waits until it is gone, so that its memory is free for the next.
+    /// Kills a child that is no longer needed and waits until it has exited, so that its memory is free for the next one.
     pub(super) async fn kill(mut self) {
         if let Err(error) = self.process.kill().await {
-            tracing::debug!(%error, "engine was gone already");
+            tracing::debug!(%error, "engine had already exited");
         }
     }
 }

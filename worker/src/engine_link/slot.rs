@@ -1,18 +1,18 @@
 //! A slot: room for one engine child, a task of its own that runs one pack at a time.
 //!
-//! The slot keeps a child alive and its model resident between packs. What becomes of samples whose child died is
-//! decided elsewhere; here a death is only told apart by whether the pack had begun.
+//! The slot keeps a child alive and its model resident between packs. Samples whose child died are retried elsewhere; the slot
+//! only reports whether the pack had started.
 
 use super::child::EngineChild;
 use super::gpus::Gpus;
 use compass_agent::{PackEnd, PackOrder, SlotEvent, SlotReport};
 use compass_plan::engine::UnableKind;
-use compass_proto::v1::from_engine::Body as Heard;
+use compass_proto::v1::from_engine::Body as FromEngine;
 use std::ops::ControlFlow;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Deaths in a row before a pack begins after which it is given back.
+/// Engine deaths in a row before a pack starts, after which the pack is returned.
 const DEATHS_BEFORE_START: u32 = 3;
 
 /// The agent's handle of a slot.
@@ -33,7 +33,7 @@ impl Slot {
         Self { orders, task: tokio::spawn(actor.run(inbox)) }
     }
 
-    /// Hands over a pack; false when the slot is not idle.
+    /// Submits a pack; false when the slot is not idle.
     pub fn submit(&self, order: PackOrder) -> bool {
         self.orders.try_send(order).is_ok()
     }
@@ -77,7 +77,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             let child = match self.ready_child(order).await {
                 Ok(child) => child,
                 Err(Unready::LoadFailed(UnableKind::Device, reason)) => {
-                    // A fresh process is the best that can be tried against a device's fault.
+                    // A new process is the best remedy for a fault of the device.
                     tracing::warn!(slot = self.slot, reason, "failed to load the model onto the device");
                     (message, unable) = (reason, Some(UnableKind::Device));
                     continue;
@@ -92,7 +92,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             };
             match self.compute(child, order).await {
                 Some(end) => return end,
-                // Killed while idle, say: a fresh one may begin.
+                // Killed while idle, for example: a new child may start the pack.
                 None => (message, unable) = ("the engine died before it began".into(), None),
             }
         }
@@ -103,7 +103,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
     }
 
-    /// The resident child, or a fresh one with the model loaded.
+    /// Returns the resident child, or a new one with the model loaded.
     async fn ready_child(&mut self, order: &PackOrder) -> Result<EngineChild, Unready> {
         match self.child.take() {
             Some(child) if child.model == *order.model => return Ok(child),
@@ -113,13 +113,13 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         let started =
             EngineChild::start(&order.model, self.threads, self.gpus.share(self.slot, order.model.num_gpus)).await;
         let mut child = started.map_err(|error| Unready::Died(error.to_string()))?;
-        match child.hear().await {
-            Some(Heard::Loaded(loaded)) => {
+        match child.recv().await {
+            Some(FromEngine::Loaded(loaded)) => {
                 tracing::info!(slot = self.slot, seconds = loaded.seconds, "model loaded");
                 (child.facts, child.loaded_seconds) = (loaded.facts, Some(loaded.seconds));
                 Ok(child)
             }
-            Some(Heard::LoadFailed(failed)) => {
+            Some(FromEngine::LoadFailed(failed)) => {
                 child.kill().await;
                 let kind = failed.kind().try_into().unwrap_or(UnableKind::Content);
                 Err(Unready::LoadFailed(kind, failed.message))
@@ -139,31 +139,31 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
         let mut started = false;
         loop {
-            // Whatever it says shows that it goes on; while it computes, it says so every second.
-            let Ok(heard) = tokio::time::timeout(order.timeout, child.hear()).await else {
+            // Any message is a sign of progress; while the engine computes, it sends one every second.
+            let Ok(message) = tokio::time::timeout(order.timeout, child.recv()).await else {
                 let message = format!("it computed nothing for {} s and was ended", order.timeout.as_secs());
                 tracing::warn!(slot = self.slot, message, started, "engine hangs; restarting it");
                 child.kill().await;
                 return started.then_some(PackEnd::Broken { message });
             };
-            match heard {
-                Some(Heard::PackStarted(_)) => started = true,
-                Some(Heard::Progress(_)) => {}
-                Some(Heard::Result(result)) => {
+            match message {
+                Some(FromEngine::PackStarted(_)) => started = true,
+                Some(FromEngine::Progress(_)) => {}
+                Some(FromEngine::Result(result)) => {
                     let _ = self.report(SlotEvent::Result(result)).await;
                 }
-                Some(Heard::PackDone(done)) => {
+                Some(FromEngine::PackDone(done)) => {
                     self.child = Some(child);
                     let prefix_segments = done.stretches.into_iter().map(Into::into).collect();
                     let tokens = done.tokens.unwrap_or_default().into();
                     return Some(PackEnd::Done { tokens, notes: done.notes, prefix_segments });
                 }
-                Some(Heard::PackFailed(failed)) => {
+                Some(FromEngine::PackFailed(failed)) => {
                     tracing::warn!(slot = self.slot, message = failed.message, "pack failed; restarting the engine");
                     child.kill().await;
                     return Some(PackEnd::Broken { message: failed.message });
                 }
-                Some(Heard::Loaded(_) | Heard::LoadFailed(_)) | None => {
+                Some(FromEngine::Loaded(_) | FromEngine::LoadFailed(_)) | None => {
                     let message = child.reap().await;
                     tracing::warn!(slot = self.slot, status = message, started, "engine died");
                     return started.then_some(PackEnd::Broken { message });

@@ -62,13 +62,13 @@ struct Tally {
 /// Runs one task of a run folder. Exit codes: 0 every sample has a result, 1 some failed or the model cannot be loaded, 2
 /// there is no such task or the plan is damaged, 3 the results cannot be written.
 pub fn run(options: OnceOptions) -> ExitCode {
-    let say = |text: String| drop(writeln!(io::stderr(), "compass-worker: {text}"));
+    let print = |text: String| drop(writeln!(io::stderr(), "compass-worker: {text}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let done = runtime.map_err(OnceError::Runtime).and_then(|runtime| runtime.block_on(Box::pin(run_task(&options))));
     match done {
         Ok(tally) => {
             let TokenCounters { submitted, computed, generated, .. } = tally.tokens;
-            say(format!(
+            print(format!(
                 "{} samples scored, {} failed; tokens: {submitted} submitted, {computed} computed, {generated} generated",
                 tally.scored, tally.failed
             ));
@@ -79,7 +79,7 @@ pub fn run(options: OnceOptions) -> ExitCode {
             if let Some(source) = std::error::Error::source(&error) {
                 text.push_str(&format!(": {source}"));
             }
-            say(text);
+            print(text);
             ExitCode::from(error.exit_code())
         }
     }

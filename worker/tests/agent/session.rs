@@ -141,10 +141,10 @@ async fn a_frame_that_the_master_rejects_three_times_gives_way_to_a_failure() {
     assert_eq!(heard.samples(), 3);
     for outcome in heard.outcomes.values().flatten() {
         let v1::sample_result::Outcome::Failed(reason) = outcome else { panic!("{outcome:?}") };
-        assert_eq!(reason, "the master cannot take the result: not this one");
+        assert_eq!(reason, "the master rejected the result: not this one");
     }
     let said = std::fs::read_to_string(&log).unwrap();
-    assert!(said.contains("the master cannot take results of task 0, samples 0..3"), "{said}");
+    assert!(said.contains("the master rejects results of task 0, samples 0..3"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
