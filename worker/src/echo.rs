@@ -57,7 +57,7 @@ impl EchoEngine {
         Self { facts, delay: Duration::from_millis(delay), die_on, hang_on, trace }
     }
 
-    fn answer(&self, pack: &PackSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
+    fn answer(&self, spec: &PackSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
         let mut longest = 0;
         let mut prompts = blake3::Hasher::new();
         let mut read = |text: String| {
@@ -75,7 +75,7 @@ impl EchoEngine {
             tokens.computed += u64::from(token_count(&text));
             text
         };
-        let render = |prompt: &Prompt| match request.render(prompt, request.shots.len(), pack) {
+        let render = |prompt: &Prompt| match request.render(prompt, request.shots.len(), spec) {
             RenderedPrompt::Text(text) => text,
             RenderedPrompt::Messages(messages) => chat(&messages),
         };
@@ -97,12 +97,12 @@ impl EchoEngine {
                 });
                 Outcome::Loglikelihood(scores.collect())
             }
-            Body::Gen { prompt } if pack.infer == InferSpec::PplOnly => {
+            Body::Gen { prompt } if spec.infer == InferSpec::PplOnly => {
                 let text = read(render(prompt));
                 Outcome::Ppl(vec![PplScore { nll_sum: nll(&text), tokens: token_count(&text), normalizer: None }])
             }
             Body::Gen { prompt } => {
-                let sequences = pack.infer.generation().map_or(1, |spec| spec.decoding.sequences());
+                let sequences = spec.infer.generation().map_or(1, |spec| spec.decoding.sequences());
                 let prompt = read(render(prompt));
                 let answers = (0..sequences).map(|at| generation(&prompt, at)).collect();
                 Outcome::Generated(answers)
@@ -119,7 +119,7 @@ impl EchoEngine {
             Body::Chat { turns } => {
                 let asked = |at: &usize| turns.get(*at).is_some_and(|turn| turn.role == ASSISTANT);
                 let mut asked: Vec<usize> = (0..turns.len()).filter(asked).collect();
-                if matches!(pack.infer, InferSpec::Chat { infer_mode: ChatMode::Last, .. }) {
+                if matches!(spec.infer, InferSpec::Chat { infer_mode: ChatMode::Last, .. }) {
                     asked.drain(..asked.len().saturating_sub(1));
                 }
                 let before = |at: usize| turns.iter().take(at).map(|turn| turn.content.as_str()).collect::<String>();
@@ -145,14 +145,14 @@ impl Engine for EchoEngine {
 
     fn run(
         &mut self,
-        pack: &PackSpec,
+        spec: &PackSpec,
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault> {
         let mut tokens = TokenCounters::default();
         for request in requests {
             std::thread::sleep(self.delay);
-            emit(self.answer(pack, request, &mut tokens));
+            emit(self.answer(spec, request, &mut tokens));
         }
         Ok(tokens)
     }
@@ -204,7 +204,7 @@ mod tests {
         };
         let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None, hang_on: None, trace: None };
         let infer = InferSpec::Gen(GenSpec::default());
-        let pack = PackSpec {
+        let spec = PackSpec {
             infer,
             shot_format: ShotFormat { separator: "|".into(), end: "\n".into() },
             meta_template: None,
@@ -214,7 +214,7 @@ mod tests {
         let shots = ["a", "b"].map(Shot::from);
         let request = Request { sample: &sample, shots: shots.iter().collect() };
         let mut results = Vec::new();
-        let tokens = engine.run(&pack, &[request.clone(), request], &mut |result| results.push(result)).unwrap();
+        let tokens = engine.run(&spec, &[request.clone(), request], &mut |result| results.push(result)).unwrap();
         let digest = blake3::hash(b"a|b\nwhat is seven").to_hex();
         let Outcome::Generated(answers) = &results[0].outcome else { panic!("not a generation") };
         assert_eq!(answers[0].text, format!("{} seven", &digest.as_str()[..8]));

@@ -1,7 +1,7 @@
 //! The slots of a simulated worker: models that take their time to load, samples that take theirs, engines that break.
 
 use super::world::{Happening, World};
-use compass_agent::{Input, PackEnd, PackOrder, SlotEvent, SlotReport};
+use compass_agent::{BatchEnd, BatchOrder, Input, SlotEvent, SlotReport};
 use compass_plan::engine::{ModelFacts, TokenCounters, UnableKind};
 use compass_scheduler::invariants::R1;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 pub(super) struct Engine {
     /// The model that it holds, of a job.
     resident: Option<(usize, u32)>,
-    pack: Option<Running>,
+    batch: Option<Running>,
 }
 
 #[derive(Debug)]
@@ -26,12 +26,12 @@ struct Running {
 
 impl Engine {
     pub(super) fn is_busy(&self) -> bool {
-        self.pack.is_some()
+        self.batch.is_some()
     }
 }
 
 impl World {
-    pub(super) fn engine_starts(&mut self, at: usize, slot: usize, order: PackOrder) {
+    pub(super) fn engine_starts(&mut self, at: usize, slot: usize, order: BatchOrder) {
         let found = self.jobs.iter().enumerate();
         let mut found = found.filter_map(|(job, known)| Some((job, known.unit_of_part(&order.part.digest)?)));
         let Some((job, unit)) = found.next() else { return };
@@ -41,39 +41,39 @@ impl World {
             self.oracle.begins(now, (&name, goes_on), (job, unit, index));
             self.begins_once(at, (job, unit, index));
         }
-        let Some(engine) = self.workers[at].engines.get_mut(slot).filter(|engine| engine.pack.is_none()) else {
-            self.oracle.violation(R1, format!("{name} begins a pack in slot {slot}, which has none free"));
+        let Some(engine) = self.workers[at].engines.get_mut(slot).filter(|engine| engine.batch.is_none()) else {
+            self.oracle.violation(R1, format!("{name} begins a batch in slot {slot}, which has none free"));
             return;
         };
         let model = self.jobs[job].model(unit);
         let load = if engine.resident == Some((job, model)) { 1 } else { self.scenario.load_ms.max(1) };
         let (id, samples) = (order.id, order.samples.into());
-        engine.pack = Some(Running { id, job, unit, model, is_ready: false, samples });
+        engine.batch = Some(Running { id, job, unit, model, is_ready: false, samples });
         let pause = if load > 1 { self.rng.between(load / 2, load * 3 / 2) } else { 1 };
         let life = self.workers[at].life;
-        self.after(pause, Happening::Engine { worker: at, life, slot, pack: id });
+        self.after(pause, Happening::Engine { worker: at, life, slot, batch: id });
     }
 
-    /// The next thing that happens to the pack under way.
-    pub(super) fn engine_goes_on(&mut self, at: usize, slot: usize, pack: u64) {
+    /// The next thing that happens to the batch under way.
+    pub(super) fn engine_goes_on(&mut self, at: usize, slot: usize, batch: u64) {
         let Some(engine) = self.workers[at].engines.get_mut(slot) else { return };
-        let Some(running) = engine.pack.as_mut().filter(|running| running.id == pack) else { return };
+        let Some(running) = engine.batch.as_mut().filter(|running| running.id == batch) else { return };
         let (job, unit, model) = (running.job, running.unit, running.model);
         if !running.is_ready {
             if self.jobs[job].shape.unable.contains(&(at, model)) {
                 self.oracle.saw("a model could not be loaded");
                 let message = format!("w{at} lacks the files of model {model}");
-                return self.pack_ends(at, slot, PackEnd::LoadFailed { kind: UnableKind::Missing, message });
+                return self.batch_ends(at, slot, BatchEnd::LoadFailed { kind: UnableKind::Missing, message });
             }
             running.is_ready = true;
             let loaded = engine.resident.replace((job, model)) != Some((job, model));
             let loaded_seconds = loaded.then_some(self.scenario.load_ms as f64 / 1000.0);
             self.slot_says(at, slot, SlotEvent::Ready { facts: facts(), loaded_seconds });
-            return self.engine_goes_on_later(at, slot, pack);
+            return self.engine_goes_on_later(at, slot, batch);
         }
         for _ in 0..self.scenario.burst.max(1) {
-            let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.pack.as_mut());
-            let Some(running) = running.filter(|running| running.id == pack) else { return };
+            let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.batch.as_mut());
+            let Some(running) = running.filter(|running| running.id == batch) else { return };
             let Some(index) = running.samples.pop_front() else { break };
             if self.jobs[job].is_poison((unit, index)) {
                 self.oracle.saw("a sample that no worker can run was tried");
@@ -84,23 +84,23 @@ impl World {
             let result = self.jobs[job].result((unit, index), by);
             self.slot_says(at, slot, SlotEvent::Result(result));
         }
-        let running = self.workers[at].engines.get(slot).and_then(|engine| engine.pack.as_ref());
-        match running.filter(|running| running.id == pack).map(|running| running.samples.is_empty()) {
+        let running = self.workers[at].engines.get(slot).and_then(|engine| engine.batch.as_ref());
+        match running.filter(|running| running.id == batch).map(|running| running.samples.is_empty()) {
             Some(true) => {
                 let tokens = TokenCounters { submitted: 1, computed: 1, ..Default::default() };
-                self.pack_ends(at, slot, PackEnd::Done { tokens, notes: Vec::new(), prefix_segments: Vec::new() });
+                self.batch_ends(at, slot, BatchEnd::Done { tokens, notes: Vec::new(), prefix_segments: Vec::new() });
             }
-            Some(false) => self.engine_goes_on_later(at, slot, pack),
+            Some(false) => self.engine_goes_on_later(at, slot, batch),
             None => {}
         }
     }
 
-    fn engine_goes_on_later(&mut self, at: usize, slot: usize, pack: u64) {
+    fn engine_goes_on_later(&mut self, at: usize, slot: usize, batch: u64) {
         let worker = &self.workers[at];
         let times = if self.now < worker.slow_until { worker.times } else { 1 };
         let (each, life) = (self.scenario.sample_ms * times, worker.life);
         let pause = self.rng.between(each / 2, each * 3 / 2).max(1);
-        self.after(pause, Happening::Engine { worker: at, life, slot, pack });
+        self.after(pause, Happening::Engine { worker: at, life, slot, batch });
     }
 
     /// The engine of the first slot that computes is gone.
@@ -115,21 +115,21 @@ impl World {
     fn engine_dies(&mut self, at: usize, slot: usize) {
         if let Some(engine) = self.workers[at].engines.get_mut(slot) {
             engine.resident = None;
-            if let Some(running) = &engine.pack {
+            if let Some(running) = &engine.batch {
                 let (job, unit) = (running.job, running.unit);
                 self.begun.retain(|key, _| (key.0, key.1) != (job, unit) || !running.samples.contains(&key.2));
                 self.oracle.engine_died(job, unit, running.samples.iter().copied());
             }
         }
-        self.pack_ends(at, slot, PackEnd::Broken { message: format!("an engine of w{at} broke") });
+        self.batch_ends(at, slot, BatchEnd::Broken { message: format!("an engine of w{at} broke") });
     }
 
-    fn pack_ends(&mut self, at: usize, slot: usize, end: PackEnd) {
-        let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.pack.take());
+    fn batch_ends(&mut self, at: usize, slot: usize, end: BatchEnd) {
+        let running = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.batch.take());
         if let Some(running) = running {
-            let of_pack = (running.job, running.unit);
-            self.begun.retain(|key, _| (key.0, key.1) != of_pack || !running.samples.contains(&key.2));
-            self.slot_says(at, slot, SlotEvent::Ended { pack: running.id, end });
+            let of_batch = (running.job, running.unit);
+            self.begun.retain(|key, _| (key.0, key.1) != of_batch || !running.samples.contains(&key.2));
+            self.slot_says(at, slot, SlotEvent::Ended { batch: running.id, end });
         }
     }
 

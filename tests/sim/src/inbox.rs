@@ -54,9 +54,9 @@ impl World {
                     self.agent(worker, Input::Fetched { digest, content });
                 }
             }
-            Happening::Engine { worker, life, slot, pack } => {
+            Happening::Engine { worker, life, slot, batch } => {
                 if self.lives(worker, life) {
-                    self.engine_goes_on(worker, slot, pack);
+                    self.engine_goes_on(worker, slot, batch);
                 }
             }
             Happening::IsToWait { link } => self.is_to_wait(link),

@@ -309,7 +309,7 @@ impl World {
                     self.at(arrives, Happening::Uploads { link, seq, digest, bytes, pause });
                 }
                 Output::Fetch { digest, pause } => self.fetches(at, digest, pause),
-                Output::Start { slot, pack } => self.engine_starts(at, slot, pack),
+                Output::Start { slot, batch } => self.engine_starts(at, slot, batch),
                 Output::RunPrograms { .. } => {
                     self.oracle.violation(R1, format!("w{at} is to run programs, of which the job has none"));
                 }

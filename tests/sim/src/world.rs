@@ -106,12 +106,12 @@ pub(super) enum Happening {
         digest: Digest,
         content: Result<Vec<u8>, BulkError>,
     },
-    /// The pack under way in a slot goes on.
+    /// The batch under way in a slot goes on.
     Engine {
         worker: usize,
         life: u64,
         slot: usize,
-        pack: u64,
+        batch: u64,
     },
     /// The worker hears once more that no job has taken it.
     IsToWait {

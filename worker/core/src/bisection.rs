@@ -1,12 +1,12 @@
 //! Bisection for the sample that kills its engine.
 //!
-//! Pure. When an engine dies, the samples without a result are suspects: they are retried in packs of half as many, down
-//! to one; a sample that kills its engine twice alone is given up. So a poison sample costs its neighbours one pack per
-//! halving, and a death that no sample caused costs two packs in place of one.
+//! Pure. When an engine dies, the samples without a result are suspects: they are retried in batches of half as many, down
+//! to one; a sample that kills its engine twice alone is given up. So a poison sample costs its neighbours one batch per
+//! halving, and a death that no sample caused costs two batches in place of one.
 
 use std::collections::BTreeMap;
 
-/// Engine deaths in a pack of its own after which a sample is given up.
+/// Engine deaths in a batch of its own after which a sample is given up.
 const DEATHS_ALONE: u32 = 2;
 
 /// Bisection for poison samples of one grant.
@@ -15,7 +15,7 @@ pub struct PoisonBisection(BTreeMap<u32, Suspect>);
 
 #[derive(Clone, Copy, Debug)]
 struct Suspect {
-    /// Suspects that may be run in one pack with it, itself included.
+    /// Suspects that may be run in one batch with it, itself included.
     batch_size: usize,
     /// How often its engine died with it alone.
     deaths: u32,
@@ -32,15 +32,15 @@ impl PoisonBisection {
         self.0.remove(&sample);
     }
 
-    /// Notes that the engine died on a pack of `pack_size` samples before `unfinished` had results. Returns the samples that
+    /// Notes that the engine died on a batch of `submitted` samples before `unfinished` had results. Returns the samples that
     /// must not be tried again.
-    pub fn engine_died(&mut self, pack_size: usize, unfinished: &[u32]) -> Vec<u32> {
+    pub fn engine_died(&mut self, submitted: usize, unfinished: &[u32]) -> Vec<u32> {
         let mut given_up = Vec::new();
         let batch_size = unfinished.len().div_ceil(2).max(1);
         for &sample in unfinished {
             let suspect = self.0.entry(sample).or_insert(Suspect { batch_size, deaths: 0 });
             suspect.batch_size = batch_size;
-            suspect.deaths += u32::from(pack_size == 1);
+            suspect.deaths += u32::from(submitted == 1);
             if suspect.deaths >= DEATHS_ALONE {
                 given_up.push(sample);
                 self.0.remove(&sample);
@@ -54,28 +54,28 @@ impl PoisonBisection {
 mod tests {
     use super::*;
 
-    /// Runs packs as the agent does, with an engine that dies at `poison`: the samples before it have results, or, when it
+    /// Runs batches as the agent does, with an engine that dies at `poison`: the samples before it have results, or, when it
     /// computes all `at_once`, none has. Returns the samples that are done, those that are given up, and the deaths.
     fn run(samples: &[u32], poison: &[u32], at_once: bool) -> (Vec<u32>, Vec<u32>, u32) {
         let (mut bisection, mut done, mut given_up, mut deaths) =
             (PoisonBisection::default(), Vec::new(), Vec::new(), 0);
-        let mut packs = vec![samples.to_vec()];
-        while let Some(pack) = packs.pop() {
-            let alive = match pack.iter().position(|sample| poison.contains(sample)) {
-                None => pack.len(),
+        let mut batches = vec![samples.to_vec()];
+        while let Some(batch) = batches.pop() {
+            let alive = match batch.iter().position(|sample| poison.contains(sample)) {
+                None => batch.len(),
                 Some(_) if at_once => 0,
                 Some(place) => place,
             };
-            done.extend(&pack[..alive]);
-            pack[..alive].iter().for_each(|&sample| bisection.succeeded(sample));
-            if alive == pack.len() {
+            done.extend(&batch[..alive]);
+            batch[..alive].iter().for_each(|&sample| bisection.succeeded(sample));
+            if alive == batch.len() {
                 continue;
             }
             deaths += 1;
-            let ended = bisection.engine_died(pack.len(), &pack[alive..]);
-            let again: Vec<u32> = pack[alive..].iter().copied().filter(|sample| !ended.contains(sample)).collect();
+            let ended = bisection.engine_died(batch.len(), &batch[alive..]);
+            let again: Vec<u32> = batch[alive..].iter().copied().filter(|sample| !ended.contains(sample)).collect();
             let batch_size = again.first().and_then(|&sample| bisection.batch_size(sample)).unwrap_or(1);
-            packs.extend(again.chunks(batch_size).map(<[u32]>::to_vec));
+            batches.extend(again.chunks(batch_size).map(<[u32]>::to_vec));
             given_up.extend(ended);
         }
         done.sort_unstable();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poison_sample_in_a_pack_of_its_own_dies_twice() {
+    fn a_poison_sample_in_a_batch_of_its_own_dies_twice() {
         assert_eq!(run(&[7], &[7], true), (vec![], vec![7], 2));
     }
 

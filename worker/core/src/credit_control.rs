@@ -29,7 +29,7 @@ fn average(known: &mut Option<f64>, latest: f64) {
 }
 
 impl CreditControl {
-    /// Notes that the first pack of a grant went to a slot.
+    /// Notes that the first batch of a grant went to a slot.
     pub(super) fn begun(&mut self, grant: GrantId, now_ms: u64) {
         self.begun.entry(grant).or_insert(now_ms);
     }

@@ -1,7 +1,7 @@
 //! Which slot runs what next.
 
 use super::grants::Held;
-use super::order::{ModelOrder, PackOrder, PartOrder};
+use super::order::{BatchOrder, ModelOrder, PartOrder};
 use super::output::Output;
 use super::session::{AgentCore, UnitOrder};
 use super::shard::Shard;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// What waits of a grant must be so many times what its samples begin with, for another slot to join in.
 const HELP_WORTH: u64 = 50;
-/// Or only so many times, once the pack under way has taken so many milliseconds. Answers that are still to be written take
+/// Or only so many times, once the batch under way has taken so many milliseconds. Answers that are still to be written take
 /// time that nobody knows: there the milliseconds suffice.
 const HELP_WORTH_OF_LONG: u64 = 10;
 const HELP_AFTER_MS: u64 = 20_000;
@@ -47,7 +47,7 @@ impl AgentCore {
         each.saturating_mul(u64::from(held.waiting().len())) >= shared.saturating_mul(times)
     }
 
-    /// Gives every idle slot a pack, as far as lease, outbox and drain allow.
+    /// Gives every idle slot a batch, as far as lease, outbox and drain allow.
     pub(super) fn dispatch(&mut self, now_ms: u64) {
         let Some(terms) = &self.terms else { return };
         let (active, head) = (terms.active_slots, terms.plan);
@@ -73,7 +73,7 @@ impl AgentCore {
 
     fn feed(&mut self, slot: usize, active: usize, plan: &Plan, now_ms: u64) {
         while let Some(grant) = self.choose_grant(slot, active, plan, now_ms) {
-            match self.start_pack(slot, grant, plan, now_ms) {
+            match self.start_batch(slot, grant, plan, now_ms) {
                 Ok(()) => return,
                 Err(reason) => self.fail(grant, FailureClass::Transient, reason),
             }
@@ -122,18 +122,18 @@ impl AgentCore {
         waited >= JOIN_AFTER_MS && f64::from(waiting) * ms / samples > PAYS * f64::from(at) * load
     }
 
-    /// Sends the grant's next pack to the slot, or asks for the part that it needs.
-    fn start_pack(&mut self, slot: usize, grant: GrantId, plan: &Plan, now_ms: u64) -> Result<(), String> {
+    /// Sends the grant's next batch to the slot, or asks for the part that it needs.
+    fn start_batch(&mut self, slot: usize, grant: GrantId, plan: &Plan, now_ms: u64) -> Result<(), String> {
         let Some(held) = self.grants.get(grant) else { return Ok(()) };
         let unit = plan.unit(held.unit).ok_or_else(|| format!("the plan has no unit {}", held.unit))?;
         let active = self.terms.as_ref().map_or(1, |terms| terms.active_slots);
         // What is left for all slots is shared out.
         let is_last = self.grants.iter().all(|other| other.key == grant || !other.has_waiting());
         let sharers = if is_last && self.is_worth_help(plan, held, now_ms) { active } else { 1 };
-        let mut pack = held.next_pack(unit.dataset, sharers).ok_or_else(|| missing_sample(held, &unit))?;
+        let mut batch = held.next_batch(unit.dataset, sharers).ok_or_else(|| missing_sample(held, &unit))?;
         let runs_programs = runs_programs(plan, unit.id);
         if runs_programs {
-            pack.samples.truncate(1);
+            batch.samples.truncate(1);
         }
         if !matches!(unit.model.kind, ModelKind::Echo | ModelKind::Sandbox) && !self.boot.has_engine {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
@@ -142,7 +142,7 @@ impl AgentCore {
             return Err("this worker runs no programs that a model wrote".into());
         }
         let order = self.unit_order(&unit)?;
-        let part = self.parts.get(&pack.part);
+        let part = self.parts.get(&batch.part);
         if let Some(held) = self.grants.get_mut(grant) {
             if held.slot.is_none_or(|owner| owner >= active) {
                 held.slot = Some(slot);
@@ -150,27 +150,27 @@ impl AgentCore {
             held.shard.get_or_insert_with(|| Shard::new(&unit.eval()));
         }
         let Some(part) = part else {
-            self.fetch(pack.part);
+            self.fetch(batch.part);
             return Ok(());
         };
-        self.last_pack += 1;
-        let id = self.last_pack;
+        self.last_batch += 1;
+        let id = self.last_batch;
         if runs_programs {
-            let index = pack.samples.first().copied().unwrap_or_default();
-            self.outputs.push(Output::RunPrograms { slot, pack: id, part: part.part.clone(), index });
+            let index = batch.samples.first().copied().unwrap_or_default();
+            self.outputs.push(Output::RunPrograms { slot, batch: id, part: part.part.clone(), index });
         } else {
-            let pack = PackOrder {
+            let batch = BatchOrder {
                 id,
                 model: order.model,
                 spec: order.spec,
                 part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
-                samples: pack.samples.clone(),
+                samples: batch.samples.clone(),
                 timeout: self.terms.as_ref().map_or(ENGINE_TIMEOUT, |terms| terms.engine_timeout),
             };
-            self.outputs.push(Output::Start { slot, pack });
+            self.outputs.push(Output::Start { slot, batch });
         }
         if let Some(held) = self.grants.get_mut(grant) {
-            held.begun(&pack.samples);
+            held.begun(&batch.samples);
         }
         self.credit_control.begun(grant, now_ms);
         let model = plan.model_of(unit.id);
@@ -178,8 +178,8 @@ impl AgentCore {
         let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));
         let Some(state) = self.slots.get_mut(slot) else { return Ok(()) };
         state.unit = Some(unit.id);
-        let samples = pack.samples;
-        state.busy = Some(Busy { pack: id, holds, grant, model, samples, part, since_ms: now_ms, stale: false });
+        let samples = batch.samples;
+        state.busy = Some(Busy { batch: id, holds, grant, model, samples, part, since_ms: now_ms, stale: false });
         Ok(())
     }
 
@@ -216,7 +216,7 @@ impl AgentCore {
             true => self.grants.iter().filter_map(|held| Some(held.parts(dataset(held)?))).flatten().collect(),
             false => {
                 let waiting = self.grants.iter().filter(|held| held.slot.is_none() && held.has_waiting());
-                waiting.filter_map(|held| Some(held.next_pack(dataset(held)?, 1)?.part)).collect()
+                waiting.filter_map(|held| Some(held.next_batch(dataset(held)?, 1)?.part)).collect()
             }
         };
         for digest in digests {

@@ -38,8 +38,8 @@ impl AgentCore {
         if self.drain.is_none() || busy {
             return;
         }
-        for grant in self.batches.grants() {
-            self.send_batch(grant);
+        for grant in self.result_batches.grants() {
+            self.send_results(grant);
         }
         let acknowledged = self.outbox.is_empty();
         let Some(drain) = &mut self.drain else { return };

@@ -51,8 +51,8 @@ impl AgentCore {
     fn part_is_hopeless(&mut self, digest: Digest, reason: &str) {
         let Some(plan) = self.plan.clone() else { return };
         let needs = |held: &&super::grants::Held| {
-            let pack = plan.unit(held.unit).and_then(|unit| held.next_pack(unit.dataset, 1));
-            pack.is_some_and(|pack| pack.part == digest)
+            let batch = plan.unit(held.unit).and_then(|unit| held.next_batch(unit.dataset, 1));
+            batch.is_some_and(|batch| batch.part == digest)
         };
         let failing: Vec<_> = self.grants.iter().filter(needs).map(|held| held.key).collect();
         for grant in failing {

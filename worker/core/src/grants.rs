@@ -12,11 +12,11 @@ use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Samples of one pack at most.
+/// Samples of one batch at most.
 /// Enough to keep an engine's slots full while long answers end, and to share beginnings.
-pub const PACK_SAMPLES: usize = 64;
+pub const MAX_BATCH_SAMPLES: usize = 64;
 
-/// A pack is not made smaller than this to leave something for other slots.
+/// A batch is not made smaller than this to leave something for other slots.
 const LEAST_SHARE: usize = 8;
 
 /// A grant as it was made, with the master's proof of it: what a leader that never heard of it goes by.
@@ -59,7 +59,7 @@ pub(super) struct Held {
 
 /// Samples to run together, all of one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PackChoice {
+pub(super) struct BatchChoice {
     pub(super) part: Digest,
     pub(super) samples: Vec<u32>,
 }
@@ -101,14 +101,14 @@ impl Held {
 
     /// Returns the next samples in order: neighbours of one part, suspects only with suspects of their kind; no more than
     /// leaves some for each of `sharers` slots. `None` when nothing is pending, or when the plan does not have the next sample.
-    pub(super) fn next_pack(&self, dataset: &DatasetPlan, sharers: usize) -> Option<PackChoice> {
+    pub(super) fn next_batch(&self, dataset: &DatasetPlan, sharers: usize) -> Option<BatchChoice> {
         let first = self.waiting.iter().next()?;
         let part = dataset.part_of(first)?;
-        let share = (self.waiting.len() as usize).div_ceil(sharers.max(1)).clamp(LEAST_SHARE, PACK_SAMPLES);
+        let share = (self.waiting.len() as usize).div_ceil(sharers.max(1)).clamp(LEAST_SHARE, MAX_BATCH_SAMPLES);
         let (end, suspects) = (part.first + part.samples, self.bisection.batch_size(first));
         let alike = |index: &u32| *index < end && self.bisection.batch_size(*index) == suspects;
         let samples = self.waiting.iter().take_while(alike).take(suspects.unwrap_or(share)).collect();
-        Some(PackChoice { part: part.digest, samples })
+        Some(BatchChoice { part: part.digest, samples })
     }
 
     /// The parts that hold what waits, in order.
@@ -119,7 +119,7 @@ impl Held {
         parts
     }
 
-    /// The pack went to an engine.
+    /// The batch went to an engine.
     pub(super) fn begun(&mut self, samples: &[u32]) {
         for &sample in samples {
             self.waiting.remove(sample);
@@ -133,7 +133,7 @@ impl Held {
         self.running.remove(sample)
     }
 
-    /// The pack's engine died before it began, or the pack was never sent: its samples wait again.
+    /// The batch's engine died before it began, or the batch was never sent: its samples wait again.
     pub(super) fn unbegun(&mut self, samples: &[u32]) {
         for &sample in samples {
             if self.running.remove(sample) && !self.revoked {
@@ -142,7 +142,7 @@ impl Held {
         }
     }
 
-    /// The pack's engine died in the middle. Samples without a result wait again, as suspects; those that must not be
+    /// The batch's engine died in the middle. Samples without a result wait again, as suspects; those that must not be
     /// tried again stay running and are returned: their result is that they failed.
     pub(super) fn engine_died(&mut self, samples: &[u32]) -> Vec<u32> {
         let unfinished: Vec<u32> = samples.iter().copied().filter(|&sample| self.running.contains(sample)).collect();

@@ -33,14 +33,14 @@ fn grant(key: GrantId, first: u32, end: u32) -> Held {
 }
 
 #[test]
-fn packs_follow_the_order_and_stop_at_a_parts_border() {
+fn batches_follow_the_order_and_end_with_their_part() {
     let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 2, 45));
-    let mut packs = Vec::new();
-    while let Some(pack) = held.next_pack(&dataset, 1) {
-        held.begun(&pack.samples);
-        packs.push((pack.part.0[0], pack.samples[0], pack.samples.len()));
+    let mut batches = Vec::new();
+    while let Some(batch) = held.next_batch(&dataset, 1) {
+        held.begun(&batch.samples);
+        batches.push((batch.part.0[0], batch.samples[0], batch.samples.len()));
     }
-    assert_eq!(packs, [(0, 2, 18), (1, 20, 20), (2, 40, 5)]);
+    assert_eq!(batches, [(0, 2, 18), (1, 20, 20), (2, 40, 5)]);
     assert!(!held.is_over());
     (2..45).for_each(|sample| assert!(held.finished(sample)));
     assert!(held.is_over());
@@ -50,26 +50,26 @@ fn packs_follow_the_order_and_stop_at_a_parts_border() {
 #[test]
 fn suspects_run_in_halves_and_the_rest_together() {
     let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 0, 40));
-    let pack = held.next_pack(&dataset, 1).unwrap();
-    held.begun(&pack.samples);
+    let batch = held.next_batch(&dataset, 1).unwrap();
+    held.begun(&batch.samples);
     (0..13).for_each(|sample| assert!(held.finished(sample)));
-    assert!(held.engine_died(&pack.samples).is_empty());
+    assert!(held.engine_died(&batch.samples).is_empty());
     for suspects in [13..17, 17..20] {
-        let pack = held.next_pack(&dataset, 1).unwrap();
-        assert_eq!(pack.samples, suspects.clone().collect::<Vec<_>>());
-        held.begun(&pack.samples);
+        let batch = held.next_batch(&dataset, 1).unwrap();
+        assert_eq!(batch.samples, suspects.clone().collect::<Vec<_>>());
+        held.begun(&batch.samples);
         suspects.for_each(|suspect| assert!(held.finished(suspect)));
     }
-    assert_eq!(held.next_pack(&dataset, 1).unwrap().samples, (20..40).collect::<Vec<_>>());
+    assert_eq!(held.next_batch(&dataset, 1).unwrap().samples, (20..40).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_second_death_alone_ends_the_sample() {
     let (dataset, mut held) = (dataset(), grant(key(1, 1, 1), 7, 8));
     for deaths in 1..=2 {
-        let pack = held.next_pack(&dataset, 1).unwrap();
-        held.begun(&pack.samples);
-        assert_eq!(held.engine_died(&pack.samples), if deaths == 2 { vec![7] } else { vec![] });
+        let batch = held.next_batch(&dataset, 1).unwrap();
+        held.begun(&batch.samples);
+        assert_eq!(held.engine_died(&batch.samples), if deaths == 2 { vec![7] } else { vec![] });
     }
     assert!(!held.has_waiting() && !held.is_over());
     assert!(held.finished(7) && held.is_over());
@@ -92,26 +92,26 @@ fn a_revoked_grant_hands_in_what_runs_and_begins_nothing() {
     let (dataset, mut grants) = (dataset(), Grants::default());
     grants.offer(grant(key(1, 5, 1), 0, 20));
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
-    let pack = held.next_pack(&dataset, 1).unwrap();
-    held.begun(&pack.samples);
+    let batch = held.next_batch(&dataset, 1).unwrap();
+    held.begun(&batch.samples);
     assert!(!grants.revoke(key(2, 5, 1)), "another leader's task of the same number");
     assert!(!grants.revoke(key(1, 5, 2)));
     assert!(grants.revoke(key(1, 5, 1)));
     let wire = grants.to_wire(Vec::new());
     assert_eq!(wire[0].samples, [v1::Interval { first: 0, end: 20 }]);
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
-    assert_eq!(held.next_pack(&dataset, 1), None);
+    assert_eq!(held.next_batch(&dataset, 1), None);
     assert!(!held.is_over());
     assert!(held.finished(0));
-    assert!(held.engine_died(&pack.samples).is_empty());
-    assert!(held.is_over(), "samples of a dead pack are not tried again once revoked");
+    assert!(held.engine_died(&batch.samples).is_empty());
+    assert!(held.is_over(), "samples of a dead batch are not tried again once revoked");
 }
 
 #[test]
 fn of_samples_that_are_asked_for_those_that_have_not_begun_are_returned() {
     let (dataset, mut held) = (dataset(), grant(key(1, 5, 1), 0, 40));
-    let pack = held.next_pack(&dataset, 1).unwrap();
-    held.begun(&pack.samples[..16]);
+    let batch = held.next_batch(&dataset, 1).unwrap();
+    held.begun(&batch.samples[..16]);
     assert_eq!(held.give_back(&IntervalSet::range(10, 30)), IntervalSet::range(16, 30));
     assert_eq!((held.samples.pairs(), held.open().pairs()), (&[(0, 16), (30, 40)][..], &[(0, 16), (30, 40)][..]));
     assert!(held.give_back(&IntervalSet::range(10, 30)).is_empty(), "asked a second time");
@@ -123,8 +123,8 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
     grants.offer(grant(key(1, 5, 1), 0, 40));
     grants.offer(grant(key(1, 6, 1), 40, 60));
     let held = grants.get_mut(key(1, 5, 1)).unwrap();
-    let pack = held.next_pack(&dataset, 1).unwrap();
-    held.begun(&pack.samples[..16]);
+    let batch = held.next_batch(&dataset, 1).unwrap();
+    held.begun(&batch.samples[..16]);
     let under_way = |grant: GrantId, samples: Vec<u32>| {
         let assignment = Assignment { samples: IntervalSet::range(0, 60), proof: vec![grant.task.0 as u8] };
         UnderWay { grant, unit: UnitId(0), samples, assignment: assignment.into() }
@@ -140,7 +140,7 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
     let kept = Kept { held: key(1, 5, 1), now: key(2, 0, 3), samples, proof: vec![77] };
     assert_eq!(grants.keep(&[kept]), [(key(1, 5, 1), key(2, 0, 3))]);
     let held = grants.get(key(2, 0, 3)).unwrap();
-    assert_eq!(held.next_pack(&dataset, 1).unwrap().samples, [16, 17, 18, 19]);
+    assert_eq!(held.next_batch(&dataset, 1).unwrap().samples, [16, 17, 18, 19]);
     assert_eq!(held.samples, IntervalSet::range(0, 20));
     let wire = grants.to_wire(vec![under_way(key(1, 5, 1), vec![3])]);
     let names: Vec<_> =
@@ -151,6 +151,6 @@ fn only_what_the_welcome_leaves_is_begun_under_its_new_name() {
 }
 
 #[test]
-fn a_sample_beyond_the_plan_makes_no_pack() {
-    assert_eq!(grant(key(1, 1, 1), 60, 61).next_pack(&dataset(), 1), None);
+fn a_sample_beyond_the_plan_makes_no_batch() {
+    assert_eq!(grant(key(1, 1, 1), 60, 61).next_batch(&dataset(), 1), None);
 }

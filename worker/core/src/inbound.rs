@@ -107,8 +107,8 @@ impl AgentCore {
 
     /// Confines the grants to what the master's welcome leaves to this worker.
     fn keep(&mut self, welcome: &v1::Welcome) {
-        for grant in self.batches.grants() {
-            self.send_batch(grant);
+        for grant in self.result_batches.grants() {
+            self.send_results(grant);
         }
         let kept = welcome.kept.iter().filter_map(|kept| {
             let now = kept.now.as_ref()?;
@@ -170,7 +170,7 @@ impl AgentCore {
         self.released = false;
         self.unit_orders.clear();
         self.grants.clear();
-        self.batches.clear();
+        self.result_batches.clear();
         self.outbox.clear();
         self.facts.clear();
         self.loads.clear();

@@ -13,7 +13,7 @@ pub enum Input {
     Tick,
     /// Of the connection with this number; what comes of an older one is stale.
     Link { link: u64, news: News },
-    /// A slot's child or pack.
+    /// A slot's child or batch.
     Slot(SlotReport),
     /// Content that was asked for; checked against its digest.
     Fetched { digest: Digest, content: Result<Vec<u8>, BulkError> },

@@ -3,7 +3,6 @@
 //! [`AgentCore`] takes one [`Input`] at a time, with the time, and says what is to be done as [`Output`]. It holds no socket,
 //! no task, no process, no file and no clock: the worker's shell does what it says, and so does a simulation.
 
-mod batch;
 mod bisection;
 mod connect_error;
 mod credit_control;
@@ -22,6 +21,7 @@ mod output;
 mod parts;
 mod rejection;
 mod release;
+mod result_batch;
 mod results;
 mod send;
 mod session;
@@ -36,9 +36,9 @@ mod transfer;
 pub use bisection::PoisonBisection;
 pub use connect_error::ConnectError;
 pub use ending::Ending;
-pub use grants::PACK_SAMPLES;
+pub use grants::MAX_BATCH_SAMPLES;
 pub use input::{Input, News};
-pub use order::{ModelOrder, PackEnd, PackOrder, PartOrder, SlotEvent, SlotReport};
+pub use order::{BatchEnd, BatchOrder, ModelOrder, PartOrder, SlotEvent, SlotReport};
 pub use output::Output;
 pub use session::{AgentCore, Boot};
 pub use spool::SpoolFile;

@@ -26,7 +26,7 @@ pub struct PartOrder {
 
 /// Samples of one part to run on one model.
 #[derive(Clone, Debug)]
-pub struct PackOrder {
+pub struct BatchOrder {
     /// Unique within the agent.
     pub id: u64,
     pub model: Arc<ModelOrder>,
@@ -38,16 +38,16 @@ pub struct PackOrder {
     pub timeout: Duration,
 }
 
-/// What a slot says about its child and its pack.
+/// What a slot says about its child and its batch.
 #[derive(Debug)]
 pub enum SlotEvent {
-    /// A child holds the model of the pack under way; `facts` are `ModelFacts` as JSON. Said before every pack, with the time
+    /// A child holds the model of the batch under way; `facts` are `ModelFacts` as JSON. Said before every batch, with the time
     /// that the load took where there was one.
     Ready { facts: Vec<u8>, loaded_seconds: Option<f64> },
-    /// One sample of the pack under way.
+    /// One sample of the batch under way.
     Result(v1::SampleResult),
-    /// The pack is over; the slot is idle.
-    Ended { pack: u64, end: PackEnd },
+    /// The batch is over; the slot is idle.
+    Ended { batch: u64, end: BatchEnd },
 }
 
 /// What a slot says, with its number.
@@ -57,14 +57,14 @@ pub struct SlotReport {
     pub event: SlotEvent,
 }
 
-/// How a pack ended.
+/// How a batch ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PackEnd {
+pub enum BatchEnd {
     /// Every sample has its result.
     Done { tokens: TokenCounters, notes: Vec<String>, prefix_segments: Vec<Stretch> },
     /// The model cannot be loaded here.
     LoadFailed { kind: UnableKind, message: String },
-    /// Children kept dying before they began the pack: its samples are not to blame.
+    /// Children kept dying before they began the batch: its samples are not to blame.
     NeverStarted { message: String },
     /// The child died in the middle, or gave up: samples without a result are suspects.
     Broken { message: String },

@@ -1,6 +1,6 @@
 //! What the core of an agent wants done.
 
-use super::order::PackOrder;
+use super::order::BatchOrder;
 use compass_plan::Part;
 use compass_proto::v1;
 use compass_types::ids::Digest;
@@ -19,10 +19,10 @@ pub enum Output {
     Upload { link: u64, seq: u64, digest: Digest, bytes: Arc<Vec<u8>>, pause: Duration },
     /// Fetch content from the master, and report it; after a pause where that failed.
     Fetch { digest: Digest, pause: Duration },
-    /// Have a slot's engine run a pack.
-    Start { slot: usize, pack: PackOrder },
-    /// Run the programs of a sample in a slot, as the pack `pack`.
-    RunPrograms { slot: usize, pack: u64, part: Arc<Part>, index: u32 },
+    /// Have a slot's engine run a batch.
+    Start { slot: usize, batch: BatchOrder },
+    /// Run the programs of a sample in a slot, as the batch `batch`.
+    RunPrograms { slot: usize, batch: u64, part: Arc<Part>, index: u32 },
     /// The worker was told to go: what a signal ends from here on has no verdict.
     ProgramsMayBeEnded,
 }

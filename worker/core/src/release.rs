@@ -45,7 +45,7 @@ impl AgentCore {
     /// Dials again when the job that this worker leaves has everything from it.
     pub(super) fn check_released(&mut self) {
         let idle = self.slots.iter().all(|slot| slot.busy.is_none()) && self.grants.iter().next().is_none();
-        if self.released && idle && self.batches.grants().is_empty() && self.outbox.is_empty() {
+        if self.released && idle && self.result_batches.grants().is_empty() && self.outbox.is_empty() {
             self.released = false;
             self.dial(Duration::ZERO);
         }

@@ -1,7 +1,7 @@
 //! From the reports of the slots to frames for the master: results, reports, failures.
 
-use super::batch::LARGE_RESULT_BYTES;
-use super::order::{PackEnd, SlotEvent, SlotReport};
+use super::order::{BatchEnd, SlotEvent, SlotReport};
+use super::result_batch::LARGE_RESULT_BYTES;
 use super::session::AgentCore;
 use super::slots::Busy;
 use compass_plan::engine::{ModelFacts, UnableKind};
@@ -46,14 +46,14 @@ impl AgentCore {
                 let (grant, part) = (busy.grant, busy.part.part.clone());
                 self.result(grant, &part, result);
             }
-            SlotEvent::Ended { pack, end } => {
-                if let Some(busy) = state.busy.take_if(|busy| busy.pack == pack) {
+            SlotEvent::Ended { batch, end } => {
+                if let Some(busy) = state.busy.take_if(|busy| busy.batch == batch) {
                     state.idle_since_ms = self.now_ms;
-                    if !matches!(end, PackEnd::Done { .. }) {
+                    if !matches!(end, BatchEnd::Done { .. }) {
                         (state.resident, state.model, state.unit) = (None, None, None);
                     }
                     if !busy.stale {
-                        self.pack_ended(busy, end);
+                        self.batch_ended(busy, end);
                     }
                 }
             }
@@ -79,23 +79,23 @@ impl AgentCore {
         pin.map(|pin| pin.weights.digest.0.to_vec()).unwrap_or_default()
     }
 
-    fn pack_ended(&mut self, busy: Busy, end: PackEnd) {
+    fn batch_ended(&mut self, busy: Busy, end: BatchEnd) {
         let grant = busy.grant;
         let seconds = self.now_ms.saturating_sub(busy.since_ms) as f64 / 1000.0;
-        if matches!(end, PackEnd::Done { .. }) {
+        if matches!(end, BatchEnd::Done { .. }) {
             let (ms, samples) = self.sample_ms.entry(busy.model).or_default();
             (*ms, *samples) = (*ms + seconds * 1000.0, *samples + busy.samples.len() as f64);
         }
         let Some(held) = self.grants.get_mut(grant) else { return };
         if let Some(shard) = &mut held.shard {
-            shard.pack_ended(&end, seconds);
+            shard.batch_ended(&end, seconds);
         }
         match end {
-            PackEnd::Done { .. } => self.retry_alone(&busy, "the engine gave no result for this sample, twice".into()),
-            PackEnd::Broken { message } => {
+            BatchEnd::Done { .. } => self.retry_alone(&busy, "the engine gave no result for this sample, twice".into()),
+            BatchEnd::Broken { message } => {
                 self.retry_alone(&busy, format!("the engine died on this sample twice: {message}"));
             }
-            PackEnd::LoadFailed { kind, message } => {
+            BatchEnd::LoadFailed { kind, message } => {
                 held.unbegun(&busy.samples);
                 // Where another slot holds it, this slot's device is at fault, not what the worker has.
                 let is_held =
@@ -105,7 +105,7 @@ impl AgentCore {
                     false => self.cannot_load(busy.model, grant, kind, &message),
                 }
             }
-            PackEnd::NeverStarted { message } => {
+            BatchEnd::NeverStarted { message } => {
                 held.unbegun(&busy.samples);
                 self.fail(grant, v1::FailureClass::Infrastructure, message);
             }
@@ -124,7 +124,7 @@ impl AgentCore {
         }
     }
 
-    /// Samples of the pack without a result wait again, each alone; for those that had their chances, `reason` is the
+    /// Samples of the batch without a result wait again, each alone; for those that had their chances, `reason` is the
     /// result.
     fn retry_alone(&mut self, busy: &Busy, reason: String) {
         let Some(held) = self.grants.get_mut(busy.grant) else { return };
@@ -147,7 +147,7 @@ impl AgentCore {
         }
         if result.encoded_len() > LARGE_RESULT_BYTES {
             self.push_results(grant, vec![result]);
-        } else if let Some(batch) = self.batches.add(grant, result, self.now_ms) {
+        } else if let Some(batch) = self.result_batches.add(grant, result, self.now_ms) {
             self.push_results(grant, batch);
         }
     }
@@ -161,16 +161,16 @@ impl AgentCore {
     }
 
     /// Sends a grant's open batch.
-    pub(super) fn send_batch(&mut self, grant: GrantId) {
-        if let Some(batch) = self.batches.take(grant) {
+    pub(super) fn send_results(&mut self, grant: GrantId) {
+        if let Some(batch) = self.result_batches.take(grant) {
             self.push_results(grant, batch);
         }
     }
 
     /// Sends the batches that have waited long enough.
-    pub(super) fn send_due_batches(&mut self, now_ms: u64) {
-        while let Some(grant) = self.batches.due(now_ms) {
-            self.send_batch(grant);
+    pub(super) fn send_due_results(&mut self, now_ms: u64) {
+        while let Some(grant) = self.result_batches.due(now_ms) {
+            self.send_results(grant);
         }
     }
 
@@ -178,7 +178,7 @@ impl AgentCore {
     pub(super) fn settle_all(&mut self) {
         let over: Vec<_> = self.grants.iter().filter(|held| held.is_over()).map(|held| held.key).collect();
         for grant in over {
-            self.send_batch(grant);
+            self.send_results(grant);
             let Some(held) = self.grants.remove(grant) else { continue };
             self.credit_control.over(grant, self.now_ms);
             self.send_credit_if_changed();
@@ -200,7 +200,7 @@ impl AgentCore {
 
     fn give_up(&mut self, grant: GrantId, class: v1::FailureClass, kind: v1::UnableKind, message: String) {
         tracing::error!(?grant, message, "grant failed");
-        self.send_batch(grant);
+        self.send_results(grant);
         self.credit_control.forget(|known| *known != grant);
         if self.grants.remove(grant).is_none() {
             return;

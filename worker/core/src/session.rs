@@ -1,6 +1,5 @@
 //! The core of the agent: what it knows, and the life of its connections.
 
-use super::batch::Batches;
 use super::connect_error::ConnectError;
 use super::credit_control::CreditControl;
 use super::drain::Drain;
@@ -12,6 +11,7 @@ use super::order::ModelOrder;
 use super::outbox::Outbox;
 use super::output::Output;
 use super::parts::{PART_CACHE_BYTES, PartCache};
+use super::result_batch::ResultBatches;
 use super::send::upload_pauses;
 use super::slots::SlotState;
 use super::spool::SpoolFile;
@@ -132,7 +132,7 @@ pub struct AgentCore {
     /// Frames that are not replayed: heartbeats and credit. At most one of each kind.
     pub(super) control: VecDeque<Body>,
     pub(super) outbox: Outbox,
-    pub(super) batches: Batches,
+    pub(super) result_batches: ResultBatches,
     pub(super) lease: Lease,
     pub(super) credit_control: CreditControl,
     /// Grants that the master was last told would be held.
@@ -145,7 +145,7 @@ pub struct AgentCore {
     pub(super) fetching: BTreeSet<Digest>,
     pub(super) grants: Grants,
     pub(super) slots: Vec<SlotState>,
-    pub(super) last_pack: u64,
+    pub(super) last_batch: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<ModelId, Vec<u8>>,
     /// How long models took to load here, in milliseconds, by their position in the plan.
@@ -182,7 +182,7 @@ impl AgentCore {
             next_heartbeat_ms: 0,
             control: VecDeque::new(),
             outbox: Outbox::new(spool),
-            batches: Batches::default(),
+            result_batches: ResultBatches::default(),
             lease: Lease::default(),
             credit_control: CreditControl::default(),
             credit: 0,
@@ -194,7 +194,7 @@ impl AgentCore {
             fetching: BTreeSet::new(),
             grants: Grants::default(),
             slots,
-            last_pack: 0,
+            last_batch: 0,
             facts: BTreeMap::new(),
             loads: BTreeMap::new(),
             sample_ms: BTreeMap::new(),
@@ -210,8 +210,8 @@ impl AgentCore {
         self.stream = None;
         self.control.clear();
         // The hello lists all that is held, and what is under way to the master is held until it is acknowledged.
-        for grant in self.batches.grants() {
-            self.send_batch(grant);
+        for grant in self.result_batches.grants() {
+            self.send_results(grant);
         }
         self.link += 1;
         let hello = v1::Hello {

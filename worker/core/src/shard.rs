@@ -1,9 +1,9 @@
 //! What the worker makes of its own results of one grant: counts, token counters, seconds, and the digest of the evaluator's
 //! state. The state itself stays here: it may hold an item for every sample, and a report must not grow with them.
 
-use super::order::PackEnd;
-use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
+use super::order::BatchEnd;
 use compass_plan::engine::{Stretch, TokenCounters};
+use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_plan::{EvalSpec, Part};
 use compass_proto::{intervals_to_wire, v1};
 use compass_types::ids::{Digest, GrantId, UnitId};
@@ -58,10 +58,10 @@ impl Shard {
         }
     }
 
-    /// A pack took so long. Tokens and notes are known only of packs that ended well.
-    pub(super) fn pack_ended(&mut self, end: &PackEnd, seconds: f64) {
+    /// A batch took so long. Tokens and notes are known only of batches that ended well.
+    pub(super) fn batch_ended(&mut self, end: &BatchEnd, seconds: f64) {
         self.seconds += seconds;
-        if let PackEnd::Done { tokens, notes, prefix_segments } = end {
+        if let BatchEnd::Done { tokens, notes, prefix_segments } = end {
             let room = MAX_PREFIX_SEGMENTS.saturating_sub(self.prefix_segments.len());
             self.prefix_segments.extend(prefix_segments.iter().take(room));
             self.prefix_segments_left_out += prefix_segments.len().saturating_sub(room) as u64;
@@ -198,11 +198,11 @@ mod tests {
     fn what_a_report_has_no_room_for_is_counted() {
         let mut shard = Shard::new(&EvalSpec::new(EvaluatorSpec::Acc));
         let tokens = TokenCounters::default();
-        for pack in 0..2 {
-            // The second pack notes the same once more.
+        for batch in 0..2 {
+            // The second batch notes the same once more.
             let notes = (0..40).map(|note| format!("note {note} {}", "é".repeat(1000))).collect();
-            let prefix_segments = (0..5000).map(|path| Stretch { path: path + pack * 5000, tokens: 1 }).collect();
-            shard.pack_ended(&PackEnd::Done { tokens, notes, prefix_segments }, 1.0);
+            let prefix_segments = (0..5000).map(|path| Stretch { path: path + batch * 5000, tokens: 1 }).collect();
+            shard.batch_ended(&BatchEnd::Done { tokens, notes, prefix_segments }, 1.0);
         }
         let report = shard.report(GRANT, UnitId(0), &IntervalSet::new());
         assert_eq!((report.notes.len(), report.notes_left_out), (MAX_NOTES, 8));

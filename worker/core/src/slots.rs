@@ -10,17 +10,17 @@ pub(super) struct SlotState {
     pub(super) resident: Option<ModelId>,
     /// The model that its child holds, whatever the plan.
     pub(super) model: Option<Digest>,
-    /// The unit of its latest pack: its child holds what samples of it begin with.
+    /// The unit of its latest batch: its child holds what samples of it begin with.
     pub(super) unit: Option<UnitId>,
     pub(super) busy: Option<Busy>,
     /// Since when it has nothing to do.
     pub(super) idle_since_ms: u64,
 }
 
-/// A pack under way.
+/// A batch under way.
 #[derive(Debug)]
 pub(super) struct Busy {
-    pub(super) pack: u64,
+    pub(super) batch: u64,
     /// Digest of the model's plan.
     pub(super) holds: Option<Digest>,
     pub(super) grant: GrantId,

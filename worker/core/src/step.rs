@@ -31,7 +31,7 @@ impl AgentCore {
             Input::TimeIsUp => self.start_drain(Ending::TimeIsUp, "the time of this job is nearly up"),
             Input::ParentGone => self.ending = Some(Ending::ParentGone),
         }
-        self.send_due_batches(now_ms);
+        self.send_due_results(now_ms);
         self.check_silence(now_ms);
         self.check_drained(now_ms);
         self.check_released();
@@ -67,7 +67,7 @@ impl AgentCore {
 
     /// When the next step is due though nothing happens.
     pub fn wake_at_ms(&self) -> u64 {
-        let batch_due = self.batches.next_due_ms().unwrap_or(u64::MAX);
+        let batch_due = self.result_batches.next_due_ms().unwrap_or(u64::MAX);
         // A heartbeat that is due but not welcome yet must not spin the loop.
         let beat_due = if self.next_heartbeat_ms > self.now_ms { self.next_heartbeat_ms } else { u64::MAX };
         batch_due.min(beat_due).min(self.now_ms + TICK_MS)

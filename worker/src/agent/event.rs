@@ -9,7 +9,7 @@ use compass_types::ids::Digest;
 pub(super) enum Event {
     /// Of the connection with this number; those of an older one are stale.
     Link { link: u64, event: LinkEvent },
-    /// A slot's child or pack.
+    /// A slot's child or batch.
     Slot(SlotReport),
     /// Content that was asked for; checked against its digest.
     Fetched { digest: Digest, content: Result<Vec<u8>, BulkError> },

@@ -5,7 +5,7 @@
 
 use super::event::Event;
 use super::options::ProgramPolicy;
-use compass_agent::{PackEnd, SlotEvent, SlotReport};
+use compass_agent::{BatchEnd, SlotEvent, SlotReport};
 use compass_plan::engine::TokenCounters;
 use compass_plan::{Body, Part, Program};
 use compass_proto::v1;
@@ -79,7 +79,7 @@ impl Programs {
     pub(super) fn start(
         &self,
         slot: usize,
-        pack: u64,
+        batch: u64,
         part: &Part,
         index: u32,
         reports: mpsc::Sender<Event>,
@@ -91,11 +91,11 @@ impl Programs {
             let end = match run_sample(&sandbox, index, &programs, &going).await {
                 Ok(result) => {
                     let _ = reports.send(report(SlotEvent::Result((&result).into()))).await;
-                    PackEnd::Done { tokens: TokenCounters::default(), notes: Vec::new(), prefix_segments: Vec::new() }
+                    BatchEnd::Done { tokens: TokenCounters::default(), notes: Vec::new(), prefix_segments: Vec::new() }
                 }
-                Err(detail) => PackEnd::NeverStarted { message: format!("the sandbox failed: {detail}") },
+                Err(detail) => BatchEnd::NeverStarted { message: format!("the sandbox failed: {detail}") },
             };
-            let _ = reports.send(report(SlotEvent::Ended { pack, end })).await;
+            let _ = reports.send(report(SlotEvent::Ended { batch, end })).await;
         })))
     }
 }

@@ -8,7 +8,7 @@ use super::options::AgentOptions;
 use super::programs::{ProgramRun, Programs};
 use crate::dial::MasterEndpoint;
 use crate::engine_link::{Gpus, Slot, count_gpus};
-use compass_agent::{AgentCore, Ending, Input, News, Output, PackEnd, SlotEvent, SlotReport};
+use compass_agent::{AgentCore, BatchEnd, Ending, Input, News, Output, SlotEvent, SlotReport};
 use compass_proto::v1;
 use std::collections::VecDeque;
 use tokio::sync::mpsc;
@@ -44,7 +44,7 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// A shell whose slots wait for their first pack.
+    /// A shell whose slots wait for their first batch.
     pub(super) fn new(
         core: AgentCore,
         options: &AgentOptions,
@@ -186,16 +186,16 @@ impl Shell {
                         let _ = events.send(Event::Fetched { digest, content }).await;
                     });
                 }
-                Output::Start { slot, pack } => {
-                    let id = pack.id;
-                    if !self.slots.get(slot).is_some_and(|engine| engine.submit(pack)) {
-                        self.never_started(slot, id, format!("slot {slot} takes no packs"));
+                Output::Start { slot, batch } => {
+                    let id = batch.id;
+                    if !self.slots.get(slot).is_some_and(|engine| engine.submit(batch)) {
+                        self.never_started(slot, id, format!("slot {slot} takes no batches"));
                     }
                 }
-                Output::RunPrograms { slot, pack, part, index } => {
-                    let started = self.programs.start(slot, pack, &part, index, self.events.clone());
+                Output::RunPrograms { slot, batch, part, index } => {
+                    let started = self.programs.start(slot, batch, &part, index, self.events.clone());
                     if started.is_none() {
-                        self.never_started(slot, pack, "this worker runs no programs that a model wrote".into());
+                        self.never_started(slot, batch, "this worker runs no programs that a model wrote".into());
                     }
                     if let Some(running) = self.running.get_mut(slot) {
                         *running = started;
@@ -207,8 +207,8 @@ impl Shell {
         self.outputs = outputs;
     }
 
-    fn never_started(&mut self, slot: usize, pack: u64, message: String) {
-        let event = SlotEvent::Ended { pack, end: PackEnd::NeverStarted { message } };
+    fn never_started(&mut self, slot: usize, batch: u64, message: String) {
+        let event = SlotEvent::Ended { batch, end: BatchEnd::NeverStarted { message } };
         self.at_once.push_back(Input::Slot(SlotReport { slot, event }));
     }
 }

@@ -1,6 +1,6 @@
 //! What the agent sends, read on a thread of its own, so that the agent's end is noticed in the middle of a computation.
 //!
-//! Invariant: the agent has one pack under way at a time, so the channel never fills and the reader never stops reading.
+//! Invariant: the agent has one batch under way at a time, so the channel never fills and the reader never stops reading.
 
 use compass_proto::{delimited, v1};
 use std::os::unix::net::UnixStream;

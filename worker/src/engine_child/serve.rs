@@ -1,4 +1,4 @@
-//! The main thread of the child: loads the model, runs packs one after another, sends every result as soon as it is known.
+//! The main thread of the child: loads the model, runs batches one after another, sends every result as soon as it is known.
 
 use super::inbox::read_on_a_thread;
 use super::load::load;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most prefix segments reported for one pack; samples with more have little in common.
+/// Most prefix segments reported for one batch; samples with more have little in common.
 const MAX_PREFIX_SEGMENTS: usize = 1024;
 
 /// How often progress of the computation is checked.
@@ -55,7 +55,7 @@ impl Agent {
 struct Child {
     options: EngineOptions,
     agent: Agent,
-    /// Whether a pack is running.
+    /// Whether a batch is running.
     busy: Arc<AtomicBool>,
     engine: Option<Box<dyn Engine>>,
     parts: Parts,
@@ -75,14 +75,14 @@ fn serve(options: EngineOptions) -> io::Result<()> {
         match message.body {
             Some(ToEngine::Load(load)) => child.load(&load)?,
             Some(ToEngine::Part(part)) => child.keep(&part)?,
-            Some(ToEngine::Pack(pack)) => child.run_pack(&pack)?,
+            Some(ToEngine::Pack(batch)) => child.run_batch(&batch)?,
             None => return Err(io::Error::new(io::ErrorKind::InvalidData, "an empty message from the agent")),
         }
     }
     Ok(())
 }
 
-/// Reports every second that the running pack makes progress, from a thread of its own.
+/// Reports every second that the running batch makes progress, from a thread of its own.
 fn report_progress(agent: Agent, busy: Arc<AtomicBool>) -> io::Result<()> {
     let mut before = progress();
     std::thread::Builder::new().name("progress".into()).spawn(move || {
@@ -132,30 +132,30 @@ impl Child {
         self.parts.keep(digest, &part.data).map_err(io::Error::other)
     }
 
-    fn run_pack(&mut self, pack: &v1::Pack) -> io::Result<()> {
-        self.send(FromEngine::PackStarted(v1::PackStarted { id: pack.id }))?;
+    fn run_batch(&mut self, batch: &v1::Pack) -> io::Result<()> {
+        self.send(FromEngine::PackStarted(v1::PackStarted { id: batch.id }))?;
         self.busy.store(true, Ordering::Relaxed);
-        let computed = self.compute(pack);
+        let computed = self.compute(batch);
         self.busy.store(false, Ordering::Relaxed);
         match computed? {
-            Ok(done) => self.send(FromEngine::PackDone(v1::PackDone { id: pack.id, ..done })),
-            Err(message) => self.send(FromEngine::PackFailed(v1::PackFailed { id: pack.id, message })),
+            Ok(done) => self.send(FromEngine::PackDone(v1::PackDone { id: batch.id, ..done })),
+            Err(message) => self.send(FromEngine::PackFailed(v1::PackFailed { id: batch.id, message })),
         }
     }
 
-    /// Runs a pack. The inner error is that of the pack, the outer one that of the link.
-    fn compute(&mut self, pack: &v1::Pack) -> io::Result<Result<v1::PackDone, String>> {
+    /// Runs a batch. The inner error is that of the batch, the outer one that of the link.
+    fn compute(&mut self, batch: &v1::Pack) -> io::Result<Result<v1::PackDone, String>> {
         let Some(engine) = &mut self.engine else { return Ok(Err("no model is loaded".into())) };
-        let spec: PackSpec = match serde_json::from_slice(&pack.spec) {
+        let spec: PackSpec = match serde_json::from_slice(&batch.spec) {
             Ok(spec) => spec,
             Err(error) => return Ok(Err(format!("cannot read what to compute: {error}"))),
         };
-        let digest = digest_from_wire(&pack.part).map_err(io::Error::other)?;
+        let digest = digest_from_wire(&batch.part).map_err(io::Error::other)?;
         let Some(part) = self.parts.get(&digest) else {
             return Ok(Err(format!("part {} is not here", digest.short())));
         };
-        let mut requests = Vec::with_capacity(pack.samples.len());
-        for &index in &pack.samples {
+        let mut requests = Vec::with_capacity(batch.samples.len());
+        for &index in &batch.samples {
             let Some(sample) = part.sample(index) else {
                 return Ok(Err(format!("part {} has no sample {index}", digest.short())));
             };
@@ -173,7 +173,7 @@ impl Child {
             (None, Ok(tokens)) => {
                 let segments = engine.take_stretches().into_iter().take(MAX_PREFIX_SEGMENTS);
                 Ok(Ok(v1::PackDone {
-                    id: pack.id,
+                    id: batch.id,
                     tokens: Some(tokens.into()),
                     notes: engine.take_notes(),
                     stretches: segments.map(v1::Stretch::from).collect(),

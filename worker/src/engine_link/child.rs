@@ -3,7 +3,7 @@
 use super::cuda_environment;
 use super::gpus::Share;
 use super::sent_parts::SentParts;
-use compass_agent::{ModelOrder, PackOrder};
+use compass_agent::{BatchOrder, ModelOrder};
 use compass_proto::v1::from_engine::Body as FromEngine;
 use compass_proto::v1::to_engine::Body as ToEngine;
 use compass_proto::{delimited, v1};
@@ -62,7 +62,7 @@ impl EngineChild {
         if let Some(share) = &share {
             command.env("CUDA_VISIBLE_DEVICES", &share.visible);
         }
-        // A process group of its own: the agent alone handles a Ctrl-C at the terminal, and lets running packs finish.
+        // A process group of its own: the agent alone handles a Ctrl-C at the terminal, and lets running batches finish.
         command.process_group(0).kill_on_drop(true);
         let process = command.spawn()?;
         // `command` still owns the child's end of the pair; until it is dropped, the exit of the child does not close the link.
@@ -97,8 +97,8 @@ impl EngineChild {
         message.ok().flatten().and_then(|message| message.body)
     }
 
-    /// Sends a pack, and before it the part when the child does not have it.
-    pub(super) async fn submit(&mut self, order: &PackOrder) -> io::Result<()> {
+    /// Sends a batch, and before it the part when the child does not have it.
+    pub(super) async fn submit(&mut self, order: &BatchOrder) -> io::Result<()> {
         let digest = order.part.digest;
         if !self.parts.has(&digest) {
             let (name, data) = (digest.0.to_vec(), order.part.bytes.to_vec());

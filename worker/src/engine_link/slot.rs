@@ -1,29 +1,29 @@
-//! A slot: room for one engine child, a task of its own that runs one pack at a time.
+//! A slot: room for one engine child, a task of its own that runs one batch at a time.
 //!
-//! The slot keeps a child alive and its model resident between packs. Samples whose child died are retried elsewhere; the slot
-//! only reports whether the pack had started.
+//! The slot keeps a child alive and its model resident between batches. Samples whose child died are retried elsewhere; the slot
+//! only reports whether the batch had started.
 
 use super::child::EngineChild;
 use super::gpus::Gpus;
-use compass_agent::{PackEnd, PackOrder, SlotEvent, SlotReport};
+use compass_agent::{BatchEnd, BatchOrder, SlotEvent, SlotReport};
 use compass_plan::engine::UnableKind;
 use compass_proto::v1::from_engine::Body as FromEngine;
 use std::ops::ControlFlow;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Engine deaths in a row before a pack starts, after which the pack is returned.
+/// Engine deaths in a row before a batch starts, after which the batch is returned.
 const DEATHS_BEFORE_START: u32 = 3;
 
 /// The agent's handle of a slot.
 #[derive(Debug)]
 pub struct Slot {
-    orders: mpsc::Sender<PackOrder>,
+    orders: mpsc::Sender<BatchOrder>,
     task: JoinHandle<()>,
 }
 
 impl Slot {
-    /// Starts the slot's task; its child is started with the first pack. Events go to `reports`.
+    /// Starts the slot's task; its child is started with the first batch. Events go to `reports`.
     pub fn start<T>(slot: usize, threads: u32, gpus: Gpus, reports: mpsc::Sender<T>) -> Self
     where
         T: From<SlotReport> + Send + 'static,
@@ -33,8 +33,8 @@ impl Slot {
         Self { orders, task: tokio::spawn(actor.run(inbox)) }
     }
 
-    /// Submits a pack; false when the slot is not idle.
-    pub fn submit(&self, order: PackOrder) -> bool {
+    /// Submits a batch; false when the slot is not idle.
+    pub fn submit(&self, order: BatchOrder) -> bool {
         self.orders.try_send(order).is_ok()
     }
 
@@ -55,10 +55,10 @@ struct Actor<T> {
 }
 
 impl<T: From<SlotReport> + Send + 'static> Actor<T> {
-    async fn run(mut self, mut orders: mpsc::Receiver<PackOrder>) {
+    async fn run(mut self, mut orders: mpsc::Receiver<BatchOrder>) {
         while let Some(order) = orders.recv().await {
-            let end = self.run_pack(&order).await;
-            if self.report(SlotEvent::Ended { pack: order.id, end }).await.is_break() {
+            let end = self.run_batch(&order).await;
+            if self.report(SlotEvent::Ended { batch: order.id, end }).await.is_break() {
                 return;
             }
         }
@@ -71,7 +71,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
     }
 
-    async fn run_pack(&mut self, order: &PackOrder) -> PackEnd {
+    async fn run_batch(&mut self, order: &BatchOrder) -> BatchEnd {
         let (mut message, mut unable) = (String::new(), None);
         for _ in 0..DEATHS_BEFORE_START {
             let child = match self.ready_child(order).await {
@@ -82,7 +82,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                     (message, unable) = (reason, Some(UnableKind::Device));
                     continue;
                 }
-                Err(Unready::LoadFailed(kind, message)) => return PackEnd::LoadFailed { kind, message },
+                Err(Unready::LoadFailed(kind, message)) => return BatchEnd::LoadFailed { kind, message },
                 Err(Unready::Died(status)) => {
                     unable = None;
                     message = format!("the engine died while loading the model: {status}");
@@ -92,19 +92,19 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             };
             match self.compute(child, order).await {
                 Some(end) => return end,
-                // Killed while idle, for example: a new child may start the pack.
+                // Killed while idle, for example: a new child may start the batch.
                 None => (message, unable) = ("the engine died before it began".into(), None),
             }
         }
         let message = format!("{message} ({DEATHS_BEFORE_START} times in a row)");
         match unable {
-            Some(kind) => PackEnd::LoadFailed { kind, message },
-            None => PackEnd::NeverStarted { message },
+            Some(kind) => BatchEnd::LoadFailed { kind, message },
+            None => BatchEnd::NeverStarted { message },
         }
     }
 
     /// Returns the resident child, or a new one with the model loaded.
-    async fn ready_child(&mut self, order: &PackOrder) -> Result<EngineChild, Unready> {
+    async fn ready_child(&mut self, order: &BatchOrder) -> Result<EngineChild, Unready> {
         match self.child.take() {
             Some(child) if child.model == *order.model => return Ok(child),
             Some(other) => other.kill().await,
@@ -128,8 +128,8 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
     }
 
-    /// Runs the pack; `None` when the child died before it began.
-    async fn compute(&mut self, mut child: EngineChild, order: &PackOrder) -> Option<PackEnd> {
+    /// Runs the batch; `None` when the child died before it began.
+    async fn compute(&mut self, mut child: EngineChild, order: &BatchOrder) -> Option<BatchEnd> {
         let loaded_seconds = child.loaded_seconds.take();
         let _ = self.report(SlotEvent::Ready { facts: child.facts.clone(), loaded_seconds }).await;
         if child.submit(order).await.is_err() {
@@ -144,7 +144,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 let message = format!("it computed nothing for {} s and was ended", order.timeout.as_secs());
                 tracing::warn!(slot = self.slot, message, started, "engine hangs; restarting it");
                 child.kill().await;
-                return started.then_some(PackEnd::Broken { message });
+                return started.then_some(BatchEnd::Broken { message });
             };
             match message {
                 Some(FromEngine::PackStarted(_)) => started = true,
@@ -156,17 +156,17 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                     self.child = Some(child);
                     let prefix_segments = done.stretches.into_iter().map(Into::into).collect();
                     let tokens = done.tokens.unwrap_or_default().into();
-                    return Some(PackEnd::Done { tokens, notes: done.notes, prefix_segments });
+                    return Some(BatchEnd::Done { tokens, notes: done.notes, prefix_segments });
                 }
                 Some(FromEngine::PackFailed(failed)) => {
-                    tracing::warn!(slot = self.slot, message = failed.message, "pack failed; restarting the engine");
+                    tracing::warn!(slot = self.slot, message = failed.message, "batch failed; restarting the engine");
                     child.kill().await;
-                    return Some(PackEnd::Broken { message: failed.message });
+                    return Some(BatchEnd::Broken { message: failed.message });
                 }
                 Some(FromEngine::Loaded(_) | FromEngine::LoadFailed(_)) | None => {
                     let message = child.reap().await;
                     tracing::warn!(slot = self.slot, status = message, started, "engine died");
-                    return started.then_some(PackEnd::Broken { message });
+                    return started.then_some(BatchEnd::Broken { message });
                 }
             }
         }

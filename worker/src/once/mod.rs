@@ -4,7 +4,7 @@
 //! line for each sample. Nothing is written into the run folder: results of a run come from its master alone.
 
 mod arguments;
-mod packs;
+mod batches;
 mod reading;
 mod run;
 

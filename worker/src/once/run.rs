@@ -1,15 +1,15 @@
 //! Runs the task's samples and prints what comes out.
 
 use super::arguments::OnceOptions;
-use super::packs::{Pack, Packs};
+use super::batches::{Batch, Batches};
 use super::reading::{PlanFolder, ReadError, ReadPart};
 use crate::agent::Programs;
 use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{Gpus, Slot};
-use compass_agent::{ModelOrder, PACK_SAMPLES, PackEnd, PackOrder, PartOrder, SlotEvent, SlotReport};
-use compass_eval::report::prediction_record;
+use compass_agent::{BatchEnd, BatchOrder, MAX_BATCH_SAMPLES, ModelOrder, PartOrder, SlotEvent, SlotReport};
 use compass_plan::engine::{ENGINE_TIMEOUT, PackSpec, TokenCounters};
 use compass_plan::{ModelKind, Unit};
+use compass_eval::report::prediction_record;
 use compass_types::ids::UnitId;
 use compass_types::intervals::IntervalSet;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
@@ -91,9 +91,9 @@ async fn run_task(options: &OnceOptions) -> Result<Tally, OnceError> {
     // Read before anything is started, so that a damaged part is the only thing that is said.
     for (unit, samples) in &pieces {
         let Some(unit) = folder.plan.unit(*unit) else { continue };
-        let mut packs = Packs::new(unit.dataset, samples, PACK_SAMPLES);
-        while let Some(pack) = packs.next() {
-            folder.part(&pack.part)?;
+        let mut batches = Batches::new(unit.dataset, samples, MAX_BATCH_SAMPLES);
+        while let Some(batch) = batches.next() {
+            folder.part(&batch.part)?;
         }
     }
     let out: Box<dyn Write + Send> = match &options.out {
@@ -118,13 +118,13 @@ impl Task<'_> {
     async fn piece(&mut self, unit: UnitId, samples: &IntervalSet) -> Result<(), OnceError> {
         let plan = self.folder.plan.clone();
         let Some(unit) = plan.unit(unit) else { return Ok(()) };
-        let packs = Packs::new(unit.dataset, samples, PACK_SAMPLES);
+        let batches = Batches::new(unit.dataset, samples, MAX_BATCH_SAMPLES);
         match unit.model.kind {
-            ModelKind::Sandbox => self.programs(&unit, packs).await,
+            ModelKind::Sandbox => self.programs(&unit, batches).await,
             _ => {
                 let (reports, inbox) = mpsc::channel(1024);
                 let slot = Slot::start::<SlotReport>(0, self.options.threads, Gpus::default(), reports);
-                let done = self.engine(&unit, packs, &slot, inbox).await;
+                let done = self.engine(&unit, batches, &slot, inbox).await;
                 slot.stop().await;
                 done
             }
@@ -134,7 +134,7 @@ impl Task<'_> {
     async fn engine(
         &mut self,
         unit: &Unit<'_>,
-        mut packs: Packs,
+        mut batches: Batches,
         slot: &Slot,
         mut inbox: mpsc::Receiver<SlotReport>,
     ) -> Result<(), OnceError> {
@@ -149,27 +149,27 @@ impl Task<'_> {
         };
         let spec = Arc::new(serde_json::to_vec(&spec).map_err(|error| broken(error.to_string()))?);
         let mut id = 0;
-        while let Some(pack) = packs.next() {
-            let part = self.folder.part(&pack.part)?;
+        while let Some(batch) = batches.next() {
+            let part = self.folder.part(&batch.part)?;
             id += 1;
             let bytes = Arc::new(part.bytes.clone());
-            let order = PackOrder {
+            let order = BatchOrder {
                 id,
                 model: model.clone(),
                 spec: spec.clone(),
                 part: PartOrder { digest: part.digest, bytes },
-                samples: pack.samples.clone(),
+                samples: batch.samples.clone(),
                 timeout: ENGINE_TIMEOUT,
             };
             if !slot.submit(order) {
-                return Err(broken("it takes no packs".into()));
+                return Err(broken("it takes no batches".into()));
             }
-            let mut unfinished = pack.samples.clone();
+            let mut unfinished = batch.samples.clone();
             let end = loop {
                 match inbox.recv().await.map(|report| report.event) {
                     Some(SlotEvent::Ready { .. }) => {}
                     Some(SlotEvent::Result(result)) => {
-                        packs.succeeded(result.index);
+                        batches.succeeded(result.index);
                         unfinished.retain(|index| *index != result.index);
                         let index = result.index;
                         let result = SampleResult::try_from(result).unwrap_or_else(|error| {
@@ -182,32 +182,32 @@ impl Task<'_> {
                 }
             };
             let reason = match end {
-                PackEnd::Done { tokens, notes, .. } => {
+                BatchEnd::Done { tokens, notes, .. } => {
                     self.tally.tokens.add(&tokens);
                     for note in notes {
                         tracing::info!(note, "the engine notes");
                     }
                     "the engine gave no result for this sample, twice".to_owned()
                 }
-                PackEnd::Broken { message } => format!("the engine died on this sample twice: {message}"),
-                PackEnd::LoadFailed { message, .. } => {
+                BatchEnd::Broken { message } => format!("the engine died on this sample twice: {message}"),
+                BatchEnd::LoadFailed { message, .. } => {
                     return Err(OnceError::Load { model: unit.model.abbr.clone(), reason: message });
                 }
-                PackEnd::NeverStarted { message } => return Err(broken(message)),
+                BatchEnd::NeverStarted { message } => return Err(broken(message)),
             };
-            for index in packs.died(&pack, &unfinished) {
+            for index in batches.died(&batch, &unfinished) {
                 self.print(unit, &part, &failed(index, reason.clone()))?;
             }
         }
         Ok(())
     }
 
-    async fn programs(&mut self, unit: &Unit<'_>, mut packs: Packs) -> Result<(), OnceError> {
+    async fn programs(&mut self, unit: &Unit<'_>, mut batches: Batches) -> Result<(), OnceError> {
         let programs = Programs::look(self.options.programs, 1).await;
         if let Some(refusal) = programs.refusal() {
             return Err(OnceError::Sandbox(refusal));
         }
-        while let Some(Pack { part, samples }) = packs.next() {
+        while let Some(Batch { part, samples }) = batches.next() {
             let part = self.folder.part(&part)?;
             for index in samples {
                 let result = programs.run(&part.part, index).await;

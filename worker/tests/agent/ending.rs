@@ -90,7 +90,7 @@ async fn a_signal_lets_it_hand_in_what_it_has_begun() {
     assert_eq!(agent.ended().await.code(), Some(143));
     assert!(heard.draining);
     assert!(heard.samples() < 100);
-    assert_eq!(heard.samples() % 10, 0, "whole packs: parts hold ten samples each");
+    assert_eq!(heard.samples() % 10, 0, "whole batches: parts hold ten samples each");
     assert!(heard.reports.is_empty());
 }
 

@@ -11,7 +11,7 @@ mod schedule;
 
 use compass_plan::partition::{PartitionStrategy, PartitionerKind};
 use job::{Job, WORKERS};
-use schedule::{Pack, Played, play};
+use schedule::{Batch, Played, play};
 use std::process::ExitCode;
 
 /// The most that `balanced` may take, over the bound.
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
 /// Where the time beyond the bound went, which is the sum of these three.
 fn why(played: &Played, bound: f64) -> String {
     let share = |ms: f64| 100.0 * ms / bound;
-    let Pack { worker, began_ms, ended_ms, samples, longest_ms } = &played.last;
+    let Batch { worker, began_ms, ended_ms, samples, longest_ms } = &played.last;
     format!(
         "{:.1} % of the bound went into loading models, {:.1} % into waiting for grants, {:.1} % was idle at the end, when \
          worker {worker} ran {samples} samples for {:.0} s, the longest of them for {:.0} s",

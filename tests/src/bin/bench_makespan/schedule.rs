@@ -1,4 +1,4 @@
-//! Plays a job on the real scheduler with simulated workers: packs as the agent's, one ahead, a round trip for each word.
+//! Plays a job on the real scheduler with simulated workers: batches as the agent's, one ahead, a round trip for each word.
 
 use crate::job::Job;
 use compass_plan::partition::{PartitionerKind, UnitSize, partition};
@@ -11,7 +11,7 @@ use compass_types::intervals::IntervalSet;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Samples of a pack, as the agent's.
+/// Samples of a batch, as the agent's.
 const PACK: usize = 16;
 /// One way between master and worker, with what makes a grant durable.
 const LATENCY_MS: u64 = 25;
@@ -27,9 +27,9 @@ struct Held {
     running: usize,
 }
 
-/// A pack as it was run.
+/// A batch as it was run.
 #[derive(Clone, Debug)]
-pub(crate) struct Pack {
+pub(crate) struct Batch {
     pub(crate) worker: usize,
     pub(crate) began_ms: u64,
     pub(crate) ended_ms: u64,
@@ -46,10 +46,10 @@ pub(crate) struct Played {
     pub(crate) loading_ms: f64,
     /// while they had nothing to do and got something later,
     pub(crate) waiting_ms: f64,
-    /// and after their last pack.
+    /// and after their last batch.
     pub(crate) tail_ms: f64,
-    /// The pack that ended last.
-    pub(crate) last: Pack,
+    /// The batch that ended last.
+    pub(crate) last: Batch,
 }
 
 #[derive(Default)]
@@ -59,7 +59,7 @@ struct Worker {
     busy: bool,
     loading_ms: u64,
     idle_ms: u64,
-    last: Option<Pack>,
+    last: Option<Batch>,
 }
 
 enum Next {
@@ -69,7 +69,7 @@ enum Next {
     Heard(Event),
     /// Time passes, at the master.
     Tick,
-    /// A pack is done.
+    /// A batch is done.
     Packed(usize, GrantId, UnitId, Vec<u32>),
 }
 
@@ -154,13 +154,13 @@ impl Play<'_> {
             self.workers.iter().zip(&self.job.speeds).map(|(worker, speed)| of(worker) as f64 * speed).sum::<f64>()
                 / all
         };
-        let ended = |worker: &Worker| worker.last.as_ref().map_or(0, |pack| pack.ended_ms);
+        let ended = |worker: &Worker| worker.last.as_ref().map_or(0, |batch| batch.ended_ms);
         Some(Played {
             makespan_ms: end as f64,
             loading_ms: of_all(&|worker| worker.loading_ms),
             waiting_ms: of_all(&|worker| worker.idle_ms),
             tail_ms: of_all(&|worker| end - ended(worker)),
-            last: self.workers.iter().filter_map(|worker| worker.last.clone()).max_by_key(|pack| pack.ended_ms)?,
+            last: self.workers.iter().filter_map(|worker| worker.last.clone()).max_by_key(|batch| batch.ended_ms)?,
         })
     }
 
@@ -223,9 +223,9 @@ impl Play<'_> {
         let takes = (work / self.job.speeds[at]).ceil() as u64 + load;
         let (now, ended_ms) = (self.now, self.now + takes);
         worker.loading_ms += load;
-        worker.idle_ms += now - worker.last.as_ref().map_or(0, |pack| pack.ended_ms);
+        worker.idle_ms += now - worker.last.as_ref().map_or(0, |batch| batch.ended_ms);
         let longest_ms = longest / self.job.speeds[at];
-        worker.last = Some(Pack { worker: at, began_ms: now, ended_ms, samples: samples.len(), longest_ms });
+        worker.last = Some(Batch { worker: at, began_ms: now, ended_ms, samples: samples.len(), longest_ms });
         self.after(takes, Next::Packed(at, grant, unit, samples));
     }
 

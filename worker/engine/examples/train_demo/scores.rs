@@ -88,14 +88,14 @@ fn percent(
     right: &dyn Fn(&Value, &SampleResult) -> bool,
 ) -> Result<Score, EngineFault> {
     let shot_format = ShotFormat { separator: "\n".into(), end: "\n".into() };
-    let pack = PackSpec { infer: infer.clone(), shot_format, meta_template: None };
+    let spec = PackSpec { infer: infer.clone(), shot_format, meta_template: None };
     let sample = |(index, row)| Sample { index: index as u32, gold: Value::Null, shots: Vec::new(), body: body(row) };
     let samples: Vec<Sample> = rows.iter().enumerate().map(sample).collect();
     let shots: Vec<Shot> = shots.iter().map(|text| Shot::from(text.as_str())).collect();
     let shots: Vec<&Shot> = shots.iter().collect();
     let requests: Vec<Request<'_>> = samples.iter().map(|sample| Request { sample, shots: shots.clone() }).collect();
     let mut correct = 0;
-    engine.run(&pack, &requests, &mut |result| {
+    engine.run(&spec, &requests, &mut |result| {
         correct += usize::from(rows.get(result.index as usize).is_some_and(|row| right(row, &result)));
     })?;
     Ok(Score { dataset, percent: 100.0 * correct as f64 / rows.len().max(1) as f64, rows: rows.len() })

@@ -1,4 +1,4 @@
-//! Why a sample, or the whole pack, has no result.
+//! Why a sample, or the whole batch, has no result.
 
 use tch::TchError;
 

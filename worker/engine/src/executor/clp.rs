@@ -15,13 +15,13 @@ use compass_types::result::Outcome;
 /// the choice when shots are dropped, as there.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    pack: &PackSpec,
+    spec: &PackSpec,
     request: &Request<'_>,
     (prompt, choices): (&Prompt, &[String]),
 ) -> Result<ScoringRequest<'r>, RunError> {
     let limit = builder.texts.limit;
     let (kept, (text, mut ids)) = drop_shots(request.shots.len(), limit - 1, |kept| {
-        let text = Bordered::of(request, prompt, kept, pack);
+        let text = Bordered::of(request, prompt, kept, spec);
         let ids = builder.encode(&text, Manner::Framed)?;
         let length = ids.len();
         Ok(((text, ids), length))

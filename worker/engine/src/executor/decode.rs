@@ -8,7 +8,7 @@ use compass_plan::NumericProfile;
 use compass_types::result::{Finish, Generation};
 use tch::{Kind, Tensor};
 
-/// Decides for all sequences of one pack.
+/// Decides for all sequences of one batch.
 pub(super) struct Decoder<'a> {
     tokenizer: &'a TextTokenizer,
     profile: NumericProfile,

@@ -1,4 +1,4 @@
-//! Generation for the samples of a pack in one batch.
+//! Generation for the samples of a batch.
 
 use super::answer::RunError;
 use super::batching::{Slots, continue_all};

@@ -1,4 +1,4 @@
-//! The samples of one pack that generate: their prompts, and their answers so far.
+//! The samples of one batch that generate: their prompts, and their answers so far.
 //!
 //! A sample has one prompt with one or several answers, or a conversation whose later prompts contain earlier answers. Its
 //! result is emitted as soon as its last answer is known.
@@ -23,7 +23,7 @@ pub(super) struct SequenceId {
     max_tokens: usize,
 }
 
-/// All generation requests of a pack.
+/// All generation requests of a batch.
 pub(super) struct GenerationBatch<'a> {
     prompting: &'a Prompting<'a>,
     decoder: Decoder<'a>,
@@ -67,7 +67,7 @@ impl<'a> GenerationBatch<'a> {
     }
 
     fn first(&mut self, number: usize, request: &Request<'_>) -> Result<Vec<SequenceRequest<SequenceId>>, RunError> {
-        match (&self.prompting.pack.infer, &request.sample.body) {
+        match (&self.prompting.spec.infer, &request.sample.body) {
             (InferSpec::Gen(_), Body::Gen { prompt }) => {
                 let prompted = self.prompting.prompt(request, prompt)?;
                 let settings = self.prompting.settings;

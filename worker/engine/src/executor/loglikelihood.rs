@@ -27,11 +27,11 @@ struct Encoded {
 /// and never fed.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    pack: &PackSpec,
+    spec: &PackSpec,
     request: &Request<'_>,
     (context, options): (&Prompt, &[OptionText]),
 ) -> Result<ScoringRequest<'r>, RunError> {
-    let whole = pack.infer.means(builder.profile);
+    let whole = spec.infer.means(builder.profile);
     let limit = if whole { builder.texts.limit } else { builder.texts.limit + 1 };
     let begun = std::iter::once(context).chain(options.iter().filter_map(|option| option.context.as_ref()));
     let begun = begun.flat_map(Prompt::prefix).next().cloned();
@@ -41,7 +41,7 @@ pub(super) fn build<'r>(
     };
     let (kept, encoded) = builder.fit_shots(request.shots.len(), limit, |kept| {
         let context_of =
-            |prompt: &Prompt| Context::new(builder, builder.context(request, prompt, kept, pack)?).map(Rc::new);
+            |prompt: &Prompt| Context::new(builder, builder.context(request, prompt, kept, spec)?).map(Rc::new);
         let shared = context_of(context)?;
         let encoded = options.iter().map(|option| {
             let own = option.context.as_ref().map(context_of).transpose()?;

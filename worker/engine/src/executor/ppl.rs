@@ -30,7 +30,7 @@ struct EncodedOption {
 /// OpenCompass divides 0 by 0, fails the sample.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    pack: &PackSpec,
+    spec: &PackSpec,
     request: &Request<'_>,
     options: &[OptionPrompt],
     normalizing: Option<&str>,
@@ -38,7 +38,7 @@ pub(super) fn build<'r>(
     let limit = builder.texts.limit;
     let (kept, rows) = drop_shots(request.shots.len(), limit, |kept| {
         let rows = options.iter().map(|option| {
-            let text = Bordered::of(request, &option.prompt, kept, pack);
+            let text = Bordered::of(request, &option.prompt, kept, spec);
             row(builder, option, text, normalizing.is_some())
         });
         let rows: Vec<EncodedOption> = rows.collect::<Result<_, _>>()?;
@@ -81,13 +81,13 @@ pub(super) fn build<'r>(
 /// Returns the request for the scores of one text: OpenCompass's `PPLOnlyInferencer`.
 pub(super) fn build_ppl_only<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    pack: &PackSpec,
+    spec: &PackSpec,
     request: &Request<'_>,
     prompt: &Prompt,
 ) -> Result<ScoringRequest<'r>, RunError> {
     let limit = builder.texts.limit;
     let (kept, (text, ids)) = drop_shots(request.shots.len(), limit, |kept| {
-        let text = Bordered::of(request, prompt, kept, pack);
+        let text = Bordered::of(request, prompt, kept, spec);
         let ids = builder.encode(&text, Manner::Framed)?;
         let length = ids.len();
         Ok(((text, ids), length))

@@ -12,11 +12,11 @@ use compass_plan::engine::{PackSpec, Request};
 use compass_plan::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
 use compass_types::result::PromptFit;
 
-/// What the prompts of one pack have in common.
+/// What the prompts of one batch have in common.
 pub(super) struct Prompting<'a> {
     pub(super) texts: &'a Texts<'a>,
     pub(super) profile: NumericProfile,
-    pub(super) pack: &'a PackSpec,
+    pub(super) spec: &'a PackSpec,
     pub(super) settings: &'a Settings,
     /// Present where the model has a chat template to obey.
     pub(super) chat: Option<&'a ChatFormat>,
@@ -40,7 +40,7 @@ pub(super) fn message(role: &str, content: String) -> Message {
 impl Prompting<'_> {
     /// The model's meta template.
     pub(super) fn meta(&self) -> Option<&MetaTemplate> {
-        self.pack.meta_template.as_ref()
+        self.spec.meta_template.as_ref()
     }
 
     /// The prompt of a sample, which goes through the chat template where the model has one.
@@ -51,7 +51,7 @@ impl Prompting<'_> {
         let (kept, (ids, text)) = fit_shots(self.profile, request.shots.len(), self.settings.limit, |kept| {
             let (ids, text) = match self.chat {
                 Some(chat) => {
-                    let messages = match request.render(prompt, kept, self.pack) {
+                    let messages = match request.render(prompt, kept, self.spec) {
                         RenderedPrompt::Messages(messages) => messages,
                         // A text alone is what the user says (`_convert_chat_messages`).
                         RenderedPrompt::Text(text) => vec![message("user", text)],
@@ -64,7 +64,7 @@ impl Prompting<'_> {
                     (ids, None)
                 }
                 None => {
-                    let text = Bordered::of(request, prompt, kept, self.pack);
+                    let text = Bordered::of(request, prompt, kept, self.spec);
                     (self.beginnings.encode(self.texts, &text, self.manner())?, Some(text))
                 }
             };

@@ -15,11 +15,11 @@ use compass_types::result::{Outcome, PromptFit, RollingScore};
 /// A BOS that the tokenizer adds is itself scored after the prefix token, as lm-eval does. An empty text has a sum of 0.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    pack: &PackSpec,
+    spec: &PackSpec,
     request: &Request<'_>,
     text: &Prompt,
 ) -> Result<ScoringRequest<'r>, RunError> {
-    let text = as_text(request.render(text, request.shots.len(), pack));
+    let text = as_text(request.render(text, request.shots.len(), spec));
     let ids = builder.texts.encode_unless_prefixed(&text)?;
     let prefix = builder.texts.prefix("the text has nothing before it")?;
     let windows = windows(&ids, prefix, builder.texts.limit).into_iter().map(|mut window| {

@@ -47,8 +47,8 @@ pub(super) struct Bordered {
 
 impl Bordered {
     /// Returns a prompt of the request with the first `kept` shots.
-    pub(super) fn of(request: &Request<'_>, prompt: &Prompt, kept: usize, pack: &PackSpec) -> Self {
-        match request.render_with_borders(prompt, kept, pack) {
+    pub(super) fn of(request: &Request<'_>, prompt: &Prompt, kept: usize, spec: &PackSpec) -> Self {
+        match request.render_with_borders(prompt, kept, spec) {
             (RenderedPrompt::Text(text), borders) => Self { text, borders },
             // Messages that are joined without a chat template have no borders of their own.
             (prompt @ RenderedPrompt::Messages(_), _) => Self { text: as_text(prompt), borders: Vec::new() },
@@ -73,11 +73,11 @@ impl ScoringRequestBuilder<'_> {
         request: &Request<'_>,
         prompt: &Prompt,
         kept: usize,
-        pack: &PackSpec,
+        spec: &PackSpec,
     ) -> Result<Bordered, RunError> {
         // An empty prompt is not a message.
         if let (Some(chat), false) = (self.chat, prompt.0.is_empty())
-            && let (RenderedPrompt::Messages(messages), _) = request.render_with_borders(prompt, kept, pack)
+            && let (RenderedPrompt::Messages(messages), _) = request.render_with_borders(prompt, kept, spec)
         {
             return if prompt.is_rounds() {
                 Ok(Bordered { text: chat.text(&messages)?, borders: Vec::new() })
@@ -85,7 +85,7 @@ impl ScoringRequestBuilder<'_> {
                 chat.bordered(&messages)
             };
         }
-        Ok(Bordered::of(request, prompt, kept, pack))
+        Ok(Bordered::of(request, prompt, kept, spec))
     }
 
     /// Returns the tokens of a whole text.

@@ -1,4 +1,4 @@
-//! How one pack's texts are continued: what the data set asks, over what the model's plan says, over the makers' defaults.
+//! How one batch's texts are continued: what the data set asks, over what the model's plan says, over the makers' defaults.
 
 use super::answer::RunError;
 use super::notes::Notes;
@@ -26,7 +26,7 @@ pub(super) struct Settings {
     pub(super) keeps_special: bool,
 }
 
-/// What a loaded model brings to every pack.
+/// What a loaded model brings to every batch.
 #[derive(Debug)]
 pub(super) struct ModelSide {
     pub(super) profile: NumericProfile,

@@ -3,7 +3,7 @@
 use super::answer::RunError;
 use crate::tokenizer::TextTokenizer;
 
-/// The stop strings of one pack.
+/// The stop strings of one batch.
 #[derive(Clone, Debug)]
 pub(super) struct StopStrings {
     strings: Vec<String>,

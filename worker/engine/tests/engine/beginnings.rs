@@ -82,8 +82,8 @@ fn load(directory: &Path) -> Box<dyn Engine> {
     compass_engine::load(&tiny_plan(directory), &DeviceChoice::Cpu, 2).unwrap()
 }
 
-/// Runs samples in packs of so many.
-fn in_packs(
+/// Runs samples in batches of so many.
+fn in_batches(
     engine: &mut dyn Engine,
     infer: &InferSpec,
     samples: &[&Sample],
@@ -91,9 +91,9 @@ fn in_packs(
 ) -> (Vec<SampleResult>, TokenCounters) {
     let shots = shots();
     let (mut results, mut counters) = (Vec::new(), TokenCounters::default());
-    for pack in samples.chunks(size) {
+    for batch in samples.chunks(size) {
         let of = |sample: &Sample| sample.shots.iter().map(|&shot| &shots[shot as usize]).collect();
-        let requests: Vec<Request<'_>> = pack.iter().map(|sample| Request { sample, shots: of(sample) }).collect();
+        let requests: Vec<Request<'_>> = batch.iter().map(|sample| Request { sample, shots: of(sample) }).collect();
         let (more, counted) = run(engine, infer, &format(), &requests);
         results.extend(more);
         counters.add(&counted);
@@ -127,15 +127,15 @@ fn alone_split_merged_and_shuffled() {
     for infer in kinds() {
         let samples = samples(&infer);
         let all: Vec<&Sample> = samples.iter().collect();
-        let (together, _) = in_packs(load(directory.path()).as_mut(), &infer, &all, all.len());
+        let (together, _) = in_batches(load(directory.path()).as_mut(), &infer, &all, all.len());
         let together: Vec<Vec<u64>> = together.iter().map(bits).collect();
         for (seed, size) in [(1usize, 24), (5, 1), (7, 3), (11, 5), (13, 16)] {
             let mut order: Vec<usize> = (0..samples.len()).collect();
             order.sort_by_key(|&index| (index * 7919 * seed) % 104_729);
             let shuffled: Vec<&Sample> = order.iter().map(|&index| &samples[index]).collect();
-            let (results, _) = in_packs(load(directory.path()).as_mut(), &infer, &shuffled, size);
+            let (results, _) = in_batches(load(directory.path()).as_mut(), &infer, &shuffled, size);
             for (&index, result) in order.iter().zip(&results) {
-                assert_eq!(bits(result), together[index], "{}, order {seed}, packs of {size}", infer.mode());
+                assert_eq!(bits(result), together[index], "{}, order {seed}, batches of {size}", infer.mode());
             }
         }
     }
@@ -150,9 +150,9 @@ fn every_distinct_beginning_is_computed_once() {
         let all: Vec<&Sample> = samples.iter().collect();
         let mut distinct = Vec::new();
         for size in [24, 6, 1] {
-            let (_, counters) = in_packs(load(directory.path()).as_mut(), &infer, &all, size);
+            let (_, counters) = in_batches(load(directory.path()).as_mut(), &infer, &all, size);
             assert!(counters.distinct * 2 < counters.submitted, "{} {counters:?}", infer.mode());
-            // The stacks that stay between packs hold both kinds of beginnings. `Answer: yes` and its kin, which this kind
+            // The stacks that stay between batches hold both kinds of beginnings. `Answer: yes` and its kin, which this kind
             // scores besides, are more than there are stacks.
             let more = matches!(infer, InferSpec::PplNormalized { .. }) && size < 24;
             assert_eq!(counters.computed == counters.distinct, !more, "{} {counters:?}, {size}", infer.mode());
@@ -162,14 +162,14 @@ fn every_distinct_beginning_is_computed_once() {
     }
 }
 
-/// Texts as they are, without borders, each in a pack of its own: what the shared computation must come to.
+/// Texts as they are, without borders, each in a batch of its own: what the shared computation must come to.
 #[test]
 fn the_numbers_are_those_of_whole_texts() {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     let samples = samples(&InferSpec::Ppl);
     let all: Vec<&Sample> = samples.iter().collect();
-    let (results, _) = in_packs(load(directory.path()).as_mut(), &InferSpec::Ppl, &all, all.len());
+    let (results, _) = in_batches(load(directory.path()).as_mut(), &InferSpec::Ppl, &all, all.len());
     let shots = shots();
     for (sample, result) in samples.iter().zip(&results) {
         let (Outcome::Ppl(scores), Body::Ppl { options }) = (&result.outcome, &sample.body) else {
@@ -180,7 +180,7 @@ fn the_numbers_are_those_of_whole_texts() {
             let text = option.prompt.render(&shown, &format());
             let whole = OptionPrompt { label: json!(0), prompt: Prompt::question(text), answer: None };
             let alone = Sample { body: Body::Ppl { options: vec![whole] }, shots: Vec::new(), ..sample.clone() };
-            let (whole, _) = in_packs(load(directory.path()).as_mut(), &InferSpec::Ppl, &[&alone], 1);
+            let (whole, _) = in_batches(load(directory.path()).as_mut(), &InferSpec::Ppl, &[&alone], 1);
             let Outcome::Ppl(whole) = &whole[0].outcome else { panic!("{whole:?}") };
             let off = (score.nll_sum - whole[0].nll_sum).abs() / whole[0].nll_sum;
             assert!(off < 1e-6 && score.tokens == whole[0].tokens, "{off:.1e}: {score:?}, {:?}", whole[0]);

@@ -83,10 +83,10 @@ fn a_prompt_in_rounds_goes_through_the_template() {
     let mut engine = engine(true);
     let mut answer = |meta: MetaTemplate| {
         let infer = InferSpec::Gen(spec());
-        let pack = PackSpec { infer, shot_format: ShotFormat::default(), meta_template: Some(meta) };
+        let spec = PackSpec { infer, shot_format: ShotFormat::default(), meta_template: Some(meta) };
         let mut results = Vec::new();
         let request = Request { sample: &sample, shots: Vec::new() };
-        engine.run(&pack, &[request], &mut |result| results.push(result)).unwrap();
+        engine.run(&spec, &[request], &mut |result| results.push(result)).unwrap();
         results.remove(0)
     };
     let free = answer(MetaTemplate::chat());

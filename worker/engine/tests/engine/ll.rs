@@ -46,11 +46,11 @@ fn scored(golden: &Value, infer: &InferSpec, profile: NumericProfile) -> Vec<(Ve
     let path = demo_model().to_str().unwrap().to_owned();
     let plan = ModelPlan { profile, max_seq_len: Some(512), ..ModelPlan::new("m", ModelKind::Hf, path) };
     let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
-    let pack = PackSpec { infer: infer.clone(), shot_format: rendered.format.clone(), meta_template: None };
+    let spec = PackSpec { infer: infer.clone(), shot_format: rendered.format.clone(), meta_template: None };
     let requests: Vec<Request<'_>> =
         rendered.samples.iter().map(|sample| Request { sample, shots: shots(sample) }).collect();
     let mut results = Vec::new();
-    engine.run(&pack, &requests, &mut |result| results.push(result)).unwrap();
+    engine.run(&spec, &requests, &mut |result| results.push(result)).unwrap();
     results.sort_by_key(|result: &SampleResult| result.index);
     let eval = EvalSpec::new(EvaluatorSpec::Acc);
     let of = |(sample, result): (&compass_plan::Sample, &SampleResult)| {

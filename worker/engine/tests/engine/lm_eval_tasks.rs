@@ -72,12 +72,12 @@ fn run(
     dataset: &DatasetConfig,
     rendered: &RenderedDataset,
 ) -> Vec<SampleResult> {
-    let pack =
+    let spec =
         PackSpec { infer: dataset.infer.clone(), shot_format: rendered.format.clone(), meta_template: plan.meta() };
     let requests: Vec<Request<'_>> =
         rendered.samples.iter().map(|sample| Request { sample, shots: shots(rendered, sample) }).collect();
     let mut results = Vec::new();
-    engine.run(&pack, &requests, &mut |result| results.push(result)).unwrap();
+    engine.run(&spec, &requests, &mut |result| results.push(result)).unwrap();
     results.sort_by_key(|result: &SampleResult| result.index);
     results
 }

@@ -59,8 +59,8 @@ fn no_bit_depends_on_the_company() {
         turned.reverse();
         compare(&mut model, "turned round", &turned, 3);
         turned.sort_by_key(|asked| asked.sample as usize * 5 % 17);
-        for pack in turned.chunks(4) {
-            compare(&mut model, "in packs", pack, 2);
+        for batch in turned.chunks(4) {
+            compare(&mut model, "in batches", batch, 2);
         }
         let mut threads = load(&path, Dtype::Float32, 2).unwrap();
         compare(&mut threads, "with two threads", &turned[..4], 16);

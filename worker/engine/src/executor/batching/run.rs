@@ -28,7 +28,7 @@ pub(crate) trait DecodeCallback<T> {
     /// to the prompt.
     ///
     /// # Errors
-    /// Errors of libtorch, which end the pack.
+    /// Errors of libtorch, which end the batch.
     fn on_logits(
         &mut self,
         id: &T,

@@ -1,4 +1,4 @@
-//! Slots: a key-value cache each, with the prompt that it holds. They outlive their sequences and the packs, so that the next
+//! Slots: a key-value cache each, with the prompt that it holds. They outlive their sequences and the batches, so that the next
 //! prompt with the same prefix reuses the content of a free slot.
 
 use super::budget::Budget;
@@ -18,7 +18,7 @@ pub(crate) struct Slots {
     clock: u64,
     /// Digests of all prefixes that were ever computed, each up to one of its cuts.
     known: HashSet<u64>,
-    /// Prefix segments of the last packs that were new and that other prompts may share.
+    /// Prefix segments of the last batches that were new and that other prompts may share.
     new_segments: Vec<Stretch>,
 }
 
@@ -191,7 +191,7 @@ impl Slots {
         }
     }
 
-    /// Gives all slots back, as after a pack that broke off.
+    /// Gives all slots back, as after a batch that broke off.
     pub(super) fn release_all(&mut self) {
         self.held.iter_mut().for_each(|held| held.busy = false);
     }

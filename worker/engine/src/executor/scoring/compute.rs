@@ -13,13 +13,13 @@ use compass_plan::engine::{Stretch, TokenCounters};
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
-/// State that is kept between packs.
+/// State that is kept between batches.
 #[derive(Default)]
 pub(in crate::executor) struct Scorer {
     resident: Resident,
     /// Paths of all prefix segments that were ever requested.
     seen: HashSet<u64>,
-    /// Prefix segments of the last packs that were new and that other samples may share.
+    /// Prefix segments of the last batches that were new and that other samples may share.
     new_segments: Vec<Stretch>,
     /// Most rows of a forward pass, once memory has run out.
     max_rows: Option<usize>,
@@ -43,7 +43,7 @@ struct NodeScores {
 /// Scores of the texts of a sample, or why there are none.
 pub(in crate::executor) type SampleScores = Result<Vec<Scored>, String>;
 
-/// Scoring of one pack.
+/// Scoring of one batch.
 struct Run<'a, 'b> {
     work: Work<'a>,
     trie: Trie,
@@ -210,7 +210,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Reuses the state of a node that an earlier pack has computed.
+    /// Reuses the state of a node that an earlier batch has computed.
     fn take_over(&mut self, node: usize, held: &Held) -> Result<(), TchError> {
         let tokens: Vec<u32> = self.trie.nodes[node].next.iter().copied().collect();
         let wanted = if tokens.is_empty() { Vec::new() } else { vec![Wanted { row: 0, tokens }] };

@@ -1,6 +1,6 @@
-//! Key-value stacks that outlive a pack: the last path that each was walked down, with what is known of it.
+//! Key-value stacks that outlive a batch: the last path that each was walked down, with what is known of it.
 //!
-//! A pack whose texts begin as an earlier one's did finds that beginning computed. The stacks are few, as memory allows; the
+//! A batch whose texts begin as an earlier one's did finds that beginning computed. The stacks are few, as memory allows; the
 //! one on whose beginning the fewest texts stand, and that was not used for longest, makes room.
 
 use super::trie::Trie;
@@ -42,7 +42,7 @@ pub(super) struct Resident {
 /// Less is given up first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
-    /// Texts of a pack that stood on it, halved with every pack that has none.
+    /// Texts of a batch that stood on it, halved with every batch that has none.
     texts: usize,
     /// When it was last chosen.
     used: u64,

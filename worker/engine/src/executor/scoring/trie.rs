@@ -1,4 +1,4 @@
-//! The trie of a pack's texts.
+//! The trie of a batch's texts.
 //!
 //! Pure. A node is a prefix segment: the tokens between two cuts, after the segments of its parents; equal segments under one
 //! parent are one node. Nodes are numbered in the order of insertion, so that a parent's number is below its children's.

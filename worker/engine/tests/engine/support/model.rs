@@ -98,9 +98,9 @@ pub(crate) fn run(
     shot_format: &ShotFormat,
     requests: &[Request<'_>],
 ) -> (Vec<SampleResult>, TokenCounters) {
-    let pack = PackSpec { infer: infer.clone(), shot_format: shot_format.clone(), meta_template: None };
+    let spec = PackSpec { infer: infer.clone(), shot_format: shot_format.clone(), meta_template: None };
     let mut results = Vec::new();
-    let counters = engine.run(&pack, requests, &mut |result| results.push(result)).unwrap();
+    let counters = engine.run(&spec, requests, &mut |result| results.push(result)).unwrap();
     let place = |result: &SampleResult| requests.iter().position(|request| request.sample.index == result.index);
     results.sort_by_key(place);
     assert_eq!(results.len(), requests.len());

@@ -16,7 +16,7 @@ const BATCH_SAMPLES: usize = 64;
 const BATCH_MS: u64 = 50;
 
 #[derive(Debug)]
-struct Batch {
+struct ResultBatch {
     results: Vec<SampleResult>,
     bytes: usize,
     due_ms: u64,
@@ -24,13 +24,13 @@ struct Batch {
 
 /// Open batches by grant.
 #[derive(Debug, Default)]
-pub(super) struct Batches(BTreeMap<GrantId, Batch>);
+pub(super) struct ResultBatches(BTreeMap<GrantId, ResultBatch>);
 
-impl Batches {
+impl ResultBatches {
     /// Adds a result; returns the batch when it is large enough to go.
     pub(super) fn add(&mut self, grant: GrantId, result: SampleResult, now_ms: u64) -> Option<Vec<SampleResult>> {
         let due_ms = now_ms + BATCH_MS;
-        let batch = self.0.entry(grant).or_insert(Batch { results: Vec::new(), bytes: 0, due_ms });
+        let batch = self.0.entry(grant).or_insert(ResultBatch { results: Vec::new(), bytes: 0, due_ms });
         batch.bytes += result.encoded_len();
         batch.results.push(result);
         let closed = batch.results.len() >= BATCH_SAMPLES || batch.bytes >= BATCH_BYTES;
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_batch_goes_when_it_is_long_or_old() {
-        let mut batches = Batches::default();
+        let mut batches = ResultBatches::default();
         for index in 0..BATCH_SAMPLES as u32 - 1 {
             assert!(batches.add(GRANT, result(index, 5), 1_000 + u64::from(index)).is_none());
         }
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_largest_batch_stays_in_its_frame() {
-        let mut batches = Batches::default();
+        let mut batches = ResultBatches::default();
         assert!(batches.add(GRANT, result(0, BATCH_BYTES - 100), 0).is_none());
         let batch = batches.add(GRANT, result(1, LARGE_RESULT_BYTES - 20), 0).unwrap();
         let bytes: usize = batch.iter().map(|result| result.encoded_len() + 8).sum();

@@ -1,4 +1,4 @@
-//! The executor: a model with its tokenizer and rules, and what becomes of a pack.
+//! The executor: a model with its tokenizer and rules, and what becomes of a batch.
 
 use super::answer::RunError;
 use super::batching::Slots;
@@ -103,16 +103,16 @@ impl Engine for Executor {
 
     fn run(
         &mut self,
-        pack: &PackSpec,
+        spec: &PackSpec,
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault> {
         let _no_grad = tch::no_grad_guard();
         let mut counters = TokenCounters::default();
-        if pack.infer.generation().is_some() {
-            self.generate(pack, requests, &mut counters, emit)?;
+        if spec.infer.generation().is_some() {
+            self.generate(spec, requests, &mut counters, emit)?;
         } else {
-            self.score(pack, requests, &mut counters, emit)?;
+            self.score(spec, requests, &mut counters, emit)?;
         }
         Ok(counters)
     }
@@ -129,17 +129,17 @@ impl Engine for Executor {
 }
 
 impl Executor {
-    /// Scores a pack: everything is tokenised first, then the texts go through the model together.
+    /// Scores a batch: everything is tokenised first, then the texts go through the model together.
     fn score(
         &mut self,
-        pack: &PackSpec,
+        spec: &PackSpec,
         requests: &[Request<'_>],
         counters: &mut TokenCounters,
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<(), EngineFault> {
-        let through_template = pack.infer.scores_continuations() && !pack.infer.means(self.side.profile);
+        let through_template = spec.infer.scores_continuations() && !spec.infer.means(self.side.profile);
         if self.chat.is_some() && !through_template {
-            let mode = pack.infer.mode();
+            let mode = spec.infer.mode();
             self.notes.add(format!(
                 "`{mode}` on a chat model: texts are scored as they are, without the chat template, which such a model \
                  was not made for; OpenCompass cannot do this at all"
@@ -156,7 +156,7 @@ impl Executor {
         };
         let (mut waiting, mut texts) = (Vec::new(), Vec::new());
         for request in requests {
-            match scoring_request(&mut builder, pack, request) {
+            match scoring_request(&mut builder, spec, request) {
                 Ok(ScoringRequest { fit, texts: inputs, finish }) => {
                     texts.push(inputs);
                     waiting.push(Some((request.sample.index, fit, finish)));
@@ -182,19 +182,19 @@ impl Executor {
 
     fn generate(
         &mut self,
-        pack: &PackSpec,
+        spec: &PackSpec,
         requests: &[Request<'_>],
         counters: &mut TokenCounters,
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<(), EngineFault> {
-        let settings = pack.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose();
+        let settings = spec.infer.generation().map(|spec| self.side.settings(spec, &mut self.notes)).transpose();
         let ran = settings.and_then(|settings| {
             let Some(mut settings) = settings else { return Ok(()) };
-            settings.eos.extend(pack.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
+            settings.eos.extend(spec.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
             let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
             let (profile, chat) = (self.side.profile, self.chat.as_ref());
             let beginnings = &self.beginnings;
-            let prompting = Prompting { texts: &texts, profile, pack, settings: &settings, chat, beginnings };
+            let prompting = Prompting { texts: &texts, profile, spec, settings: &settings, chat, beginnings };
             generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit)
         });
         match ran {
@@ -234,22 +234,22 @@ fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
 /// Returns the scoring request of a sample.
 fn scoring_request<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    pack: &PackSpec,
+    spec: &PackSpec,
     request: &Request<'_>,
 ) -> Result<ScoringRequest<'r>, RunError> {
-    match (&pack.infer, &request.sample.body) {
+    match (&spec.infer, &request.sample.body) {
         (InferSpec::Ppl | InferSpec::PplOnly, Body::Ppl { options }) => {
-            ppl::build(builder, pack, request, options, None)
+            ppl::build(builder, spec, request, options, None)
         }
         (InferSpec::PplNormalized { normalizing_str }, Body::Ppl { options }) => {
-            ppl::build(builder, pack, request, options, Some(normalizing_str))
+            ppl::build(builder, spec, request, options, Some(normalizing_str))
         }
-        (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::build_ppl_only(builder, pack, request, prompt),
+        (InferSpec::PplOnly, Body::Gen { prompt }) => ppl::build_ppl_only(builder, spec, request, prompt),
         (InferSpec::Loglikelihood | InferSpec::MeanLoglikelihood, Body::Loglikelihood { context, options }) => {
-            loglikelihood::build(builder, pack, request, (context, options))
+            loglikelihood::build(builder, spec, request, (context, options))
         }
-        (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::build(builder, pack, request, (prompt, choices)),
-        (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::build(builder, pack, request, text),
+        (InferSpec::Clp, Body::Clp { prompt, choices }) => clp::build(builder, spec, request, (prompt, choices)),
+        (InferSpec::Rolling, Body::Rolling { text, .. }) => rolling::build(builder, spec, request, text),
         (infer, _) => {
             let mode = infer.mode();
             Err(RunError::Sample(format!("the plan asks for `{mode}`, but the sample's prompt is of another kind")))
