@@ -1,8 +1,8 @@
 //! OpenCompass's `clp`: how probable each choice's token is right after the prompt.
 
 use super::answer::RunError;
-use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
+use super::prefix_tokens::EncodeMode;
 use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
 use compass_plan::engine::{PackSpec, Request};
@@ -22,7 +22,7 @@ pub(super) fn build<'r>(
     let limit = builder.texts.limit;
     let (kept, (text, mut ids)) = drop_shots(request.shots.len(), limit - 1, |kept| {
         let text = Bordered::of(request, prompt, kept, spec);
-        let ids = builder.encode(&text, Manner::Framed)?;
+        let ids = builder.encode(&text, EncodeMode::Framed)?;
         let length = ids.len();
         Ok(((text, ids), length))
     })?;
@@ -33,7 +33,7 @@ pub(super) fn build<'r>(
     builder.texts.truncate(&mut ids, limit, true);
     let tokens = choices.iter().map(|choice| token_of(builder, choice));
     let mut input = ScoringInput::next_of(ids, tokens.collect::<Result<_, _>>()?);
-    builder.cut(&mut input, &text, Manner::Framed)?;
+    builder.cut(&mut input, &text, EncodeMode::Framed)?;
     let finish = |scores: &[Scored]| {
         let scores = scores.first().map(Vec::as_slice).unwrap_or_default();
         Ok(Outcome::Clp(scores.iter().map(|score| f64::from(score.log_prob)).collect()))

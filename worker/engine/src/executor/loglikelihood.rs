@@ -4,9 +4,9 @@
 //! minus the mean loss after as many tokens of the whole text as the continuation alone has.
 
 use super::answer::RunError;
-use super::beginnings::Manner;
 use super::fit::report;
 use super::masked::{Masked, masked};
+use super::prefix_tokens::EncodeMode;
 use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
@@ -56,13 +56,13 @@ pub(super) fn build<'r>(
         Ok((encoded, longest))
     })?;
     let fit = report(kept, encoded.iter().map(|(option, _)| option.ids.len()).max().unwrap_or(0), limit);
-    let manner = if whole { Manner::Framed } else { Manner::UnlessPrefixed };
+    let mode = if whole { EncodeMode::Framed } else { EncodeMode::UnlessPrefixed };
     let mut texts = Vec::with_capacity(encoded.len());
     let mut rows = Vec::with_capacity(encoded.len());
     for (option, (encoded, context)) in options.iter().zip(encoded) {
         let (mut input, row) =
             if whole { masked_row(builder, option, encoded)? } else { plain_row(builder, option, encoded)? };
-        builder.cut(&mut input, &context.with(&said(option)), manner)?;
+        builder.cut(&mut input, &context.with(&said(option)), mode)?;
         texts.push(input);
         rows.push(row);
     }
@@ -144,7 +144,7 @@ impl Context {
     fn new(builder: &ScoringRequestBuilder<'_>, Bordered { text, borders }: Bordered) -> Result<Self, RunError> {
         let (kept, moved) = split_trailing_whitespace(&text);
         let alone = Bordered { text: kept.to_owned(), borders: borders.clone() };
-        let ids = builder.encode(&alone, Manner::UnlessPrefixed)?;
+        let ids = builder.encode(&alone, EncodeMode::UnlessPrefixed)?;
         Ok(Self { kept: alone.text, moved: moved.to_owned(), borders, ids })
     }
 
@@ -173,7 +173,7 @@ fn encode(
         }
         Encoded { continuation: ids.len() - 1, ids }
     } else {
-        let whole = builder.encode(&context.with(said), Manner::UnlessPrefixed)?;
+        let whole = builder.encode(&context.with(said), EncodeMode::UnlessPrefixed)?;
         let rest = whole.get(context.ids.len()..).unwrap_or_default();
         let mut ids = context.ids.clone();
         if ids.is_empty() {
@@ -191,7 +191,7 @@ fn encode(
 
 /// The whole text, and the tokens of the continuation alone.
 fn encode_whole(builder: &ScoringRequestBuilder<'_>, context: &Context, said: &str) -> Result<Encoded, RunError> {
-    let ids = builder.encode(&context.with(said), Manner::Framed)?;
+    let ids = builder.encode(&context.with(said), EncodeMode::Framed)?;
     Ok(Encoded { ids, continuation: builder.texts.encode_plain(said)?.len() })
 }
 

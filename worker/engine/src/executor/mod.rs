@@ -2,7 +2,6 @@
 
 mod answer;
 mod batching;
-mod beginnings;
 mod chat_format;
 mod clp;
 mod conversation;
@@ -16,6 +15,7 @@ mod masked;
 mod model_executor;
 mod notes;
 mod ppl;
+mod prefix_tokens;
 mod prompting;
 mod rolling;
 mod sampling;

@@ -2,9 +2,9 @@
 
 use super::answer::RunError;
 use super::batching::Slots;
-use super::beginnings::Beginnings;
 use super::chat_format::{ChatFormat, stop_texts};
 use super::notes::Notes;
+use super::prefix_tokens::PrefixTokens;
 use super::prompting::Prompting;
 use super::score::Precision;
 use super::scoring::{Scorer, Work};
@@ -34,7 +34,7 @@ pub(crate) struct Executor {
     notes: Notes,
     slots: Slots,
     scorer: Scorer,
-    beginnings: Beginnings,
+    prefix_tokens: PrefixTokens,
 }
 
 impl Executor {
@@ -91,7 +91,7 @@ impl Executor {
             notes: Notes::default(),
             slots,
             scorer: Scorer::default(),
-            beginnings: Beginnings::default(),
+            prefix_tokens: PrefixTokens::default(),
         })
     }
 }
@@ -151,7 +151,7 @@ impl Executor {
             precision: self.precision,
             pad: self.pad,
             chat: self.chat.as_ref().filter(|_| through_template),
-            beginnings: &self.beginnings,
+            prefix_tokens: &self.prefix_tokens,
             notes: &mut self.notes,
         };
         let (mut waiting, mut texts) = (Vec::new(), Vec::new());
@@ -193,8 +193,8 @@ impl Executor {
             settings.eos.extend(spec.meta_template.as_ref().and_then(|meta| meta.eos_token_id));
             let texts = texts(&self.tokenizer, &self.kwargs, &self.facts, self.model.vocabulary());
             let (profile, chat) = (self.side.profile, self.chat.as_ref());
-            let beginnings = &self.beginnings;
-            let prompting = Prompting { texts: &texts, profile, spec, settings: &settings, chat, beginnings };
+            let prefix_tokens = &self.prefix_tokens;
+            let prompting = Prompting { texts: &texts, profile, spec, settings: &settings, chat, prefix_tokens };
             generate::run(self.model.as_mut(), &mut self.slots, &prompting, requests, counters, emit)
         });
         match ran {

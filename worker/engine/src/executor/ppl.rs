@@ -3,9 +3,9 @@
 //! With `normalizing_str` only the answer counts, after its context and once more after that text.
 
 use super::answer::RunError;
-use super::beginnings::Manner;
 use super::fit::{drop_shots, report};
 use super::masked::{Masked, masked};
+use super::prefix_tokens::EncodeMode;
 use super::scoring::Scored;
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
 use crate::tokenizer::Side;
@@ -59,7 +59,7 @@ pub(super) fn build<'r>(
             _ => None,
         };
         let mut own = truncated(builder, row.ids, row.mask, &what)?;
-        builder.cut(&mut own.input, &row.text, Manner::Framed)?;
+        builder.cut(&mut own.input, &row.text, EncodeMode::Framed)?;
         masks.push((add(own), normalizer.map(&mut add)));
     }
     let finish = move |scores: &[Scored]| {
@@ -88,13 +88,13 @@ pub(super) fn build_ppl_only<'r>(
     let limit = builder.texts.limit;
     let (kept, (text, ids)) = drop_shots(request.shots.len(), limit, |kept| {
         let text = Bordered::of(request, prompt, kept, spec);
-        let ids = builder.encode(&text, Manner::Framed)?;
+        let ids = builder.encode(&text, EncodeMode::Framed)?;
         let length = ids.len();
         Ok(((text, ids), length))
     })?;
     let fit = report(kept, ids.len(), limit);
     let mut masked = truncated(builder, ids, 0, "the text")?;
-    builder.cut(&mut masked.input, &text, Manner::Framed)?;
+    builder.cut(&mut masked.input, &text, EncodeMode::Framed)?;
     let texts = vec![std::mem::take(&mut masked.input)];
     let finish = move |scores: &[Scored]| {
         let nll_sum = masked.nll_sum(scores.first().map(Vec::as_slice).unwrap_or_default())?;
@@ -112,7 +112,7 @@ fn row(
     normalized: bool,
 ) -> Result<EncodedOption, RunError> {
     let label = option.label.clone();
-    let ids = builder.encode(&text, Manner::Framed)?;
+    let ids = builder.encode(&text, EncodeMode::Framed)?;
     if !normalized {
         return Ok(EncodedOption { label, text, ids, mask: 0, answer: None });
     }

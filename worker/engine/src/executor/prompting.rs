@@ -1,9 +1,9 @@
 //! From what a sample asks to the ids that the model is to continue.
 
 use super::answer::RunError;
-use super::beginnings::{Beginnings, Manner};
 use super::chat_format::ChatFormat;
 use super::fit::{fit_shots, report};
+use super::prefix_tokens::{EncodeMode, PrefixTokens};
 use super::scoring_request::Bordered;
 use super::settings::Settings;
 use super::texts::Texts;
@@ -20,7 +20,7 @@ pub(super) struct Prompting<'a> {
     pub(super) settings: &'a Settings,
     /// Present where the model has a chat template to obey.
     pub(super) chat: Option<&'a ChatFormat>,
-    pub(super) beginnings: &'a Beginnings,
+    pub(super) prefix_tokens: &'a PrefixTokens,
 }
 
 /// A prompt in tokens.
@@ -65,7 +65,7 @@ impl Prompting<'_> {
                 }
                 None => {
                     let text = Bordered::of(request, prompt, kept, self.spec);
-                    (self.beginnings.encode(self.texts, &text, self.manner())?, Some(text))
+                    (self.prefix_tokens.encode(self.texts, &text, self.encode_mode())?, Some(text))
                 }
             };
             let length = ids.len();
@@ -73,7 +73,7 @@ impl Prompting<'_> {
         })?;
         let mut prompted = self.fitted(ids, kept)?;
         if let Some(text) = text.filter(|_| prompted.fit.truncated_from == 0) {
-            prompted.borders = self.beginnings.cuts(self.texts, &text, &prompted.ids, self.manner())?;
+            prompted.borders = self.prefix_tokens.cuts(self.texts, &text, &prompted.ids, self.encode_mode())?;
         }
         Ok(prompted)
     }
@@ -91,13 +91,13 @@ impl Prompting<'_> {
     /// # Errors
     /// As [`Prompting::prompt`].
     pub(super) fn text(&self, text: &str) -> Result<Prompted, RunError> {
-        self.fitted(self.manner().encode(self.texts, text)?, 0)
+        self.fitted(self.encode_mode().encode(self.texts, text)?, 0)
     }
 
-    fn manner(&self) -> Manner {
+    fn encode_mode(&self) -> EncodeMode {
         match self.profile {
-            NumericProfile::LmEvalHf => Manner::UnlessPrefixed,
-            _ => Manner::Framed,
+            NumericProfile::LmEvalHf => EncodeMode::UnlessPrefixed,
+            _ => EncodeMode::Framed,
         }
     }
 

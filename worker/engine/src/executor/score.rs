@@ -47,9 +47,9 @@ pub(super) fn rows_scores(
     let rows = (block / model.vocabulary().max(1)).clamp(32, 1024);
     let mut scores = Vec::with_capacity(wanted.len());
     for block in wanted.chunks(rows) {
-        let places: Vec<i64> = block.iter().map(|wanted| wanted.row).collect();
-        let places = Tensor::f_from_slice(&places)?.f_to_device(hidden.device())?;
-        let logits = model.logits(&hidden.f_index_select(0, &places)?)?;
+        let indices: Vec<i64> = block.iter().map(|wanted| wanted.row).collect();
+        let indices = Tensor::f_from_slice(&indices)?.f_to_device(hidden.device())?;
+        let logits = model.logits(&hidden.f_index_select(0, &indices)?)?;
         let targets: Vec<&[u32]> = block.iter().map(|wanted| wanted.tokens.as_slice()).collect();
         scores.extend(block_scores(&logits, &targets, precision)?);
     }
@@ -70,9 +70,9 @@ fn block_scores(logits: &Tensor, targets: &[&[u32]], precision: Precision) -> Re
     let log_probs = log_softmax(logits, precision)?;
     let (_, vocabulary) = log_probs.size2()?;
     let pairs = targets.iter().enumerate().flat_map(|(row, tokens)| tokens.iter().map(move |&token| (row, token)));
-    let places: Vec<i64> = pairs.clone().map(|(row, token)| row as i64 * vocabulary + i64::from(token)).collect();
-    let places = Tensor::f_from_slice(&places)?.f_to_device(logits.device())?;
-    let taken = Vec::<f32>::try_from(&log_probs.f_reshape([-1])?.f_index_select(0, &places)?)?;
+    let indices: Vec<i64> = pairs.clone().map(|(row, token)| row as i64 * vocabulary + i64::from(token)).collect();
+    let indices = Tensor::f_from_slice(&indices)?.f_to_device(logits.device())?;
+    let taken = Vec::<f32>::try_from(&log_probs.f_reshape([-1])?.f_index_select(0, &indices)?)?;
     let best = Vec::<i64>::try_from(&log_probs.f_argmax(-1, false)?)?;
     let scores = taken.into_iter().zip(pairs);
     Ok(scores

@@ -1,10 +1,10 @@
 //! Scoring requests: the texts of one sample to score, and how their scores become its result.
 
 use super::answer::RunError;
-use super::beginnings::{Beginnings, Manner};
 use super::chat_format::ChatFormat;
 use super::fit::fit_shots;
 use super::notes::Notes;
+use super::prefix_tokens::{EncodeMode, PrefixTokens};
 use super::score::Precision;
 use super::scoring::{Scored, ScoringInput};
 use super::texts::{Texts, as_text};
@@ -23,7 +23,7 @@ pub(super) struct ScoringRequestBuilder<'a> {
     pub(super) pad: Option<u32>,
     /// Present where the model has a chat template.
     pub(super) chat: Option<&'a ChatFormat>,
-    pub(super) beginnings: &'a Beginnings,
+    pub(super) prefix_tokens: &'a PrefixTokens,
     pub(super) notes: &'a mut Notes,
 }
 
@@ -89,13 +89,13 @@ impl ScoringRequestBuilder<'_> {
     }
 
     /// Returns the tokens of a whole text.
-    pub(super) fn encode(&self, text: &Bordered, manner: Manner) -> Result<Vec<u32>, RunError> {
-        self.beginnings.encode(&self.texts, text, manner)
+    pub(super) fn encode(&self, text: &Bordered, mode: EncodeMode) -> Result<Vec<u32>, RunError> {
+        self.prefix_tokens.encode(&self.texts, text, mode)
     }
 
     /// Marks where a text that was encoded in this mode may be cut.
-    pub(super) fn cut(&self, input: &mut ScoringInput, text: &Bordered, manner: Manner) -> Result<(), RunError> {
-        input.cuts = self.beginnings.cuts(&self.texts, text, &input.fed, manner)?;
+    pub(super) fn cut(&self, input: &mut ScoringInput, text: &Bordered, mode: EncodeMode) -> Result<(), RunError> {
+        input.cuts = self.prefix_tokens.cuts(&self.texts, text, &input.fed, mode)?;
         Ok(())
     }
 }

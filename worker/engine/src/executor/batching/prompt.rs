@@ -89,7 +89,7 @@ impl Prompt {
     }
 
     /// The tokens up to the first cut: prompts that begin alike are computed one after the other.
-    pub(super) fn beginning(&self) -> &[u32] {
+    pub(super) fn first_piece(&self) -> &[u32] {
         &self.ids[..self.cuts.first().copied().unwrap_or(0)]
     }
 }

@@ -46,9 +46,9 @@ impl<T> Queue<T> {
         let mut groups: HashMap<Vec<u32>, usize> = HashMap::new();
         for sequence in &sequences {
             let next = groups.len();
-            groups.entry(sequence.prompt.beginning().to_vec()).or_insert(next);
+            groups.entry(sequence.prompt.first_piece().to_vec()).or_insert(next);
         }
-        sequences.sort_by_key(|sequence| groups.get(sequence.prompt.beginning()).copied());
+        sequences.sort_by_key(|sequence| groups.get(sequence.prompt.first_piece()).copied());
         Self(sequences.into())
     }
 

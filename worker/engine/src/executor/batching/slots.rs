@@ -14,7 +14,7 @@ pub(crate) struct Slots {
     budget: Budget,
     /// Caches by slot number, as forward passes take them.
     pub(super) caches: Vec<KvCache>,
-    held: Vec<Held>,
+    contents: Vec<SlotContent>,
     clock: u64,
     /// Digests of all prefixes that were ever computed, each up to one of its cuts.
     known: HashSet<u64>,
@@ -23,7 +23,7 @@ pub(crate) struct Slots {
 }
 
 /// What a slot holds.
-struct Held {
+struct SlotContent {
     prompt: Prompt,
     /// How many of the prompt's tokens are in place.
     computed: usize,
@@ -51,7 +51,7 @@ impl Slots {
         Self {
             budget: Budget::new(most, free),
             caches: Vec::new(),
-            held: Vec::new(),
+            contents: Vec::new(),
             clock: 0,
             known: HashSet::new(),
             new_segments: Vec::new(),
@@ -67,7 +67,7 @@ impl Slots {
     /// fewer than one would be left.
     pub(super) fn shrink(&mut self) -> bool {
         self.caches.clear();
-        self.held.clear();
+        self.contents.clear();
         self.budget.halve()
     }
 
@@ -76,11 +76,11 @@ impl Slots {
     /// # Errors
     /// When there is no memory.
     pub(super) fn admit(&mut self, model: &dyn CausalLm, prompt: &Prompt, room: usize) -> Result<Admission, TchError> {
-        let busy = self.held.iter().filter(|held| held.busy);
-        let promised = busy.map(|held| held.prompt.shared(prompt)).max().unwrap_or(0);
+        let busy = self.contents.iter().filter(|content| content.busy);
+        let promised = busy.map(|content| content.prompt.shared(prompt)).max().unwrap_or(0);
         let (mut source, mut in_place) = (None, 0);
-        for (number, held) in self.held.iter().enumerate() {
-            let have = held.prompt.shared(prompt).min(held.computed);
+        for (number, content) in self.contents.iter().enumerate() {
+            let have = content.prompt.shared(prompt).min(content.computed);
             if have > in_place {
                 (source, in_place) = (Some(number), have);
             }
@@ -90,7 +90,7 @@ impl Slots {
         }
         let Some(slot) = self.choose(model, prompt, room, in_place)? else { return Ok(Admission::Full) };
         let last = source.and_then(|source| self.last_of(source, prompt));
-        // What a chosen slot held itself is in place already.
+        // A chosen slot keeps its own content.
         if let Some(source) = source.filter(|&source| source != slot && self.own(slot, prompt) < in_place)
             && let Ok([from, to]) = self.caches.get_disjoint_mut([source, slot])
         {
@@ -102,19 +102,19 @@ impl Slots {
             None if in_place == prompt.len() => prompt.pieces(0).last().map_or(0, |(start, _)| start),
             _ => in_place,
         };
-        self.held[slot] = Held { prompt: prompt.clone(), computed, last, busy: true, taken: self.clock };
+        self.contents[slot] = SlotContent { prompt: prompt.clone(), computed, last, busy: true, taken: self.clock };
         Ok(Admission::Slot(slot))
     }
 
     /// How much of `prompt` is in place in a slot.
     fn own(&self, slot: usize, prompt: &Prompt) -> usize {
-        self.held.get(slot).map_or(0, |held| held.prompt.shared(prompt).min(held.computed))
+        self.contents.get(slot).map_or(0, |content| content.prompt.shared(prompt).min(content.computed))
     }
 
     /// The state after the last token of `prompt`, if that is what a slot holds.
     fn last_of(&self, slot: usize, prompt: &Prompt) -> Option<Tensor> {
-        let held = self.held.get(slot).filter(|held| held.prompt == *prompt)?;
-        held.last.as_ref().map(Tensor::shallow_clone)
+        let content = self.contents.get(slot).filter(|content| content.prompt == *prompt)?;
+        content.last.as_ref().map(Tensor::shallow_clone)
     }
 
     /// A free slot of enough room: the one that holds as much of the prompt as any (`in_place`), else a new one, else the
@@ -126,7 +126,7 @@ impl Slots {
         room: usize,
         in_place: usize,
     ) -> Result<Option<usize>, TchError> {
-        let free: Vec<usize> = (0..self.held.len()).filter(|&slot| !self.held[slot].busy).collect();
+        let free: Vec<usize> = (0..self.contents.len()).filter(|&slot| !self.contents[slot].busy).collect();
         let fits = |slot: &usize| self.caches[*slot].capacity() >= room;
         if in_place > 0
             && let Some(&slot) = free.iter().find(|slot| fits(slot) && self.own(**slot, prompt) == in_place)
@@ -135,16 +135,16 @@ impl Slots {
         }
         if self.budget.allows(&self.caches, room) {
             self.caches.push(model.cache(room)?);
-            self.held.push(Held::nothing());
-            return Ok(Some(self.held.len() - 1));
+            self.contents.push(SlotContent::nothing());
+            return Ok(Some(self.contents.len() - 1));
         }
-        let oldest = |slots: Vec<usize>| slots.into_iter().min_by_key(|&slot| self.held[slot].taken);
+        let oldest = |slots: Vec<usize>| slots.into_iter().min_by_key(|&slot| self.contents[slot].taken);
         if let Some(slot) = oldest(free.iter().copied().filter(fits).collect()) {
             return Ok(Some(slot));
         }
         // None is large enough: one of them grows, if that leaves enough for the others; alone it always may.
         let Some(slot) = oldest(free) else { return Ok(None) };
-        let others = self.held.iter().filter(|held| held.busy).count();
+        let others = self.contents.iter().filter(|content| content.busy).count();
         if others > 0 && !self.budget.allows_in_place(&self.caches, slot, room) {
             return Ok(None);
         }
@@ -157,14 +157,14 @@ impl Slots {
 
     /// Notes that the prompt in a slot was computed up to `end`, which is a cut; with its whole end its last state.
     pub(super) fn computed(&mut self, slot: usize, end: usize, last: Option<Tensor>) {
-        if let Some(held) = self.held.get_mut(slot) {
-            held.computed = end;
-            held.last = last;
+        if let Some(content) = self.contents.get_mut(slot) {
+            content.computed = end;
+            content.last = last;
         }
     }
 
     /// Whether the tokens of a prompt from `start` to `end`, which are cuts, were never computed before: those that are
-    /// computed once more, because what held them was needed for others, are not distinct.
+    /// computed once more, because the slot that held them was needed for others, are not distinct.
     pub(super) fn is_new(&mut self, prompt: &Prompt, (start, end): (usize, usize)) -> bool {
         let path = prompt.digest(end);
         let new = self.known.insert(path);
@@ -181,23 +181,23 @@ impl Slots {
 
     /// How many of the prompt's tokens are in place in a slot, and the state after the last of them if that is its end.
     pub(super) fn progress(&self, slot: usize) -> (usize, Option<&Tensor>) {
-        self.held.get(slot).map_or((0, None), |held| (held.computed, held.last.as_ref()))
+        self.contents.get(slot).map_or((0, None), |content| (content.computed, content.last.as_ref()))
     }
 
     /// Gives a slot back; what it holds stays there until it is needed.
     pub(super) fn release(&mut self, slot: usize) {
-        if let Some(held) = self.held.get_mut(slot) {
-            held.busy = false;
+        if let Some(content) = self.contents.get_mut(slot) {
+            content.busy = false;
         }
     }
 
     /// Gives all slots back, as after a batch that broke off.
     pub(super) fn release_all(&mut self) {
-        self.held.iter_mut().for_each(|held| held.busy = false);
+        self.contents.iter_mut().for_each(|content| content.busy = false);
     }
 }
 
-impl Held {
+impl SlotContent {
     fn nothing() -> Self {
         Self { prompt: Prompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
     }

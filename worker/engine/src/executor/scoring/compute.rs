@@ -2,7 +2,7 @@
 
 use super::cuts::cut_apart;
 use super::passes::{Item, Passes};
-use super::resident::{Held, Resident};
+use super::resident::{Resident, ResidentNode};
 use super::trie::Trie;
 use super::{Scored, ScoringInput};
 use crate::blocks::{Segment, added_rows};
@@ -105,14 +105,14 @@ impl Scorer {
 
     fn walk(&mut self, run: &mut Run<'_, '_>) -> Result<(), TchError> {
         self.resident.reserve(run.work.model, run.trie.longest())?;
-        let places = self.resident.places(&run.trie);
+        let assignments = self.resident.assign_stacks(&run.trie);
 
-        for place in &places {
-            for (depth, &node) in place.known.iter().enumerate() {
-                run.take_over(node, &self.resident.paths[place.stack][depth])?;
+        for assignment in &assignments {
+            for (depth, &node) in assignment.known.iter().enumerate() {
+                run.take_over(node, &self.resident.paths[assignment.stack][depth])?;
             }
         }
-        let mut passes = Passes::new(&run.trie, &places);
+        let mut passes = Passes::new(&run.trie, &assignments);
         let unit = run.work.model.rows_at_once();
         loop {
             let rows = self.max_rows.unwrap_or(unit);
@@ -170,15 +170,15 @@ impl Scorer {
         let ends = hidden.f_index_select(0, &ends)?;
         run.work.counters.computed += start as u64;
         run.work.counters.padded += added_rows(start as i64, hidden.device()) as u64;
-        for (place, item) in items.iter().enumerate() {
+        for (row, item) in items.iter().enumerate() {
             let node = &run.trie.nodes[item.node];
             let rows = node.tokens.len();
             let inner_from = node.inner_from.min(rows - 1);
             let inner: Vec<TokenScore> = scores.by_ref().take(rows - 1 - inner_from).collect();
             let next = scores.by_ref().take(node.next.len()).collect();
-            let last = ends.f_narrow(0, place as i64, 1)?;
+            let last = ends.f_narrow(0, row as i64, 1)?;
             self.resident.truncate(item.stack, item.depth);
-            let held = Held { tokens: node.tokens.clone(), inner_from, inner: inner.clone(), last };
+            let held = ResidentNode { tokens: node.tokens.clone(), inner_from, inner: inner.clone(), last };
             self.resident.paths[item.stack].push(held);
             run.learn(item.node, NodeScores { inner_from, inner, next });
         }
@@ -194,11 +194,11 @@ impl Run<'_, '_> {
         let common: Vec<usize> = texts.iter().map(|text| text.cuts.iter().copied().max().unwrap_or(0)).collect();
         cut_apart(&mut texts, |length| self.work.model.shares_prefixes(length));
         let mut left = 0;
-        for (place, text) in texts.iter().enumerate().filter(|(_, text)| !text.fed.is_empty()) {
+        for (index, text) in texts.iter().enumerate().filter(|(_, text)| !text.fed.is_empty()) {
             self.work.counters.submitted += text.fed.len() as u64;
             let end = self.trie.insert(self.texts.len(), text);
-            self.trie.mark_common(end, common[place]);
-            self.texts.push((sample, place));
+            self.trie.mark_common(end, common[index]);
+            self.texts.push((sample, index));
             left += 1;
         }
         let scores = vec![Vec::new(); texts.len()];
@@ -211,7 +211,7 @@ impl Run<'_, '_> {
     }
 
     /// Reuses the state of a node that an earlier batch has computed.
-    fn take_over(&mut self, node: usize, held: &Held) -> Result<(), TchError> {
+    fn take_over(&mut self, node: usize, held: &ResidentNode) -> Result<(), TchError> {
         let tokens: Vec<u32> = self.trie.nodes[node].next.iter().copied().collect();
         let wanted = if tokens.is_empty() { Vec::new() } else { vec![Wanted { row: 0, tokens }] };
         let next = rows_scores(self.work.model, &held.last, &wanted, self.work.precision)?;
@@ -222,13 +222,13 @@ impl Run<'_, '_> {
     fn learn(&mut self, node: usize, known: NodeScores) {
         self.known[node] = Some(known);
         for end in 0..self.trie.nodes[node].ends.len() {
-            let (sample, place) = self.texts[self.trie.nodes[node].ends[end]];
-            let scores = self.scores_of(&self.samples[sample].texts[place], node);
+            let (sample, index) = self.texts[self.trie.nodes[node].ends[end]];
+            let scores = self.scores_of(&self.samples[sample].texts[index], node);
             let pending = &mut self.samples[sample];
             if pending.left == 0 {
                 continue;
             }
-            pending.scores[place] = scores;
+            pending.scores[index] = scores;
             pending.left -= 1;
             if pending.left == 0 {
                 (self.done)(sample, Ok(std::mem::take(&mut pending.scores)));
@@ -244,8 +244,8 @@ impl Run<'_, '_> {
             let from = text.first.max(of.position + 1) - of.position - 1;
             scores.extend(known.inner.get(from.saturating_sub(known.inner_from)..).unwrap_or_default());
             let next = |token: &u32| {
-                let place = of.next.iter().position(|wanted| wanted == token)?;
-                known.next.get(place).copied()
+                let index = of.next.iter().position(|wanted| wanted == token)?;
+                known.next.get(index).copied()
             };
             if at == node {
                 scores.extend(text.next.iter().filter_map(next));

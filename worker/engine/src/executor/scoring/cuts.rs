@@ -3,9 +3,9 @@
 use super::ScoringInput;
 
 /// Where structural borders fall among the tokens of a text: after as many as the text up to the border alone
-/// (`beginning`) has in common with the whole (`ids`), since a tokenizer may join what stands at a border.
-pub(in crate::executor) fn cut_after(beginning: &[u32], ids: &[u32]) -> usize {
-    common(beginning, ids)
+/// (`prefix`) has in common with the whole (`ids`), since a tokenizer may join what stands at a border.
+pub(in crate::executor) fn cut_after(prefix: &[u32], ids: &[u32]) -> usize {
+    common(prefix, ids)
 }
 
 /// Adds cuts where texts of one sample part, brings them in order, and drops those that cut nothing off. Texts for which
@@ -13,19 +13,20 @@ pub(in crate::executor) fn cut_after(beginning: &[u32], ids: &[u32]) -> usize {
 pub(super) fn cut_apart(texts: &mut [ScoringInput], shared: impl Fn(usize) -> bool) {
     let mut order: Vec<usize> = (0..texts.len()).filter(|&text| shared(texts[text].fed.len())).collect();
     order.sort_by(|&a, &b| texts[a].fed.cmp(&texts[b].fed));
-    let seams: Vec<usize> = order.windows(2).map(|two| common(&texts[two[0]].fed, &texts[two[1]].fed)).collect();
+    let shared_lengths: Vec<usize> =
+        order.windows(2).map(|two| common(&texts[two[0]].fed, &texts[two[1]].fed)).collect();
     for text in texts.iter_mut().filter(|text| !shared(text.fed.len())) {
         text.cuts.clear();
     }
-    for (place, &text) in order.iter().enumerate() {
-        // What a text shares with one further away is the least of the seams between them.
+    for (index, &text) in order.iter().enumerate() {
+        // What a text shares with one further away is the least of the shared lengths between them.
         let (mut before, mut after) = (usize::MAX, usize::MAX);
-        let backwards = seams[..place].iter().rev().map(|&seam| {
-            before = before.min(seam);
+        let backwards = shared_lengths[..index].iter().rev().map(|&shared_length| {
+            before = before.min(shared_length);
             before
         });
-        let forwards = seams.get(place..).unwrap_or_default().iter().map(|&seam| {
-            after = after.min(seam);
+        let forwards = shared_lengths.get(index..).unwrap_or_default().iter().map(|&shared_length| {
+            after = after.min(shared_length);
             after
         });
         let mut cuts: Vec<usize> = backwards.chain(forwards).collect();
@@ -71,7 +72,7 @@ mod tests {
     fn borders_inside_a_token_move_back() {
         // A tokenizer of one token per letter, except that `ab` is one.
         let encode = |text: &str| text.replace("ab", "z").bytes().map(u32::from).collect::<Vec<u32>>();
-        let cuts = ["xx", "xxa", "xxab"].map(|beginning| cut_after(&encode(beginning), &encode("xxabc")));
+        let cuts = ["xx", "xxa", "xxab"].map(|prefix| cut_after(&encode(prefix), &encode("xxabc")));
         assert_eq!(cuts, [2, 2, 3]);
     }
 }

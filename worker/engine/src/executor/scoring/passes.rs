@@ -2,7 +2,7 @@
 //!
 //! Pure. Depth first over one root after the other: what a node stands on is then always what its stack holds.
 
-use super::resident::Place;
+use super::resident::StackAssignment;
 use super::trie::Trie;
 
 /// A node to compute.
@@ -23,23 +23,23 @@ pub(super) struct Passes {
 
 impl Passes {
     /// Everything in the trie but what stands in its stack already.
-    pub(super) fn new(trie: &Trie, places: &[Place]) -> Self {
-        let of = |place: &Place| {
-            let (stack, known) = (place.stack, place.known.clone());
-            let order = trie.subtree(place.root, &known).into_iter();
+    pub(super) fn new(trie: &Trie, assignments: &[StackAssignment]) -> Self {
+        let of = |assignment: &StackAssignment| {
+            let (stack, known) = (assignment.stack, assignment.known.clone());
+            let order = trie.subtree(assignment.root, &known).into_iter();
             let new = order.filter(move |node| !known.contains(node));
             new.map(|node| Item { node, stack, depth: trie.path(node).len() - 1 }).collect::<Vec<_>>()
         };
-        Self { items: places.iter().flat_map(of).collect(), at: 0 }
+        Self { items: assignments.iter().flat_map(of).collect(), at: 0 }
     }
 
     /// The next nodes with no more than `rows` tokens together, but one at least; none when all are done.
     pub(super) fn next(&self, trie: &Trie, rows: usize) -> Vec<Item> {
         let mut taken = 0;
         let left = self.items.get(self.at..).unwrap_or_default().iter();
-        let fit = left.enumerate().take_while(|(place, item)| {
+        let fit = left.enumerate().take_while(|(number, item)| {
             taken += trie.nodes[item.node].tokens.len();
-            *place == 0 || taken <= rows
+            *number == 0 || taken <= rows
         });
         fit.map(|(_, item)| *item).collect()
     }
@@ -78,8 +78,11 @@ mod tests {
         {
             trie.insert(number, &text(&fed, &cuts));
         }
-        let places = [Place { root: 0, stack: 1, known: vec![0, 2] }, Place { root: 4, stack: 0, known: Vec::new() }];
-        let mut passes = Passes::new(&trie, &places);
+        let assignments = [
+            StackAssignment { root: 0, stack: 1, known: vec![0, 2] },
+            StackAssignment { root: 4, stack: 0, known: Vec::new() },
+        ];
+        let mut passes = Passes::new(&trie, &assignments);
         let nodes = |items: Vec<Item>| items.iter().map(|item| (item.node, item.stack, item.depth)).collect::<Vec<_>>();
         assert_eq!(nodes(passes.next(&trie, 99)), [(3, 1, 2), (5, 1, 2), (1, 1, 1), (4, 0, 0)]);
         assert_eq!(nodes(passes.next(&trie, 3)), [(3, 1, 2), (5, 1, 2)]);

@@ -19,7 +19,7 @@ const SHARE: usize = 4;
 const GRAIN: usize = 256;
 
 /// A node that stands in a stack.
-pub(super) struct Held {
+pub(super) struct ResidentNode {
     pub(super) tokens: Vec<u32>,
     /// The first row whose prediction of the next token is known.
     pub(super) inner_from: usize,
@@ -33,7 +33,7 @@ pub(super) struct Held {
 pub(super) struct Resident {
     pub(super) caches: Vec<KvCache>,
     /// What stands in each, from the first position on.
-    pub(super) paths: Vec<Vec<Held>>,
+    pub(super) paths: Vec<Vec<ResidentNode>>,
     /// What each is worth keeping.
     worth: Vec<Worth>,
     clock: u64,
@@ -50,7 +50,7 @@ struct Worth {
 
 /// The stack on which a root is computed, and the nodes from it on that stand there already.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct StackAssignment {
     pub(super) root: usize,
     pub(super) stack: usize,
     pub(super) known: Vec<usize>,
@@ -63,7 +63,7 @@ impl Resident {
         for (cache, path) in self.caches.iter_mut().zip(&self.paths) {
             if cache.capacity() < longest {
                 let mut larger = model.cache(longest)?;
-                let length = path.iter().map(|held| held.tokens.len()).sum();
+                let length = path.iter().map(|resident| resident.tokens.len()).sum();
                 larger.fork_from(cache, length)?;
                 *cache = larger;
             }
@@ -80,29 +80,29 @@ impl Resident {
         Ok(())
     }
 
-    /// Where each root is to be computed, in the order in which that must happen: first those whose beginnings stand
-    /// somewhere, before others are put there.
-    pub(super) fn places(&mut self, trie: &Trie) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::with_capacity(trie.roots.len());
+    /// Where each root is to be computed, in the order in which that must happen: first the roots of which a stack has a
+    /// prefix already, before others are put there.
+    pub(super) fn assign_stacks(&mut self, trie: &Trie) -> Vec<StackAssignment> {
+        let mut assignments: Vec<StackAssignment> = Vec::with_capacity(trie.roots.len());
         for stack in 0..self.paths.len() {
             let known = self.known(trie, stack);
-            match known.first().filter(|&&root| places.iter().all(|place| place.root != root)) {
+            match known.first().filter(|&&root| assignments.iter().all(|assignment| assignment.root != root)) {
                 Some(&root) => {
-                    places.push(Place { root, stack, known });
+                    assignments.push(StackAssignment { root, stack, known });
                     self.choose(stack, trie, root);
                 }
                 None => self.worth[stack].texts /= 2,
             }
         }
         for &root in &trie.roots {
-            if places.iter().any(|place| place.root == root) {
+            if assignments.iter().any(|assignment| assignment.root == root) {
                 continue;
             }
             let stack = (0..self.worth.len()).min_by_key(|&stack| self.worth[stack]).unwrap_or(0);
             self.choose(stack, trie, root);
-            places.push(Place { root, stack, known: Vec::new() });
+            assignments.push(StackAssignment { root, stack, known: Vec::new() });
         }
-        places
+        assignments
     }
 
     fn choose(&mut self, stack: usize, trie: &Trie, root: usize) {
@@ -115,10 +115,10 @@ impl Resident {
     fn known(&self, trie: &Trie, stack: usize) -> Vec<usize> {
         let mut known = Vec::new();
         let mut children = &trie.roots;
-        for held in &self.paths[stack] {
+        for resident in &self.paths[stack] {
             let fits = |&&node: &&usize| {
                 let node = &trie.nodes[node];
-                node.tokens == held.tokens && node.inner_from >= held.inner_from
+                node.tokens == resident.tokens && node.inner_from >= resident.inner_from
             };
             let Some(&node) = children.iter().find(fits) else { break };
             known.push(node);

@@ -1,4 +1,4 @@
-//! Tokens of the beginnings that many texts share: header and shots are tokenised once, not with every question.
+//! Tokens of the prefixes that many texts share: header and shots are tokenised once, not with every question.
 
 use super::answer::RunError;
 use super::scoring::cut_after;
@@ -8,25 +8,25 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Beginnings that are remembered. A data set has a handful, unless every sample has shots of its own.
+/// Prefixes whose tokens are remembered. A data set has a handful, unless every sample has shots of its own.
 const REMEMBERED: usize = 256;
 
 /// How a text is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Manner {
+pub(super) enum EncodeMode {
     /// [`Texts::encode`].
     Framed,
     /// [`Texts::encode_unless_prefixed`].
     UnlessPrefixed,
 }
 
-/// Beginnings with their tokens.
+/// Tokens by the text of a shared prefix.
 #[derive(Debug, Default)]
-pub(super) struct Beginnings(RefCell<Known>);
+pub(super) struct PrefixTokens(RefCell<TokensByText>);
 
-type Known = HashMap<(String, Manner), Rc<[u32]>>;
+type TokensByText = HashMap<(String, EncodeMode), Rc<[u32]>>;
 
-impl Manner {
+impl EncodeMode {
     /// Ids of a text by itself.
     pub(super) fn encode(self, texts: &Texts<'_>, text: &str) -> Result<Vec<u32>, RunError> {
         match self {
@@ -36,14 +36,14 @@ impl Manner {
     }
 }
 
-impl Beginnings {
-    /// Tokens of a beginning.
-    pub(super) fn ids(&self, texts: &Texts<'_>, text: &str, manner: Manner) -> Result<Rc<[u32]>, RunError> {
-        let key = (text.to_owned(), manner);
+impl PrefixTokens {
+    /// Returns the tokens of a prefix.
+    pub(super) fn ids(&self, texts: &Texts<'_>, text: &str, mode: EncodeMode) -> Result<Rc<[u32]>, RunError> {
+        let key = (text.to_owned(), mode);
         if let Some(ids) = self.0.borrow().get(&key) {
             return Ok(ids.clone());
         }
-        let ids: Rc<[u32]> = manner.encode(texts, text)?.into();
+        let ids: Rc<[u32]> = mode.encode(texts, text)?.into();
         let mut known = self.0.borrow_mut();
         if known.len() >= REMEMBERED {
             known.clear();
@@ -53,15 +53,15 @@ impl Beginnings {
     }
 
     /// Tokens of a whole text: what stands before its last border is looked up, where the tokenizer can take it in two.
-    pub(super) fn encode(&self, texts: &Texts<'_>, text: &Bordered, manner: Manner) -> Result<Vec<u32>, RunError> {
+    pub(super) fn encode(&self, texts: &Texts<'_>, text: &Bordered, mode: EncodeMode) -> Result<Vec<u32>, RunError> {
         let shared = text.borders.last().and_then(|&border| text.text.get(..border));
         let Some(at) = shared.and_then(|shared| texts.tokenizer.last_border(shared)) else {
-            return manner.encode(texts, &text.text);
+            return mode.encode(texts, &text.text);
         };
         let (head, tail) = text.text.split_at(at);
-        let head = self.ids(texts, head, manner)?;
+        let head = self.ids(texts, head, mode)?;
         // What stands after a framed text comes after the whole of it.
-        let framed = manner == Manner::Framed || !texts.is_prefixed(&text.text);
+        let framed = mode == EncodeMode::Framed || !texts.is_prefixed(&text.text);
         let (_, after) = if framed { texts.tokenizer.frame() } else { (0, 0) };
         let (head, end) = head.split_at(head.len().saturating_sub(after));
         let mut ids = head.to_vec();
@@ -76,9 +76,9 @@ impl Beginnings {
         texts: &Texts<'_>,
         text: &Bordered,
         ids: &[u32],
-        manner: Manner,
+        mode: EncodeMode,
     ) -> Result<Vec<usize>, RunError> {
-        let beginnings = text.borders.iter().filter_map(|&border| text.text.get(..border));
-        beginnings.map(|beginning| Ok(cut_after(&self.ids(texts, beginning, manner)?, ids))).collect()
+        let prefixes = text.borders.iter().filter_map(|&border| text.text.get(..border));
+        prefixes.map(|prefix| Ok(cut_after(&self.ids(texts, prefix, mode)?, ids))).collect()
     }
 }
