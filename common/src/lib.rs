@@ -2,8 +2,8 @@
 
 pub mod backoff;
 pub mod encode;
+pub mod job_log;
 pub mod join_token;
-pub mod journal;
 pub mod private_file;
 pub mod regular_file;
 pub mod screen;

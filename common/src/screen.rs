@@ -1,15 +1,15 @@
 //! The two streams that a person reads: data on standard output, everything else on standard error.
 //!
 //! A reader who goes away (`| head`) must not end a run, as the macros of the standard library would. Where several jobs
-//! run in one process each speaks into a journal of its own: whatever runs [`within`] it.
+//! run in one process each speaks into a job_log of its own: whatever runs [`within`] it.
 
-use crate::journal::{Journal, Line};
+use crate::job_log::{JobLog, LogLine};
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Arc;
 
 tokio::task_local! {
-    static JOURNAL: Arc<Journal>;
+    static JOB_LOG: Arc<JobLog>;
 }
 
 /// Standard output takes no more.
@@ -19,8 +19,8 @@ pub struct OutputError(#[source] pub io::Error);
 
 /// A line on standard error. Where nobody can read it, nothing is said.
 pub fn say(line: impl Display) {
-    if let Ok(journal) = JOURNAL.try_with(Arc::clone) {
-        journal.write(Line::Said(line.to_string()));
+    if let Ok(job_log) = JOB_LOG.try_with(Arc::clone) {
+        job_log.write(LogLine::Said(line.to_string()));
         return;
     }
     let _ = writeln!(io::stderr(), "{line}");
@@ -31,8 +31,8 @@ pub fn say(line: impl Display) {
 /// # Errors
 /// It cannot be written, except to a reader who has gone: that one wants no more.
 pub fn print(text: impl Display) -> io::Result<()> {
-    if let Ok(journal) = JOURNAL.try_with(Arc::clone) {
-        journal.write(Line::Printed(text.to_string()));
+    if let Ok(job_log) = JOB_LOG.try_with(Arc::clone) {
+        job_log.write(LogLine::Printed(text.to_string()));
         return Ok(());
     }
     let mut stdout = io::stdout().lock();
@@ -44,12 +44,12 @@ pub fn print(text: impl Display) -> io::Result<()> {
 
 /// Whether somebody looks at standard error as it is written.
 pub fn is_terminal() -> bool {
-    JOURNAL.try_with(|_| ()).is_err() && io::stderr().is_terminal()
+    JOB_LOG.try_with(|_| ()).is_err() && io::stderr().is_terminal()
 }
 
-/// Lets everything that `future` says go into `journal`.
-pub async fn within<F: Future>(journal: Arc<Journal>, future: F) -> F::Output {
-    JOURNAL.scope(journal, future).await
+/// Lets everything that `future` says go into `job_log`.
+pub async fn within<F: Future>(job_log: Arc<JobLog>, future: F) -> F::Output {
+    JOB_LOG.scope(job_log, future).await
 }
 
 /// `future` for a task of its own, speaking where whoever calls this does.
@@ -57,10 +57,10 @@ pub fn alike<F>(future: F) -> impl Future<Output = F::Output> + Send
 where
     F: Future + Send,
 {
-    let journal = JOURNAL.try_with(Arc::clone).ok();
+    let job_log = JOB_LOG.try_with(Arc::clone).ok();
     async move {
-        match journal {
-            Some(journal) => within(journal, future).await,
+        match job_log {
+            Some(job_log) => within(job_log, future).await,
             None => future.await,
         }
     }

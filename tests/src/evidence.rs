@@ -5,7 +5,7 @@ use compass_config::EtcdConfig;
 use compass_ledger::{Kind, Ledger};
 use compass_master::pipeline::{RunFolder, read_plan};
 use compass_proto::v1;
-use compass_store::{EtcdStore, Keys, LeaseStore, Patience};
+use compass_store::{CoordinationStore, EtcdStore, Keys, StoreTimeouts};
 use compass_types::ids::Digest;
 use prost::Message as _;
 use std::collections::BTreeMap;
@@ -61,8 +61,8 @@ pub fn committed(etcd: &Etcd, prefix: &str, job: &Job) -> Result<Committed, Box<
 async fn lengths(etcd: &Etcd, prefix: &str, digest: &Digest) -> Result<BTreeMap<String, u64>, Box<dyn Error>> {
     let endpoints = etcd.endpoints().split(',').map(str::to_owned).collect();
     let config = EtcdConfig { endpoints, prefix: prefix.into(), ..EtcdConfig::default() };
-    let patience = Patience { request: Duration::from_secs(10), ..Patience::default() };
-    let store = EtcdStore::open(&config, digest, patience)?;
+    let timeouts = StoreTimeouts { request: Duration::from_secs(10), ..StoreTimeouts::default() };
+    let store = EtcdStore::open(&config, digest, timeouts)?;
     let segments = Keys::new(digest).segments();
     let found = store.scan_all(&segments).await?.into_iter().filter_map(|(key, value)| {
         Some((key.strip_prefix(&segments)?.to_owned(), u64::from_le_bytes(value.try_into().ok()?)))

@@ -27,7 +27,7 @@ number_id!(
     Attempt(u32)
 );
 number_id!(
-    /// The reign of one leader over one job; strictly grows.
+    /// The term of one leader over one job; strictly grows.
     Epoch(u64)
 );
 number_id!(

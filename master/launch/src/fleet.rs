@@ -1,8 +1,8 @@
 //! The pools of a server or of one stage: each a task of its own, told by the autoscaler how many jobs it is to have.
 
 use super::explain::explain;
-use super::patience::Patience;
 use super::pool::{Order, Pool, PoolReport, Shape, Wires};
+use super::queue_timeout::QueueTimeout;
 use super::scaler::{Bounds, targets};
 use compass_common::screen::say;
 use compass_scheduler::broker::Situation;
@@ -58,7 +58,7 @@ struct Member {
     orders: watch::Sender<Order>,
     report: watch::Receiver<PoolReport>,
     /// With its queue.
-    patience: Patience,
+    queue_timeout: QueueTimeout,
     task: JoinHandle<()>,
 }
 
@@ -112,7 +112,7 @@ impl Pool {
             shape,
             orders,
             report: report_receiver,
-            patience: Patience::default(),
+            queue_timeout: QueueTimeout::default(),
             task: tokio::spawn(self.run(wires)),
         }
     }
@@ -144,7 +144,7 @@ impl Supervisor {
         let homes: BTreeMap<&WorkerId, usize> =
             of_members.flat_map(|(at, report)| report.workers.iter().map(move |worker| (worker, at))).collect();
         let states = self.members.iter_mut().zip(&reports).enumerate().map(|(at, (member, report))| {
-            let stuck = member.patience.is_over(now, &report.count);
+            let stuck = member.queue_timeout.is_over(now, &report.count);
             let here = seen.demand.iter().filter(|(choice, _)| member.shape.takes(choice));
             let open: u32 = here.clone().map(|(_, slots)| *slots).fold(0, u32::saturating_add);
             // Those of pools that take none of it leave all of it.
@@ -199,8 +199,8 @@ impl Supervisor {
         match &mut self.quiet {
             _ if !is_quiet => self.quiet = None,
             None => self.quiet = Some((Instant::now(), QUIET)),
-            Some((since, patience)) if since.elapsed() >= *patience => {
-                *patience *= 2;
+            Some((since, queue_timeout)) if since.elapsed() >= *queue_timeout => {
+                *queue_timeout *= 2;
                 let seconds = since.elapsed().as_secs();
                 say(format!("nothing has run for {seconds} s:"));
                 explain(&reports).into_iter().for_each(|line| say(format!("  {line}")));

@@ -2,7 +2,7 @@
 
 use super::record::Entry;
 use compass_scheduler::Seq;
-use compass_store::{Keys, Lease, LeasePage, MAX_OPS, Op};
+use compass_store::{AssignmentPage, AssignmentRecord, Keys, MAX_OPS, Op};
 use compass_types::ids::Epoch;
 
 /// Something to make durable.
@@ -21,9 +21,9 @@ pub enum Content {
     /// For the store.
     Op(Op),
     /// For the store: a grant that is about to be told.
-    Lease(Lease),
+    Assignment(AssignmentRecord),
     /// For the store: all that is out, and may be held by workers, now.
-    Leases(Vec<Lease>),
+    Checkpoint(Vec<AssignmentRecord>),
 }
 
 /// What is written for some submissions.
@@ -36,9 +36,9 @@ pub struct Batch {
     pub ops: Vec<Op>,
 }
 
-/// Where the log of leases is, see [`LeasePage`].
+/// Where the log of assignments is, see [`AssignmentPage`].
 #[derive(Debug)]
-pub struct Journal {
+pub struct AssignmentLog {
     keys: Keys,
     epoch: Epoch,
     next: u64,
@@ -46,12 +46,12 @@ pub struct Journal {
     written: Vec<String>,
 }
 
-/// Leases of one key at most: tens of bytes each, if their samples are few runs.
+/// Assignments of one key at most: tens of bytes each, if their samples are few runs.
 const PAGE: usize = 2048;
 /// Bytes of one transaction: etcd takes 1.5 MiB.
 const MOST_BYTES: usize = 512 * 1024;
 
-impl Journal {
+impl AssignmentLog {
     /// The log of a leader that has written nothing; `written` are the keys of leaders before it.
     pub fn new(keys: Keys, epoch: Epoch, written: Vec<String>) -> Self {
         Self { keys, epoch, next: 0, written }
@@ -59,16 +59,16 @@ impl Journal {
 
     /// What to write for `submissions`.
     pub fn batch(&mut self, submissions: impl IntoIterator<Item = Submission>) -> Batch {
-        let (mut batch, mut leases) = (Batch::default(), Vec::new());
+        let (mut batch, mut assignments) = (Batch::default(), Vec::new());
         for Submission { seq, content } in submissions {
             batch.last = seq;
             match content {
                 Content::Entry(entry) => batch.entries.push(entry),
                 Content::Op(op) => batch.ops.push(op),
-                Content::Lease(lease) => leases.push(lease),
-                Content::Leases(all) => {
+                Content::Assignment(assignment) => assignments.push(assignment),
+                Content::Checkpoint(all) => {
                     // What came before them in this batch is among them, or over.
-                    leases.clear();
+                    assignments.clear();
                     let first = self.next;
                     let before = std::mem::take(&mut self.written);
                     self.pages(all, Some(first), &mut batch.ops);
@@ -76,18 +76,18 @@ impl Journal {
                 }
             }
         }
-        self.pages(leases, None, &mut batch.ops);
+        self.pages(assignments, None, &mut batch.ops);
         batch
     }
 
-    /// A key for each so many leases; the last of them says what they replace.
-    fn pages(&mut self, leases: Vec<Lease>, replaces: Option<u64>, ops: &mut Vec<Op>) {
-        let count = leases.len().div_ceil(PAGE).max(usize::from(replaces.is_some()));
-        let mut leases = leases.into_iter();
+    /// A key for each so many assignments; the last of them says what they replace.
+    fn pages(&mut self, assignments: Vec<AssignmentRecord>, replaces: Option<u64>, ops: &mut Vec<Op>) {
+        let count = assignments.len().div_ceil(PAGE).max(usize::from(replaces.is_some()));
+        let mut assignments = assignments.into_iter();
         for at in 0..count {
             let replaces = replaces.filter(|_| at + 1 == count);
-            let page = LeasePage { leases: leases.by_ref().take(PAGE).collect(), replaces };
-            let key = self.keys.lease_page(self.epoch, self.next);
+            let page = AssignmentPage { assignments: assignments.by_ref().take(PAGE).collect(), replaces };
+            let key = self.keys.assignment_page(self.epoch, self.next);
             self.next += 1;
             self.written.push(key.clone());
             ops.push(Op::Put { key, value: page.encode() });
@@ -120,14 +120,14 @@ pub fn transactions(ops: Vec<Op>) -> Vec<Vec<Op>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_store::leases_that_count;
+    use compass_store::current_assignments;
     use compass_types::ids::{Attempt, Digest, UnitId, WorkerId};
     use compass_types::intervals::IntervalSet;
     use std::collections::BTreeMap;
 
-    fn lease(worker: u32) -> Lease {
+    fn assignment(worker: u32) -> AssignmentRecord {
         let samples = IntervalSet::range(worker, worker + 1);
-        Lease { worker: WorkerId(format!("w{worker}")), unit: UnitId(0), attempt: Attempt(1), samples }
+        AssignmentRecord { worker: WorkerId(format!("w{worker}")), unit: UnitId(0), attempt: Attempt(1), samples }
     }
 
     fn submission(seq: u64, content: Content) -> Submission {
@@ -145,23 +145,28 @@ mod tests {
 
     /// Who may hold something, as a new leader reads it.
     fn holders(store: &BTreeMap<String, Vec<u8>>, keys: &Keys) -> Vec<String> {
-        let pages =
-            store.iter().map(|(key, value)| (keys.lease_page_of(key).unwrap(), LeasePage::decode(value).unwrap()));
-        leases_that_count(pages.collect()).into_iter().map(|(_, lease)| lease.worker.0).collect()
+        let pages = store
+            .iter()
+            .map(|(key, value)| (keys.assignment_page_of(key).unwrap(), AssignmentPage::decode(value).unwrap()));
+        current_assignments(pages.collect()).into_iter().map(|(_, assignment)| assignment.worker.0).collect()
     }
 
     #[test]
     fn checkpoint_truncates_lease_log_without_losing_leases() {
         let keys = Keys::new(&Digest::of(b"plan"));
         let mut store = BTreeMap::new();
-        let mut older = Journal::new(keys.clone(), Epoch(1), Vec::new());
-        apply(&mut store, older.batch([submission(1, Content::Lease(lease(1)))]).ops);
-        let mut journal = Journal::new(keys.clone(), Epoch(2), store.keys().cloned().collect());
-        apply(&mut store, journal.batch((2..9).map(|seq| submission(seq, Content::Lease(lease(seq as u32))))).ops);
+        let mut older = AssignmentLog::new(keys.clone(), Epoch(1), Vec::new());
+        apply(&mut store, older.batch([submission(1, Content::Assignment(assignment(1)))]).ops);
+        let mut assignment_log = AssignmentLog::new(keys.clone(), Epoch(2), store.keys().cloned().collect());
+        apply(
+            &mut store,
+            assignment_log.batch((2..9).map(|seq| submission(seq, Content::Assignment(assignment(seq as u32))))).ops,
+        );
         assert_eq!(holders(&store, &keys).len(), 8);
-        let all: Vec<Lease> = (3..3 + 2 * PAGE as u32).map(lease).collect();
-        let submissions = [Content::Lease(lease(3)), Content::Leases(all.clone()), Content::Lease(lease(2))];
-        let batch = journal.batch(submissions.into_iter().map(|content| submission(9, content)));
+        let all: Vec<AssignmentRecord> = (3..3 + 2 * PAGE as u32).map(assignment).collect();
+        let submissions =
+            [Content::Assignment(assignment(3)), Content::Checkpoint(all.clone()), Content::Assignment(assignment(2))];
+        let batch = assignment_log.batch(submissions.into_iter().map(|content| submission(9, content)));
         // Wherever a master dies, everybody who may hold something is known.
         for done in 0..=batch.ops.len() {
             let mut store = store.clone();

@@ -3,11 +3,11 @@
 //! Everything that has gathered is appended to the ledger and synced, and only then recorded in fenced transactions that hold
 //! the leases and the segment's durable length, as [`GroupCommit`] says. What it confirms is durable.
 
-use super::batch::{Journal, Submission};
+use super::batch::{AssignmentLog, Submission};
 use super::group_commit::{CommitStep, GroupCommit};
 use super::segment::{LedgerError, SegmentWriter};
 use compass_scheduler::Seq;
-use compass_store::{AnyStore, Keys, Leadership, LeaseStore, Standing, StoreError};
+use compass_store::{AnyStore, CoordinationStore, Keys, Leadership, LeadershipStatus, StoreError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub struct Committer<S = AnyStore> {
     thread: std::thread::JoinHandle<S>,
 }
 
-impl<S: LeaseStore + 'static> Committer<S> {
+impl<S: CoordinationStore + 'static> Committer<S> {
     /// Starts the thread; its reports go to `reports`.
     ///
     /// # Errors
@@ -57,14 +57,14 @@ impl<S: LeaseStore + 'static> Committer<S> {
         store: S,
         leadership: Leadership,
         keys: Keys,
-        journal: Journal,
+        assignment_log: AssignmentLog,
         segment: SegmentWriter,
         reports: watch::Sender<Committed>,
     ) -> std::io::Result<Self> {
         let (submissions, receiver) = mpsc::channel(QUEUE);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let thread = std::thread::Builder::new().name("committer".into()).spawn(move || {
-            let commit = GroupCommit::new(journal, &keys, segment.name(), MAX_BATCH);
+            let commit = GroupCommit::new(assignment_log, &keys, segment.name(), MAX_BATCH);
             let work = Work { store, leadership, commit, segment, reports };
             runtime.block_on(work.run(receiver))
         })?;
@@ -115,14 +115,14 @@ struct Work<S> {
     reports: watch::Sender<Committed>,
 }
 
-impl<S: LeaseStore> Work<S> {
+impl<S: CoordinationStore> Work<S> {
     async fn run(mut self, mut receiver: mpsc::Receiver<Submission>) -> S {
-        let mut standing = self.store.standing();
+        let mut status = self.store.status();
         let mut batch = Vec::new();
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            let lost = standing.wait_for(|standing| *standing == Standing::Lost);
+            let lost = status.wait_for(|status| *status == LeadershipStatus::Lost);
             let committed = tokio::select! {
                 count = receiver.recv_many(&mut batch, MAX_BATCH) => match count {
                     0 => break,

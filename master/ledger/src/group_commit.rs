@@ -1,7 +1,7 @@
 //! Group commit as decisions: what is written next, and when something is durable. Whoever owns it appends, syncs and
 //! commits, and says what has become of that; a step of which nothing is heard leaves everything as it is.
 
-use super::batch::{Batch, Journal, Submission, transactions};
+use super::batch::{AssignmentLog, Batch, Submission, transactions};
 use super::record::Entry;
 use compass_scheduler::Seq;
 use compass_store::{Keys, Op};
@@ -23,7 +23,7 @@ pub enum CommitStep {
 /// Decides what is written next, and when something is durable.
 #[derive(Debug)]
 pub struct GroupCommit {
-    journal: Journal,
+    assignment_log: AssignmentLog,
     /// The key under which the segment's durable length is recorded.
     length_key: String,
     waiting: VecDeque<Submission>,
@@ -45,9 +45,9 @@ struct Group {
 
 impl GroupCommit {
     /// Of a leader that writes to the segment of this name; groups are of so many submissions at most.
-    pub fn new(journal: Journal, keys: &Keys, segment: &str, most: usize) -> Self {
+    pub fn new(assignment_log: AssignmentLog, keys: &Keys, segment: &str, most: usize) -> Self {
         let (length_key, waiting) = (keys.segment(segment), VecDeque::new());
-        Self { journal, length_key, waiting, most, group: None }
+        Self { assignment_log, length_key, waiting, most, group: None }
     }
 
     /// Something more to make durable.
@@ -71,7 +71,7 @@ impl GroupCommit {
             return None;
         }
         let count = self.waiting.len().min(self.most);
-        let Batch { last, entries, ops } = self.journal.batch(self.waiting.drain(..count));
+        let Batch { last, entries, ops } = self.assignment_log.batch(self.waiting.drain(..count));
         self.group = Some(Group { last, ops, transactions: VecDeque::new() });
         Some(if entries.is_empty() { CommitStep::Check } else { CommitStep::Append(entries) })
     }
@@ -119,7 +119,7 @@ mod tests {
 
     fn commit(most: usize) -> (GroupCommit, Keys) {
         let keys = Keys::new(&Digest::of(b"plan"));
-        (GroupCommit::new(Journal::new(keys.clone(), Epoch(1), Vec::new()), &keys, "segment", most), keys)
+        (GroupCommit::new(AssignmentLog::new(keys.clone(), Epoch(1), Vec::new()), &keys, "segment", most), keys)
     }
 
     fn entry(index: u8) -> Entry {

@@ -11,7 +11,7 @@ mod seal;
 mod segment;
 mod tally;
 
-pub use batch::{Batch, Content, Journal, Submission, transactions};
+pub use batch::{AssignmentLog, Batch, Content, Submission, transactions};
 pub use committer::{CommitError, Committed, Committer};
 pub use group_commit::{CommitStep, GroupCommit};
 pub use owner::{Claim, Doubt, LEASE, Owner, OwnerError, StoreId};

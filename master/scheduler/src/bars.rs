@@ -123,7 +123,7 @@ pub(super) enum Prospect {
 
 /// How long tasks wait for a worker that can load their model; see [`super::Limits`]. In milliseconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct BarTimeouts {
     pub(super) unschedulable: u64,
     pub(super) settles: u64,
 }
@@ -238,13 +238,13 @@ impl Bars {
         model: ModelId,
         now: u64,
         here: &BTreeSet<WorkerId>,
-        patience: Patience,
+        timeouts: BarTimeouts,
     ) -> Prospect {
         let supply = self.supply;
         let Some(bars) = self.models.get_mut(&model) else { return Prospect::Wait };
         let since = *bars.waiting_since.get_or_insert(now);
-        let left = (since + patience.unschedulable).saturating_sub(now);
-        let no_more = supply == Supply::None && !here.is_empty() && now >= since + patience.settles;
+        let left = (since + timeouts.unschedulable).saturating_sub(now);
+        let no_more = supply == Supply::None && !here.is_empty() && now >= since + timeouts.settles;
         if no_more || left == 0 || bars.is_content(here, supply) {
             return Prospect::Fail;
         }
@@ -263,9 +263,9 @@ impl Bars {
     }
 
     /// How long tasks of a model that no worker is able to load will still wait, in milliseconds.
-    pub(super) fn waits(&self, model: ModelId, now: u64, patience: u64) -> Option<u64> {
+    pub(super) fn waits(&self, model: ModelId, now: u64, timeouts: u64) -> Option<u64> {
         let since = self.models.get(&model)?.waiting_since?;
-        Some((since + patience).saturating_sub(now))
+        Some((since + timeouts).saturating_sub(now))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Tasks that come back from a barred worker cost no retry and are granted next. What is known of bars is in
 //! [`super::bars`].
 
-use super::bars::{Barred, Patience, Prospect};
+use super::bars::{BarTimeouts, Barred, Prospect};
 use super::effect::{Effect, Message};
 use super::event::FailureClass;
 use super::state::Core;
@@ -89,7 +89,7 @@ impl Core {
         if self.bars.is_empty() || self.queue.is_empty() {
             return;
         }
-        let patience = Patience { unschedulable: self.limits.unschedulable, settles: self.limits.settles };
+        let timeouts = BarTimeouts { unschedulable: self.limits.unschedulable, settles: self.limits.settles };
         for model in self.bars.models() {
             let Some(first) = self.queue.of_model(model).next() else { continue };
             if self.is_any_able(first) {
@@ -99,7 +99,7 @@ impl Core {
             let here =
                 self.workers.iter().filter(|(_, worker)| worker.connection.is_some() && worker.barred.contains(&model));
             let here = here.map(|(id, _)| self.workers.name(id).clone()).collect();
-            match self.bars.judge(model, self.now, &here, patience) {
+            match self.bars.judge(model, self.now, &here, timeouts) {
                 Prospect::Wait => {}
                 Prospect::Fail => self.fail_model(model, effects),
                 Prospect::Say(left) => {

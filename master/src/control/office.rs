@@ -4,9 +4,9 @@ use super::status::{JobStatus, MasterStatus, WorkerStatus};
 use crate::job::{Ended, JobRecord};
 use crate::pipeline::{Ask, Desk};
 use crate::web::RunView;
-use compass_common::journal::Journal;
+use compass_common::job_log::JobLog;
 use compass_scheduler::broker::{JobId, Share};
-use compass_store::Standing;
+use compass_store::LeadershipStatus;
 use compass_types::ids::{Digest, TaskId, WorkerId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -26,7 +26,7 @@ pub struct Entry {
     pub max_slots: Option<u32>,
     pub desk: Desk,
     /// What it says; `None` where that goes to a terminal.
-    pub journal: Option<Arc<Journal>>,
+    pub job_log: Option<Arc<JobLog>>,
     pub ended: watch::Receiver<Option<Ended>>,
 }
 
@@ -67,7 +67,7 @@ pub trait Governor: Debug + Send + Sync {
     fn notes(&self) -> Vec<String>;
 
     /// How sure this master may be of its lead, and of its store.
-    fn standing(&self) -> Standing;
+    fn status(&self) -> LeadershipStatus;
 }
 
 /// Jobs of this process, and the backend that accepts new ones.
@@ -152,17 +152,17 @@ impl Office {
     }
 
     /// For how long the most silent scheduler has not shown itself, if one runs, and the worst that is known of a lead.
-    pub fn pulse(&self) -> (Option<Duration>, Standing) {
+    pub fn pulse(&self) -> (Option<Duration>, LeadershipStatus) {
         let pulses: Vec<_> = self.jobs(|jobs| jobs.values().filter_map(|job| job.desk.pulse()).collect());
         let silent_for = pulses.iter().map(|pulse| pulse.silent_for).max();
-        let own = self.governor().map(|governor| governor.standing());
-        let rank = |standing: &Standing| match standing {
-            Standing::Sure => 0,
-            Standing::Waiting { .. } => 1,
-            Standing::Lost => 2,
+        let own = self.governor().map(|governor| governor.status());
+        let rank = |status: &LeadershipStatus| match status {
+            LeadershipStatus::Sure => 0,
+            LeadershipStatus::Waiting { .. } => 1,
+            LeadershipStatus::Lost => 2,
         };
-        let worst = pulses.into_iter().map(|pulse| pulse.standing).chain(own).max_by_key(rank);
-        (silent_for, worst.unwrap_or(Standing::Sure))
+        let worst = pulses.into_iter().map(|pulse| pulse.status).chain(own).max_by_key(rank);
+        (silent_for, worst.unwrap_or(LeadershipStatus::Sure))
     }
 
     /// How everything stands.
@@ -338,7 +338,7 @@ mod tests {
             submitted: format!("2026-11-23T00:00:{number:02}Z"),
             max_slots: None,
             desk: Desk::default(),
-            journal: None,
+            job_log: None,
             ended: watch::channel(outcome).1,
         }
     }

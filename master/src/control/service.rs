@@ -2,7 +2,7 @@
 
 use super::office::{Declined, Entry, Office, Unknown};
 use crate::job::JobRecord;
-use compass_common::journal::{Journal, Line};
+use compass_common::job_log::{JobLog, LogLine};
 use compass_proto::v1::control_server::{Control, ControlServer};
 use compass_proto::v1::explain_request::About;
 use compass_proto::v1::follow_reply::Body;
@@ -97,28 +97,28 @@ impl Control for ControlService {
 
     async fn follow(&self, request: Request<v1::FollowRequest>) -> Result<Response<Self::FollowStream>, Status> {
         let job = self.0.job(&request.into_inner().job)?;
-        let journal = job.journal.clone();
-        let journal =
-            journal.ok_or_else(|| Status::failed_precondition("what this run says is on its own terminal"))?;
+        let job_log = job.job_log.clone();
+        let job_log =
+            job_log.ok_or_else(|| Status::failed_precondition("what this run says is on its own terminal"))?;
         let (sender, receiver) = mpsc::channel(FOLLOWED);
-        tokio::spawn(follow(job, journal, sender));
+        tokio::spawn(follow(job, job_log, sender));
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 }
 
 /// Sends what the job says until it ends, or nobody listens.
-async fn follow(mut job: Entry, journal: Arc<Journal>, sender: mpsc::Sender<Result<v1::FollowReply, Status>>) {
-    let mut written = journal.follow();
+async fn follow(mut job: Entry, job_log: Arc<JobLog>, sender: mpsc::Sender<Result<v1::FollowReply, Status>>) {
+    let mut written = job_log.follow();
     let mut from = 0;
     loop {
         // Looked at first: what was said before the end is sent before it.
         let ended = job.ended.borrow_and_update().clone();
-        let (lines, next) = journal.read(from);
+        let (lines, next) = job_log.read(from);
         from = next;
         for line in lines {
             let body = Some(match line {
-                Line::Said(text) => Body::Said(text),
-                Line::Printed(text) => Body::Printed(text),
+                LogLine::Said(text) => Body::Said(text),
+                LogLine::Printed(text) => Body::Printed(text),
             });
             if sender.send(Ok(v1::FollowReply { body })).await.is_err() {
                 return;

@@ -4,12 +4,12 @@ use super::failure::Failure;
 use super::opening::{OpenedRun, read_plan};
 use super::request::JobRequest;
 use crate::cli::{Mode, exit};
-use crate::pipeline::{self, Answers, Desk, Ending, InferOptions, LiveWriting, ReadPlan, Reign, WorkerSource};
+use crate::pipeline::{self, Answers, Desk, Ending, InferOptions, LiveWriting, ReadPlan, RunTerm, WorkerSource};
 use compass_common::screen::{OutputError, print, say};
 use compass_config::Config;
 use compass_launch::Programs;
 use compass_plan::Plan;
-use compass_store::Patience;
+use compass_store::StoreTimeouts;
 use compass_types::ids::{Digest, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
@@ -52,15 +52,15 @@ pub async fn run(
         others_may_come: false,
         desk: place.desk.clone(),
         source: place.source.clone(),
-        patience: Patience::default(),
+        timeouts: StoreTimeouts::default(),
     };
     let mut answered =
-        Answered { failures: Vec::new(), diverged: 0, reign: None, answers: None, write: request.mode != Mode::Viz };
+        Answered { failures: Vec::new(), diverged: 0, term: None, answers: None, write: request.mode != Mode::Viz };
     if request.infers() {
         answered = Box::pin(job.infer(&config, files, options.clone())).await?;
     }
     if request.mode == Mode::Infer {
-        conclude(answered.reign).await?;
+        conclude(answered.term).await?;
         let folder = &opened.folder;
         say(format!("predictions are in {}; score them with -m eval -r {}", folder.shown(), folder.name()));
         if answered.diverged > 0 {
@@ -75,7 +75,7 @@ pub async fn run(
     let answers = match answered.answers.take() {
         Some(answers) => answers,
         None => {
-            let recorded = pipeline::recorded_lengths(&config, &opened.folder, digest, answered.reign.as_ref()).await;
+            let recorded = pipeline::recorded_lengths(&config, &opened.folder, digest, answered.term.as_ref()).await;
             let recorded = recorded.map_err(|error| Failure::of_store(&error))?;
             let read = block_in_place(|| Answers::read(&opened.folder, digest, &recorded));
             read.map_err(|error| Failure::of_score(&error.into(), &opened.folder, request))?
@@ -85,10 +85,10 @@ pub async fn run(
     if has_programs {
         let options = pipeline::execution_options(&config, request.unsafe_local_exec, place.workers_stay, options);
         let options = answered.write.then_some(options);
-        match Box::pin(job.execute(&config, &answers, answered.reign.as_ref(), options)).await? {
+        match Box::pin(job.execute(&config, &answers, answered.term.as_ref(), options)).await? {
             Some(executed) => executions = executed,
             None => {
-                hand_over(answered.reign).await;
+                hand_over(answered.term).await;
                 return Err(job.interruption());
             }
         }
@@ -123,7 +123,7 @@ struct Answered {
     failures: Vec<(UnitId, IntervalSet, String)>,
     /// Results that differ from the recorded ones although both come from devices of one type.
     diverged: usize,
-    reign: Option<Reign>,
+    term: Option<RunTerm>,
     /// What the ledger holds, where inference has read it.
     answers: Option<Answers>,
     /// Whether results are this master's to write.
@@ -169,12 +169,12 @@ impl Job<'_> {
             say("the run was brought to its end by the master that led it");
         }
         if inferred.ending == Ending::Interrupted {
-            hand_over(inferred.reign).await;
+            hand_over(inferred.term).await;
             return Err(self.interruption());
         }
         let write = inferred.ending != Ending::EndedByAnother;
         let (failures, diverged) = (inferred.failures, inferred.diverged);
-        Ok(Answered { failures, diverged, reign: inferred.reign, answers: inferred.answers, write })
+        Ok(Answered { failures, diverged, term: inferred.term, answers: inferred.answers, write })
     }
 
     /// Runs the programs that the answers are; `None` when a signal asked to stop.
@@ -182,12 +182,12 @@ impl Job<'_> {
         &self,
         config: &Config,
         answers: &Answers,
-        reign: Option<&Reign>,
+        term: Option<&RunTerm>,
         options: Option<InferOptions>,
     ) -> Result<Option<pipeline::Executions>, Failure> {
         let OpenedRun { folder, earlier, .. } = self.opened;
         let (earlier, plan) = (earlier.as_ref(), &*self.plan);
-        let source = pipeline::Source { folder, earlier, plan, answers, reign };
+        let source = pipeline::Source { folder, earlier, plan, answers, term };
         let executed = Box::pin(pipeline::execute(config, source, options)).await;
         let executed = executed.map_err(|error| Failure::of_execution(&error, folder, self.request))?;
         Ok((executed.ending != Ending::Interrupted).then_some(executed.executions))
@@ -216,7 +216,7 @@ impl Job<'_> {
             say(notice);
         }
         say(format!("results, predictions and logs: {}", folder.shown()));
-        conclude(answered.reign).await?;
+        conclude(answered.term).await?;
         // Last, so that everything else is written and said by now.
         printed.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
         Ok(if scored.complete { exit::SCORED } else { exit::INCOMPLETE })
@@ -224,16 +224,16 @@ impl Job<'_> {
 }
 
 /// Gives the lead back at the end of a run.
-async fn conclude(reign: Option<Reign>) -> Result<(), Failure> {
-    match reign {
-        Some(reign) => reign.conclude().await.map_err(|error| Failure::of_store(&error)),
+async fn conclude(term: Option<RunTerm>) -> Result<(), Failure> {
+    match term {
+        Some(term) => term.conclude().await.map_err(|error| Failure::of_store(&error)),
         None => Ok(()),
     }
 }
 
 /// Gives the lead back in the middle of a run.
-async fn hand_over(reign: Option<Reign>) {
-    if let Some(reign) = reign {
-        reign.hand_over().await;
+async fn hand_over(term: Option<RunTerm>) {
+    if let Some(term) = term {
+        term.hand_over().await;
     }
 }

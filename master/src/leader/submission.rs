@@ -3,7 +3,7 @@
 use compass_ledger::{Content, Entry, Kind, Submission};
 use compass_proto::v1;
 use compass_scheduler::{DeviceType, Holder, Record, Seq};
-use compass_store::Lease;
+use compass_store::AssignmentRecord;
 use compass_types::ids::{GrantId, UnitId, WorkerId};
 use prost::Message as _;
 
@@ -19,10 +19,10 @@ pub(super) fn submission(seq: Seq, record: Record) -> Submission {
         payload,
         device: device.number(),
     };
-    let lease = |Holder { worker, unit, attempt, samples }| Lease { worker, unit, attempt, samples };
+    let assignment = |Holder { worker, unit, attempt, samples }| AssignmentRecord { worker, unit, attempt, samples };
     let content = match record {
-        Record::Attempt { holder, .. } => Content::Lease(lease(holder)),
-        Record::Out { holders } => Content::Leases(holders.into_iter().map(lease).collect()),
+        Record::Attempt { holder, .. } => Content::Assignment(assignment(holder)),
+        Record::Out { holders } => Content::Checkpoint(holders.into_iter().map(assignment).collect()),
         Record::Sample { unit, grant, worker, device, result, .. } => {
             Content::Entry(entry(Kind::Sample, unit, grant, worker, device, result))
         }

@@ -5,7 +5,7 @@
 
 use crate::web::RunView;
 use compass_scheduler::{Core, Event, Wanted};
-use compass_store::Standing;
+use compass_store::LeadershipStatus;
 use compass_types::ids::{TaskId, WorkerId};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ struct Stage {
     asks: mpsc::Sender<Ask>,
     view: watch::Receiver<RunView>,
     /// How sure this master may be of its lead in the job.
-    standing: watch::Receiver<Standing>,
+    status: watch::Receiver<LeadershipStatus>,
     began: Instant,
 }
 
@@ -70,7 +70,7 @@ struct Stage {
 pub struct Pulse {
     /// Time since its scheduler last showed itself.
     pub silent_for: Duration,
-    pub standing: Standing,
+    pub status: LeadershipStatus,
 }
 
 impl Desk {
@@ -83,7 +83,7 @@ impl Desk {
         &self,
         doing: &'static str,
         view: watch::Receiver<RunView>,
-        standing: watch::Receiver<Standing>,
+        status: watch::Receiver<LeadershipStatus>,
     ) -> mpsc::Receiver<Ask> {
         let (asks, asked) = mpsc::channel(WAITING);
         self.with(|inner| {
@@ -91,7 +91,7 @@ impl Desk {
                 // The channel is empty.
                 let _ = asks.try_send(Ask::Apply(Event::Cancel { reason }));
             }
-            let stage = Stage { asks, view, standing, began: Instant::now() };
+            let stage = Stage { asks, view, status, began: Instant::now() };
             (inner.stage, inner.doing) = (Some(stage), doing);
         });
         asked
@@ -124,7 +124,7 @@ impl Desk {
         self.with(|inner| {
             let stage = inner.stage.as_ref()?;
             let renewed = stage.view.borrow().renewed.unwrap_or(stage.began);
-            Some(Pulse { silent_for: renewed.elapsed(), standing: stage.standing.borrow().clone() })
+            Some(Pulse { silent_for: renewed.elapsed(), status: stage.status.borrow().clone() })
         })
     }
 
@@ -173,8 +173,8 @@ mod tests {
         assert!(desk.cancel("enough".into()).await);
         assert!(!desk.cancel("again".into()).await, "the first reason stands");
         let (_views, view) = watch::channel(RunView::default());
-        let (_standing, standing) = watch::channel(Standing::Sure);
-        let mut asked = desk.open("infer", view, standing);
+        let (_standing, status) = watch::channel(LeadershipStatus::Sure);
+        let mut asked = desk.open("infer", view, status);
         assert!(matches!(asked.recv().await, Some(Ask::Apply(Event::Cancel { reason })) if reason == "enough"));
     }
 
@@ -183,8 +183,8 @@ mod tests {
         let desk = Desk::default();
         assert_eq!(desk.ask(Ask::Job).await, None);
         let (views, view) = watch::channel(RunView::default());
-        let (_standing, standing) = watch::channel(Standing::Sure);
-        let asked = desk.open("infer", view, standing);
+        let (_standing, status) = watch::channel(LeadershipStatus::Sure);
+        let asked = desk.open("infer", view, status);
         views.send_replace(RunView { job: "j".into(), recorded_samples: 7, ..RunView::default() });
         drop(asked);
         assert_eq!(desk.ask(Ask::Job).await, None);

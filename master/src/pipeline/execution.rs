@@ -10,7 +10,7 @@ use super::folder::{FolderError, RunFolder};
 use super::import::import;
 use super::infer::{InferError, InferOptions, Inferred, infer};
 use super::launching::comes_by_itself;
-use super::lead::{Reign, recorded_lengths_beside};
+use super::lead::{RunTerm, recorded_lengths_beside};
 use super::live::LiveWriting;
 use super::planner::{PlanError, Planned, read_plan, write_plan};
 use super::score::{Answers, Executions, UnitEntries};
@@ -19,7 +19,7 @@ use compass_config::Config;
 use compass_launch::Programs;
 use compass_ledger::LedgerError;
 use compass_plan::Plan;
-use compass_store::{Patience, StoreError};
+use compass_store::{StoreError, StoreTimeouts};
 use compass_types::ids::{Digest, UnitId};
 use compass_types::result::SampleResult;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub struct Source<'a> {
     /// The answers that the programs are.
     pub answers: &'a Answers,
     /// The lead of that run, if this master has it.
-    pub reign: Option<&'a Reign>,
+    pub term: Option<&'a RunTerm>,
 }
 
 /// Runs the programs of every answer that has not been run, as `[eval.partitioner]` and `[eval.runner]` say. Without
@@ -80,14 +80,14 @@ pub async fn execute(
         if !folder.plan().join("job.json").is_file() {
             begin(config, &source, &folder, &planned, known).await?;
         }
-        run(config, &folder, digest, source.reign, options).await?
+        run(config, &folder, digest, source.term, options).await?
     } else if !folder.plan().join("job.json").is_file() {
         return Ok(Executed {
             ending: Ending::Finished,
             executions: Executions(of_units(source.plan, BTreeMap::new())),
         });
     } else {
-        let recorded = recorded_lengths_beside(config, &folder, digest, source.reign).await?;
+        let recorded = recorded_lengths_beside(config, &folder, digest, source.term).await?;
         let answers = block_in_place(|| Answers::read(&folder, digest, &recorded))?;
         Ran { ending: Ending::Finished, answers }
     };
@@ -120,7 +120,7 @@ async fn begin(
         source.folder.executions().into_iter().chain(source.earlier.into_iter().flat_map(RunFolder::executions));
     for earlier in before {
         let (plan, digest, _) = block_in_place(|| read_plan(&earlier))?;
-        let recorded = recorded_lengths_beside(config, &earlier, digest, source.reign).await?;
+        let recorded = recorded_lengths_beside(config, &earlier, digest, source.term).await?;
         let run = block_in_place(|| EarlierRun::read(&earlier, plan, digest, &recorded))?;
         for (unit, result) in block_in_place(|| run.answers(planned))?.results {
             kept.entry((unit, result.index)).or_insert(result);
@@ -146,11 +146,11 @@ async fn run(
     config: &Config,
     folder: &RunFolder,
     digest: Digest,
-    reign: Option<&Reign>,
+    term: Option<&RunTerm>,
     options: InferOptions,
 ) -> Result<Ran, ExecuteError> {
     let (plan, _, files) = block_in_place(|| read_plan(folder))?;
-    let recorded = recorded_lengths_beside(config, folder, digest, reign).await?;
+    let recorded = recorded_lengths_beside(config, folder, digest, term).await?;
     let answers = block_in_place(|| Answers::read(folder, digest, &recorded))?;
     let done = answers.count();
     if done >= plan.expected() {
@@ -159,7 +159,7 @@ async fn run(
     drop(answers);
     say(format!("running {} programs of {} data sets", plan.expected() - done, plan.datasets.len()));
     let config = stage_config(config);
-    let Inferred { ending, failures, reign, answers, .. } =
+    let Inferred { ending, failures, term, answers, .. } =
         Box::pin(infer(&config, folder, Arc::new(plan), digest, files, options)).await?;
     let mut answers = match answers {
         Some(answers) => answers,
@@ -169,9 +169,9 @@ async fn run(
         }
     };
     answers.fail(&failures);
-    match reign {
-        Some(reign) if ending == Ending::Finished => reign.conclude().await?,
-        Some(reign) => reign.hand_over().await,
+    match term {
+        Some(term) if ending == Ending::Finished => term.conclude().await?,
+        Some(term) => term.hand_over().await,
         None => {}
     }
     Ok(Ran { ending, answers })
@@ -201,7 +201,7 @@ pub fn execution_options(
         programs: if unsafe_local_exec { Programs::Unsafe } else { Programs::Contained },
         workers_stay,
         others_may_come: comes_by_itself(config),
-        patience: Patience::in_mid_run(),
+        timeouts: StoreTimeouts::in_mid_run(),
         ..options
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Stretches remembered at most, some dozens of megabytes; those beyond count as distinct wherever they are.
 const MOST_STRETCHES: usize = 1 << 20;
 
-/// One master's reign over the run.
+/// One master's term over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunFacts {
     /// Name of the run folder.
@@ -37,13 +37,13 @@ pub struct RunFacts {
     pub summarizer: String,
     pub runner: String,
     pub tasks: u32,
-    /// Grants that followed a failed or lost one, of all reigns.
+    /// Grants that followed a failed or lost one, of all terms.
     pub retries: u64,
     /// Results that came again, equal.
     pub repeats: u64,
     /// Results that came again and differed.
     pub divergences: u64,
-    /// Results that differ from the recorded one although both come from devices of one type, of all reigns: by model and
+    /// Results that differ from the recorded one although both come from devices of one type, of all terms: by model and
     /// data set. Any of them makes the exit code 1.
     #[serde(default)]
     pub diverged: BTreeMap<String, Vec<Diverged>>,
@@ -71,7 +71,7 @@ pub struct RunFacts {
     /// Invariants of the scheduler that were found broken: always 0, or there is a fault in it.
     #[serde(default)]
     pub violations: u64,
-    /// Reports of workers on what they made of their own results, of all reigns.
+    /// Reports of workers on what they made of their own results, of all terms.
     #[serde(default)]
     pub reports: u64,
     /// Those of them that were made with another version of the evaluators: they are not held against the results.
@@ -105,7 +105,7 @@ pub struct RunFacts {
     /// Stretches that an engine of the model, by its position, counted as distinct.
     #[serde(skip)]
     pub known: HashSet<(u32, u64)>,
-    /// Whose results counted, of all reigns: by worker, then by model and data set, `0..5,9..10`.
+    /// Whose results counted, of all terms: by worker, then by model and data set, `0..5,9..10`.
     #[serde(default)]
     pub samples: BTreeMap<String, BTreeMap<String, String>>,
     /// What engines noticed while running, each once.
@@ -145,7 +145,7 @@ pub struct WorkerFacts {
     pub pool: String,
     /// Results received, repeats counted.
     pub results: u64,
-    /// Times that its process ended in mid-run, of all reigns.
+    /// Times that its process ended in mid-run, of all terms.
     pub deaths: u32,
     /// Seconds that its engines spent on tasks.
     pub busy_seconds: f64,

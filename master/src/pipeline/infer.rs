@@ -5,13 +5,13 @@ use super::drive::{DriveError, Driven, Driver, Ending, Setup};
 use super::entrance::EntranceError;
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
-use super::former::task;
 use super::launching::{comes_by_itself, is_open, pool_terms, runner_name, slots, slots_let_in};
-use super::lead::{Campaign, Lead, Reign, campaign, host, inherited, lengths};
+use super::lead::{Campaign, Lead, RunTerm, campaign, host, inherited, lengths};
 use super::live::{LivePredictions, LiveWriting};
 use super::origins;
 use super::pins::recorded_pins;
 use super::planner::{PlanError, read_duplicates};
+use super::previous_assignments::task;
 use super::progress::ProgressBoard;
 use super::residence::where_they_load;
 use super::score::Answers;
@@ -29,7 +29,7 @@ use compass_plan::{ModelKind, Plan, Unit};
 use compass_proto::v1;
 use compass_rpc::{JobKey, KeyError, Terms};
 use compass_scheduler::{DeviceType, Duplicates, Labels, Limits, Recorded, Requires, TaskView, Wanted, Watch};
-use compass_store::{Keys, LeaseStore, Patience, StoreError};
+use compass_store::{CoordinationStore, Keys, StoreError, StoreTimeouts};
 use compass_types::ids::{Digest, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use prost::Message as _;
@@ -121,7 +121,7 @@ pub struct InferOptions {
     /// Where its workers come from.
     pub source: Arc<dyn WorkerSource>,
     /// How long the store is asked that does not answer.
-    pub patience: Patience,
+    pub timeouts: StoreTimeouts,
 }
 
 /// What a run of the stage leaves behind.
@@ -133,7 +133,7 @@ pub struct Inferred {
     /// Results that differ from the recorded ones although both come from devices of one type.
     pub diverged: usize,
     /// The lead, to be given back when the table is written; `None` for a master that never had it.
-    pub reign: Option<Reign>,
+    pub term: Option<RunTerm>,
     /// What the ledger holds at the stage's end; `None` for a master that does not know.
     pub answers: Option<Answers>,
 }
@@ -210,18 +210,18 @@ pub async fn infer(
 ) -> Result<Inferred, InferError> {
     let ledger = Ledger::new(folder.ledger(), digest);
     let last_epoch = ledger.last_epoch()?;
-    let without_lead = |ending| Inferred { ending, failures: Vec::new(), diverged: 0, reign: None, answers: None };
-    let reign =
-        match campaign(config, folder, &digest, last_epoch, options.patience, options.interrupted.clone()).await? {
-            Campaign::Won(reign) => reign,
+    let without_lead = |ending| Inferred { ending, failures: Vec::new(), diverged: 0, term: None, answers: None };
+    let term =
+        match campaign(config, folder, &digest, last_epoch, options.timeouts, options.interrupted.clone()).await? {
+            Campaign::Won(term) => term,
             Campaign::EndedByAnother => return Ok(without_lead(Ending::EndedByAnother)),
             Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
         };
     // Only a leader has ports: on one host, a master that stands by would else need ports of its own.
     let InferOptions { debug, stage, programs, desk, source, .. } = options.clone();
     source.open().await?;
-    let standing = reign.standing();
-    let opened = open(config, folder, *reign, ledger, &plan, digest, &options).await?;
+    let status = term.status();
+    let opened = open(config, folder, *term, ledger, &plan, digest, &options).await?;
     let (wanted, demand) = watch::channel(Wanted::default());
     let models = plan.models.iter().map(|model| Ok(Digest::of(&encode::json("a model of the plan", model)?)));
     let models = models.collect::<Result<_, EncodeError>>()?;
@@ -232,7 +232,7 @@ pub async fn infer(
         say(format!("waiting for workers: compass-worker --master {address}"));
     }
     let (views, view) = watch::channel(RunView::default());
-    let asks = desk.open(stage, view, standing);
+    let asks = desk.open(stage, view, status);
     let stop = CancellationToken::new();
     // Cancels on drop as well: on every early return.
     let stopping = stop.clone().drop_guard();
@@ -292,23 +292,23 @@ async fn left_behind(
     }
     let record = encode::pretty_json("the facts of the run", &facts)?;
     write_atomically(&folder.logs().join("run.json"), &record)?;
-    let reign = store.map(|store| lead.reign(store));
-    Ok(Inferred { ending, failures: core.failures(), diverged, reign, answers })
+    let term = store.map(|store| lead.term(store));
+    Ok(Inferred { ending, failures: core.failures(), diverged, term, answers })
 }
 
-/// Begins a reign: ledger, segment, tasks, in this order. What earlier leaders recorded is read under this lead, since
+/// Begins a term: ledger, segment, tasks, in this order. What earlier leaders recorded is read under this lead, since
 /// they could write until then.
 async fn open(
     config: &Config,
     folder: &RunFolder,
-    reign: Reign,
+    term: RunTerm,
     ledger: Ledger,
     plan: &Arc<Plan>,
     digest: Digest,
     options: &InferOptions,
 ) -> Result<Opened, InferError> {
     let keys = Keys::new(&digest);
-    let (lead, mut store) = reign.part();
+    let (lead, mut store) = term.part();
     let mut opening = inherited(&store, &keys).await?;
     let loaded = block_in_place(|| ledger.load(opening.lengths()))?;
     for (segment, bytes) in &loaded.torn {
@@ -405,7 +405,7 @@ async fn open(
         models: plan.models.iter().map(|model| model.abbr.clone()).collect(),
         datasets: plan.datasets.iter().map(|dataset| dataset.abbr.clone()).collect(),
     };
-    let (journal, recorded_lengths) = (opening.journal(leadership.epoch), opening.lengths().clone());
+    let (assignment_log, recorded_lengths) = (opening.assignment_log(leadership.epoch), opening.lengths().clone());
     // Agents of this host end with their master; all others may still hold what they were granted.
     let may_hold = |worker: &WorkerId| is_open(config) && !is_local(worker);
     let core = opening.core(leadership.epoch, limits, views, (duplicates, labels), may_hold);
@@ -419,6 +419,7 @@ async fn open(
         recorded: recorded_lengths,
         segment: segment.name().to_owned(),
     };
-    let committer = Committer::start(store, leadership, keys, journal, segment, reports).map_err(InferError::Thread)?;
+    let committer =
+        Committer::start(store, leadership, keys, assignment_log, segment, reports).map_err(InferError::Thread)?;
     Ok(Opened { leader, committer, durability, facts, lead, live })
 }

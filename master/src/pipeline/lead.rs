@@ -7,8 +7,8 @@ use compass_common::screen::{alike, say};
 use compass_config::{Config, StoreConfig};
 use compass_ledger::{Claim, LEASE, LedgerError, Owner, OwnerError, Seal, StoreId};
 use compass_store::{
-    AnyStore, Damage, EmbeddedStore, EtcdStore, Keys, Leadership, LeaseStore, Op, Patience, RunRecord, Standing,
-    StoreError,
+    AnyStore, CoordinationStore, Damage, EmbeddedStore, EtcdStore, Keys, Leadership, LeadershipStatus, Op, RunRecord,
+    StoreError, StoreTimeouts,
 };
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
@@ -24,19 +24,19 @@ const INTRODUCTION: Duration = Duration::from_secs(5);
 
 /// The lead of one run, from the campaign until it is given back.
 #[derive(Debug)]
-pub struct Reign {
+pub struct RunTerm {
     lead: Lead,
     store: AnyStore,
 }
 
-impl Reign {
+impl RunTerm {
     /// How sure the store is of the lead.
-    pub(super) fn standing(&self) -> watch::Receiver<Standing> {
-        self.store.standing()
+    pub(super) fn status(&self) -> watch::Receiver<LeadershipStatus> {
+        self.store.status()
     }
 }
 
-/// A reign without its store, which the committer holds meanwhile.
+/// A term without its store, which the committer holds meanwhile.
 #[derive(Debug)]
 pub(super) struct Lead {
     pub(super) leadership: Leadership,
@@ -49,7 +49,7 @@ pub(super) struct Lead {
 /// What became of the wish to lead.
 #[derive(Debug)]
 pub(super) enum Campaign {
-    Won(Box<Reign>),
+    Won(Box<RunTerm>),
     /// Another master brought the run to its end while this one stood by.
     EndedByAnother,
     /// A signal asked to stop.
@@ -61,13 +61,13 @@ pub(super) fn open_store(
     config: &Config,
     folder: &RunFolder,
     digest: &Digest,
-    patience: Patience,
+    timeouts: StoreTimeouts,
 ) -> Result<AnyStore, StoreError> {
     Ok(match &config.store {
         StoreConfig::Embedded => {
             AnyStore::Embedded(Box::new(EmbeddedStore::open(&config.state_dir, &store_name(folder))?))
         }
-        StoreConfig::Etcd(etcd) => AnyStore::Etcd(Box::new(EtcdStore::open(etcd, digest, patience)?)),
+        StoreConfig::Etcd(etcd) => AnyStore::Etcd(Box::new(EtcdStore::open(etcd, digest, timeouts)?)),
     })
 }
 
@@ -90,10 +90,10 @@ pub(super) async fn campaign(
     folder: &RunFolder,
     digest: &Digest,
     last_epoch: Epoch,
-    patience: Patience,
+    timeouts: StoreTimeouts,
     interrupted: CancellationToken,
 ) -> Result<Campaign, InferError> {
-    let mut store = open_store(config, folder, digest, patience)?;
+    let mut store = open_store(config, folder, digest, timeouts)?;
     let keys = Keys::new(digest);
     let mut waited = false;
     loop {
@@ -114,8 +114,8 @@ pub(super) async fn campaign(
                 if waited {
                     say(format!("this master leads now, in epoch {}", leadership.epoch));
                 }
-                tokio::spawn(alike(tell(store.standing())));
-                return Ok(Campaign::Won(Box::new(Reign { lead: Lead { leadership, owner, record, keys }, store })));
+                tokio::spawn(alike(tell(store.status())));
+                return Ok(Campaign::Won(Box::new(RunTerm { lead: Lead { leadership, owner, record, keys }, store })));
             }
             Err(StoreError::Held { holder }) if store.is_shared() => {
                 if let Some((_, other)) = running(&store, &keys).await?.filter(|(_, other)| *other != absolute(folder))
@@ -183,15 +183,15 @@ pub(super) fn host() -> String {
 }
 
 /// Says when the store is away, and when it is back.
-async fn tell(mut standing: watch::Receiver<Standing>) {
+async fn tell(mut status: watch::Receiver<LeadershipStatus>) {
     let mut away = false;
-    while standing.changed().await.is_ok() {
-        match &*standing.borrow_and_update() {
-            Standing::Waiting { why } if !away => {
+    while status.changed().await.is_ok() {
+        match &*status.borrow_and_update() {
+            LeadershipStatus::Waiting { why } if !away => {
                 away = true;
                 say(format!("{why}\nwork goes on meanwhile; results wait until they can be recorded"));
             }
-            Standing::Sure if away => {
+            LeadershipStatus::Sure if away => {
                 away = false;
                 say("the store answers again");
             }
@@ -231,7 +231,7 @@ async fn running(store: &AnyStore, keys: &Keys) -> Result<Option<(String, PathBu
 /// Those of the store.
 pub async fn running_elsewhere(config: &Config, digest: &Digest) -> Result<Option<(String, PathBuf)>, StoreError> {
     let StoreConfig::Etcd(etcd) = &config.store else { return Ok(None) };
-    let store = AnyStore::Etcd(Box::new(EtcdStore::open(etcd, digest, Patience::default())?));
+    let store = AnyStore::Etcd(Box::new(EtcdStore::open(etcd, digest, StoreTimeouts::default())?));
     running(&store, &Keys::new(digest)).await
 }
 
@@ -244,42 +244,42 @@ pub async fn recorded_lengths(
     config: &Config,
     folder: &RunFolder,
     digest: Digest,
-    held: Option<&Reign>,
+    held: Option<&RunTerm>,
 ) -> Result<BTreeMap<String, u64>, StoreError> {
     let keys = Keys::new(&digest);
     match (held, &config.store) {
-        (Some(reign), _) => lengths(&reign.store, &keys).await,
+        (Some(term), _) => lengths(&term.store, &keys).await,
         (None, StoreConfig::Embedded) => match EmbeddedStore::open_idle(&config.state_dir, &store_name(folder)) {
             Some(store) => lengths(&store, &keys).await,
             None => Ok(BTreeMap::new()),
         },
         (None, StoreConfig::Etcd(_)) => {
-            lengths(&open_store(config, folder, &digest, Patience::default())?, &keys).await
+            lengths(&open_store(config, folder, &digest, StoreTimeouts::default())?, &keys).await
         }
     }
 }
 
-/// The same for a run beside the one that `reign` leads: in a shared store whoever leads one reads of all, as patiently as it
+/// The same for a run beside the one that `term` leads: in a shared store whoever leads one reads of all, as patiently as it
 /// writes.
 pub(super) async fn recorded_lengths_beside(
     config: &Config,
     folder: &RunFolder,
     digest: Digest,
-    reign: Option<&Reign>,
+    term: Option<&RunTerm>,
 ) -> Result<BTreeMap<String, u64>, StoreError> {
-    let shared = reign.filter(|reign| reign.store.is_shared());
+    let shared = term.filter(|term| term.store.is_shared());
     recorded_lengths(config, folder, digest, shared).await
 }
 
 /// Recorded lengths of ledger segments, by name.
-pub(super) async fn lengths(store: &impl LeaseStore, keys: &Keys) -> Result<BTreeMap<String, u64>, StoreError> {
+pub(super) async fn lengths(store: &impl CoordinationStore, keys: &Keys) -> Result<BTreeMap<String, u64>, StoreError> {
     let entries = store.scan_all(&keys.segments()).await?;
     let entries = entries.iter().map(|(key, value)| (key, value));
     read_lengths(keys, entries).map_err(|damage| store.damaged(damage))
 }
 
 /// What the store tells a new leader of those before it.
-pub(super) async fn inherited(store: &impl LeaseStore, keys: &Keys) -> Result<Opening, StoreError> {
+pub(super) async fn inherited(store: &impl CoordinationStore, keys: &Keys) -> Result<Opening, StoreError> {
     let mut held = BTreeMap::new();
     for prefix in prefixes(keys) {
         held.extend(store.scan_all(&prefix).await?);
@@ -301,13 +301,13 @@ impl Lead {
         self.record.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The reign, once the store is back.
-    pub(super) fn reign(self, store: AnyStore) -> Reign {
-        Reign { lead: self, store }
+    /// The term, once the store is back.
+    pub(super) fn term(self, store: AnyStore) -> RunTerm {
+        RunTerm { lead: self, store }
     }
 }
 
-impl Reign {
+impl RunTerm {
     /// The store, and the rest.
     pub(super) fn part(self) -> (Lead, AnyStore) {
         (self.lead, self.store)
@@ -353,18 +353,18 @@ impl Reign {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_store::{Op, Patience, SimWorld};
+    use compass_store::{Op, SimWorld, StoreTimeouts};
 
     #[tokio::test]
     async fn a_key_that_cannot_be_read_is_an_error_and_not_a_key_that_is_not_there() {
         let (plan, world) = (Digest::of(b"plan"), SimWorld::default());
         let keys = Keys::new(&plan);
-        let mut store = world.open("compass", &plan, Patience::default());
+        let mut store = world.open("compass", &plan, StoreTimeouts::default());
         let lead = store.campaign("m", Epoch(0)).await.unwrap();
         let spoiled = [
             keys.segment("00000001-m"),
-            keys.lease_page(Epoch(1), 3),
-            format!("{}of another layout", keys.leases()),
+            keys.assignment_page(Epoch(1), 3),
+            format!("{}of another layout", keys.assignments()),
             keys.released(),
         ];
         for key in spoiled {

@@ -1,8 +1,8 @@
 //! What a new leader takes over from those before it, as the store and the ledger tell, and what it writes before anything
 //! else. Pure: whoever owns it reads and writes.
 
-use super::former::Leases;
-use compass_ledger::Journal;
+use super::previous_assignments::PreviousAssignments;
+use compass_ledger::AssignmentLog;
 use compass_rpc::JobKey;
 use compass_scheduler::{Core, DeviceType, Duplicates, Labels, Limits, Recorded, TaskView};
 use compass_store::{Damage, Keys, Op};
@@ -15,7 +15,7 @@ pub struct Opening {
     keys: Keys,
     /// Recorded lengths of segments, by name.
     lengths: BTreeMap<String, u64>,
-    leases: Leases,
+    assignments: PreviousAssignments,
     /// The last epoch whose leader told its workers to go before it went itself.
     released: Epoch,
     key: Option<JobKey>,
@@ -24,7 +24,7 @@ pub struct Opening {
 
 /// What is read of the store for an opening: everything below these.
 pub fn prefixes(keys: &Keys) -> [String; 4] {
-    [keys.segments(), keys.leases(), keys.released(), keys.job_key()]
+    [keys.segments(), keys.assignments(), keys.released(), keys.job_key()]
 }
 
 /// Recorded lengths of ledger segments, by name, of what a store holds below [`Keys::segments`].
@@ -54,8 +54,8 @@ impl Opening {
             from.take_while(move |(key, _)| key.starts_with(&prefix))
         };
         let lengths = read_lengths(&keys, below(keys.segments()))?;
-        let log = below(keys.leases()).map(|(key, value)| (key.clone(), value.clone()));
-        let leases = Leases::read(&keys, log)?;
+        let log = below(keys.assignments()).map(|(key, value)| (key.clone(), value.clone()));
+        let assignments = PreviousAssignments::read(&keys, log)?;
         let name = keys.released();
         let released = match entries.get(&name) {
             None => Epoch(0),
@@ -65,7 +65,7 @@ impl Opening {
             }
         };
         let key = entries.get(&keys.job_key()).and_then(|value| JobKey::from_bytes(value));
-        Ok(Self { keys, lengths, leases, released, key, recorded: Recorded::default() })
+        Ok(Self { keys, lengths, assignments, released, key, recorded: Recorded::default() })
     }
 
     /// How long each segment of the ledger is, as far as it exists.
@@ -85,12 +85,12 @@ impl Opening {
 
     /// The highest attempt of each task that may still be out.
     pub fn attempts(&self) -> BTreeMap<(UnitId, u32), Attempt> {
-        self.leases.attempts()
+        self.assignments.attempts()
     }
 
     /// The log that this leader continues.
-    pub fn journal(&self, epoch: Epoch) -> Journal {
-        Journal::new(self.keys.clone(), epoch, self.leases.keys.clone())
+    pub fn assignment_log(&self, epoch: Epoch) -> AssignmentLog {
+        AssignmentLog::new(self.keys.clone(), epoch, self.assignments.keys.clone())
     }
 
     /// Whether no leader before has written the key of the job's proofs.
@@ -133,7 +133,7 @@ impl Opening {
         may_hold: impl Fn(&WorkerId) -> bool,
     ) -> Core {
         let mut core = Core::new(epoch, limits, tasks, self.recorded).with_duplicates(duplicates).labelled(labels);
-        let former = self.leases.former(self.released).into_iter().filter(|former| may_hold(&former.worker));
+        let former = self.assignments.former(self.released).into_iter().filter(|former| may_hold(&former.worker));
         core.recover(0, &former.collect::<Vec<_>>());
         core
     }
@@ -142,7 +142,7 @@ impl Opening {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_store::{Lease, LeasePage};
+    use compass_store::{AssignmentPage, AssignmentRecord};
     use compass_types::ids::{Digest, ModelId};
     use compass_types::intervals::IntervalSet;
 
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_value_that_cannot_be_read_is_named_and_nothing_begins() {
         let keys = keys();
-        for name in [keys.segment("s"), keys.released(), keys.lease_page(Epoch(1), 0)] {
+        for name in [keys.segment("s"), keys.released(), keys.assignment_page(Epoch(1), 0)] {
             let damage = Opening::observe(keys.clone(), &[(name.clone(), vec![1, 2, 3])].into()).unwrap_err();
             assert_eq!(damage.key, name);
         }
@@ -185,9 +185,10 @@ mod tests {
     fn what_a_leader_released_is_held_by_nobody() {
         let keys = keys();
         let samples = IntervalSet::range(0, 4);
-        let lease = Lease { worker: WorkerId("w".into()), unit: UnitId(0), attempt: Attempt(3), samples };
-        let page = LeasePage { leases: vec![lease], replaces: None }.encode();
-        let mut store = BTreeMap::from([(keys.lease_page(Epoch(1), 0), page)]);
+        let assignment =
+            AssignmentRecord { worker: WorkerId("w".into()), unit: UnitId(0), attempt: Attempt(3), samples };
+        let page = AssignmentPage { assignments: vec![assignment], replaces: None }.encode();
+        let mut store = BTreeMap::from([(keys.assignment_page(Epoch(1), 0), page)]);
         let held = |store: &BTreeMap<_, _>, may_hold: bool| {
             let opening = Opening::observe(keys.clone(), store).unwrap();
             assert_eq!(opening.attempts()[&(UnitId(0), 0)], Attempt(3));

@@ -39,7 +39,7 @@ pub async fn run_alone(
         submitted: now(),
         max_slots: config.infer.runner.max_num_workers,
         desk: desk.clone(),
-        journal: None,
+        job_log: None,
         ended: ending,
     });
     if request.infers() {

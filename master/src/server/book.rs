@@ -8,7 +8,9 @@ use compass_common::encode;
 use compass_common::screen::say;
 use compass_config::{Base, EtcdConfig, StoreConfig};
 use compass_scheduler::broker::JobId;
-use compass_store::{AnyStore, EmbeddedStore, EtcdStore, Leadership, LeaseStore, Op, Patience, Standing, StoreError};
+use compass_store::{
+    AnyStore, CoordinationStore, EmbeddedStore, EtcdStore, Leadership, LeadershipStatus, Op, StoreError, StoreTimeouts,
+};
 use compass_types::ids::Epoch;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -68,7 +70,7 @@ impl Book {
         interrupted: &mut watch::Receiver<Option<u8>>,
     ) -> Result<Option<Self>, Failure> {
         let failed = |error: StoreError| Failure::of_store(&error);
-        let store = EtcdStore::open_at(etcd, NAME, Patience::default()).map_err(failed)?;
+        let store = EtcdStore::open_at(etcd, NAME, StoreTimeouts::default()).map_err(failed)?;
         let mut store = AnyStore::Etcd(Box::new(store));
         let mut took_over = false;
         loop {
@@ -105,8 +107,8 @@ impl Book {
     }
 
     /// Tells when another server leads.
-    pub(super) fn standing(&self) -> watch::Receiver<Standing> {
-        self.store.standing()
+    pub(super) fn status(&self) -> watch::Receiver<LeadershipStatus> {
+        self.store.status()
     }
 
     /// Lets a server that stands by go on with the jobs.

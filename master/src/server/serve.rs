@@ -11,11 +11,11 @@ use crate::cli::exit;
 use crate::control::{self, Accepted, Declined, Entry, Governor};
 use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
 use crate::pipeline::{self, Desk, InferError, Residence, RunFolder};
-use compass_common::journal::{Journal, Line};
+use compass_common::job_log::{JobLog, LogLine};
 use compass_common::screen::{say, within};
 use compass_config::{Base, PoolConfig, RunnerKind};
 use compass_scheduler::broker::{JobId, Share};
-use compass_store::Standing;
+use compass_store::LeadershipStatus;
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ struct Jobs {
     /// Whether other servers may stand by.
     is_shared: bool,
     running: Mutex<JoinSet<()>>,
-    standing: watch::Receiver<Standing>,
+    status: watch::Receiver<LeadershipStatus>,
     interrupted: watch::Receiver<Option<u8>>,
 }
 
@@ -53,7 +53,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     let Some(mut book) = Book::open(&base, &holder, &mut interrupted).await? else {
         return Ok((*interrupted.borrow()).unwrap_or(exit::TERMINATED));
     };
-    let (took_over, mut standing) = (book.took_over, book.standing());
+    let (took_over, mut status) = (book.took_over, book.status());
     let known = book.all().await.map_err(|error| Failure::of_store(&error))?;
     let config = launch_config(&base);
     let bound = BoundPorts::bind(&config).await.map_err(|error| of_ports(&error))?;
@@ -71,7 +71,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         is_shared: book.is_shared(),
         book: Mutex::new(book),
         running: Mutex::default(),
-        standing: standing.clone(),
+        status: status.clone(),
         interrupted: interrupted.clone(),
         base,
     });
@@ -99,7 +99,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     // A signal, or nobody is left who could send one.
     tokio::select! {
         _ = interrupted.wait_for(Option::is_some) => {}
-        Ok(_) = standing.wait_for(|standing| *standing == Standing::Lost) => {
+        Ok(_) = status.wait_for(|status| *status == LeadershipStatus::Lost) => {
             // Workers are the other server's from now on: nobody is told to end, and nothing more is recorded.
             return Err(Failure {
                 code: exit::LEADERSHIP_LOST,
@@ -144,9 +144,9 @@ impl Jobs {
             desk.cancel(reason).await;
         }
         let id = JobId::of(&job.plan);
-        let journal = Arc::new(match &job.ended {
-            Some(_) => Journal::ended(),
-            None => Journal::new(&job.folder.join("logs").join("serve.log")),
+        let job_log = Arc::new(match &job.ended {
+            Some(_) => JobLog::ended(),
+            None => JobLog::new(&job.folder.join("logs").join("serve.log")),
         });
         self.server.office.add(Entry {
             id: id.clone(),
@@ -156,7 +156,7 @@ impl Jobs {
             submitted: job.submitted.clone(),
             max_slots: job.infer.slots,
             desk: desk.clone(),
-            journal: Some(journal.clone()),
+            job_log: Some(job_log.clone()),
             ended: ending,
         });
         if job.ended.is_some() {
@@ -166,7 +166,7 @@ impl Jobs {
         let jobs = self.clone();
         let span = tracing::info_span!("job", %id);
         let run = async move {
-            let ran = within(journal.clone(), jobs.run_on(&id, &job, &desk)).await;
+            let ran = within(job_log.clone(), jobs.run_on(&id, &job, &desk)).await;
             jobs.server.lobby.forget(&id);
             let stopped = jobs.interrupted.borrow().is_some();
             let (exit_code, reason) = match ran {
@@ -188,10 +188,10 @@ impl Jobs {
             let cancelled = desk.cancelled();
             let record = JobRecord { ended: Some(outcome.clone()), cancelled, ..job };
             if let Err(error) = book.keep(&record).await {
-                journal.write(Line::Said(format!("error: the end of this job cannot be recorded: {error}")));
+                job_log.write(LogLine::Said(format!("error: the end of this job cannot be recorded: {error}")));
             }
             say(format!("job {id} ended with exit code {exit_code}"));
-            journal.close();
+            job_log.close();
             ended.send_replace(Some(outcome));
             // The records are still locked: a job that is submitted again meanwhile is not forgotten.
             let forgotten = jobs.server.office.forget_ended(ENDED);
@@ -302,8 +302,8 @@ impl Governor for Arc<Jobs> {
         self.server.lobby.idle()
     }
 
-    fn standing(&self) -> Standing {
-        self.standing.borrow().clone()
+    fn status(&self) -> LeadershipStatus {
+        self.status.borrow().clone()
     }
 
     fn notes(&self) -> Vec<String> {

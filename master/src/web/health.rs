@@ -4,7 +4,7 @@
 
 use crate::descriptors::Descriptors;
 use axum::http::StatusCode;
-use compass_store::Standing;
+use compass_store::LeadershipStatus;
 use std::time::Duration;
 
 /// A view older than this means that the driver hangs.
@@ -15,7 +15,7 @@ pub(super) const STALE: Duration = Duration::from_secs(30);
 pub(super) struct Vitals {
     /// Time since the scheduler showed itself; `None` where no single one is shown.
     pub(super) silent_for: Option<Duration>,
-    pub(super) standing: Standing,
+    pub(super) status: LeadershipStatus,
     /// `None` where the system does not list them.
     pub(super) descriptors: Option<Descriptors>,
 }
@@ -27,10 +27,12 @@ impl Vitals {
         if let Some(silent) = self.silent_for.filter(|silent| *silent > STALE) {
             complaints.push(format!("the scheduler has not moved for {} s", silent.as_secs()));
         }
-        match &self.standing {
-            Standing::Sure => {}
-            Standing::Waiting { .. } => complaints.push("the store does not answer: nothing can be recorded".into()),
-            Standing::Lost => complaints.push("another master leads".into()),
+        match &self.status {
+            LeadershipStatus::Sure => {}
+            LeadershipStatus::Waiting { .. } => {
+                complaints.push("the store does not answer: nothing can be recorded".into())
+            }
+            LeadershipStatus::Lost => complaints.push("another master leads".into()),
         }
         if let Some(Descriptors { open, limit }) = self.descriptors.filter(|descriptors| descriptors.are_scarce()) {
             complaints.push(format!("{open} of {limit} file descriptors are open; raise `ulimit -n`"));
@@ -53,17 +55,17 @@ mod tests {
 
     fn healthy() -> Vitals {
         let descriptors = Some(Descriptors { open: 40, limit: 1024 });
-        Vitals { silent_for: Some(Duration::from_secs(2)), standing: Standing::Sure, descriptors }
+        Vitals { silent_for: Some(Duration::from_secs(2)), status: LeadershipStatus::Sure, descriptors }
     }
 
     #[test]
     fn each_trouble_alone_makes_a_master_unhealthy() {
         assert_eq!(healthy().answer(), (StatusCode::OK, "ok\n".into()));
-        let away = Standing::Waiting { why: "the store at http://secret-host:2379 is away".into() };
+        let away = LeadershipStatus::Waiting { why: "the store at http://secret-host:2379 is away".into() };
         let troubles = [
             (Vitals { silent_for: Some(Duration::from_secs(31)), ..healthy() }, "has not moved for 31 s"),
-            (Vitals { standing: away, ..healthy() }, "the store does not answer"),
-            (Vitals { standing: Standing::Lost, ..healthy() }, "another master leads"),
+            (Vitals { status: away, ..healthy() }, "the store does not answer"),
+            (Vitals { status: LeadershipStatus::Lost, ..healthy() }, "another master leads"),
             (
                 Vitals { descriptors: Some(Descriptors { open: 1020, limit: 1024 }), ..healthy() },
                 "1020 of 1024 file descriptors",

@@ -31,8 +31,8 @@ pub(super) fn router(token: Option<BearerToken>, office: Arc<Office>) -> Router 
 }
 
 pub(super) fn health(office: Arc<Office>) -> (StatusCode, String) {
-    let (silent_for, standing) = office.pulse();
-    Vitals { silent_for, standing, descriptors: Descriptors::count() }.answer()
+    let (silent_for, status) = office.pulse();
+    Vitals { silent_for, status, descriptors: Descriptors::count() }.answer()
 }
 
 /// The view of the only job, where there is one.

@@ -1,4 +1,4 @@
-//! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters start afresh with each reign.
+//! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters start afresh with each term.
 
 use super::view::RunView;
 use crate::control::Entry;
@@ -162,7 +162,7 @@ mod tests {
             submitted: String::new(),
             max_slots: None,
             desk: Desk::default(),
-            journal: None,
+            job_log: None,
             ended: watch::channel(None).1,
         }
     }

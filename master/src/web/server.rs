@@ -72,7 +72,7 @@ mod tests {
     use crate::web::RunView;
     use crate::web::health::STALE;
     use compass_scheduler::broker::JobId;
-    use compass_store::Standing;
+    use compass_store::LeadershipStatus;
     use compass_types::ids::Digest;
     use std::time::{Duration, Instant};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -93,21 +93,21 @@ mod tests {
     struct Shown {
         office: Arc<Office>,
         views: watch::Sender<RunView>,
-        standings: watch::Sender<Standing>,
+        statuses: watch::Sender<LeadershipStatus>,
         _kept: Box<dyn std::any::Any + Send>,
     }
 
     fn shown(view: RunView) -> Shown {
         let (office, desk) = (Arc::new(Office::default()), Desk::default());
         let (views, view) = watch::channel(view);
-        let (standings, standing) = watch::channel(Standing::Sure);
+        let (statuses, status) = watch::channel(LeadershipStatus::Sure);
         let (ended, ending) = watch::channel(None);
-        let asks = desk.open("infer", view, standing);
+        let asks = desk.open("infer", view, status);
         let plan = Digest([7; 32]);
         let id = JobId::of(&plan);
         let (folder, submitted, priority, max_slots) = ("run".into(), String::new(), 1, None);
-        office.add(Entry { id, plan, folder, priority, submitted, max_slots, desk, journal: None, ended: ending });
-        Shown { office, views, standings, _kept: Box::new((asks, ended)) }
+        office.add(Entry { id, plan, folder, priority, submitted, max_slots, desk, job_log: None, ended: ending });
+        Shown { office, views, statuses, _kept: Box::new((asks, ended)) }
     }
 
     #[tokio::test]
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(code, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(text, "the scheduler has not moved for 60 s\n");
         shown.views.send_replace(RunView { renewed: Some(Instant::now()), ..RunView::default() });
-        shown.standings.send_replace(Standing::Lost);
+        shown.statuses.send_replace(LeadershipStatus::Lost);
         assert_eq!(jobs::health(shown.office).1, "another master leads\n");
     }
 }

@@ -40,7 +40,7 @@ pub struct RunView {
     pub renewed: Option<Instant>,
 }
 
-/// One worker that has been seen in this reign.
+/// One worker that has been seen in this term.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WorkerView {
     pub name: String,

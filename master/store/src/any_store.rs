@@ -1,10 +1,10 @@
 //! The store that a configuration names.
 
+use super::coordination_store::{CoordinationStore, LeaderRecord, Leadership, LeadershipStatus, Op};
 use super::damage::Damage;
 use super::embedded::EmbeddedStore;
 use super::error::StoreError;
 use super::etcd::EtcdStore;
-use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
 use compass_types::ids::Epoch;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -50,7 +50,7 @@ macro_rules! each {
     };
 }
 
-impl LeaseStore for AnyStore {
+impl CoordinationStore for AnyStore {
     async fn campaign(&mut self, candidate: &str, at_least: Epoch) -> Result<Leadership, StoreError> {
         each!(self, store => store.campaign(candidate, at_least).await)
     }
@@ -59,11 +59,11 @@ impl LeaseStore for AnyStore {
         each!(self, store => store.resign(leadership).await)
     }
 
-    fn standing(&self) -> watch::Receiver<Standing> {
-        each!(self, store => store.standing())
+    fn status(&self) -> watch::Receiver<LeadershipStatus> {
+        each!(self, store => store.status())
     }
 
-    async fn leader(&self) -> Result<Option<Leader>, StoreError> {
+    async fn leader(&self) -> Result<Option<LeaderRecord>, StoreError> {
         each!(self, store => store.leader().await)
     }
 

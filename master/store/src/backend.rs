@@ -1,7 +1,7 @@
 //! What a store with revisions and leases is asked for: single requests, none of them tried twice for long.
 
 use super::error::StoreError;
-use super::transaction::{Entry, Reply, Transaction};
+use super::transaction::{Reply, StoredKey, Transaction};
 use std::future::Future;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub trait Backend: Send + Sync + 'static {
         prefix: &str,
         after: Option<&str>,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Entry>, Trouble>> + Send;
+    ) -> impl Future<Output = Result<Vec<StoredKey>, Trouble>> + Send;
 
     /// A lease of so long.
     fn grant(&self, ttl: Duration) -> impl Future<Output = Result<i64, Trouble>> + Send;

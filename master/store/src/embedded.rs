@@ -3,10 +3,10 @@
 //! The held lock is the fence: while this process lives, nobody else can open the store; when it dies, however it dies,
 //! the kernel lets go of the lock.
 
+use super::coordination_store::{CoordinationStore, LeaderRecord, Leadership, LeadershipStatus, Op};
 use super::damage::Damage;
 use super::error::StoreError;
-use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
-use super::reign::MAX_OPS;
+use super::term::MAX_OPS;
 use compass_common::private_file;
 use compass_types::ids::Epoch;
 use redb::{Database, ReadableDatabase, TableDefinition};
@@ -28,7 +28,7 @@ pub struct EmbeddedStore {
     lock: File,
     epoch: Epoch,
     candidate: Option<String>,
-    standing: watch::Sender<Standing>,
+    status: watch::Sender<LeadershipStatus>,
 }
 
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> StoreError {
@@ -101,8 +101,8 @@ impl EmbeddedStore {
             }
             other => StoreError::Damaged { path: path.clone(), source: other.into() },
         })?;
-        let standing = watch::Sender::new(Standing::Sure);
-        Ok(Self { path, database, lock, epoch: Epoch(0), candidate: None, standing })
+        let status = watch::Sender::new(LeadershipStatus::Sure);
+        Ok(Self { path, database, lock, epoch: Epoch(0), candidate: None, status })
     }
 
     /// Removes the store and the file of its lock, which this process holds to the end.
@@ -162,7 +162,7 @@ impl EmbeddedStore {
     }
 }
 
-impl LeaseStore for EmbeddedStore {
+impl CoordinationStore for EmbeddedStore {
     async fn campaign(&mut self, candidate: &str, at_least: Epoch) -> Result<Leadership, StoreError> {
         let known = match self.read(EPOCH)? {
             None => 0,
@@ -188,12 +188,12 @@ impl LeaseStore for EmbeddedStore {
         Ok(())
     }
 
-    fn standing(&self) -> watch::Receiver<Standing> {
-        self.standing.subscribe()
+    fn status(&self) -> watch::Receiver<LeadershipStatus> {
+        self.status.subscribe()
     }
 
-    async fn leader(&self) -> Result<Option<Leader>, StoreError> {
-        Ok(self.candidate.clone().map(|holder| Leader { epoch: self.epoch, holder }))
+    async fn leader(&self) -> Result<Option<LeaderRecord>, StoreError> {
+        Ok(self.candidate.clone().map(|holder| LeaderRecord { epoch: self.epoch, holder }))
     }
 
     async fn vacancy(&self) -> Result<(), StoreError> {

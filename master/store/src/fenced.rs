@@ -1,11 +1,11 @@
 //! The lease store over a backend with revisions and leases: campaigns and commits, tried again until their fate is known.
 
 use super::backend::{Backend, Trouble};
+use super::coordination_store::{CoordinationStore, LeaderRecord, Leadership, LeadershipStatus, Op};
 use super::damage::Damage;
 use super::error::StoreError;
-use super::lease_store::{Leader, Leadership, LeaseStore, Op, Standing};
-use super::reign::{Campaigned, Candidacy, MAX_OPS, Names, Outcome, leader, nonce};
-use super::shared_reign::SharedReign;
+use super::shared_term::SharedTerm;
+use super::term::{Campaigned, Candidacy, CommitOutcome, MAX_OPS, Names, leader, nonce};
 use compass_common::backoff;
 use compass_types::ids::Epoch;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long things may take. The lease is what others wait for when a leader dies.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct StoreTimeouts {
     /// Time to live of the leader's lease.
     pub lease: Duration,
     /// How long a campaign, or a scan without the lead, asks a store that does not answer.
@@ -26,15 +26,15 @@ pub struct Patience {
     pub commit: Duration,
 }
 
-impl Patience {
-    /// The patience with a store that answered before in this run: what was computed by now is worth waiting for.
+impl StoreTimeouts {
+    /// The timeout with a store that answered before in this run: what was computed by now is worth waiting for.
     pub fn in_mid_run() -> Self {
         let whole = Self::default();
         Self { request: whole.commit, ..whole }
     }
 }
 
-impl Default for Patience {
+impl Default for StoreTimeouts {
     fn default() -> Self {
         Self { lease: Duration::from_secs(5), request: Duration::from_secs(6), commit: Duration::from_secs(600) }
     }
@@ -46,8 +46,8 @@ pub struct FencedStore<B> {
     backend: B,
     root: String,
     names: Names,
-    patience: Patience,
-    shared: Arc<SharedReign>,
+    timeouts: StoreTimeouts,
+    shared: Arc<SharedTerm>,
     /// Ends the keeper when this store is dropped.
     _alive: watch::Sender<()>,
 }
@@ -58,18 +58,18 @@ impl<B: Backend> FencedStore<B> {
         backend: B,
         prefix: &str,
         place: &str,
-        patience: Patience,
-        shared: Arc<SharedReign>,
+        timeouts: StoreTimeouts,
+        shared: Arc<SharedTerm>,
         alive: watch::Sender<()>,
     ) -> Self {
         let root = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         let names = Names::below(&format!("{root}{place}/"));
-        Self { backend, root, names, patience, shared, _alive: alive }
+        Self { backend, root, names, timeouts, shared, _alive: alive }
     }
 
     /// What tells it from other stores: its cluster, and the place in it.
     pub(super) async fn name(&self) -> Result<String, StoreError> {
-        let cluster = self.persist(self.patience.commit, || self.backend.cluster()).await.map_err(plain)?;
+        let cluster = self.persist(self.timeouts.commit, || self.backend.cluster()).await.map_err(plain)?;
         Ok(format!("etcd cluster {cluster:x} below `{}`", self.root))
     }
 
@@ -89,15 +89,15 @@ impl<B: Backend> FencedStore<B> {
     }
 
     /// The leader's key as it stands.
-    async fn leader_key(&self, patience: Duration) -> Result<Option<Leader>, StoreError> {
+    async fn leader_key(&self, timeout: Duration) -> Result<Option<LeaderRecord>, StoreError> {
         let key = &self.names.leader;
-        let found = self.persist(patience, || self.backend.range(key, None, 1)).await.map_err(plain)?;
+        let found = self.persist(timeout, || self.backend.range(key, None, 1)).await.map_err(plain)?;
         let found = found.into_iter().find(|entry| entry.key == *key);
         found.map(|entry| leader(&entry).ok_or_else(|| self.below(Damage::leader(key)))).transpose()
     }
 
-    /// Asks until there is an answer, or `patience` is at its end. The first further try comes at once.
-    async fn persist<T, F>(&self, patience: Duration, mut ask: impl FnMut() -> F) -> Result<T, Trouble>
+    /// Asks until there is an answer, or `timeout` is at its end. The first further try comes at once.
+    async fn persist<T, F>(&self, timeout: Duration, mut ask: impl FnMut() -> F) -> Result<T, Trouble>
     where
         F: Future<Output = Result<T, Trouble>>,
     {
@@ -105,7 +105,7 @@ impl<B: Backend> FencedStore<B> {
         let mut pauses = std::iter::once(Duration::ZERO).chain(backoff::policy(SHORTEST_PAUSE, LONGEST_PAUSE));
         loop {
             match ask().await {
-                Err(Trouble::NoReply(error)) if begin.elapsed() < patience && !self.shared.is_lost() => {
+                Err(Trouble::NoReply(error)) if begin.elapsed() < timeout && !self.shared.is_lost() => {
                     tracing::debug!(%error, "the store gave no answer; asking again");
                     if begin.elapsed() > LONGEST_PAUSE {
                         self.shared.doubt(&error);
@@ -125,12 +125,12 @@ fn plain(trouble: Trouble) -> StoreError {
     }
 }
 
-impl<B: Backend> LeaseStore for FencedStore<B> {
+impl<B: Backend> CoordinationStore for FencedStore<B> {
     async fn campaign(&mut self, candidate: &str, at_least: Epoch) -> Result<Leadership, StoreError> {
         let mut candidacy = Candidacy::new(self.names.clone(), candidate, &nonce(candidate), at_least);
-        let wait = self.patience.request;
+        let wait = self.timeouts.request;
         'lease: loop {
-            let lease = self.persist(wait, || self.backend.grant(self.patience.lease)).await.map_err(plain)?;
+            let lease = self.persist(wait, || self.backend.grant(self.timeouts.lease)).await.map_err(plain)?;
             loop {
                 let request = candidacy.transaction(lease);
                 let reply = match self.persist(wait, || self.backend.transact(&request)).await {
@@ -139,9 +139,9 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
                     other => other.map_err(plain)?,
                 };
                 match candidacy.judge(lease, &reply) {
-                    Campaigned::Won(reign) => {
-                        let epoch = reign.epoch();
-                        self.shared.begin(reign);
+                    Campaigned::Won(term) => {
+                        let epoch = term.epoch();
+                        self.shared.begin(term);
                         return Ok(Leadership { epoch });
                     }
                     Campaigned::Held(holder) => {
@@ -159,27 +159,27 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
     }
 
     async fn resign(&mut self, leadership: &Leadership) -> Result<(), StoreError> {
-        if self.shared.current().is_none_or(|reign| reign.epoch() != leadership.epoch) {
+        if self.shared.current().is_none_or(|term| term.epoch() != leadership.epoch) {
             return Ok(());
         }
-        let Some(reign) = self.shared.end() else { return Ok(()) };
-        let request = reign.resignation();
-        self.persist(self.patience.request, || self.backend.transact(&request)).await.map_err(plain)?;
-        self.backend.revoke(reign.lease()).await.map_err(plain)
+        let Some(term) = self.shared.end() else { return Ok(()) };
+        let request = term.resignation();
+        self.persist(self.timeouts.request, || self.backend.transact(&request)).await.map_err(plain)?;
+        self.backend.revoke(term.lease()).await.map_err(plain)
     }
 
-    fn standing(&self) -> watch::Receiver<Standing> {
-        self.shared.standing()
+    fn status(&self) -> watch::Receiver<LeadershipStatus> {
+        self.shared.status()
     }
 
-    async fn leader(&self) -> Result<Option<Leader>, StoreError> {
-        self.leader_key(self.patience.request).await
+    async fn leader(&self) -> Result<Option<LeaderRecord>, StoreError> {
+        self.leader_key(self.timeouts.request).await
     }
 
     async fn vacancy(&self) -> Result<(), StoreError> {
         loop {
             // A record that cannot be read, or has no lease to end with, would be waited for indefinitely.
-            if self.leader_key(self.patience.commit).await?.is_none() {
+            if self.leader_key(self.timeouts.commit).await?.is_none() {
                 return Ok(());
             }
             match self.backend.vanished(&self.names.leader).await {
@@ -198,22 +198,22 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
         let ops = self.below_root(ops);
         let fenced = || self.shared.fenced(leadership.epoch);
         loop {
-            let Some(reign) = self.shared.current().filter(|reign| reign.epoch() == leadership.epoch) else {
+            let Some(term) = self.shared.current().filter(|term| term.epoch() == leadership.epoch) else {
                 return Err(fenced());
             };
-            let request = reign.commit(&ops);
-            let reply = match self.persist(self.patience.commit, || self.backend.transact(&request)).await {
+            let request = term.commit(&ops);
+            let reply = match self.persist(self.timeouts.commit, || self.backend.transact(&request)).await {
                 Err(_) if self.shared.is_lost() => return Err(fenced()),
                 other => other.map_err(plain)?,
             };
-            match self.shared.judge(|reign| reign.judge(&reply)) {
-                Outcome::Durable => return Ok(()),
-                Outcome::Again => {}
-                Outcome::Over => return Err(fenced()),
-                Outcome::Damaged(part) => return Err(self.below(self.names.damage(part))),
-                Outcome::Lapsed => {
+            match self.shared.judge(|term| term.judge(&reply)) {
+                CommitOutcome::Durable => return Ok(()),
+                CommitOutcome::Again => {}
+                CommitOutcome::Over => return Err(fenced()),
+                CommitOutcome::Damaged(part) => return Err(self.below(self.names.damage(part))),
+                CommitOutcome::Lapsed => {
                     let retaken =
-                        self.persist(self.patience.commit, || self.shared.reassert(&self.backend, self.patience.lease));
+                        self.persist(self.timeouts.commit, || self.shared.reassert(&self.backend, self.timeouts.lease));
                     match retaken.await {
                         Ok(()) | Err(Trouble::LeaseGone) => {}
                         Err(trouble) => return Err(plain(trouble)),
@@ -240,10 +240,10 @@ impl<B: Backend> LeaseStore for FencedStore<B> {
         let (prefix, after) = (format!("{}{prefix}", self.root), after.map(|key| format!("{}{key}", self.root)));
         let ask = || self.backend.range(&prefix, after.as_deref(), limit);
         let leads = self.shared.current().is_some();
-        let patience = if leads { self.patience.commit } else { self.patience.request };
-        let found = self.persist(patience, ask).await.map_err(plain)?;
+        let timeout = if leads { self.timeouts.commit } else { self.timeouts.request };
+        let found = self.persist(timeout, ask).await.map_err(plain)?;
         if leads {
-            self.shared.stand(Standing::Sure);
+            self.shared.stand(LeadershipStatus::Sure);
         }
         let strip = |key: String| key.strip_prefix(&self.root).map(str::to_owned).unwrap_or(key);
         Ok(found.into_iter().map(|entry| (strip(entry.key), entry.value)).collect())

@@ -39,19 +39,19 @@ impl Keys {
         format!("{}{name}", self.segments())
     }
 
-    /// Prefix of the log of leases, see [`super::LeasePage`].
-    pub fn leases(&self) -> String {
+    /// Prefix of the log of leases, see [`super::AssignmentPage`].
+    pub fn assignments(&self) -> String {
         format!("{}/leases/", self.prefix)
     }
 
     /// A page of it; keys are in order of epoch and number.
-    pub fn lease_page(&self, epoch: Epoch, number: u64) -> String {
-        format!("{}{:016}/{number:016}", self.leases(), epoch.0)
+    pub fn assignment_page(&self, epoch: Epoch, number: u64) -> String {
+        format!("{}{:016}/{number:016}", self.assignments(), epoch.0)
     }
 
     /// Epoch and number of a page, from its key.
-    pub fn lease_page_of(&self, key: &str) -> Option<(Epoch, u64)> {
-        let (epoch, number) = key.strip_prefix(&self.leases())?.split_once('/')?;
+    pub fn assignment_page_of(&self, key: &str) -> Option<(Epoch, u64)> {
+        let (epoch, number) = key.strip_prefix(&self.assignments())?.split_once('/')?;
         Some((Epoch(epoch.parse().ok()?), number.parse().ok()?))
     }
 

@@ -164,7 +164,7 @@ impl<B: Backend> BackendValue<B> {
     }
 }
 
-/// Asks until there is an answer, or the patience is at its end.
+/// Asks until there is an answer, or the timeout is at its end.
 async fn persist<T, F>(mut ask: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, Trouble>>,

@@ -1,7 +1,7 @@
 //! A store in memory with etcd's semantics: revisions, leases, transactions. No clock and no chance of its own: time is
 //! an argument, in milliseconds, and so is whether a request or its reply is lost.
 
-use super::transaction::{Compare, Entry, Reply, Step, Transaction};
+use super::transaction::{Compare, Reply, Step, StoredKey, Transaction};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -38,7 +38,7 @@ struct Lease {
 #[derive(Clone, Debug, Default)]
 pub struct SimStore {
     revision: i64,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, StoredKey>,
     leases: BTreeMap<i64, Lease>,
     last_lease: i64,
 }
@@ -85,13 +85,13 @@ impl SimStore {
     }
 
     /// A key as it stands.
-    pub fn get(&mut self, now: u64, key: &str) -> Option<Entry> {
+    pub fn get(&mut self, now: u64, key: &str) -> Option<StoredKey> {
         self.expire(now);
         self.entries.get(key).cloned()
     }
 
     /// At most `limit` entries whose keys start with `prefix`, after the key `after`.
-    pub fn range(&mut self, now: u64, prefix: &str, after: Option<&str>, limit: usize) -> Vec<Entry> {
+    pub fn range(&mut self, now: u64, prefix: &str, after: Option<&str>, limit: usize) -> Vec<StoredKey> {
         self.expire(now);
         let from = after.map_or(Bound::Included(prefix), Bound::Excluded);
         let found = self.entries.range::<str, _>((from, Bound::Unbounded)).map(|(_, entry)| entry);
@@ -129,7 +129,7 @@ impl SimStore {
             match step {
                 Step::Put { key, value, lease } => {
                     let created = self.entries.get(key).map_or(self.revision, |entry| entry.created);
-                    let entry = Entry { key: key.clone(), value: value.clone(), created, lease: *lease };
+                    let entry = StoredKey { key: key.clone(), value: value.clone(), created, lease: *lease };
                     self.entries.insert(key.clone(), entry);
                 }
                 Step::Delete { key } => {

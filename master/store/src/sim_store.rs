@@ -2,11 +2,11 @@
 
 use super::backend::{Backend, Trouble};
 use super::error::StoreError;
-use super::fenced::{FencedStore, Patience};
+use super::fenced::{FencedStore, StoreTimeouts};
 use super::keys::Keys;
-use super::shared_reign::SharedReign;
+use super::shared_term::SharedTerm;
 use super::sim::{Fate, SimStore, SimTrouble};
-use super::transaction::{Entry, Reply, Transaction};
+use super::transaction::{Reply, StoredKey, Transaction};
 use compass_types::ids::Digest;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -60,10 +60,10 @@ impl SimWorld {
     }
 
     /// A lease store of this world for the job of this plan.
-    pub fn open(&self, prefix: &str, job: &Digest, patience: Patience) -> FencedStore<SimBackend> {
+    pub fn open(&self, prefix: &str, job: &Digest, timeouts: StoreTimeouts) -> FencedStore<SimBackend> {
         // Nobody keeps the lease: simulated time passes only when it is told to.
-        let (shared, alive) = (SharedReign::new(), watch::Sender::new(()));
-        FencedStore::over(SimBackend(self.clone()), prefix, &Keys::place(job), patience, shared, alive)
+        let (shared, alive) = (SharedTerm::new(), watch::Sender::new(()));
+        FencedStore::over(SimBackend(self.clone()), prefix, &Keys::place(job), timeouts, shared, alive)
     }
 }
 
@@ -95,7 +95,7 @@ impl Backend for SimBackend {
         })
     }
 
-    async fn range(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Entry>, Trouble> {
+    async fn range(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<StoredKey>, Trouble> {
         Ok(self.0.inspect(|now, store| store.range(now, prefix, after, limit)))
     }
 

@@ -7,7 +7,7 @@ pub(super) const MAX_STEPS: usize = 127;
 
 /// A key with what the store knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct StoredKey {
     pub key: String,
     pub value: Vec<u8>,
     /// The revision at which the key came into being.
@@ -56,5 +56,5 @@ pub struct Reply {
     /// The store's revision afterwards.
     pub revision: i64,
     /// The keys of `otherwise`, in order, when it was not applied.
-    pub read: Vec<Option<Entry>>,
+    pub read: Vec<Option<StoredKey>>,
 }

@@ -80,8 +80,8 @@ impl World {
         let now = self.now;
         for job in 0..self.jobs.len() {
             let leader = self.leader_of(job);
-            let reign = leader.and_then(|at| self.masters[at].reign(job));
-            match reign.is_some_and(|reign| reign.leader.core().wanted().waiting.values().any(|tasks| *tasks > 0)) {
+            let led = leader.and_then(|at| self.masters[at].led_job(job));
+            match led.is_some_and(|led| led.leader.core().wanted().waiting.values().any(|tasks| *tasks > 0)) {
                 true => drop(watched.pending.entry(job).or_insert(now)),
                 false => drop(watched.pending.remove(&job)),
             }

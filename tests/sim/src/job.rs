@@ -6,7 +6,7 @@
 
 use super::scenario::Scenario;
 use compass_eval::evaluator::Accumulator;
-use compass_master::pipeline::former::task;
+use compass_master::pipeline::previous_assignments::task;
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{Prompt, ShotFormat};
 use compass_plan::{

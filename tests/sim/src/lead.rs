@@ -1,13 +1,13 @@
 //! How a master comes to lead, stays in the lead and writes under it: the server as a whole, where several jobs share it, and
 //! every job on its own.
 //!
-//! What it asks the store, and what it makes of the replies, is the shipped reign's; when it asks again is this file's.
+//! What it asks the store, and what it makes of the replies, is the shipped term's; when it asks again is this file's.
 
 use super::master::Phase;
 use super::store::{Answer, Request};
 use super::world::{Happening, World};
 use compass_scheduler::invariants;
-use compass_store::{Campaigned, Candidacy, Op, Outcome, Reign as Lead, Reply};
+use compass_store::{Campaigned, Candidacy, CommitOutcome, Op, Reply, Term as Lead};
 use compass_types::ids::Epoch;
 
 /// How long a master waits for the store's answer, before it asks again.
@@ -120,11 +120,11 @@ impl World {
             (Purpose::LeadAgain { lease }, Answer::Transacted(Ok(reply))) => {
                 let outcome = self.term(at, led).lead.as_mut().map(|lead| lead.judge_reassertion(lease, &reply));
                 match outcome {
-                    Some(Outcome::Durable | Outcome::Again) => {
+                    Some(CommitOutcome::Durable | CommitOutcome::Again) => {
                         self.oracle.saw("a lapsed lead was taken again");
                         self.write_on(at, led);
                     }
-                    Some(Outcome::Lapsed) => self.lead_lapsed(at, led),
+                    Some(CommitOutcome::Lapsed) => self.lead_lapsed(at, led),
                     _ => self.step_down(at, led),
                 }
             }
@@ -222,11 +222,11 @@ impl World {
         let Led::Job(job) = led else { return };
         let Some(lead) = self.term(at, led).lead.as_mut() else { return };
         let outcome = lead.judge(reply);
-        if outcome == Outcome::Durable && !reply.applied {
+        if outcome == CommitOutcome::Durable && !reply.applied {
             self.oracle.saw("a transaction without an answer had taken effect");
         }
         match outcome {
-            Outcome::Durable => {
+            CommitOutcome::Durable => {
                 let run = &mut self.masters[at].jobs[job];
                 run.writes = None;
                 match run.phase {
@@ -235,13 +235,13 @@ impl World {
                     Phase::Standby => {}
                 }
             }
-            Outcome::Again => self.write_on(at, led),
-            Outcome::Lapsed => self.lead_lapsed(at, led),
-            Outcome::Over => {
+            CommitOutcome::Again => self.write_on(at, led),
+            CommitOutcome::Lapsed => self.lead_lapsed(at, led),
+            CommitOutcome::Over => {
                 self.oracle.saw("a transaction was fenced");
                 self.step_down(at, led);
             }
-            Outcome::Damaged(part) => {
+            CommitOutcome::Damaged(part) => {
                 let detail = format!("{part:?} is damaged, says the reply to {request:?}");
                 self.oracle.violation(invariants::L1, detail);
             }

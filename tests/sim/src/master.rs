@@ -6,8 +6,8 @@
 
 use super::disk::Found;
 use super::lead::{Call, Led, Term};
+use super::led_job::{LedJob, MOST};
 use super::pool::Waiting;
-use super::reign::{MOST, Reign};
 use super::worker::FAR;
 use super::world::{Happening, World};
 use compass_ledger::GroupCommit;
@@ -42,7 +42,7 @@ pub(super) enum Phase {
     Standby,
     /// Leads, and reads what it takes over; then what that is, while the first writes are under way.
     Opening(Option<Box<Beginning>>),
-    Leading(Box<Reign>),
+    Leading(Box<LedJob>),
 }
 
 /// A job as one master runs it.
@@ -114,9 +114,9 @@ impl Master {
         if self.jobs.len() == 1 { self.leads(0) } else { self.server.lead.is_some() }
     }
 
-    pub(super) fn reign(&mut self, job: usize) -> Option<&mut Reign> {
+    pub(super) fn led_job(&mut self, job: usize) -> Option<&mut LedJob> {
         match &mut self.jobs[job].phase {
-            Phase::Leading(reign) => Some(reign),
+            Phase::Leading(led) => Some(led),
             _ => None,
         }
     }
@@ -263,7 +263,7 @@ impl World {
             workers_stay: shared,
             ..Limits::default()
         };
-        let commit = GroupCommit::new(opening.journal(epoch), &job.keys, &segment, MOST);
+        let commit = GroupCommit::new(opening.assignment_log(epoch), &job.keys, &segment, MOST);
         let recorded = opening.recorded();
         let duplicates = job.duplicates(recorded);
         let tasks = job.tasks((recorded, &duplicates), &opening.attempts());
@@ -282,8 +282,8 @@ impl World {
             units: job.terms(),
         };
         let leader = Leader::new(core, terms, job.keys.clone(), Watch::new(done));
-        let reign = Reign::new(epoch, leader, commit, segment, key, self.now);
-        self.masters[at].jobs[number].phase = Phase::Leading(Box::new(reign));
+        let led = LedJob::new(epoch, leader, commit, segment, key, self.now);
+        self.masters[at].jobs[number].phase = Phase::Leading(Box::new(led));
         let weight = self.scenario.weight(number);
         let terms = broker::Terms { weight, bound: None, models: job.models(), everyone: !shared };
         self.dispatches(at, |dispatcher, now, out| dispatcher.enter(now, job.id.clone(), terms, job.digest, out));
@@ -311,8 +311,8 @@ impl World {
     pub(super) fn job_stops(&mut self, at: usize, job: usize) {
         let run = std::mem::take(&mut self.masters[at].jobs[job]);
         self.masters[at].calls.retain(|_, call| call.led != Led::Job(job));
-        if let Phase::Leading(reign) = run.phase {
-            self.disks[job].crash(&reign.segment, &mut self.rng);
+        if let Phase::Leading(led) = run.phase {
+            self.disks[job].crash(&led.segment, &mut self.rng);
             self.stage_leaves(at, job);
         }
     }
@@ -326,9 +326,9 @@ impl World {
         self.masters[at].up = false;
         for job in 0..self.jobs.len() {
             let phase = std::mem::take(&mut self.masters[at].jobs[job].phase);
-            if let Phase::Leading(reign) = phase {
+            if let Phase::Leading(led) = phase {
                 self.oracle.saw("a leader died");
-                if self.disks[job].crash(&reign.segment, &mut self.rng) {
+                if self.disks[job].crash(&led.segment, &mut self.rng) {
                     self.oracle.saw("a segment was torn");
                 }
             }

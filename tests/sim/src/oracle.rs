@@ -7,7 +7,7 @@ use compass_proto::{intervals_from_wire, v1};
 use compass_rpc::UnitTerms;
 use compass_scheduler::Recorded;
 use compass_scheduler::invariants::{B1, C1, C2, C3, C4, G1, G2, H1, H2, L1, Violation, W1};
-use compass_store::{Lease, LeasePage, Op};
+use compass_store::{AssignmentPage, AssignmentRecord, Op};
 use compass_types::ids::{Attempt, Epoch, GrantId, UnitId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;
@@ -119,31 +119,31 @@ impl Oracle {
         }
         let history = &mut self.jobs[job];
         history.epoch = history.epoch.max(epoch);
-        let (segments, leases) = (history.job.keys.segments(), history.job.keys.leases());
+        let (segments, assignments) = (history.job.keys.segments(), history.job.keys.assignments());
         for op in ops {
             let Op::Put { key, value } = op else { continue };
             if let Some(name) = key.strip_prefix(&segments) {
                 let length = value.as_slice().try_into().map_or(0, u64::from_le_bytes);
                 self.believe(job, name, length, disk);
-            } else if key.starts_with(&leases)
-                && let Some(page) = LeasePage::decode(value)
+            } else if key.starts_with(&assignments)
+                && let Some(page) = AssignmentPage::decode(value)
             {
                 if page.replaces.is_some() {
                     self.saw("all that is out was recorded");
                 }
                 let all = if page.replaces.is_some() { "all that is out, " } else { "" };
-                for lease in page.leases {
+                for assignment in page.assignments {
                     self.note(now, || {
-                        let Lease { worker, unit, attempt, samples } = &lease;
+                        let AssignmentRecord { worker, unit, attempt, samples } = &assignment;
                         format!("{all}durable: {worker} has {:?} of unit {unit}, attempt {attempt}", samples.pairs())
                     });
                     let history = &mut self.jobs[job];
-                    for index in lease.samples.iter() {
-                        history.attempts.insert((lease.unit.0, index), (epoch, lease.attempt));
-                        history.holders.insert((lease.unit.0, index), lease.worker.0.clone());
-                        history.ever.entry((lease.unit.0, index)).or_default().insert(lease.worker.0.clone());
-                        let asked = history.job.asked((lease.unit.0, index));
-                        history.askers.entry(asked).or_default().insert(lease.worker.0.clone());
+                    for index in assignment.samples.iter() {
+                        history.attempts.insert((assignment.unit.0, index), (epoch, assignment.attempt));
+                        history.holders.insert((assignment.unit.0, index), assignment.worker.0.clone());
+                        history.ever.entry((assignment.unit.0, index)).or_default().insert(assignment.worker.0.clone());
+                        let asked = history.job.asked((assignment.unit.0, index));
+                        history.askers.entry(asked).or_default().insert(assignment.worker.0.clone());
                     }
                 }
             }

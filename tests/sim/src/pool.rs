@@ -156,8 +156,8 @@ impl World {
     /// The broker hears what a job could use.
     pub(super) fn tells_demand(&mut self, at: usize, number: usize) {
         let job = self.jobs[number].clone();
-        let Some(reign) = self.masters[at].reign(number) else { return };
-        let wanted = reign.leader.core().wanted();
+        let Some(led) = self.masters[at].led_job(number) else { return };
+        let wanted = led.leader.core().wanted();
         self.dispatches(at, |dispatcher, now, out| {
             dispatcher.demand(now, &job.id, &job.digest, wanted);
             dispatcher.decide(now, out);
@@ -187,7 +187,7 @@ impl World {
         let now = self.now;
         let run = &mut self.masters[at].jobs[job];
         let since = *run.settled.get_or_insert(now);
-        let has_heard_all = self.masters[at].reign(job).is_some_and(|reign| reign.leader.has_heard_all());
+        let has_heard_all = self.masters[at].led_job(job).is_some_and(|led| led.leader.has_heard_all());
         if !has_heard_all && now < since + LAST_WORDS_MS {
             return;
         }

@@ -2,13 +2,14 @@
 
 use crate::suite::{Bench, conform, lead, pairs, put};
 use compass_store::{
-    EmbeddedStore, Fate, FencedStore, Keys, LeaseStore, Patience, SimBackend, SimWorld, Step, StoreError, Transaction,
+    CoordinationStore, EmbeddedStore, Fate, FencedStore, Keys, SimBackend, SimWorld, Step, StoreError, StoreTimeouts,
+    Transaction,
 };
 use compass_types::ids::{Digest, Epoch};
 use std::time::Duration;
 
-const PATIENCE: Patience =
-    Patience { lease: Duration::from_secs(5), request: Duration::from_secs(60), commit: Duration::from_secs(60) };
+const TIMEOUTS: StoreTimeouts =
+    StoreTimeouts { lease: Duration::from_secs(5), request: Duration::from_secs(60), commit: Duration::from_secs(60) };
 
 struct Sim(SimWorld);
 
@@ -16,16 +17,16 @@ impl Bench for Sim {
     type Store = FencedStore<SimBackend>;
 
     fn open(&self, job: &Digest) -> Result<Self::Store, StoreError> {
-        Ok(self.0.open(&format!("compass/{}", job.short()), job, PATIENCE))
+        Ok(self.0.open(&format!("compass/{}", job.short()), job, TIMEOUTS))
     }
 
     async fn die(&self, _job: &Digest, store: Self::Store) {
         drop(store);
-        self.0.pass(PATIENCE.lease);
+        self.0.pass(TIMEOUTS.lease);
     }
 
     async fn lapse(&self, _job: &Digest) {
-        self.0.pass(PATIENCE.lease);
+        self.0.pass(TIMEOUTS.lease);
     }
 
     fn wake(&self) {}
@@ -46,7 +47,7 @@ impl Bench for Sim {
     }
 }
 
-/// A key of the reign of `job`.
+/// A key of the term of `job`.
 fn key(job: &Digest, name: &str) -> String {
     format!("compass/{}/{}/{name}", job.short(), Keys::place(job))
 }
@@ -117,18 +118,18 @@ async fn every_commit_takes_place_once_whatever_is_lost() {
 
 #[tokio::test]
 async fn a_request_that_arrives_late_changes_nothing() {
-    use compass_store::{Campaigned, Candidacy, Names, Op, Outcome, SimStore};
+    use compass_store::{Campaigned, Candidacy, CommitOutcome, Names, Op, SimStore};
     let mut store = SimStore::default();
     let mut candidacy = Candidacy::new(Names::below("j/"), "a", "nonce", Epoch(0));
     let lease = store.grant(0, 5_000);
     let reply = store.transact(0, Fate::Arrives, &candidacy.transaction(lease)).unwrap();
-    let Campaigned::Won(mut reign) = candidacy.judge(lease, &reply) else { panic!("nobody else is there") };
+    let Campaigned::Won(mut term) = candidacy.judge(lease, &reply) else { panic!("nobody else is there") };
     let length = |bytes: &str| [Op::Put { key: "length".into(), value: bytes.into() }];
     // The first request hangs somewhere; its repetition and a later commit overtake it.
-    let delayed = reign.commit(&length("100"));
+    let delayed = term.commit(&length("100"));
     for bytes in ["100", "200"] {
-        let reply = store.transact(1, Fate::Arrives, &reign.commit(&length(bytes))).unwrap();
-        assert_eq!(reign.judge(&reply), Outcome::Durable);
+        let reply = store.transact(1, Fate::Arrives, &term.commit(&length(bytes))).unwrap();
+        assert_eq!(term.judge(&reply), CommitOutcome::Durable);
     }
     assert!(!store.transact(2, Fate::Arrives, &delayed).unwrap().applied);
     assert_eq!(store.get(3, "length").unwrap().value, b"200");

@@ -1,8 +1,8 @@
 //! One real etcd: the suite, and what can befall a single node and the way to it.
 
-use crate::real::{Cluster, PATIENCE, config};
+use crate::real::{Cluster, TIMEOUTS, config};
 use crate::suite::{conform, pairs, put};
-use compass_store::{EtcdStore, LeaseStore, Patience, Standing, StoreError};
+use compass_store::{CoordinationStore, EtcdStore, LeadershipStatus, StoreError, StoreTimeouts};
 use compass_tests::{Etcd, EtcdOptions, Mood, Proxy};
 use compass_types::ids::{Digest, Epoch};
 use etcd_client::{AlarmAction, AlarmOptions, AlarmType, Client};
@@ -26,22 +26,22 @@ async fn one_node_conforms() {
 #[tokio::test]
 async fn commits_wait_while_etcd_is_away_and_the_lead_stays() {
     let Some(mut etcd) = Etcd::start("commits_wait_while_etcd_is_away", 1, EtcdOptions::default()) else { return };
-    let mut store = EtcdStore::open(&config(&etcd.endpoints()), &job(), PATIENCE).unwrap();
+    let mut store = EtcdStore::open(&config(&etcd.endpoints()), &job(), TIMEOUTS).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
-    let mut standing = store.standing();
+    let mut status = store.status();
     etcd.kill(0);
     let commit = tokio::spawn(async move {
         let done = store.commit(&leadership, vec![put("k", "v")]).await;
         (done, store)
     });
-    standing.wait_for(|standing| matches!(standing, Standing::Waiting { .. })).await.unwrap();
+    status.wait_for(|status| matches!(status, LeadershipStatus::Waiting { .. })).await.unwrap();
     // Longer than the lease: a lease begins anew when etcd comes back.
-    tokio::time::sleep(PATIENCE.lease * 2).await;
+    tokio::time::sleep(TIMEOUTS.lease * 2).await;
     assert!(!commit.is_finished());
     etcd.spawn(0);
     let (done, store) = commit.await.unwrap();
     done.unwrap();
-    assert_eq!(*standing.borrow(), Standing::Sure);
+    assert_eq!(*status.borrow(), LeadershipStatus::Sure);
     assert_eq!(pairs(&store.scan_all("k").await.unwrap()), [("k", "v")]);
 }
 
@@ -49,7 +49,7 @@ async fn commits_wait_while_etcd_is_away_and_the_lead_stays() {
 async fn a_bad_way_to_etcd_loses_and_doubles_nothing() {
     let Some(etcd) = Etcd::start("a_bad_way_to_etcd", 1, EtcdOptions::default()) else { return };
     let proxy = Proxy::start(&etcd.endpoint(0));
-    let mut store = EtcdStore::open(&config(&proxy.address()), &job(), PATIENCE).unwrap();
+    let mut store = EtcdStore::open(&config(&proxy.address()), &job(), TIMEOUTS).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
     let trouble = async {
         let moods = [Mood::Cut, Mood::Delay(Duration::from_millis(300)), Mood::HalfOpen, Mood::Cut, Mood::Pass];
@@ -84,10 +84,10 @@ async fn who_stands_by_survives_compaction_and_broken_watches() {
     let Some(etcd) = Etcd::start("who_stands_by_survives_compaction", 1, EtcdOptions::default()) else { return };
     let proxy = Proxy::start(&etcd.endpoint(0));
     let place = config(&etcd.endpoints());
-    let mut store = EtcdStore::open(&place, &job(), PATIENCE).unwrap();
+    let mut store = EtcdStore::open(&place, &job(), TIMEOUTS).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
     let way = compass_config::EtcdConfig { endpoints: vec![proxy.address()], ..place };
-    let standby = EtcdStore::open(&way, &job(), PATIENCE).unwrap();
+    let standby = EtcdStore::open(&way, &job(), TIMEOUTS).unwrap();
     let waiting = tokio::spawn(async move { standby.vacancy().await });
     for round in 0..5 {
         for at in 0..20 {
@@ -110,15 +110,16 @@ async fn a_full_etcd_makes_commits_wait_and_keeps_the_lead() {
     let flags = vec!["--quota-backend-bytes".to_owned(), "2000000".to_owned()];
     let options = EtcdOptions { flags, ..EtcdOptions::default() };
     let Some(etcd) = Etcd::start("a_full_etcd_makes_commits_wait", 1, options) else { return };
-    let mut store = EtcdStore::open(&config(&etcd.endpoints()), &job(), PATIENCE).unwrap();
+    let mut store = EtcdStore::open(&config(&etcd.endpoints()), &job(), TIMEOUTS).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
     let mut other = client(&etcd).await;
     while other.put("filler", vec![0; 200_000], None).await.is_ok() {}
-    let mut standing = store.standing();
+    let mut status = store.status();
     let commit = tokio::spawn(async move { store.commit(&leadership, vec![put("k", "v")]).await.map(|()| store) });
-    let full = |standing: &Standing| matches!(standing, Standing::Waiting { why } if why.contains("is full"));
-    standing.wait_for(full).await.unwrap();
-    tokio::time::sleep(PATIENCE.lease * 2).await;
+    let full =
+        |status: &LeadershipStatus| matches!(status, LeadershipStatus::Waiting { why } if why.contains("is full"));
+    status.wait_for(full).await.unwrap();
+    tokio::time::sleep(TIMEOUTS.lease * 2).await;
     let now = other.get("filler", None).await.unwrap().header().unwrap().revision();
     other.compact(now, None).await.unwrap();
     other.delete("filler", None).await.unwrap();
@@ -135,8 +136,8 @@ async fn a_full_etcd_makes_commits_wait_and_keeps_the_lead() {
 
 #[tokio::test]
 async fn nobody_at_the_address_is_said_with_the_address() {
-    let patience = Patience { request: Duration::from_millis(300), ..PATIENCE };
-    let mut store = EtcdStore::open(&config("127.0.0.1:1,127.0.0.1:2"), &job(), patience).unwrap();
+    let timeouts = StoreTimeouts { request: Duration::from_millis(300), ..TIMEOUTS };
+    let mut store = EtcdStore::open(&config("127.0.0.1:1,127.0.0.1:2"), &job(), timeouts).unwrap();
     let error = store.campaign("a", Epoch(0)).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     let text = error.to_string();

@@ -2,7 +2,7 @@
 
 use crate::suite::Bench;
 use compass_config::EtcdConfig;
-use compass_store::{EtcdStore, Keys, LeaseStore, Patience, StoreError};
+use compass_store::{CoordinationStore, EtcdStore, Keys, StoreError, StoreTimeouts};
 use compass_tests::{Mood, Proxy};
 use compass_types::ids::Digest;
 use etcd_client::Client;
@@ -10,8 +10,8 @@ use std::cell::RefCell;
 use std::time::{Duration, SystemTime};
 
 /// Short leases: what waits for their end waits often.
-pub(crate) const PATIENCE: Patience =
-    Patience { lease: Duration::from_secs(2), request: Duration::from_secs(20), commit: Duration::from_secs(100) };
+pub(crate) const TIMEOUTS: StoreTimeouts =
+    StoreTimeouts { lease: Duration::from_secs(2), request: Duration::from_secs(20), commit: Duration::from_secs(100) };
 
 /// The store at `endpoints`, joined by commas, below a prefix that no other run of the tests has.
 pub(crate) fn config(endpoints: &str) -> EtcdConfig {
@@ -39,7 +39,7 @@ impl Cluster {
         EtcdConfig { prefix: format!("{}/{}", self.config.prefix, job.short()), ..self.config.clone() }
     }
 
-    /// A plain client, and a key of the reign of `job`.
+    /// A plain client, and a key of the term of `job`.
     async fn key(&self, job: &Digest, name: &str) -> (Client, String) {
         let client = Client::connect(&self.config.endpoints, None).await.unwrap();
         (client, format!("{}/{}/{name}", self.place(job).prefix, Keys::place(job)))
@@ -47,7 +47,7 @@ impl Cluster {
 
     /// Waits until nobody leads the job, as seen without a proxy.
     async fn vacant(&self, job: &Digest) {
-        EtcdStore::open(&self.place(job), job, PATIENCE).unwrap().vacancy().await.unwrap();
+        EtcdStore::open(&self.place(job), job, TIMEOUTS).unwrap().vacancy().await.unwrap();
     }
 }
 
@@ -58,7 +58,7 @@ impl Bench for Cluster {
         let proxies: Vec<Proxy> = self.config.endpoints.iter().map(|member| Proxy::start(member)).collect();
         let endpoints = proxies.iter().map(Proxy::address).collect();
         self.proxies.borrow_mut().extend(proxies);
-        EtcdStore::open(&EtcdConfig { endpoints, ..self.place(job) }, job, PATIENCE)
+        EtcdStore::open(&EtcdConfig { endpoints, ..self.place(job) }, job, TIMEOUTS)
     }
 
     async fn die(&self, job: &Digest, store: Self::Store) {

@@ -1,9 +1,9 @@
 //! An etcd with users, and one that speaks to none without a certificate.
 
-use crate::real::{PATIENCE, config};
+use crate::real::{TIMEOUTS, config};
 use crate::suite::{pairs, put};
 use compass_config::EtcdConfig;
-use compass_store::{EtcdStore, Leadership, LeaseStore, Patience, StoreError};
+use compass_store::{CoordinationStore, EtcdStore, Leadership, StoreError, StoreTimeouts};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Digest, Epoch};
 use etcd_client::{Client, Permission, PermissionType};
@@ -12,8 +12,8 @@ use std::process::Command;
 use std::time::Duration;
 
 async fn campaign(config: &EtcdConfig) -> Result<(EtcdStore, Leadership), StoreError> {
-    let patience = Patience { request: Duration::from_secs(2), ..PATIENCE };
-    let mut store = EtcdStore::open(config, &Digest::of(b"job"), patience)?;
+    let timeouts = StoreTimeouts { request: Duration::from_secs(2), ..TIMEOUTS };
+    let mut store = EtcdStore::open(config, &Digest::of(b"job"), timeouts)?;
     store.campaign("a", Epoch(0)).await.map(|leadership| (store, leadership))
 }
 

@@ -1,12 +1,12 @@
 //! What every store promises, as one suite. A backend is a [`Bench`]; it may open a store for several masters.
 
-use compass_store::{Damage, Leadership, LeaseStore, MAX_OPS, Op, Standing, StoreError};
+use compass_store::{CoordinationStore, Damage, Leadership, LeadershipStatus, MAX_OPS, Op, StoreError};
 use compass_types::ids::{Digest, Epoch};
 use std::future::Future;
 
 /// A backend under test.
 pub(crate) trait Bench {
-    type Store: LeaseStore + 'static;
+    type Store: CoordinationStore + 'static;
 
     /// The store of one more master of `job`.
     fn open(&self, job: &Digest) -> Result<Self::Store, StoreError>;
@@ -20,7 +20,7 @@ pub(crate) trait Bench {
     /// Whoever was cut off reaches the store again.
     fn wake(&self);
 
-    /// Writes `value`, as no master does, at the key `name` of the reign of `job`. For shared stores only.
+    /// Writes `value`, as no master does, at the key `name` of the term of `job`. For shared stores only.
     fn spoil(&self, job: &Digest, name: &str, value: &str) -> impl Future<Output = ()>;
 
     /// Removes that key, as a person does.
@@ -50,7 +50,7 @@ pub(crate) async fn conform<B: Bench>(bench: &B, label: &str) {
         eprintln!("{label}: {case}");
         Digest::of(format!("{label} {case}").as_bytes())
     };
-    epochs_grow(bench, &job("epochs grow, whatever ends a reign")).await;
+    epochs_grow(bench, &job("epochs grow, whatever ends a term")).await;
     commits_last(bench, &job("commits last, whole and in order")).await;
     old_epochs_are_fenced(bench, &job("old epochs are fenced")).await;
     pages(bench, &job("scans go page by page within the prefix")).await;
@@ -60,7 +60,7 @@ pub(crate) async fn conform<B: Bench>(bench: &B, label: &str) {
     unreadable(bench, &job("a key that cannot be read is said with what to do")).await;
     if bench.is_shared() {
         damaged_leader(bench, &job("a leader's record of another version is not waited for")).await;
-        damaged_reign(bench, &job("a damaged key of a reign ends it with what to do")).await;
+        damaged_term(bench, &job("a damaged key of a term ends it with what to do")).await;
         one_wins(bench, &job("of many candidates one wins")).await;
         vacancy(bench, &job("who stands by hears that nobody leads")).await;
         zombie(bench, &job("a leader that slept too long is fenced")).await;
@@ -188,10 +188,10 @@ async fn zombie<B: Bench>(bench: &B, job: &Digest) {
     bench.lapse(job).await;
     let (mut store, new) = lead(bench, job, "b").await;
     bench.wake();
-    let mut standing = zombie.standing();
+    let mut status = zombie.status();
     let late = zombie.commit(&old, vec![put("k", "late")]).await;
     assert!(matches!(late, Err(StoreError::Fenced(_))), "{late:?}");
-    standing.wait_for(|standing| *standing == Standing::Lost).await.unwrap();
+    status.wait_for(|status| *status == LeadershipStatus::Lost).await.unwrap();
     store.commit(&new, vec![put("l", "next")]).await.unwrap();
     assert_eq!(pairs(&store.scan_all("k").await.unwrap()), [("k", "early")]);
     assert!(new.epoch > old.epoch);
@@ -205,7 +205,7 @@ async fn lapsed<B: Bench>(bench: &B, job: &Digest) {
     let second = bench.open(job).unwrap().campaign("b", Epoch(0)).await;
     assert!(matches!(&second, Err(StoreError::Held { holder }) if holder == "a"), "{second:?}");
     store.commit(&leadership, vec![put("l", "on")]).await.unwrap();
-    assert_eq!(*store.standing().borrow(), Standing::Sure);
+    assert_eq!(*store.status().borrow(), LeadershipStatus::Sure);
 }
 
 /// The remedy for a damaged key: the command for a key of etcd, the file for an embedded store.
@@ -246,7 +246,7 @@ async fn damaged_leader<B: Bench>(bench: &B, job: &Digest) {
     assert_eq!(leadership.epoch, Epoch(4), "the ledger tells how far epochs went");
 }
 
-async fn damaged_reign<B: Bench>(bench: &B, job: &Digest) {
+async fn damaged_term<B: Bench>(bench: &B, job: &Digest) {
     for key in ["commits", "leader"] {
         let (mut store, leadership) = lead(bench, job, "a").await;
         store.commit(&leadership, vec![put("k", "v")]).await.unwrap();

@@ -1,8 +1,8 @@
 //! Three real etcds: the suite, and a leader of theirs that dies or stops.
 
-use crate::real::{Cluster, PATIENCE, config};
+use crate::real::{Cluster, TIMEOUTS, config};
 use crate::suite::{conform, pairs, put};
-use compass_store::{EtcdStore, LeaseStore, Standing};
+use compass_store::{CoordinationStore, EtcdStore, LeadershipStatus};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Digest, Epoch};
 use std::time::Duration;
@@ -16,13 +16,13 @@ async fn three_nodes_conform() {
 /// Fewer prove nothing.
 const LEAST_COMMITS: usize = 25;
 
-/// Commits in a row while `trouble` happens to the cluster; every one must last, under one reign.
+/// Commits in a row while `trouble` happens to the cluster; every one must last, under one term.
 async fn commits_through(test: &str, trouble: impl AsyncFn(&mut Etcd)) {
     let Some(mut etcd) = Etcd::start(test, 3, EtcdOptions::default()) else { return };
-    let patience = compass_store::Patience { lease: Duration::from_secs(5), ..PATIENCE };
-    let mut store = EtcdStore::open(&config(&etcd.endpoints()), &Digest::of(b"job"), patience).unwrap();
+    let timeouts = compass_store::StoreTimeouts { lease: Duration::from_secs(5), ..TIMEOUTS };
+    let mut store = EtcdStore::open(&config(&etcd.endpoints()), &Digest::of(b"job"), timeouts).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
-    let standing = store.standing();
+    let status = store.status();
     let (stop, mut stopped) = tokio::sync::watch::channel(false);
     let work = tokio::spawn(async move {
         let mut count = 0;
@@ -39,7 +39,7 @@ async fn commits_through(test: &str, trouble: impl AsyncFn(&mut Etcd)) {
     let (count, store) = work.await.unwrap();
     eprintln!("{test}: {count} commits");
     assert_eq!(store.scan_all("n/").await.unwrap().len(), count);
-    assert_ne!(*standing.borrow(), Standing::Lost);
+    assert_ne!(*status.borrow(), LeadershipStatus::Lost);
     assert_eq!(pairs(&store.scan("n/", None, 1).await.unwrap()), [("n/000000", "x")]);
 }
 
@@ -92,7 +92,7 @@ async fn a_store_outlives_the_runtimes_that_ask_it() {
     let leader = etcd.leader();
     let others = (0..3).filter(|&at| at != leader).map(|at| etcd.endpoint(at));
     let endpoints: Vec<_> = std::iter::once(etcd.endpoint(leader)).chain(others).collect();
-    let mut store = EtcdStore::open(&config(&endpoints.join(",")), &Digest::of(b"job"), PATIENCE).unwrap();
+    let mut store = EtcdStore::open(&config(&endpoints.join(",")), &Digest::of(b"job"), TIMEOUTS).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
     etcd.kill(leader);
     // As the committer does, which ends before the run is scored: with its runtime end the tasks that it started.
@@ -112,17 +112,17 @@ async fn a_store_outlives_the_runtimes_that_ask_it() {
 #[tokio::test]
 async fn a_leader_reads_as_patiently_as_it_writes() {
     let Some(mut etcd) = Etcd::start("a_leader_reads_patiently", 3, EtcdOptions::default()) else { return };
-    let patience = compass_store::Patience { request: Duration::from_secs(2), ..PATIENCE };
+    let timeouts = compass_store::StoreTimeouts { request: Duration::from_secs(2), ..TIMEOUTS };
     let place = config(&etcd.endpoints());
-    let mut store = EtcdStore::open(&place, &Digest::of(b"job"), patience).unwrap();
+    let mut store = EtcdStore::open(&place, &Digest::of(b"job"), timeouts).unwrap();
     let leadership = store.campaign("a", Epoch(0)).await.unwrap();
     store.commit(&leadership, vec![put("k", "v")]).await.unwrap();
-    let idle = EtcdStore::open(&place, &Digest::of(b"job"), patience).unwrap();
-    let mut standing = store.standing();
+    let idle = EtcdStore::open(&place, &Digest::of(b"job"), timeouts).unwrap();
+    let mut status = store.status();
     etcd.kill(0);
     etcd.kill(1);
     let read = tokio::spawn(async move { (store.scan_all("k").await, store) });
-    standing.wait_for(|standing| matches!(standing, Standing::Waiting { .. })).await.unwrap();
+    status.wait_for(|status| matches!(status, LeadershipStatus::Waiting { .. })).await.unwrap();
     // Whoever does not lead has nothing to lose, and hears soon that the store is away.
     assert!(idle.scan_all("k").await.is_err());
     assert!(!read.is_finished());
@@ -130,5 +130,5 @@ async fn a_leader_reads_as_patiently_as_it_writes() {
     etcd.spawn(1);
     let (found, store) = read.await.unwrap();
     assert_eq!(pairs(&found.unwrap()), [("k", "v")]);
-    assert_eq!(*store.standing().borrow(), Standing::Sure);
+    assert_eq!(*store.status().borrow(), LeadershipStatus::Sure);
 }

@@ -5,7 +5,7 @@ use super::translate::{end_of, entry, reply, request};
 use super::trouble::sort;
 use crate::backend::{Backend, Trouble};
 use crate::fenced::FencedStore;
-use crate::transaction::{Entry, Reply, Transaction};
+use crate::transaction::{Reply, StoredKey, Transaction};
 use etcd_client::{EventType, GetOptions, WatchOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ impl Backend for EtcdBackend {
         Ok(reply(&answer.await?))
     }
 
-    async fn range(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Entry>, Trouble> {
+    async fn range(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<StoredKey>, Trouble> {
         // The least key behind `after` is `after` and a zero byte.
         let from = after.map_or_else(|| prefix.as_bytes().to_vec(), |key| [key.as_bytes(), &[0]].concat());
         let ask = |mut client: etcd_client::Client| {

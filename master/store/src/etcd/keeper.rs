@@ -4,7 +4,7 @@
 use super::backend::EtcdBackend;
 use crate::backend::{Backend, Trouble};
 use crate::error::StoreError;
-use crate::shared_reign::SharedReign;
+use crate::shared_term::SharedTerm;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -20,7 +20,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// The system gives no thread.
 pub(super) fn start(
     backend: EtcdBackend,
-    shared: Arc<SharedReign>,
+    shared: Arc<SharedTerm>,
     ttl: Duration,
     alive: watch::Receiver<()>,
 ) -> Result<(), StoreError> {
@@ -29,7 +29,7 @@ pub(super) fn start(
     std::thread::Builder::new().name("lease-keeper".into()).spawn(keep).map(drop).map_err(StoreError::Thread)
 }
 
-async fn keep(backend: EtcdBackend, shared: Arc<SharedReign>, ttl: Duration, mut alive: watch::Receiver<()>) {
+async fn keep(backend: EtcdBackend, shared: Arc<SharedTerm>, ttl: Duration, mut alive: watch::Receiver<()>) {
     loop {
         let pause = beat(&backend, &shared, ttl).await;
         tokio::select! {
@@ -40,11 +40,11 @@ async fn keep(backend: EtcdBackend, shared: Arc<SharedReign>, ttl: Duration, mut
 }
 
 /// One beat; returns the pause until the next.
-async fn beat(backend: &EtcdBackend, shared: &SharedReign, ttl: Duration) -> Duration {
-    let Some(reign) = shared.current() else { return ttl / BEATS / 4 };
-    let kept = match backend.keep_alive(reign.lease()).await {
-        // By now the reign may hang on a younger lease, or be given up.
-        Ok(false) if shared.current().is_some_and(|now| now.lease() == reign.lease()) => {
+async fn beat(backend: &EtcdBackend, shared: &SharedTerm, ttl: Duration) -> Duration {
+    let Some(term) = shared.current() else { return ttl / BEATS / 4 };
+    let kept = match backend.keep_alive(term.lease()).await {
+        // By now the term may hang on a younger lease, or be given up.
+        Ok(false) if shared.current().is_some_and(|now| now.lease() == term.lease()) => {
             shared.reassert(backend, ttl).await
         }
         Ok(_) => Ok(()),

@@ -6,8 +6,8 @@ use super::pool::Pool;
 use super::runtime::clients;
 use crate::Keys;
 use crate::error::StoreError;
-use crate::fenced::{FencedStore, Patience};
-use crate::shared_reign::SharedReign;
+use crate::fenced::{FencedStore, StoreTimeouts};
+use crate::shared_term::SharedTerm;
 use compass_common::private_file::{self, PrivateFileError};
 use compass_config::EtcdConfig;
 use compass_types::ids::Digest;
@@ -20,20 +20,20 @@ impl EtcdStore {
     ///
     /// # Errors
     /// A file with a secret cannot be read.
-    pub fn open(config: &EtcdConfig, job: &Digest, patience: Patience) -> Result<Self, StoreError> {
-        Self::open_at(config, &Keys::place(job), patience)
+    pub fn open(config: &EtcdConfig, job: &Digest, timeouts: StoreTimeouts) -> Result<Self, StoreError> {
+        Self::open_at(config, &Keys::place(job), timeouts)
     }
 
     /// A store with a lead of its own at `place` below the prefix of the configuration. Nothing is sent yet.
     ///
     /// # Errors
     /// A file with a secret cannot be read.
-    pub fn open_at(config: &EtcdConfig, place: &str, patience: Patience) -> Result<Self, StoreError> {
+    pub fn open_at(config: &EtcdConfig, place: &str, timeouts: StoreTimeouts) -> Result<Self, StoreError> {
         let (backend, spare) = (EtcdBackend::open(config)?, EtcdBackend::open(config)?);
-        let shared = SharedReign::new();
+        let shared = SharedTerm::new();
         let (alive, watched) = watch::channel(());
-        keeper::start(spare, shared.clone(), patience.lease, watched)?;
-        Ok(FencedStore::over(backend, &config.prefix, place, patience, shared, alive))
+        keeper::start(spare, shared.clone(), timeouts.lease, watched)?;
+        Ok(FencedStore::over(backend, &config.prefix, place, timeouts, shared, alive))
     }
 }
 

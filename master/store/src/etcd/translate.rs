@@ -1,6 +1,6 @@
 //! Transactions and entries, ours and the client's.
 
-use crate::transaction::{Compare, Entry, Reply, Step, Transaction};
+use crate::transaction::{Compare, Reply, Step, StoredKey, Transaction};
 use etcd_client::{self as etcd, CompareOp, KeyValue, PutOptions, Txn, TxnOp, TxnOpResponse, TxnResponse};
 
 /// The client's form of a transaction.
@@ -44,8 +44,8 @@ pub(super) fn reply(answer: &TxnResponse) -> Reply {
 }
 
 /// Our form of a key.
-pub(super) fn entry(found: &KeyValue) -> Entry {
-    Entry {
+pub(super) fn entry(found: &KeyValue) -> StoredKey {
+    StoredKey {
         key: String::from_utf8_lossy(found.key()).into_owned(),
         value: found.value().to_vec(),
         created: found.create_revision(),

@@ -2,7 +2,7 @@
 
 use crate::options::{Options, Role, Store};
 use compass_config::EtcdConfig;
-use compass_ledger::{Committed, Committer, Journal, Ledger};
+use compass_ledger::{AssignmentLog, Committed, Committer, Ledger};
 use compass_master::leader::Leader;
 use compass_master::pipeline::{Demands, Driver, ProgressBoard, RunFacts, Setup};
 use compass_master::web::RunView;
@@ -10,7 +10,7 @@ use compass_plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1;
 use compass_rpc::{Access, Answer, Inbound, JobKey, PlanFiles, Reception, Terms, Uploads, WorkerService, serve};
 use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
-use compass_store::{AnyStore, EmbeddedStore, EtcdStore, Keys, LeaseStore, Op, Patience};
+use compass_store::{AnyStore, CoordinationStore, EmbeddedStore, EtcdStore, Keys, Op, StoreTimeouts};
 use compass_tests::{Etcd, EtcdOptions};
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
@@ -172,7 +172,7 @@ async fn store(options: &Options) -> Result<AnyStore, Box<dyn Error>> {
         Store::Etcd => {
             let endpoints = options.endpoints.split(',').map(str::to_owned).collect();
             let config = EtcdConfig { endpoints, prefix: "bench".into(), ..EtcdConfig::default() };
-            AnyStore::Etcd(Box::new(EtcdStore::open(&config, &plan(), Patience::default())?))
+            AnyStore::Etcd(Box::new(EtcdStore::open(&config, &plan(), StoreTimeouts::default())?))
         }
     })
 }
@@ -211,8 +211,8 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         Terms { plan: digest, epoch, lease_ttl_ms, heartbeat_ms: 2_000, engine_timeout_ms: 0, pools, key, units };
     let leader = Leader::new(core, terms, keys.clone(), Watch::default());
     let (reports, durability) = watch::channel(Committed { length, ..Committed::default() });
-    let journal = Journal::new(keys.clone(), epoch, Vec::new());
-    let committer = Committer::start(store, leadership, keys, journal, segment, reports)?;
+    let assignment_log = AssignmentLog::new(keys.clone(), epoch, Vec::new());
+    let committer = Committer::start(store, leadership, keys, assignment_log, segment, reports)?;
 
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

@@ -12,7 +12,7 @@ const KEPT: usize = 2_000;
 
 /// A piece of what a job says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum LogLine {
     /// A line for standard error.
     Said(String),
     /// Text for standard output.
@@ -21,7 +21,7 @@ pub enum Line {
 
 /// Lines of a job: the latest in memory, all of them in a file.
 #[derive(Debug)]
-pub struct Journal {
+pub struct JobLog {
     held: Mutex<Held>,
     /// The number of the next line.
     written: watch::Sender<u64>,
@@ -29,13 +29,13 @@ pub struct Journal {
 
 #[derive(Debug)]
 struct Held {
-    lines: VecDeque<Line>,
+    lines: VecDeque<LogLine>,
     next: u64,
     file: Option<File>,
 }
 
-impl Journal {
-    /// A journal whose lines also go to the end of the file at `path`, where that can be written.
+impl JobLog {
+    /// A job_log whose lines also go to the end of the file at `path`, where that can be written.
     pub fn new(path: &Path) -> Self {
         let folder = path.parent().map(std::fs::create_dir_all);
         let file =
@@ -44,26 +44,26 @@ impl Journal {
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }
     }
 
-    /// Closes the file at the end of the job: a server keeps the journals of a hundred jobs, and one descriptor each would
+    /// Closes the file at the end of the job: a server keeps the job_logs of a hundred jobs, and one descriptor each would
     /// exhaust it. The lines in memory stay for readers that follow; a later line goes there alone.
     pub fn close(&self) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).file = None;
     }
 
-    /// The journal of a job that has ended under an earlier server: it is read, and nothing is written to its file.
+    /// The job_log of a job that has ended under an earlier server: it is read, and nothing is written to its file.
     pub fn ended() -> Self {
         let held = Held { lines: VecDeque::new(), next: 0, file: None };
         Self { held: Mutex::new(held), written: watch::Sender::new(0) }
     }
 
     /// Adds a line.
-    pub fn write(&self, line: Line) {
+    pub fn write(&self, line: LogLine) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &mut held.file {
             // It is for people; a full disk is told by those who need one.
             let _ = match &line {
-                Line::Said(text) => writeln!(file, "{text}"),
-                Line::Printed(text) => write!(file, "{text}"),
+                LogLine::Said(text) => writeln!(file, "{text}"),
+                LogLine::Printed(text) => write!(file, "{text}"),
             };
         }
         held.lines.push_back(line);
@@ -75,7 +75,7 @@ impl Journal {
     }
 
     /// The lines from number `from` on, as far as they are kept, and the number after them.
-    pub fn read(&self, from: u64) -> (Vec<Line>, u64) {
+    pub fn read(&self, from: u64) -> (Vec<LogLine>, u64) {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let first = held.next - held.lines.len() as u64;
         let lines = held.lines.iter().skip(from.saturating_sub(first) as usize).cloned().collect();
@@ -96,14 +96,14 @@ mod tests {
     fn who_follows_late_gets_the_latest_lines_and_the_file_all_of_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logs/job.log");
-        let journal = Journal::new(&path);
-        (0..KEPT + 5).for_each(|at| journal.write(Line::Said(at.to_string())));
-        journal.write(Line::Printed("table\n".into()));
-        let (lines, next) = journal.read(0);
+        let job_log = JobLog::new(&path);
+        (0..KEPT + 5).for_each(|at| job_log.write(LogLine::Said(at.to_string())));
+        job_log.write(LogLine::Printed("table\n".into()));
+        let (lines, next) = job_log.read(0);
         assert_eq!((lines.len(), next), (KEPT, KEPT as u64 + 6));
-        assert_eq!(lines[0], Line::Said("6".into()));
-        assert_eq!(journal.read(next - 1), (vec![Line::Printed("table\n".into())], next));
-        assert_eq!(journal.read(next), (vec![], next));
+        assert_eq!(lines[0], LogLine::Said("6".into()));
+        assert_eq!(job_log.read(next - 1), (vec![LogLine::Printed("table\n".into())], next));
+        assert_eq!(job_log.read(next), (vec![], next));
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.starts_with("0\n1\n") && text.ends_with(&format!("{}\ntable\n", KEPT + 4)));
     }

@@ -1,20 +1,20 @@
-//! One reign over one job, as transactions and what their replies mean. Pure: who carries them to a store is no matter.
+//! One term over one job, as transactions and what their replies mean. Pure: who carries them to a store is no matter.
 //!
 //! Three keys tell everything. `leader` lives as long as its holder's lease, and the revision of its creation is the
-//! fence of every write. `epoch` only grows. `commits` counts the writes of a reign: each names the number before its
+//! fence of every write. `epoch` only grows. `commits` counts the writes of a term: each names the number before its
 //! own, so that a request that arrives twice, or late, after others, changes nothing; and whoever lost a reply learns
 //! from the number whether the write took place.
 
+use super::coordination_store::{LeaderRecord, Op};
 use super::damage::Damage;
-use super::lease_store::{Leader, Op};
-use super::transaction::{Compare, Entry, Reply, Step, Transaction};
+use super::transaction::{Compare, Reply, Step, StoredKey, Transaction};
 use compass_types::ids::{Digest, Epoch};
 use std::collections::BTreeMap;
 
 /// Most writes of one commit: a transaction takes 127 steps, and the count is one of them.
 pub const MAX_OPS: usize = super::transaction::MAX_STEPS - 1;
 
-/// Where the keys of a reign lie.
+/// Where the keys of a term lie.
 #[derive(Clone, Debug)]
 pub struct Names {
     pub leader: String,
@@ -36,7 +36,7 @@ pub struct Candidacy {
 /// What a campaign came to.
 #[derive(Clone, Debug)]
 pub enum Campaigned {
-    Won(Reign),
+    Won(Term),
     /// Somebody else leads.
     Held(String),
     /// The epoch was another than assumed: ask again.
@@ -45,13 +45,13 @@ pub enum Campaigned {
     Damaged(Damage),
 }
 
-/// A reign as its holder knows it.
+/// A term as its holder knows it.
 #[derive(Clone, Debug)]
-pub struct Reign {
+pub struct Term {
     names: Names,
     epoch: Epoch,
     /// What stands at the leader's key: epoch, holder, and a mark that no other process has.
-    banner: Vec<u8>,
+    leader_record: Vec<u8>,
     fence: i64,
     lease: i64,
     commits: u64,
@@ -59,20 +59,20 @@ pub struct Reign {
 
 /// What became of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommitOutcome {
     /// It is durable, by this request or by an earlier one whose reply was lost.
     Durable,
     /// The leader's key is ours but younger than we thought: the same commit again.
     Again,
-    /// The lease ran out and nobody has led since: see [`Reign::reassertion`].
+    /// The lease ran out and nobody has led since: see [`Term::reassertion`].
     Lapsed,
     /// Another leads, or has led.
     Over,
-    /// A key of the reign holds what nobody of this version writes.
+    /// A key of the term holds what nobody of this version writes.
     Damaged(Part),
 }
 
-/// One of the keys of a reign.
+/// One of the keys of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Leader,
@@ -101,11 +101,11 @@ fn number(bytes: &[u8]) -> Option<u64> {
 }
 
 /// The leader that a record names; `None` for one that this version did not write, or that no lease will ever end.
-pub(super) fn leader(record: &Entry) -> Option<Leader> {
+pub(super) fn leader(record: &StoredKey) -> Option<LeaderRecord> {
     let mut words = std::str::from_utf8(&record.value).ok()?.splitn(3, ' ');
     let (epoch, nonce, holder) = (words.next()?, words.next()?, words.next()?);
     let ours = record.lease != 0 && !nonce.is_empty() && nonce.bytes().all(|byte| byte.is_ascii_hexdigit());
-    ours.then_some(Leader { epoch: Epoch(number(epoch.as_bytes())?), holder: holder.to_owned() })
+    ours.then_some(LeaderRecord { epoch: Epoch(number(epoch.as_bytes())?), holder: holder.to_owned() })
 }
 
 /// The number of a commit; `None` for what is none.
@@ -124,7 +124,7 @@ impl Candidacy {
         Epoch(self.known.as_deref().and_then(number).unwrap_or(0).max(self.at_least.0).saturating_add(1))
     }
 
-    fn banner(&self) -> Vec<u8> {
+    fn leader_record(&self) -> Vec<u8> {
         format!("{} {} {}", self.epoch(), self.nonce, self.candidate).into_bytes()
     }
 
@@ -139,7 +139,7 @@ impl Candidacy {
         Transaction {
             when: vec![Compare::Created { key: names.leader.clone(), at: 0 }, epoch],
             then: vec![
-                Step::Put { key: names.leader.clone(), value: self.banner(), lease },
+                Step::Put { key: names.leader.clone(), value: self.leader_record(), lease },
                 put(&names.epoch, self.epoch().to_string()),
                 put(&names.commits, count(self.epoch(), 0)),
             ],
@@ -149,10 +149,10 @@ impl Candidacy {
 
     /// Reads the reply to the transaction made with `lease`.
     pub fn judge(&mut self, lease: i64, reply: &Reply) -> Campaigned {
-        let won = |fence| Reign {
+        let won = |fence| Term {
             names: self.names.clone(),
             epoch: self.epoch(),
-            banner: self.banner(),
+            leader_record: self.leader_record(),
             fence,
             lease,
             commits: 0,
@@ -162,7 +162,7 @@ impl Candidacy {
         }
         match reply.read.first() {
             // An earlier request of ours got through, and its reply was lost.
-            Some(Some(leader)) if leader.value == self.banner() && leader.lease == lease => {
+            Some(Some(leader)) if leader.value == self.leader_record() && leader.lease == lease => {
                 Campaigned::Won(won(leader.created))
             }
             Some(Some(leader)) => match self::leader(leader) {
@@ -185,7 +185,7 @@ fn count(epoch: Epoch, commits: u64) -> String {
     format!("{epoch}:{commits}")
 }
 
-impl Reign {
+impl Term {
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
@@ -215,31 +215,31 @@ impl Reign {
                 Compare::Value { key: names.commits.clone(), is: count(self.epoch, self.commits).into_bytes() },
             ],
             then: last.into_values().chain([counted]).collect(),
-            otherwise: self.testimony(),
+            otherwise: self.read_on_conflict(),
         }
     }
 
-    fn testimony(&self) -> Vec<String> {
+    fn read_on_conflict(&self) -> Vec<String> {
         vec![self.names.leader.clone(), self.names.epoch.clone(), self.names.commits.clone()]
     }
 
     /// Reads the reply to [`Self::commit`].
-    pub fn judge(&mut self, reply: &Reply) -> Outcome {
+    pub fn judge(&mut self, reply: &Reply) -> CommitOutcome {
         let mine = count(self.epoch, self.commits + 1);
         let counted = reply.read.get(2).and_then(Option::as_ref).is_some_and(|at| at.value == mine.as_bytes());
         if reply.applied || counted {
             self.commits += 1;
-            return Outcome::Durable;
+            return CommitOutcome::Durable;
         }
         let before = count(self.epoch, self.commits);
         let awaits = reply.read.get(2).and_then(Option::as_ref).is_some_and(|at| at.value == before.as_bytes());
         match self.look(reply) {
             // While the request was under way the keeper took the lead again: it named a leader's key that is gone.
-            Outcome::Durable if awaits => Outcome::Again,
-            // Nothing but the count can be wrong, and nobody but this reign writes it: not a store to go on with.
-            Outcome::Durable => match reply.read.get(2).and_then(Option::as_ref) {
-                Some(at) if number_of_commit(&at.value).is_some() => Outcome::Over,
-                _ => Outcome::Damaged(Part::Commits),
+            CommitOutcome::Durable if awaits => CommitOutcome::Again,
+            // Nothing but the count can be wrong, and nobody but this term writes it: not a store to go on with.
+            CommitOutcome::Durable => match reply.read.get(2).and_then(Option::as_ref) {
+                Some(at) if number_of_commit(&at.value).is_some() => CommitOutcome::Over,
+                _ => CommitOutcome::Damaged(Part::Commits),
             },
             other => other,
         }
@@ -253,38 +253,38 @@ impl Reign {
                 Compare::Created { key: names.leader.clone(), at: 0 },
                 Compare::Value { key: names.epoch.clone(), is: self.epoch.to_string().into_bytes() },
             ],
-            then: vec![Step::Put { key: names.leader.clone(), value: self.banner.clone(), lease }],
-            otherwise: self.testimony(),
+            then: vec![Step::Put { key: names.leader.clone(), value: self.leader_record.clone(), lease }],
+            otherwise: self.read_on_conflict(),
         }
     }
 
-    /// Reads the reply to [`Self::reassertion`]: `Durable` says that this reign goes on.
-    pub fn judge_reassertion(&mut self, lease: i64, reply: &Reply) -> Outcome {
+    /// Reads the reply to [`Self::reassertion`]: `Durable` says that this term goes on.
+    pub fn judge_reassertion(&mut self, lease: i64, reply: &Reply) -> CommitOutcome {
         if reply.applied {
             (self.fence, self.lease) = (reply.revision, lease);
-            return Outcome::Durable;
+            return CommitOutcome::Durable;
         }
         match self.look(reply) {
-            Outcome::Again => Outcome::Durable,
+            CommitOutcome::Again => CommitOutcome::Durable,
             other => other,
         }
     }
 
-    /// What the leader's key and the epoch say: `Durable` when all is as this reign knows it.
-    fn look(&mut self, reply: &Reply) -> Outcome {
+    /// What the leader's key and the epoch say: `Durable` when all is as this term knows it.
+    fn look(&mut self, reply: &Reply) -> CommitOutcome {
         let at = |index: usize| reply.read.get(index).and_then(Option::as_ref);
         match at(0) {
-            Some(leader) if leader.value == self.banner => {
+            Some(leader) if leader.value == self.leader_record => {
                 let known = (self.fence, self.lease);
                 (self.fence, self.lease) = (leader.created, leader.lease);
-                if known == (self.fence, self.lease) { Outcome::Durable } else { Outcome::Again }
+                if known == (self.fence, self.lease) { CommitOutcome::Durable } else { CommitOutcome::Again }
             }
-            Some(other) if leader(other).is_none() => Outcome::Damaged(Part::Leader),
-            Some(_) => Outcome::Over,
-            None => match at(1).map(|epoch: &Entry| number(&epoch.value)) {
-                Some(None) => Outcome::Damaged(Part::Epoch),
-                Some(Some(epoch)) if epoch == self.epoch.0 => Outcome::Lapsed,
-                _ => Outcome::Over,
+            Some(other) if leader(other).is_none() => CommitOutcome::Damaged(Part::Leader),
+            Some(_) => CommitOutcome::Over,
+            None => match at(1).map(|epoch: &StoredKey| number(&epoch.value)) {
+                Some(None) => CommitOutcome::Damaged(Part::Epoch),
+                Some(Some(epoch)) if epoch == self.epoch.0 => CommitOutcome::Lapsed,
+                _ => CommitOutcome::Over,
             },
         }
     }
@@ -312,30 +312,30 @@ pub fn nonce(seed: &str) -> String {
 mod tests {
     use super::*;
 
-    fn entry(key: &str, value: &[u8], created: i64, lease: i64) -> Option<Entry> {
-        Some(Entry { key: key.into(), value: value.into(), created, lease })
+    fn entry(key: &str, value: &[u8], created: i64, lease: i64) -> Option<StoredKey> {
+        Some(StoredKey { key: key.into(), value: value.into(), created, lease })
     }
 
     #[test]
     fn a_commit_that_was_under_way_when_the_lead_was_taken_again_is_tried_again() {
         let mut candidacy = Candidacy::new(Names::below("j/"), "m", "n", Epoch(0));
         let won = candidacy.judge(7, &Reply { applied: true, revision: 10, read: vec![] });
-        let Campaigned::Won(mut reign) = won else { unreachable!("{won:?}") };
+        let Campaigned::Won(mut term) = won else { unreachable!("{won:?}") };
         // Its request went out with the fence 10; before its reply the keeper had the leader's key made anew.
-        let reasserted = reign.judge_reassertion(8, &Reply { applied: true, revision: 20, read: vec![] });
-        assert_eq!(reasserted, Outcome::Durable);
-        let banner = reign.banner.clone();
+        let reasserted = term.judge_reassertion(8, &Reply { applied: true, revision: 20, read: vec![] });
+        assert_eq!(reasserted, CommitOutcome::Durable);
+        let leader_record = term.leader_record.clone();
         let reply = |commits: &[u8]| Reply {
             applied: false,
             revision: 21,
             read: vec![
-                entry("j/leader", &banner, 20, 8),
+                entry("j/leader", &leader_record, 20, 8),
                 entry("j/epoch", b"1", 10, 0),
                 entry("j/commits", commits, 10, 0),
             ],
         };
-        assert_eq!(reign.clone().judge(&reply(b"1:0")), Outcome::Again);
-        assert_eq!(reign.clone().judge(&reply(b"1:1")), Outcome::Durable, "an earlier request of it got through");
-        assert_eq!(reign.judge(&reply(b"1:5")), Outcome::Over, "somebody else wrote the count");
+        assert_eq!(term.clone().judge(&reply(b"1:0")), CommitOutcome::Again);
+        assert_eq!(term.clone().judge(&reply(b"1:1")), CommitOutcome::Durable, "an earlier request of it got through");
+        assert_eq!(term.judge(&reply(b"1:5")), CommitOutcome::Over, "somebody else wrote the count");
     }
 }

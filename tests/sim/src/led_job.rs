@@ -41,7 +41,7 @@ fn taken_as_it_is(worker: WorkerId, results: &v1::Results, counted: &[&v1::Sampl
 
 /// Leader at work on one job.
 #[derive(Debug)]
-pub(super) struct Reign {
+pub(super) struct LedJob {
     pub(super) epoch: Epoch,
     pub(super) leader: Leader,
     pub(super) segment: String,
@@ -57,7 +57,7 @@ pub(super) struct Reign {
     sent_grants: BTreeMap<(usize, u64, u64), Body>,
 }
 
-impl Reign {
+impl LedJob {
     pub(super) fn new(
         epoch: Epoch,
         leader: Leader,
@@ -93,18 +93,18 @@ impl World {
         let (mutant, job) = (self.mutant, self.jobs[number].clone());
         let latest = self.latest_epoch(number);
         // A former leader that has not heard of its successor takes nothing in any more.
-        if self.masters[at].reign(number).is_some_and(|reign| reign.epoch >= latest) {
+        if self.masters[at].led_job(number).is_some_and(|led| led.epoch >= latest) {
             self.is_heard(known.worker);
         }
         let worker = WorkerId(self.workers[known.worker].name.clone());
-        let Phase::Leading(reign) = &mut self.masters[at].jobs[number].phase else { return };
-        let (time, connection, mut out) = (reign.time(now), ConnectionId(link as u64), Vec::new());
+        let Phase::Leading(led) = &mut self.masters[at].jobs[number].phase else { return };
+        let (time, connection, mut out) = (led.time(now), ConnectionId(link as u64), Vec::new());
         match what {
             Up::Hello(mut hello) => {
                 if mutant == Some(Mutant::ClaimWithoutProofKept) {
-                    hello.held.iter_mut().for_each(|held| prove(held, &hello.worker, &hello.session, &job, &reign.key));
+                    hello.held.iter_mut().for_each(|held| prove(held, &hello.worker, &hello.session, &job, &led.key));
                 }
-                reign.leader.hello(time, connection, *hello, &mut out);
+                led.leader.hello(time, connection, *hello, &mut out);
             }
             Up::Frame(mut frame) => {
                 match &mut frame.body {
@@ -122,18 +122,18 @@ impl World {
                         };
                         if !counted.is_empty() {
                             let event = taken_as_it_is(worker.clone(), results, &counted);
-                            reign.leader.apply(time, event, &mut out);
+                            led.leader.apply(time, event, &mut out);
                         }
                     }
                     _ => {}
                 }
-                reign.leader.frame(time, worker, connection, *frame, &mut out);
+                led.leader.frame(time, worker, connection, *frame, &mut out);
             }
             Up::Closed => {
-                reign.leader.closed(time, worker, connection, &mut out);
+                led.leader.closed(time, worker, connection, &mut out);
             }
         }
-        reign.commit.submit(out);
+        led.commit.submit(out);
         self.led(at, number);
     }
 
@@ -144,32 +144,32 @@ impl World {
 
     pub(super) fn leader_decides(&mut self, at: usize, job: usize, event: Event) {
         let now = self.now;
-        let Some(reign) = self.masters[at].reign(job) else { return };
-        let (time, mut out) = (reign.time(now), Vec::new());
-        reign.leader.apply(time, event, &mut out);
-        reign.commit.submit(out);
+        let Some(led) = self.masters[at].led_job(job) else { return };
+        let (time, mut out) = (led.time(now), Vec::new());
+        led.leader.apply(time, event, &mut out);
+        led.commit.submit(out);
         self.led(at, job);
     }
 
     /// After every step of a leader: its frames leave, its records are written, its rules are checked.
     fn led(&mut self, at: usize, job: usize) {
         if self.mutant == Some(Mutant::GrantBeforeDurable)
-            && let Some(reign) = self.masters[at].reign(job)
+            && let Some(led) = self.masters[at].led_job(job)
         {
-            reign.leader.durable(Seq(u64::MAX));
+            led.leader.durable(Seq(u64::MAX));
         }
         self.frames_leave(at, job);
         self.begin_group(at, job);
-        let Some(reign) = self.masters[at].reign(job) else { return };
-        reign.steps += 1;
-        let broken = if reign.steps % 8 == 0 { invariants::check(reign.leader.core()) } else { Vec::new() };
-        let watched = reign.leader.violations();
-        let settled = reign.leader.is_settled() && reign.commit.is_settled();
+        let Some(led) = self.masters[at].led_job(job) else { return };
+        led.steps += 1;
+        let broken = if led.steps % 8 == 0 { invariants::check(led.leader.core()) } else { Vec::new() };
+        let watched = led.leader.violations();
+        let settled = led.leader.is_settled() && led.commit.is_settled();
         if settled {
-            let progress = reign.leader.core().progress();
-            let refused = reign.leader.refusals().map(|(_, refusals)| refusals.not_granted).sum();
-            let void = reign.leader.refusals().map(|(_, refusals)| refusals.void_claims).sum();
-            let failures = reign.leader.core().failures();
+            let progress = led.leader.core().progress();
+            let refused = led.leader.refusals().map(|(_, refusals)| refusals.not_granted).sum();
+            let void = led.leader.refusals().map(|(_, refusals)| refusals.void_claims).sum();
+            let failures = led.leader.core().failures();
             let given_up = failures.iter().flat_map(|(unit, samples, _)| samples.iter().map(|index| (unit.0, index)));
             let given_up: Vec<_> = given_up.collect();
             for (count, what) in [
@@ -195,9 +195,9 @@ impl World {
     }
 
     fn frames_leave(&mut self, at: usize, job: usize) {
-        let Some(reign) = self.masters[at].reign(job) else { return };
-        let (epoch, mut let_go) = (reign.epoch, Vec::new());
-        for output in reign.leader.outputs().collect::<Vec<_>>() {
+        let Some(led) = self.masters[at].led_job(job) else { return };
+        let (epoch, mut let_go) = (led.epoch, Vec::new());
+        for output in led.leader.outputs().collect::<Vec<_>>() {
             match output {
                 Output::Frame { connection, frame } => {
                     let link = connection.0 as usize;
@@ -222,11 +222,11 @@ impl World {
     /// A frame as it goes out, where a fault of the protocol changes it.
     fn as_sent(&mut self, at: usize, job: usize, link: usize, mut frame: v1::MasterFrame) -> v1::MasterFrame {
         let (worker, life, mutant) = (self.links.all[link].worker, self.links.all[link].worker_life, self.mutant);
-        let Some(reign) = self.masters[at].reign(job).filter(|_| frame.seq > 0) else { return frame };
+        let Some(led) = self.masters[at].led_job(job).filter(|_| frame.seq > 0) else { return frame };
         let key = (worker, life, frame.seq);
         match &frame.body {
             Some(body @ Body::Grant(_)) if mutant == Some(Mutant::DeadGrantReplayed) => {
-                reign.sent_grants.insert(key, body.clone());
+                led.sent_grants.insert(key, body.clone());
             }
             Some(Body::Revoke(revoke)) if revoke.only_unbegun && mutant == Some(Mutant::QueuedTaskNeverMoved) => {
                 frame.body = None;
@@ -234,7 +234,7 @@ impl World {
             Some(Body::Release(_)) if mutant == Some(Mutant::ReleasedIsDismissed) => {
                 frame.body = Some(Body::Shutdown(v1::Shutdown { reason: "another job wants it".into() }));
             }
-            None if mutant == Some(Mutant::DeadGrantReplayed) => frame.body = reign.sent_grants.get(&key).cloned(),
+            None if mutant == Some(Mutant::DeadGrantReplayed) => frame.body = led.sent_grants.get(&key).cloned(),
             _ => {}
         }
         frame
@@ -285,15 +285,15 @@ impl World {
     }
 
     fn begin_group(&mut self, at: usize, job: usize) {
-        let Some(reign) = self.masters[at].reign(job) else { return };
-        let Some(step) = reign.commit.begin() else { return };
-        let (segment, epoch) = (reign.segment.clone(), reign.epoch);
+        let Some(led) = self.masters[at].led_job(job) else { return };
+        let Some(step) = led.commit.begin() else { return };
+        let (segment, epoch) = (led.segment.clone(), led.epoch);
         let appended = match step {
             CommitStep::Append(entries) => Some(self.disks[job].append(&segment, &entries)),
             _ => None,
         };
-        if let Some(reign) = self.masters[at].reign(job) {
-            reign.appended = appended;
+        if let Some(led) = self.masters[at].led_job(job) {
+            led.appended = appended;
         }
         let life = self.masters[at].life;
         let pause = if self.rng.chance(20) { self.rng.between(50, 400) } else { self.rng.between(1, 10) };
@@ -302,12 +302,12 @@ impl World {
 
     pub(super) fn synced(&mut self, at: usize, job: usize, epoch: Epoch) {
         let early = self.mutant == Some(Mutant::CommitBeforeLength);
-        let Some(reign) = self.masters[at].reign(job).filter(|reign| reign.epoch == epoch) else { return };
-        if let Some(last) = reign.commit.under_way().filter(|_| early) {
-            reign.leader.durable(last);
+        let Some(led) = self.masters[at].led_job(job).filter(|led| led.epoch == epoch) else { return };
+        if let Some(last) = led.commit.under_way().filter(|_| early) {
+            led.leader.durable(last);
         }
-        let (segment, appended) = (reign.segment.clone(), reign.appended.take());
-        let step = reign.commit.appended(appended);
+        let (segment, appended) = (led.segment.clone(), led.appended.take());
+        let step = led.commit.appended(appended);
         self.disks[job].sync(&segment);
         self.frames_leave(at, job);
         self.goes_on(at, job, step);
@@ -315,8 +315,8 @@ impl World {
 
     /// A transaction of the group took effect.
     pub(super) fn committed(&mut self, at: usize, job: usize) {
-        let Some(reign) = self.masters[at].reign(job) else { return };
-        let step = reign.commit.committed();
+        let Some(led) = self.masters[at].led_job(job) else { return };
+        let step = led.commit.committed();
         self.goes_on(at, job, step);
     }
 
@@ -324,8 +324,8 @@ impl World {
         match step {
             CommitStep::Commit(ops) => self.write(at, job, ops),
             CommitStep::Durable(up_to) => {
-                if let Some(reign) = self.masters[at].reign(job) {
-                    reign.leader.durable(up_to);
+                if let Some(led) = self.masters[at].led_job(job) {
+                    led.leader.durable(up_to);
                 }
                 self.led(at, job);
             }

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A reign: every write names it, and a write under an older one is refused.
+/// A term: every write names it, and a write under an older one is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leadership {
     pub epoch: Epoch,
@@ -15,7 +15,7 @@ pub struct Leadership {
 
 /// Who leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leader {
+pub struct LeaderRecord {
     pub epoch: Epoch,
     /// As it called itself when it campaigned, for people.
     pub holder: String,
@@ -30,7 +30,7 @@ pub enum Op {
 
 /// How sure a leader may be of its lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LeadershipStatus {
     /// Confirmed, or never asked for.
     Sure,
     /// The store does not answer, or takes no writes: commits wait. Why, for the screen.
@@ -40,7 +40,7 @@ pub enum Standing {
 }
 
 /// A small, durable, fenced key-value store, opened for one job.
-pub trait LeaseStore: Send + Sync {
+pub trait CoordinationStore: Send + Sync {
     /// Takes the lead and opens a new epoch, greater than every one before and than `at_least`. `candidate` is what
     /// others are told.
     ///
@@ -59,13 +59,13 @@ pub trait LeaseStore: Send + Sync {
     fn resign(&mut self, leadership: &Leadership) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Tells when the lead is in doubt, and when it is lost.
-    fn standing(&self) -> watch::Receiver<Standing>;
+    fn status(&self) -> watch::Receiver<LeadershipStatus>;
 
     /// Who leads; `None` when nobody does.
     ///
     /// # Errors
     /// Those of the backend.
-    fn leader(&self) -> impl Future<Output = Result<Option<Leader>, StoreError>> + Send;
+    fn leader(&self) -> impl Future<Output = Result<Option<LeaderRecord>, StoreError>> + Send;
 
     /// Waits until nobody seems to lead. A hint: only a campaign decides.
     ///

@@ -1,42 +1,42 @@
 //! What the store tells of the grants of older leaders: their attempts, and who may still hold what.
 
 use compass_scheduler::Former;
-use compass_store::{Damage, Keys, Lease, LeasePage, leases_that_count};
+use compass_store::{AssignmentPage, AssignmentRecord, Damage, Keys, current_assignments};
 use compass_types::ids::{Attempt, Epoch, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 
-/// The log of leases.
+/// The log of assignments.
 #[derive(Debug, Default)]
-pub struct Leases {
+pub struct PreviousAssignments {
     /// From the oldest to the latest, each with the epoch of its leader.
-    pub all: Vec<(Epoch, Lease)>,
+    pub all: Vec<(Epoch, AssignmentRecord)>,
     /// The keys of the log.
     pub keys: Vec<String>,
 }
 
-impl Leases {
-    /// Reads the log from what a store holds below [`Keys::leases`], in order of keys.
+impl PreviousAssignments {
+    /// Reads the log from what a store holds below [`Keys::assignments`], in order of keys.
     ///
     /// # Errors
     /// A page that cannot be read: whoever holds what it names would be forgotten.
     pub fn read(keys: &Keys, entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Damage> {
         let (mut known, mut pages) = (Vec::new(), Vec::new());
         for (key, value) in entries {
-            let page = keys.lease_page_of(&key).zip(LeasePage::decode(&value));
+            let page = keys.assignment_page_of(&key).zip(AssignmentPage::decode(&value));
             pages.push(page.ok_or_else(|| Damage::assignments(&key))?);
             known.push(key);
         }
-        Ok(Self { all: leases_that_count(pages), keys: known })
+        Ok(Self { all: current_assignments(pages), keys: known })
     }
 
     /// The highest attempt of the task that begins with these samples. Only of what may still be out: attempts are told
     /// apart by their epoch first.
     pub fn attempts(&self) -> BTreeMap<(UnitId, u32), Attempt> {
         let mut attempts = BTreeMap::new();
-        for (_, lease) in &self.all {
-            let attempt: &mut Attempt = attempts.entry(task(lease.unit, &lease.samples)).or_default();
-            *attempt = lease.attempt.max(*attempt);
+        for (_, assignment) in &self.all {
+            let attempt: &mut Attempt = attempts.entry(task(assignment.unit, &assignment.samples)).or_default();
+            *attempt = assignment.attempt.max(*attempt);
         }
         attempts
     }
@@ -45,7 +45,7 @@ impl Leases {
     pub fn former(self, released: Epoch) -> Vec<Former> {
         let mut seen: BTreeMap<UnitId, IntervalSet> = BTreeMap::new();
         let mut former = Vec::new();
-        for (epoch, Lease { worker, unit, samples, .. }) in self.all.into_iter().rev() {
+        for (epoch, AssignmentRecord { worker, unit, samples, .. }) in self.all.into_iter().rev() {
             let known = seen.entry(unit).or_default();
             let samples = samples.minus(known);
             *known = IntervalSet::from_pairs(known.pairs().iter().chain(samples.pairs()).copied());
@@ -67,24 +67,24 @@ mod tests {
     use super::*;
     use compass_types::ids::{Digest, WorkerId};
 
-    fn lease(worker: &str, first: u32, end: u32) -> Lease {
+    fn assignment(worker: &str, first: u32, end: u32) -> AssignmentRecord {
         let samples = IntervalSet::range(first, end);
-        Lease { worker: WorkerId(worker.into()), unit: UnitId(3), attempt: Attempt(first + 1), samples }
+        AssignmentRecord { worker: WorkerId(worker.into()), unit: UnitId(3), attempt: Attempt(first + 1), samples }
     }
 
     #[test]
     fn of_a_sample_the_latest_grant_counts_unless_it_was_released() {
         let keys = Keys::new(&Digest::of(b"plan"));
-        let page = |epoch, number, leases| {
-            (keys.lease_page(Epoch(epoch), number), LeasePage { leases, replaces: None }.encode())
+        let page = |epoch, number, assignments| {
+            (keys.assignment_page(Epoch(epoch), number), AssignmentPage { assignments, replaces: None }.encode())
         };
         let read = || {
             let entries = [
-                page(1, 40, vec![lease("c", 2, 30)]),
-                page(2, 9, vec![lease("a", 0, 10)]),
-                page(2, 12, vec![lease("b", 6, 10)]),
+                page(1, 40, vec![assignment("c", 2, 30)]),
+                page(2, 9, vec![assignment("a", 0, 10)]),
+                page(2, 12, vec![assignment("b", 6, 10)]),
             ];
-            Leases::read(&keys, entries).unwrap()
+            PreviousAssignments::read(&keys, entries).unwrap()
         };
         let of = |released| -> Vec<_> {
             let former = read().former(Epoch(released));
