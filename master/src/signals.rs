@@ -2,11 +2,11 @@
 
 use crate::cli::exit;
 use compass_common::screen::say;
-use compass_launch::speak_last_words;
+use compass_launch::emergency_cleanup;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Turns to the exit code of the first signal that asks to stop. The second one does not ask: it ends the process.
+/// Turns to the exit code of the first signal that commands to stop. The second one does not ask: it ends the process.
 pub fn watch_signals() -> watch::Receiver<Option<u8>> {
     let (interrupt, interrupted) = watch::channel(None);
     tokio::spawn(forward(interrupt));
@@ -23,7 +23,7 @@ async fn forward(interrupt: watch::Sender<Option<u8>>) {
             _ = term.recv() => exit::TERMINATED,
         };
         if interrupt.borrow().is_some() {
-            speak_last_words();
+            emergency_cleanup();
             std::process::exit(i32::from(code));
         }
         say("stopping; once more to stop at once");

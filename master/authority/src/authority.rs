@@ -3,9 +3,9 @@
 //! A use of a token is durable before its certificate is sent. What was revoked elsewhere is noticed within
 //! [`LOOK`], by sessions that are open as well.
 
-use super::certificates::{Bearer, CertificateError, Credentials, PeerKey, Signer, Verdict, found};
+use super::certificates::{CertificateError, CertificateIdentity, Credentials, PeerKey, Signer, Verification, found};
 use super::refusal::Refusal;
-use super::register::{Applicant, Register, TokenTerms};
+use super::register::{EnrolmentRequest, Register, TokenTerms};
 use super::vault::{Vault, VaultError, random};
 use compass_common::encode::{self, EncodeError};
 use compass_common::join_token::JoinToken;
@@ -105,7 +105,7 @@ impl Authority {
     }
 
     /// What the certificate of a peer is worth now.
-    pub fn judge(&self, chain: &[CertificateDer<'static>]) -> Verdict {
+    pub fn judge(&self, chain: &[CertificateDer<'static>]) -> Verification {
         self.signer.judge(chain, now())
     }
 
@@ -195,30 +195,30 @@ impl Authority {
         &self,
         token: &str,
         secret: &Secret,
-        applicant: Applicant<'_>,
+        enrolment: EnrolmentRequest<'_>,
         certificate: &CertificateDer<'_>,
     ) -> Result<Result<Vec<CertificateDer<'static>>, Refusal>, AuthorityError> {
         let Some(key) = PeerKey::of(certificate) else { return Ok(Err(Refusal::Unknown)) };
         let digest = key.digest();
-        let joined = self.change(|register| register.join(token, secret, applicant, &digest, now())).await?;
+        let joined = self.change(|register| register.join(token, secret, enrolment, &digest, now())).await?;
         match joined {
-            Ok(()) => Ok(Ok(self.certify(&key, applicant.worker, token)?)),
+            Ok(()) => Ok(Ok(self.certify(&key, enrolment.worker, token)?)),
             Err(refusal) => Ok(Err(refusal)),
         }
     }
 
-    /// Gives the bearer of a certificate another one for the same key.
+    /// Gives the identity of a certificate another one for the same key.
     ///
     /// # Errors
     /// As [`Self::enrol`].
     pub fn renew(
         &self,
-        bearer: &Bearer,
+        identity: &CertificateIdentity,
         certificate: &CertificateDer<'_>,
     ) -> Result<Result<Vec<CertificateDer<'static>>, Refusal>, AuthorityError> {
         let Some(key) = PeerKey::of(certificate) else { return Ok(Err(Refusal::Unknown)) };
-        match self.register().admits(&bearer.token, &bearer.worker) {
-            Ok(()) => Ok(Ok(self.certify(&key, &bearer.worker, &bearer.token)?)),
+        match self.register().admits(&identity.token, &identity.worker) {
+            Ok(()) => Ok(Ok(self.certify(&key, &identity.worker, &identity.token)?)),
             Err(refusal) => Ok(Err(refusal)),
         }
     }
@@ -231,8 +231,8 @@ impl Authority {
     ) -> Result<Vec<CertificateDer<'static>>, AuthorityError> {
         let now = now();
         let until = now + self.certificate_seconds;
-        let bearer = Bearer { worker: worker.to_owned(), token: token.to_owned(), until };
-        Ok(self.signer.worker(key, &bearer, now)?)
+        let identity = CertificateIdentity { worker: worker.to_owned(), token: token.to_owned(), until };
+        Ok(self.signer.worker(key, &identity, now)?)
     }
 
     /// How long a certificate is good for from when it is made.
@@ -296,8 +296,8 @@ mod tests {
         CertificateParams::default().self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
     }
 
-    fn called(worker: &str) -> Applicant<'_> {
-        Applicant { worker, pool: "" }
+    fn called(worker: &str) -> EnrolmentRequest<'_> {
+        EnrolmentRequest { worker, pool: "" }
     }
 
     fn terms(uses: u32) -> TokenTerms {
@@ -314,16 +314,18 @@ mod tests {
         assert_eq!(token.authority, b.signer.digest());
         let own = own_certificate();
         let chain = b.enrol(&token.id, &token.secret, called("w"), &own).await.unwrap().unwrap();
-        assert!(matches!(a.judge(&chain), Verdict::Bearer(bearer) if bearer.worker == "w" && bearer.token == token.id));
+        assert!(
+            matches!(a.judge(&chain), Verification::Identity(identity) if identity.worker == "w" && identity.token == token.id)
+        );
         let replayed = a.enrol(&token.id, &token.secret, called("v"), &own_certificate()).await.unwrap();
         assert_eq!(replayed, Err(Refusal::Spent { id: token.id.clone(), uses: 1 }));
         // The same worker, whose answer got lost.
         assert!(a.enrol(&token.id, &token.secret, called("w"), &own).await.unwrap().is_ok());
-        let bearer = Bearer { worker: "w".into(), token: token.id.clone(), until: 0 };
-        assert!(b.renew(&bearer, &own).unwrap().is_ok());
+        let identity = CertificateIdentity { worker: "w".into(), token: token.id.clone(), until: 0 };
+        assert!(b.renew(&identity, &own).unwrap().is_ok());
         assert!(a.revoke(&token.id).await.unwrap());
         b.look().await.unwrap();
-        assert_eq!(b.renew(&bearer, &own).unwrap(), Err(Refusal::Revoked { id: token.id }));
+        assert_eq!(b.renew(&identity, &own).unwrap(), Err(Refusal::Revoked { id: token.id }));
     }
 
     #[tokio::test]

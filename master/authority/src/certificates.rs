@@ -59,7 +59,7 @@ pub(super) struct PeerKey(Vec<u8>);
 
 /// Who bears a certificate of the authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bearer {
+pub struct CertificateIdentity {
     pub worker: String,
     /// The token that brought it.
     pub token: String,
@@ -69,9 +69,9 @@ pub struct Bearer {
 
 /// What a certificate is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Bearer(Bearer),
-    /// It proves that its bearer holds a key, and nothing else: one who wants to enrol.
+pub enum Verification {
+    Identity(CertificateIdentity),
+    /// It proves that its identity holds a key, and nothing else: one who wants to enrol.
     OwnKey,
     Expired,
     /// Of another authority, or not meant for workers.
@@ -179,11 +179,11 @@ impl Signer {
     pub(super) fn worker(
         &self,
         key: &PeerKey,
-        bearer: &Bearer,
+        identity: &CertificateIdentity,
         now: u64,
     ) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
-        let mut params = named(dated(now.saturating_sub(SKEW), bearer.until), "compass-worker")?;
-        params.subject_alt_names = vec![SanType::URI(bearer.to_uri().try_into()?)];
+        let mut params = named(dated(now.saturating_sub(SKEW), identity.until), "compass-worker")?;
+        params.subject_alt_names = vec![SanType::URI(identity.to_uri().try_into()?)];
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let certificate = params.signed_by(key, &self.issuer)?;
@@ -191,28 +191,28 @@ impl Signer {
     }
 
     /// What the certificate of a peer is worth at `now`.
-    pub(super) fn judge(&self, chain: &[CertificateDer<'static>], now: u64) -> Verdict {
-        let Some((certificate, others)) = chain.split_first() else { return Verdict::Foreign };
+    pub(super) fn judge(&self, chain: &[CertificateDer<'static>], now: u64) -> Verification {
+        let Some((certificate, others)) = chain.split_first() else { return Verification::Foreign };
         let at = UnixTime::since_unix_epoch(Duration::from_secs(now));
         match self.verifier.verify_client_cert(certificate, others, at) {
             Ok(_) => {
-                let bearer = EndEntityCert::try_from(certificate)
+                let identity = EndEntityCert::try_from(certificate)
                     .ok()
-                    .and_then(|certificate| certificate.valid_uri_names().find_map(Bearer::from_uri));
-                bearer.map_or(Verdict::Foreign, Verdict::Bearer)
+                    .and_then(|certificate| certificate.valid_uri_names().find_map(CertificateIdentity::from_uri));
+                identity.map_or(Verification::Foreign, Verification::Identity)
             }
             Err(rustls::Error::InvalidCertificate(
                 rustls::CertificateError::Expired | rustls::CertificateError::ExpiredContext { .. },
-            )) => Verdict::Expired,
+            )) => Verification::Expired,
             Err(_) => match EndEntityCert::try_from(certificate) {
-                Ok(certificate) if certificate.issuer() == certificate.subject() => Verdict::OwnKey,
-                _ => Verdict::Foreign,
+                Ok(certificate) if certificate.issuer() == certificate.subject() => Verification::OwnKey,
+                _ => Verification::Foreign,
             },
         }
     }
 }
 
-impl Bearer {
+impl CertificateIdentity {
     fn to_uri(&self) -> String {
         let name: String = self.worker.bytes().map(|byte| format!("{byte:02x}")).collect();
         format!("{URI}:{name}:{}:{}", self.token, self.until)
@@ -239,8 +239,8 @@ mod tests {
 
     const NOW: u64 = 1_800_000_000;
 
-    fn bearer() -> Bearer {
-        Bearer { worker: "gpu-node 7/ä".into(), token: "abc".into(), until: NOW + 60 }
+    fn identity() -> CertificateIdentity {
+        CertificateIdentity { worker: "gpu-node 7/ä".into(), token: "abc".into(), until: NOW + 60 }
     }
 
     fn own(key: &KeyPair) -> CertificateDer<'static> {
@@ -252,26 +252,26 @@ mod tests {
         let signer = Signer::open(&found(NOW).unwrap()).unwrap();
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
         let own = own(&key);
-        assert_eq!(signer.judge(std::slice::from_ref(&own), NOW), Verdict::OwnKey);
+        assert_eq!(signer.judge(std::slice::from_ref(&own), NOW), Verification::OwnKey);
         let peer = PeerKey::of(&own).unwrap();
-        let chain = signer.worker(&peer, &bearer(), NOW).unwrap();
+        let chain = signer.worker(&peer, &identity(), NOW).unwrap();
         assert_eq!(PeerKey::of(&chain[0]), Some(peer));
-        assert_eq!(signer.judge(&chain, NOW), Verdict::Bearer(bearer()));
-        assert_eq!(signer.judge(&chain, NOW + 61), Verdict::Expired);
+        assert_eq!(signer.judge(&chain, NOW), Verification::Identity(identity()));
+        assert_eq!(signer.judge(&chain, NOW + 61), Verification::Expired);
         let other = Signer::open(&found(NOW).unwrap()).unwrap();
-        assert_eq!(other.judge(&chain, NOW), Verdict::Foreign);
+        assert_eq!(other.judge(&chain, NOW), Verification::Foreign);
         assert_ne!(other.digest(), signer.digest());
-        assert_eq!(signer.judge(&[], NOW), Verdict::Foreign);
+        assert_eq!(signer.judge(&[], NOW), Verification::Foreign);
     }
 
     #[test]
     fn a_masters_certificate_makes_no_worker() {
         let signer = Signer::open(&found(NOW).unwrap()).unwrap();
         let credentials = signer.server(NOW).unwrap();
-        assert_eq!(signer.judge(&credentials.chain, NOW), Verdict::Foreign);
+        assert_eq!(signer.judge(&credentials.chain, NOW), Verification::Foreign);
         assert_eq!(Digest::of(&credentials.chain[1]), signer.digest());
         // Nor does the authority's own.
-        assert_eq!(signer.judge(&credentials.chain[1..], NOW), Verdict::OwnKey);
+        assert_eq!(signer.judge(&credentials.chain[1..], NOW), Verification::OwnKey);
     }
 
     #[test]
@@ -279,8 +279,8 @@ mod tests {
         let kept = found(NOW).unwrap();
         let (here, there) = (Signer::open(&kept).unwrap(), Signer::open(&kept).unwrap());
         let key = PeerKey::of(&own(&KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap())).unwrap();
-        let chain = here.worker(&key, &bearer(), NOW).unwrap();
-        assert_eq!(there.judge(&chain, NOW), Verdict::Bearer(bearer()));
+        let chain = here.worker(&key, &identity(), NOW).unwrap();
+        assert_eq!(there.judge(&chain, NOW), Verification::Identity(identity()));
     }
 
     #[test]

@@ -12,8 +12,8 @@ mod vault;
 
 pub use authority::now;
 pub use authority::{Authority, AuthorityError};
-pub use certificates::{Bearer, CertificateError, Credentials, SERVER_NAME, Verdict};
+pub use certificates::{CertificateError, CertificateIdentity, Credentials, SERVER_NAME, Verification};
 pub use join_file::{JoinFile, JoinFileError};
 pub use refusal::Refusal;
-pub use register::{Applicant, Register, TokenRecord, TokenState, TokenTerms};
+pub use register::{EnrolmentRequest, Register, TokenRecord, TokenState, TokenTerms};
 pub use vault::{Vault, VaultError};

@@ -53,7 +53,7 @@ pub struct TokenTerms {
 
 /// Who asks to join.
 #[derive(Clone, Copy, Debug)]
-pub struct Applicant<'a> {
+pub struct EnrolmentRequest<'a> {
     /// Its name.
     pub worker: &'a str,
     /// The pool that it says it works for; empty for that of its token.
@@ -162,7 +162,7 @@ impl Register {
         &mut self,
         id: &str,
         secret: &Secret,
-        Applicant { worker, pool }: Applicant<'_>,
+        EnrolmentRequest { worker, pool }: EnrolmentRequest<'_>,
         key: &Digest,
         now: u64,
     ) -> Result<(), Refusal> {
@@ -194,7 +194,7 @@ impl Register {
         Ok(())
     }
 
-    /// Whether the bearer of a certificate that this token brought may still work.
+    /// Whether the identity of a certificate that this token brought may still work.
     ///
     /// # Errors
     /// Why not.
@@ -261,7 +261,7 @@ mod tests {
         (register, secret)
     }
 
-    const W: Applicant<'_> = Applicant { worker: "w", pool: "" };
+    const W: EnrolmentRequest<'_> = EnrolmentRequest { worker: "w", pool: "" };
 
     fn key(n: u32) -> Digest {
         Digest::of(&n.to_le_bytes())
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn a_token_of_a_pool_admits_to_that_pool_alone() {
         let (mut register, secret) = register(Some(9));
-        let says = |pool| Applicant { worker: "w", pool };
+        let says = |pool| EnrolmentRequest { worker: "w", pool };
         let other = Refusal::OtherPool { id: "t".into(), pool: "aliyun".into(), said: "s".into() };
         assert_eq!(register.join("t", &secret, says("s"), &key(1), 5), Err(other.clone()));
         assert_eq!(register.tokens()[0].used, 0, "a refused use is none");

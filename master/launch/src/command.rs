@@ -4,7 +4,7 @@
 //! line passes on to the worker, which then ends when the master does, wherever it runs.
 
 use super::error::LaunchError;
-use super::launcher::{JobId, Launched, Launcher, Manners, Outcome, Pending, Standing};
+use super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
 use super::worker_command::{WorkerCommand, quoted};
 use compass_config::{CommandConfig, CommandPiece};
 use compass_types::ids::WorkerId;
@@ -37,7 +37,7 @@ pub struct CommandLauncher {
     environment: Vec<(String, String)>,
     /// The folder of logs; `None` leaves the output on this terminal.
     logs: Option<PathBuf>,
-    lines: BTreeMap<JobId, Line>,
+    lines: BTreeMap<LauncherJobId, Line>,
 }
 
 struct Line {
@@ -108,24 +108,24 @@ impl CommandLauncher {
         let mut child = child.map_err(|source| LaunchError::Start { binary: SHELL.into(), source })?;
         let (id, pipe) = (child.id().unwrap_or_default(), child.stdin.take());
         let group = i32::try_from(id).ok().and_then(Pid::from_raw);
-        let job = JobId(id.to_string());
+        let job = LauncherJobId(id.to_string());
         self.lines.insert(job.clone(), Line { number, child, group, pipe, ending: None, asked: false, log });
         Ok(Launched { job, worker: WorkerId(name) })
     }
 
-    fn look(&mut self) -> Vec<(JobId, Standing)> {
+    fn look(&mut self) -> Vec<(LauncherJobId, JobState)> {
         let mut standings = Vec::with_capacity(self.lines.len());
         for (job, line) in &mut self.lines {
             line.urge();
-            let standing = match line.child.try_wait() {
-                Ok(None) => Standing::Running,
-                Ok(Some(status)) => Standing::Ended(line.outcome(status)),
-                Err(error) => Standing::Ended(Outcome::Failed { reason: error.to_string() }),
+            let state = match line.child.try_wait() {
+                Ok(None) => JobState::Running,
+                Ok(Some(status)) => JobState::Ended(line.outcome(status)),
+                Err(error) => JobState::Ended(JobOutcome::Failed { reason: error.to_string() }),
             };
-            standings.push((job.clone(), standing));
+            standings.push((job.clone(), state));
         }
-        for (job, standing) in &standings {
-            if matches!(standing, Standing::Ended(_))
+        for (job, state) in &standings {
+            if matches!(state, JobState::Ended(_))
                 && let Some(line) = self.lines.remove(job)
             {
                 // What the line left in the background goes with it.
@@ -157,9 +157,9 @@ impl Line {
         }
     }
 
-    fn outcome(&self, status: ExitStatus) -> Outcome {
+    fn outcome(&self, status: ExitStatus) -> JobOutcome {
         if status.success() || self.ending.is_some() {
-            return Outcome::Done;
+            return JobOutcome::Done;
         }
         let last = self.log.as_ref().and_then(|path| last_line(path));
         let said = last.map(|line| format!("; its last line is: {line}")).unwrap_or_default();
@@ -168,7 +168,7 @@ impl Line {
             (None, Some(signal)) => format!("was ended by signal {signal}"),
             (None, None) => "ended".to_owned(),
         };
-        Outcome::Failed { reason: format!("the command {how}{said}") }
+        JobOutcome::Failed { reason: format!("the command {how}{said}") }
     }
 }
 
@@ -191,12 +191,12 @@ impl Launcher for CommandLauncher {
         Box::pin(async move { (0..jobs).map(|_| self.launch()).collect() })
     }
 
-    fn poll(&mut self) -> Pending<'_, Result<Vec<(JobId, Standing)>, LaunchError>> {
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>> {
         Box::pin(async move { Ok(self.look()) })
     }
 
     /// Closes the pipe, or asks the line's processes to end where there is none.
-    fn cancel(&mut self, jobs: Vec<JobId>) -> Pending<'_, Result<(), LaunchError>> {
+    fn cancel(&mut self, jobs: Vec<LauncherJobId>) -> Pending<'_, Result<(), LaunchError>> {
         Box::pin(async move {
             for job in jobs {
                 let Some(line) = self.lines.get_mut(&job) else { continue };
@@ -213,7 +213,7 @@ impl Launcher for CommandLauncher {
         })
     }
 
-    fn log(&self, job: &JobId) -> Option<String> {
+    fn log(&self, job: &LauncherJobId) -> Option<String> {
         self.lines.get(job)?.log.as_ref().map(|path| path.display().to_string())
     }
 
@@ -221,7 +221,7 @@ impl Launcher for CommandLauncher {
         (0..jobs).map(|number| self.line(&self.name(number))).collect()
     }
 
-    fn last_words(&self, _jobs: &[JobId]) -> Option<Vec<String>> {
+    fn emergency_cleanup(&self, _jobs: &[LauncherJobId]) -> Option<Vec<String>> {
         // A pipe says it by itself.
         let groups = self.lines.values().filter(|line| line.pipe.is_none()).filter_map(|line| line.group);
         let groups: Vec<String> = groups.map(|group| format!("-{}", group.as_raw_nonzero())).collect();
@@ -230,8 +230,8 @@ impl Launcher for CommandLauncher {
         (!groups.is_empty()).then(|| vec![SHELL.into(), "-c".into(), script])
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn policy(&self) -> LauncherPolicy {
+        LauncherPolicy {
             poll: Duration::from_millis(250),
             ending: Duration::from_millis(20),
             grace: GRACE * 4,

@@ -18,7 +18,7 @@ pub fn explain(reports: &[PoolReport]) -> Vec<String> {
         true => report.name.clone(),
         false => format!("pool {} ({})", report.name, report.kind),
     };
-    reports.iter().map(|report| format!("{}: {}", who(report), standing(report))).collect()
+    reports.iter().map(|report| format!("{}: {}", who(report), state(report))).collect()
 }
 
 /// Whether its workers are of this host, and no jobs of anybody's.
@@ -26,13 +26,13 @@ fn is_local(report: &PoolReport) -> bool {
     report.kind == RunnerKind::Local.name()
 }
 
-fn standing(report: &PoolReport) -> String {
+fn state(report: &PoolReport) -> String {
     let count = &report.count;
     if let Some(reason) = &report.given_up {
         return format!("nothing more is launched: {reason}");
     }
-    if let Some(deaf) = &report.deaf {
-        return format!("cannot query the state of its {} jobs: {deaf}", report.live());
+    if let Some(status_error) = &report.status_error {
+        return format!("cannot query the state of its {} jobs: {status_error}", report.live());
     }
     if count.reported > 0 {
         let all = report.target.max(report.live());
@@ -106,7 +106,7 @@ fn because(reason: &str, jobs: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roster::Count;
+    use crate::job_table::Count;
     use std::collections::BTreeMap;
 
     fn report(change: impl FnOnce(&mut PoolReport)) -> String {
@@ -127,8 +127,11 @@ mod tests {
             "pool s (slurm): 4 jobs pending for 61 s: others are before it in the queue (Priority); the nodes that it needs \
              are busy (Resources)"
         );
-        let mute = report(|report| (report.count.running, report.count.longest_mute) = (2, 40_000));
-        assert!(mute.contains("2 jobs run for up to 40 s, but no worker of theirs has reached this master"), "{mute}");
+        let never_connected = report(|report| (report.count.running, report.count.longest_mute) = (2, 40_000));
+        assert!(
+            never_connected.contains("2 jobs run for up to 40 s, but no worker of theirs has reached this master"),
+            "{never_connected}"
+        );
         let trouble = report(|report| {
             (report.trouble, report.pause_left) = (Some("there is no partition `x`".into()), 1500);
         });

@@ -1,7 +1,7 @@
 //! What a launcher is: it submits jobs, says where they stand, and ends them. One job holds one agent.
 //!
 //! A launcher decides nothing: how many jobs there are to be is the autoscaler's to say, what became of one is the
-//! roster's to judge. Each is pure command building and pure parsing around a thin runner of processes.
+//! job_table's to judge. Each is pure command building and pure parsing around a thin runner of processes.
 
 use super::error::LaunchError;
 use compass_types::ids::WorkerId;
@@ -14,9 +14,9 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A job as its launcher names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct JobId(pub String);
+pub struct LauncherJobId(pub String);
 
-impl std::fmt::Display for JobId {
+impl std::fmt::Display for LauncherJobId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
@@ -25,13 +25,13 @@ impl std::fmt::Display for JobId {
 /// A job that was submitted, and the name under which its agent will report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launched {
-    pub job: JobId,
+    pub job: LauncherJobId,
     pub worker: WorkerId,
 }
 
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum JobState {
     /// It waits; `reason` is the launcher's word, or empty. Also after a preemption, when it will run again.
     Queued { reason: String },
     /// It waits and will not run unless somebody lets it: another one is of more use.
@@ -39,12 +39,12 @@ pub enum Standing {
     /// It runs.
     Running,
     /// It is over.
-    Ended(Outcome),
+    Ended(JobOutcome),
 }
 
 /// What became of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum JobOutcome {
     /// Its agent went in good order.
     Done,
     /// Its agent failed, or could not be started.
@@ -61,7 +61,7 @@ pub enum Outcome {
     Unknown,
 }
 
-impl std::fmt::Display for Outcome {
+impl std::fmt::Display for JobOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Done => "ended",
@@ -77,7 +77,7 @@ impl std::fmt::Display for Outcome {
 
 /// How a launcher is treated.
 #[derive(Clone, Copy, Debug)]
-pub struct Manners {
+pub struct LauncherPolicy {
     /// How often it is asked where its jobs stand.
     pub poll: Duration,
     /// How often, while the end of its jobs is waited for.
@@ -105,10 +105,10 @@ pub trait Launcher: Send {
     fn submit(&mut self, jobs: u32) -> Pending<'_, Result<Vec<Launched>, LaunchError>>;
 
     /// Where the jobs stand. One that is not listed is unknown to the launcher, by now or as yet.
-    fn poll(&mut self) -> Pending<'_, Result<Vec<(JobId, Standing)>, LaunchError>>;
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>>;
 
     /// Asks jobs to end: agents finish what they have begun, as far as the launcher lets them.
-    fn cancel(&mut self, jobs: Vec<JobId>) -> Pending<'_, Result<(), LaunchError>>;
+    fn cancel(&mut self, jobs: Vec<LauncherJobId>) -> Pending<'_, Result<(), LaunchError>>;
 
     /// Jobs of this run that an earlier master launched and that will find this one.
     fn adopt(&mut self) -> Pending<'_, Result<Vec<Launched>, LaunchError>> {
@@ -117,23 +117,23 @@ pub trait Launcher: Send {
 
     /// The name of the agent that a job has now, where it is not the one that it was submitted with: a job that was put
     /// back has a new one, and the old may still run on a node that nobody reaches.
-    fn worker_of(&self, job: &JobId) -> Option<WorkerId> {
+    fn worker_of(&self, job: &LauncherJobId) -> Option<WorkerId> {
         let _ = job;
         None
     }
 
     /// Where the output of a job is found, in words.
-    fn log(&self, job: &JobId) -> Option<String>;
+    fn log(&self, job: &LauncherJobId) -> Option<String>;
 
     /// The command lines that launch so many jobs, for `--dry-run`.
     fn command_lines(&self, jobs: u32) -> Vec<String>;
 
     /// A command that ends these jobs, for a master that is about to be gone; `None` where they go with it anyway.
-    fn last_words(&self, jobs: &[JobId]) -> Option<Vec<String>> {
+    fn emergency_cleanup(&self, jobs: &[LauncherJobId]) -> Option<Vec<String>> {
         let _ = jobs;
         None
     }
 
     /// How it is treated.
-    fn manners(&self) -> Manners;
+    fn policy(&self) -> LauncherPolicy;
 }

@@ -4,7 +4,7 @@
 //! the end of the pipe and goes too, so that a resumed run never finds more slots than it allowed.
 
 use super::error::LaunchError;
-use super::launcher::{JobId, Launched, Launcher, Manners, Outcome, Pending, Standing};
+use super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
 use super::worker_command::WorkerCommand;
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub struct LocalLauncher {
     pub environment: Vec<(String, String)>,
     /// Where the agents' and their engines' output goes; `None` leaves it on this terminal.
     pub log: Option<PathBuf>,
-    agents: BTreeMap<JobId, Agent>,
+    agents: BTreeMap<LauncherJobId, Agent>,
 }
 
 struct Agent {
@@ -80,26 +80,26 @@ impl LocalLauncher {
         let name = self.worker_name(number);
         let mut child = self.spawn(&name)?;
         let pipe = child.stdin.take();
-        let job = JobId(child.id().unwrap_or_default().to_string());
+        let job = LauncherJobId(child.id().unwrap_or_default().to_string());
         self.agents.insert(job.clone(), Agent { number, child, pipe, ending: None });
         Ok(Launched { job, worker: WorkerId(name) })
     }
 
-    fn look(&mut self) -> Vec<(JobId, Standing)> {
+    fn look(&mut self) -> Vec<(LauncherJobId, JobState)> {
         let mut standings = Vec::with_capacity(self.agents.len());
         for (job, agent) in &mut self.agents {
             if agent.ending.is_some_and(|since| since.elapsed() > GRACE) {
                 let _ = agent.child.start_kill();
             }
-            let standing = match agent.child.try_wait() {
-                Ok(None) => Standing::Running,
-                Ok(Some(status)) if status.success() => Standing::Ended(Outcome::Done),
-                Ok(Some(status)) => Standing::Ended(Outcome::Failed { reason: status.to_string() }),
-                Err(error) => Standing::Ended(Outcome::Failed { reason: error.to_string() }),
+            let state = match agent.child.try_wait() {
+                Ok(None) => JobState::Running,
+                Ok(Some(status)) if status.success() => JobState::Ended(JobOutcome::Done),
+                Ok(Some(status)) => JobState::Ended(JobOutcome::Failed { reason: status.to_string() }),
+                Err(error) => JobState::Ended(JobOutcome::Failed { reason: error.to_string() }),
             };
-            standings.push((job.clone(), standing));
+            standings.push((job.clone(), state));
         }
-        let over = standings.iter().filter(|(_, standing)| matches!(standing, Standing::Ended(_)));
+        let over = standings.iter().filter(|(_, state)| matches!(state, JobState::Ended(_)));
         for (job, _) in over {
             self.agents.remove(job);
         }
@@ -112,12 +112,12 @@ impl Launcher for LocalLauncher {
         Box::pin(async move { (0..jobs).map(|_| self.launch()).collect() })
     }
 
-    fn poll(&mut self) -> Pending<'_, Result<Vec<(JobId, Standing)>, LaunchError>> {
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>> {
         Box::pin(async move { Ok(self.look()) })
     }
 
     /// Closes the pipes; who has not gone soon is killed.
-    fn cancel(&mut self, jobs: Vec<JobId>) -> Pending<'_, Result<(), LaunchError>> {
+    fn cancel(&mut self, jobs: Vec<LauncherJobId>) -> Pending<'_, Result<(), LaunchError>> {
         Box::pin(async move {
             for job in jobs {
                 if let Some(agent) = self.agents.get_mut(&job) {
@@ -129,7 +129,7 @@ impl Launcher for LocalLauncher {
         })
     }
 
-    fn log(&self, _job: &JobId) -> Option<String> {
+    fn log(&self, _job: &LauncherJobId) -> Option<String> {
         self.log.as_ref().map(|path| path.display().to_string())
     }
 
@@ -137,8 +137,8 @@ impl Launcher for LocalLauncher {
         (0..jobs).map(|number| self.worker.shell_line(Some(&self.worker_name(number)))).collect()
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn policy(&self) -> LauncherPolicy {
+        LauncherPolicy {
             poll: Duration::from_millis(100),
             ending: Duration::from_millis(10),
             grace: GRACE * 2,

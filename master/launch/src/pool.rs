@@ -1,10 +1,10 @@
 //! One pool: keeps as many jobs of one launcher alive as it is told, and ends them all with the run.
 
+use super::autoscaler::LaunchEvent;
 use super::error::LaunchError;
-use super::fleet::LaunchEvent;
-use super::launcher::{JobId, Launcher, Outcome};
-use super::roster::{Count, Happened, Roster};
-use super::{last_words, scaler::PoolState};
+use super::job_table::{Count, JobEvent, JobTable};
+use super::launcher::{JobOutcome, Launcher, LauncherJobId};
+use super::{emergency_cleanup, scaler::PoolState};
 use compass_common::screen::say;
 use compass_scheduler::PoolChoice;
 use compass_types::ids::WorkerId;
@@ -18,7 +18,7 @@ const DEAF: u32 = 5;
 
 /// What a pool's jobs are like, and how many there may be.
 #[derive(Clone, Debug, Default)]
-pub struct Shape {
+pub struct PoolSpec {
     pub name: String,
     /// The launcher's name in configurations.
     pub kind: &'static str,
@@ -32,7 +32,7 @@ pub struct Shape {
     pub most: u32,
 }
 
-impl Shape {
+impl PoolSpec {
     /// Whether its workers may do what can be done in these pools.
     pub(super) fn takes(&self, choice: &PoolChoice) -> bool {
         choice.as_ref().is_none_or(|pools| pools.contains(&self.name))
@@ -41,7 +41,7 @@ impl Shape {
 
 /// A pool that has launched nothing yet.
 pub struct Pool {
-    pub shape: Shape,
+    pub spec: PoolSpec,
     pub launcher: Box<dyn Launcher>,
 }
 
@@ -62,12 +62,12 @@ pub struct PoolReport {
     /// Why nothing more will be launched.
     pub given_up: Option<String>,
     /// Why the launcher does not say where jobs stand, when it does not.
-    pub deaf: Option<String>,
+    pub status_error: Option<String>,
 }
 
 /// What a pool is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct ScaleTarget {
     /// Jobs that it is to have.
     pub(super) target: u32,
     /// Workers that have nothing to do any more.
@@ -77,50 +77,50 @@ pub(super) struct Order {
 }
 
 /// What a pool's task speaks through.
-pub(super) struct Wires {
-    pub(super) orders: watch::Receiver<Order>,
+pub(super) struct PoolChannels {
+    pub(super) targets: watch::Receiver<ScaleTarget>,
     pub(super) report: watch::Sender<PoolReport>,
     pub(super) events: mpsc::Sender<LaunchEvent>,
     pub(super) stop: CancellationToken,
 }
 
 struct Running {
-    shape: Shape,
+    spec: PoolSpec,
     launcher: Box<dyn Launcher>,
-    roster: Roster,
+    job_table: JobTable,
     began: Instant,
     unanswered: u32,
-    deaf: Option<String>,
+    status_error: Option<String>,
     report: watch::Sender<PoolReport>,
     events: mpsc::Sender<LaunchEvent>,
 }
 
 impl Pool {
     /// Runs until `stop` is cancelled and every job has ended, or was waited for long enough.
-    pub(super) async fn run(self, wires: Wires) {
-        let Wires { mut orders, report, events, stop } = wires;
-        let roster = Roster::new(self.launcher.manners());
+    pub(super) async fn run(self, channels: PoolChannels) {
+        let PoolChannels { mut targets, report, events, stop } = channels;
+        let job_table = JobTable::new(self.launcher.policy());
         let mut pool = Running {
-            shape: self.shape,
+            spec: self.spec,
             launcher: self.launcher,
-            roster,
+            job_table,
             began: Instant::now(),
             unanswered: 0,
-            deaf: None,
+            status_error: None,
             report,
             events,
         };
         pool.adopt().await;
-        let mut tick = tokio::time::interval(pool.launcher.manners().poll);
+        let mut tick = tokio::time::interval(pool.launcher.policy().poll);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // Nothing is begun that the end of the run has to wait for longer than for one command of the launcher.
         while !stop.is_cancelled() {
             tokio::select! {
                 () = stop.cancelled() => break,
-                changed = orders.changed() => if changed.is_err() { break },
+                changed = targets.changed() => if changed.is_err() { break },
                 _ = tick.tick() => pool.poll().await,
             }
-            let order = orders.borrow_and_update().clone();
+            let order = targets.borrow_and_update().clone();
             pool.follow(&order).await;
             pool.tell(order.target);
         }
@@ -138,57 +138,57 @@ impl Running {
         match self.launcher.adopt().await {
             Ok(launched) => {
                 if !launched.is_empty() {
-                    say(format!("pool {}: {} jobs of an earlier master go on", self.shape.name, launched.len()));
+                    say(format!("pool {}: {} jobs of an earlier master go on", self.spec.name, launched.len()));
                 }
-                self.roster.launched(self.now(), launched);
+                self.job_table.launched(self.now(), launched);
             }
-            Err(error) => tracing::warn!(pool = self.shape.name, "cannot look for earlier jobs: {}", error.sentence()),
+            Err(error) => tracing::warn!(pool = self.spec.name, "cannot look for earlier jobs: {}", error.sentence()),
         }
         self.remember();
     }
 
     async fn poll(&mut self) {
-        if self.roster.live() == 0 {
+        if self.job_table.live() == 0 {
             return;
         }
         match self.launcher.poll().await {
             Ok(standings) => {
-                (self.unanswered, self.deaf) = (0, None);
-                let happened = self.roster.polled(self.now(), standings);
+                (self.unanswered, self.status_error) = (0, None);
+                let happened = self.job_table.polled(self.now(), standings);
                 self.announce(&happened);
                 for happened in happened {
                     self.heed(happened).await;
                 }
-                for job in self.roster.jobs() {
+                for job in self.job_table.jobs() {
                     if let Some(worker) = self.launcher.worker_of(&job) {
-                        self.roster.renamed(&job, worker);
+                        self.job_table.renamed(&job, worker);
                     }
                 }
             }
             Err(error) => {
                 self.unanswered += 1;
                 if self.unanswered == DEAF {
-                    tracing::warn!(pool = self.shape.name, "{}", error.sentence());
+                    tracing::warn!(pool = self.spec.name, "{}", error.sentence());
                 }
-                self.deaf = (self.unanswered >= DEAF).then(|| error.sentence());
+                self.status_error = (self.unanswered >= DEAF).then(|| error.sentence());
             }
         }
     }
 
     /// Says what nobody asked for: of many jobs that fare alike, once.
-    fn announce(&self, happened: &[Happened]) {
-        let mut ended: BTreeMap<String, Vec<&JobId>> = BTreeMap::new();
+    fn announce(&self, happened: &[JobEvent]) {
+        let mut ended: BTreeMap<String, Vec<&LauncherJobId>> = BTreeMap::new();
         let mut requeued: Vec<&WorkerId> = Vec::new();
         for happened in happened {
             match happened {
-                Happened::Ended { job, outcome, asked: false, .. } => {
+                JobEvent::Ended { job, outcome, asked: false, .. } => {
                     ended.entry(outcome.to_string()).or_default().push(job);
                 }
-                Happened::Requeued { worker } => requeued.push(worker),
+                JobEvent::Requeued { worker } => requeued.push(worker),
                 _ => {}
             }
         }
-        let pool = &self.shape.name;
+        let pool = &self.spec.name;
         for (outcome, jobs) in ended {
             let (count, first) = (jobs.len(), jobs.first().copied());
             let which = if count > 1 { format!("{count} jobs") } else { "a job".to_owned() };
@@ -207,23 +207,23 @@ impl Running {
         }
     }
 
-    async fn heed(&mut self, happened: Happened) {
-        let pool = &self.shape.name;
+    async fn heed(&mut self, happened: JobEvent) {
+        let pool = &self.spec.name;
         match happened {
-            Happened::Ended { worker, outcome, asked, .. } => {
+            JobEvent::Ended { worker, outcome, asked, .. } => {
                 let is_death =
-                    !asked && !matches!(outcome, Outcome::Cancelled | Outcome::Walltime | Outcome::Preempted);
+                    !asked && !matches!(outcome, JobOutcome::Cancelled | JobOutcome::Walltime | JobOutcome::Preempted);
                 let _ = self.events.send(LaunchEvent::Exited { worker, is_death }).await;
             }
-            Happened::Requeued { worker } => {
+            JobEvent::Requeued { worker } => {
                 let _ = self.events.send(LaunchEvent::Exited { worker, is_death: false }).await;
             }
-            Happened::Held { job, reason } => {
+            JobEvent::Held { job, reason } => {
                 tracing::warn!(pool, %job, reason, "a job is held and will not run; another takes its place");
                 self.cancel(vec![job]).await;
             }
-            Happened::Mute { job, worker } => {
-                self.roster.mute(self.now(), &job);
+            JobEvent::Mute { job, worker } => {
+                self.job_table.never_connected(self.now(), &job);
                 let log = self.launcher.log(&job).map(|log| format!("; its log tells why: {log}")).unwrap_or_default();
                 tracing::warn!(pool, %job, worker = worker.0, "a job runs whose worker never reached this master{log}");
                 self.cancel(vec![job]).await;
@@ -231,52 +231,55 @@ impl Running {
         }
     }
 
-    async fn follow(&mut self, order: &Order) {
-        self.roster.connected(&order.connected);
-        let idle = self.roster.of_workers(&order.retire);
+    async fn follow(&mut self, order: &ScaleTarget) {
+        self.job_table.connected(&order.connected);
+        let idle = self.job_table.of_workers(&order.retire);
         self.cancel(idle).await;
-        let live = self.roster.live();
+        let live = self.job_table.live();
         if live > order.target {
-            let surplus = self.roster.latest_queued(live - order.target);
+            let surplus = self.job_table.latest_queued(live - order.target);
             self.cancel(surplus).await;
-        } else if live < order.target && self.roster.pause_left(self.now()) == 0 && self.roster.given_up().is_none() {
+        } else if live < order.target
+            && self.job_table.pause_left(self.now()) == 0
+            && self.job_table.given_up().is_none()
+        {
             self.submit(order.target - live).await;
         }
     }
 
     async fn submit(&mut self, jobs: u32) {
         match self.launcher.submit(jobs).await {
-            Ok(launched) => self.roster.launched(self.now(), launched),
+            Ok(launched) => self.job_table.launched(self.now(), launched),
             Err(error) => {
-                tracing::warn!(pool = self.shape.name, "cannot launch a worker: {}", error.sentence());
-                self.roster.refused(self.now(), error.sentence(), error.is_final());
+                tracing::warn!(pool = self.spec.name, "cannot launch a worker: {}", error.sentence());
+                self.job_table.refused(self.now(), error.sentence(), error.is_final());
             }
         }
         self.remember();
     }
 
-    async fn cancel(&mut self, jobs: Vec<JobId>) {
+    async fn cancel(&mut self, jobs: Vec<LauncherJobId>) {
         if jobs.is_empty() {
             return;
         }
         match self.launcher.cancel(jobs.clone()).await {
-            Ok(()) => self.roster.ending(&jobs),
-            Err(error) => tracing::warn!(pool = self.shape.name, "cannot end jobs: {}", error.sentence()),
+            Ok(()) => self.job_table.ending(&jobs),
+            Err(error) => tracing::warn!(pool = self.spec.name, "cannot end jobs: {}", error.sentence()),
         }
     }
 
     /// Ends every job, and waits until none is left.
     async fn end(&mut self) {
-        let manners = self.launcher.manners();
+        let policy = self.launcher.policy();
         let begun = Instant::now();
         let mut asked = false;
         let mut trouble: Option<LaunchError> = None;
-        while self.roster.live() > 0 && begun.elapsed() < manners.grace {
+        while self.job_table.live() > 0 && begun.elapsed() < policy.grace {
             if !asked {
-                let jobs = self.roster.jobs();
+                let jobs = self.job_table.jobs();
                 match self.launcher.cancel(jobs.clone()).await {
                     Ok(()) => {
-                        self.roster.ending(&jobs);
+                        self.job_table.ending(&jobs);
                         asked = true;
                     }
                     Err(error) => trouble = Some(error),
@@ -284,39 +287,39 @@ impl Running {
             }
             match self.launcher.poll().await {
                 Ok(standings) => {
-                    self.roster.polled(self.now(), standings);
+                    self.job_table.polled(self.now(), standings);
                 }
                 Err(error) => trouble = Some(error),
             }
-            if self.roster.live() > 0 {
-                tokio::time::sleep(manners.ending).await;
+            if self.job_table.live() > 0 {
+                tokio::time::sleep(policy.ending).await;
             }
         }
-        let left: Vec<String> = self.roster.jobs().iter().map(ToString::to_string).collect();
+        let left: Vec<String> = self.job_table.jobs().iter().map(ToString::to_string).collect();
         if !left.is_empty() {
             let why = trouble.map(|error| format!(" ({})", error.sentence())).unwrap_or_default();
-            say(format!("pool {}: these jobs may be left behind{why}: {}", self.shape.name, left.join(" ")));
+            say(format!("pool {}: these jobs may be left behind{why}: {}", self.spec.name, left.join(" ")));
         }
-        last_words::forget(&self.shape.name);
+        emergency_cleanup::forget(&self.spec.name);
     }
 
     /// What is to be done should this process be ended without asking.
     fn remember(&self) {
-        last_words::remember(&self.shape.name, self.launcher.last_words(&self.roster.jobs()));
+        emergency_cleanup::remember(&self.spec.name, self.launcher.emergency_cleanup(&self.job_table.jobs()));
     }
 
     fn tell(&self, target: u32) {
         let now = self.now();
         self.report.send_replace(PoolReport {
-            name: self.shape.name.clone(),
-            kind: self.shape.kind,
+            name: self.spec.name.clone(),
+            kind: self.spec.kind,
             target,
-            count: self.roster.count(now),
-            workers: self.roster.workers(),
-            trouble: self.roster.trouble().map(str::to_owned),
-            pause_left: self.roster.pause_left(now),
-            given_up: self.roster.given_up().map(str::to_owned),
-            deaf: self.deaf.clone(),
+            count: self.job_table.count(now),
+            workers: self.job_table.workers(),
+            trouble: self.job_table.trouble().map(str::to_owned),
+            pause_left: self.job_table.pause_left(now),
+            given_up: self.job_table.given_up().map(str::to_owned),
+            status_error: self.status_error.clone(),
         });
     }
 }
@@ -336,12 +339,12 @@ impl PoolReport {
     }
 
     /// What the autoscaler knows of a pool; `wanted` are open tasks that it could take.
-    pub(super) fn state(&self, shape: &Shape, wanted: u32) -> PoolState {
+    pub(super) fn state(&self, spec: &PoolSpec, wanted: u32) -> PoolState {
         PoolState {
-            gpus: shape.gpus,
-            slots: shape.slots,
-            least: shape.least,
-            most: shape.most,
+            gpus: spec.gpus,
+            slots: spec.slots,
+            least: spec.least,
+            most: spec.most,
             live: self.live(),
             running: self.count.running,
             ordered: self.target,

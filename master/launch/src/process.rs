@@ -8,14 +8,14 @@ use tokio::process::Command;
 
 /// What a command said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct ToolOutput {
     /// `None` when a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Said {
+impl ToolOutput {
     /// Whether it ended with 0.
     pub fn is_ok(&self) -> bool {
         self.code == Some(0)
@@ -36,7 +36,7 @@ impl Tool {
     ///
     /// # Errors
     /// There is no such program, or it gives no answer in time. How it ends is for the caller to judge.
-    pub async fn run(&self, arguments: &[String], input: &str) -> Result<Said, LaunchError> {
+    pub async fn run(&self, arguments: &[String], input: &str) -> Result<ToolOutput, LaunchError> {
         let mut command = Command::new(self.program);
         // A group of its own: a Ctrl-C at the terminal is the master's to handle, which still has jobs to end.
         command.args(arguments).process_group(0).kill_on_drop(true);
@@ -63,7 +63,7 @@ impl Tool {
         let output = tokio::time::timeout(self.limit, exchange).await;
         let output = output.map_err(|_| LaunchError::Silent { program: program(), after: self.limit })?;
         let output = output.map_err(|source| LaunchError::Start { binary: self.program.into(), source })?;
-        Ok(Said {
+        Ok(ToolOutput {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

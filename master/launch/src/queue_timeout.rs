@@ -5,7 +5,7 @@
 //! One that gave up all that it had in the queue tries again after twice that time, and then waits for longer before it
 //! gives up again: two queues of which neither moves must not take turns in losing their places.
 
-use super::roster::Count;
+use super::job_table::Count;
 
 /// QueueTimeout of a pool whose jobs start.
 const FIRST_MS: u64 = 60_000;

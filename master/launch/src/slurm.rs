@@ -4,8 +4,8 @@
 //! takes over what an earlier one left in the queue; jobs that would look for another address are cancelled.
 
 use super::error::LaunchError;
-use super::launcher::{JobId, Launched, Launcher, Manners, Pending, Standing};
-use super::process::{Said, Tool};
+use super::launcher::{JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
+use super::process::{Tool, ToolOutput};
 use super::slurm_command::{SlurmOrder, is_unreached, sentence};
 use super::slurm_queue::{Entry, entries};
 use compass_types::ids::WorkerId;
@@ -31,7 +31,7 @@ pub struct SlurmLauncher {
     /// The comment of every job that it submits.
     comment: String,
     /// How often each running job had been put back into the queue when it was looked at last.
-    restarts: BTreeMap<JobId, u64>,
+    restarts: BTreeMap<LauncherJobId, u64>,
     /// What the comment of every job of this run and pool begins with, whatever its master.
     mark: String,
 }
@@ -70,7 +70,7 @@ impl SlurmLauncher {
         self.order.sbatch(jobs, &self.comment)
     }
 
-    fn refused(&self, program: &str, said: &Said) -> LaunchError {
+    fn refused(&self, program: &str, said: &ToolOutput) -> LaunchError {
         let sentence = sentence(program, &said.stderr, &self.order.config);
         match is_unreached(&said.stderr) {
             true => LaunchError::Unreached { sentence },
@@ -93,10 +93,10 @@ impl SlurmLauncher {
         if array.is_empty() || !array.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(LaunchError::Unreadable { program: "sbatch".into(), what: said.stdout.trim().to_owned() });
         }
-        Ok((0..jobs).map(|task| self.launched(JobId(format!("{array}_{task}")), 0)).collect())
+        Ok((0..jobs).map(|task| self.launched(LauncherJobId(format!("{array}_{task}")), 0)).collect())
     }
 
-    fn launched(&self, job: JobId, restarts: u64) -> Launched {
+    fn launched(&self, job: LauncherJobId, restarts: u64) -> Launched {
         Launched { worker: WorkerId(self.order.worker_of(&job.0, restarts)), job }
     }
 
@@ -114,18 +114,18 @@ impl SlurmLauncher {
     }
 
     /// A job that was put back and started again since the last look has another worker: that it waited must be told.
-    fn seen(&mut self, entry: Entry) -> (JobId, Standing) {
-        let Entry { job, restarts, standing, .. } = entry;
+    fn seen(&mut self, entry: Entry) -> (LauncherJobId, JobState) {
+        let Entry { job, restarts, state, .. } = entry;
         let before = self.restarts.insert(job.clone(), restarts);
-        match standing {
-            Standing::Running if before.is_some_and(|before| before < restarts) => {
-                (job, Standing::Queued { reason: "it was put back and runs again".into() })
+        match state {
+            JobState::Running if before.is_some_and(|before| before < restarts) => {
+                (job, JobState::Queued { reason: "it was put back and runs again".into() })
             }
-            standing => (job, standing),
+            state => (job, state),
         }
     }
 
-    async fn end(&self, jobs: &[JobId]) -> Result<(), LaunchError> {
+    async fn end(&self, jobs: &[LauncherJobId]) -> Result<(), LaunchError> {
         for jobs in jobs.chunks(CANCELLED_AT_ONCE) {
             let said = SCANCEL.run(&cancel_words(jobs), "").await?;
             // A job that has ended meanwhile is no fault; who cannot be reached is one.
@@ -137,10 +137,10 @@ impl SlurmLauncher {
     }
 
     async fn take_over(&self) -> Result<Vec<Launched>, LaunchError> {
-        let live = |entry: &Entry| !matches!(entry.standing, Standing::Ended(_));
+        let live = |entry: &Entry| !matches!(entry.state, JobState::Ended(_));
         let (ours, stray): (Vec<Entry>, Vec<Entry>) =
             self.queue().await?.into_iter().filter(live).partition(|entry| entry.comment == self.comment);
-        let stray: Vec<JobId> = stray.into_iter().map(|entry| entry.job).collect();
+        let stray: Vec<LauncherJobId> = stray.into_iter().map(|entry| entry.job).collect();
         if !stray.is_empty() {
             tracing::warn!(jobs = stray.len(), "cancelling jobs of an earlier master, which had another address");
             self.end(&stray).await?;
@@ -160,7 +160,7 @@ impl SlurmLauncher {
     }
 }
 
-fn cancel_words(jobs: &[JobId]) -> Vec<String> {
+fn cancel_words(jobs: &[LauncherJobId]) -> Vec<String> {
     let quiet = std::iter::once("--quiet".to_owned());
     quiet.chain(jobs.iter().map(|job| job.0.clone())).collect()
 }
@@ -189,14 +189,14 @@ impl Launcher for SlurmLauncher {
         })
     }
 
-    fn poll(&mut self) -> Pending<'_, Result<Vec<(JobId, Standing)>, LaunchError>> {
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>> {
         Box::pin(async move {
             let found = self.queue().await?;
             Ok(found.into_iter().map(|entry| self.seen(entry)).collect())
         })
     }
 
-    fn cancel(&mut self, jobs: Vec<JobId>) -> Pending<'_, Result<(), LaunchError>> {
+    fn cancel(&mut self, jobs: Vec<LauncherJobId>) -> Pending<'_, Result<(), LaunchError>> {
         Box::pin(async move { self.end(&jobs).await })
     }
 
@@ -204,12 +204,12 @@ impl Launcher for SlurmLauncher {
         Box::pin(self.take_over())
     }
 
-    fn worker_of(&self, job: &JobId) -> Option<WorkerId> {
+    fn worker_of(&self, job: &LauncherJobId) -> Option<WorkerId> {
         let restarts = self.restarts.get(job)?;
         Some(WorkerId(self.order.worker_of(&job.0, *restarts)))
     }
 
-    fn log(&self, job: &JobId) -> Option<String> {
+    fn log(&self, job: &LauncherJobId) -> Option<String> {
         let logs = self.order.logs.as_ref()?;
         Some(logs.join(format!("{}-{job}.log", self.order.pool)).display().to_string())
     }
@@ -218,13 +218,13 @@ impl Launcher for SlurmLauncher {
         vec![self.order.shown(jobs.min(ARRAY), &self.comment)]
     }
 
-    fn last_words(&self, jobs: &[JobId]) -> Option<Vec<String>> {
+    fn emergency_cleanup(&self, jobs: &[LauncherJobId]) -> Option<Vec<String>> {
         let words = std::iter::once("scancel".to_owned()).chain(cancel_words(jobs));
         (!jobs.is_empty()).then(|| words.collect())
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn policy(&self) -> LauncherPolicy {
+        LauncherPolicy {
             poll: Duration::from_secs(2),
             ending: Duration::from_millis(500),
             grace: Duration::from_secs(90),

@@ -3,19 +3,19 @@
 //! Numbers are plain in 22.05 and `{ "set": true, "number": 7 }` later; a job's state is a word, then a list of words. Tasks
 //! of an array that still wait are one entry with `array_task_string`, `"3-5,7%2"`.
 
-use super::launcher::{JobId, Outcome, Standing};
+use super::launcher::{JobOutcome, JobState, LauncherJobId};
 use serde_json::Value;
 
 /// The entry of one job, or of one task of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// `17`, or `17_3` for a task of an array.
-    pub(super) job: JobId,
+    pub(super) job: LauncherJobId,
     pub(super) user: u32,
     pub(super) comment: String,
     /// How often it was put back into the queue.
     pub(super) restarts: u64,
-    pub(super) standing: Standing,
+    pub(super) state: JobState,
 }
 
 /// Reads the answer; `None` when it is none.
@@ -30,9 +30,9 @@ fn entries_of(job: &Value) -> Vec<Entry> {
     let user = number(job.get("user_id")).unwrap_or(u64::MAX) as u32;
     let comment = job.get("comment").map(comment).unwrap_or_default();
     let restarts = number(job.get("restart_cnt")).unwrap_or(0);
-    let standing = standing(job);
+    let state = state(job);
     let entry =
-        |job: String| Entry { job: JobId(job), user, comment: comment.clone(), restarts, standing: standing.clone() };
+        |job: String| Entry { job: LauncherJobId(job), user, comment: comment.clone(), restarts, state: state.clone() };
     match number(job.get("array_job_id")).filter(|array| *array > 0) {
         None => vec![entry(id.to_string())],
         Some(array) => {
@@ -77,7 +77,7 @@ fn task_numbers(text: &str) -> Vec<u64> {
     tasks
 }
 
-fn standing(job: &Value) -> Standing {
+fn state(job: &Value) -> JobState {
     let states: Vec<&str> = match job.get("job_state") {
         Some(Value::String(state)) => state.split(['+', ' ', ',']).collect(),
         Some(Value::Array(states)) => states.iter().filter_map(Value::as_str).collect(),
@@ -86,7 +86,7 @@ fn standing(job: &Value) -> Standing {
     let is = |state: &str| states.contains(&state);
     // Its processes may still run, and its GPUs are not free yet.
     if is("COMPLETING") || is("STAGE_OUT") {
-        return Standing::Running;
+        return JobState::Running;
     }
     for state in &states {
         let outcome = match *state {
@@ -96,26 +96,26 @@ fn standing(job: &Value) -> Standing {
                 // After a launch that failed on a sick node. A user's own hold is the user's wish.
                 let is_held =
                     ["JobHeldAdmin", "JobHoldMaxRequeue", "launch failed requeued held"].contains(&reason.as_str());
-                return if is_held { Standing::Held { reason } } else { Standing::Queued { reason } };
+                return if is_held { JobState::Held { reason } } else { JobState::Queued { reason } };
             }
-            "RUNNING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "RESIZING" | "SIGNALING" => return Standing::Running,
-            "COMPLETED" => Outcome::Done,
-            "CANCELLED" | "REVOKED" => Outcome::Cancelled,
-            "PREEMPTED" => Outcome::Preempted,
-            "TIMEOUT" | "DEADLINE" => Outcome::Walltime,
-            "NODE_FAIL" | "BOOT_FAIL" => Outcome::NodeFailed,
-            "OUT_OF_MEMORY" => Outcome::Failed { reason: "Slurm ended it for want of memory".into() },
+            "RUNNING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "RESIZING" | "SIGNALING" => return JobState::Running,
+            "COMPLETED" => JobOutcome::Done,
+            "CANCELLED" | "REVOKED" => JobOutcome::Cancelled,
+            "PREEMPTED" => JobOutcome::Preempted,
+            "TIMEOUT" | "DEADLINE" => JobOutcome::Walltime,
+            "NODE_FAIL" | "BOOT_FAIL" => JobOutcome::NodeFailed,
+            "OUT_OF_MEMORY" => JobOutcome::Failed { reason: "Slurm ended it for want of memory".into() },
             "FAILED" => failed(job),
             _ => continue,
         };
-        return Standing::Ended(outcome);
+        return JobState::Ended(outcome);
     }
     // A state that nobody knows: the job is there.
-    Standing::Running
+    JobState::Running
 }
 
 /// The exit code as `waitpid` gives it in 22.05, in parts later.
-fn failed(job: &Value) -> Outcome {
+fn failed(job: &Value) -> JobOutcome {
     let code = job.get("exit_code");
     let (status, signal) = match code.and_then(Value::as_u64) {
         Some(raw) => (raw >> 8, raw & 0x7f),
@@ -134,19 +134,19 @@ fn failed(job: &Value) -> Outcome {
         (143, _, _) => "its worker was told to go (SIGTERM)".to_owned(),
         (status, _, _) => format!("its worker ended with exit code {status}"),
     };
-    Outcome::Failed { reason }
+    JobOutcome::Failed { reason }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn job(id: &str) -> JobId {
-        JobId(id.into())
+    fn job(id: &str) -> LauncherJobId {
+        LauncherJobId(id.into())
     }
 
-    fn queued(reason: &str) -> Standing {
-        Standing::Queued { reason: reason.into() }
+    fn queued(reason: &str) -> JobState {
+        JobState::Queued { reason: reason.into() }
     }
 
     /// `squeue --json` of a Slurm 22.05.8, less the keys that nobody reads: tasks of arrays and jobs that wait, run, have
@@ -154,24 +154,24 @@ mod tests {
     #[test]
     fn a_captured_answer() {
         let found = entries(include_str!("slurm_queue_22_05.json")).unwrap();
-        let seen: Vec<(&str, &Standing)> = found.iter().map(|entry| (entry.job.0.as_str(), &entry.standing)).collect();
-        let expected: Vec<(&str, Standing)> = vec![
-            ("1_0", Standing::Running),
-            ("1_1", Standing::Ended(Outcome::Cancelled)),
-            ("1_2", Standing::Running),
-            ("1_3", Standing::Ended(Outcome::Done)),
-            ("5", Standing::Ended(Outcome::Walltime)),
-            ("6", Standing::Ended(Outcome::Failed { reason: "its worker ended with exit code 3".into() })),
-            ("7", Standing::Ended(Outcome::Failed { reason: "its worker was ended by signal 9".into() })),
-            ("8", Standing::Ended(Outcome::NodeFailed)),
+        let seen: Vec<(&str, &JobState)> = found.iter().map(|entry| (entry.job.0.as_str(), &entry.state)).collect();
+        let expected: Vec<(&str, JobState)> = vec![
+            ("1_0", JobState::Running),
+            ("1_1", JobState::Ended(JobOutcome::Cancelled)),
+            ("1_2", JobState::Running),
+            ("1_3", JobState::Ended(JobOutcome::Done)),
+            ("5", JobState::Ended(JobOutcome::Walltime)),
+            ("6", JobState::Ended(JobOutcome::Failed { reason: "its worker ended with exit code 3".into() })),
+            ("7", JobState::Ended(JobOutcome::Failed { reason: "its worker was ended by signal 9".into() })),
+            ("8", JobState::Ended(JobOutcome::NodeFailed)),
             ("14", queued("BeginTime")),
             ("15_0", queued("Resources")),
             ("15_1", queued("Resources")),
             ("15_2", queued("Resources")),
             ("16_0", queued("Priority")),
         ];
-        for (job, standing) in &expected {
-            assert!(seen.contains(&(job, standing)), "{job} {standing:?} in {seen:#?}");
+        for (job, state) in &expected {
+            assert!(seen.contains(&(job, state)), "{job} {state:?} in {seen:#?}");
         }
         assert!(found.iter().all(|entry| entry.comment.starts_with("compass ") && entry.user == 0), "{found:#?}");
     }
@@ -192,13 +192,13 @@ mod tests {
         let found = entries(text).unwrap();
         let ids: Vec<&str> = found.iter().map(|entry| entry.job.0.as_str()).collect();
         assert_eq!(ids, ["9_1", "9_3", "9_8", "9_0", "11"]);
-        assert_eq!((found[0].standing.clone(), found[3].standing.clone()), (queued("Priority"), Standing::Running));
+        assert_eq!((found[0].state.clone(), found[3].state.clone()), (queued("Priority"), JobState::Running));
         let reason = "its worker ended with exit code 4".to_owned();
-        assert_eq!(found[4].standing, Standing::Ended(Outcome::Failed { reason }));
+        assert_eq!(found[4].state, JobState::Ended(JobOutcome::Failed { reason }));
         assert!(found.iter().all(|entry| entry.comment == "compass x" && entry.user == 5));
         let held =
             r#"{"jobs": [{"job_id": 4, "job_state": "PENDING", "state_reason": "launch failed requeued held"}]}"#;
-        assert!(matches!(entries(held).unwrap()[0].standing, Standing::Held { .. }));
+        assert!(matches!(entries(held).unwrap()[0].state, JobState::Held { .. }));
         assert_eq!((entries("squeue: error"), entries("{}")), (None, None));
         assert_eq!(job("11"), found[4].job);
     }

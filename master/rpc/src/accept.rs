@@ -3,10 +3,10 @@
 //! Handshakes run side by side, each with a deadline, so many at most in all and for each address: whoever says nothing
 //! blocks nobody. A peer that is no worker keeps its connection for a short time only.
 
-use super::peer::{Peer, Standing};
-use super::places::{Bounds, Place, Places};
+use super::connection_slots::{Bounds, ConnectionSlot, ConnectionSlots};
+use super::peer::{Peer, PeerIdentity};
 use super::refusals::Refusals;
-use compass_authority::{Authority, AuthorityError, Verdict};
+use compass_authority::{Authority, AuthorityError, Verification};
 use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
@@ -75,7 +75,7 @@ pub type Connections = ReceiverStream<Result<Connection, Infallible>>;
 type Sender = mpsc::Sender<Result<Connection, Infallible>>;
 
 async fn accept(listener: TcpListener, guard: Option<Arc<Guard>>, bounds: Bounds, sender: Sender) {
-    let places = Places::new(bounds);
+    let places = ConnectionSlots::new(bounds);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -98,7 +98,7 @@ async fn accept(listener: TcpListener, guard: Option<Arc<Guard>>, bounds: Bounds
         };
         match &guard {
             None => {
-                let peer = Peer { address, standing: Standing::Trusted };
+                let peer = Peer { address, identity: PeerIdentity::Trusted };
                 // It has as long for its first words as others for their handshake.
                 let deadline = Some(Box::pin(tokio::time::sleep(bounds.handshake)));
                 let connection = Connection { io: Io::Plain(stream), peer, deadline, preface: PREFACE, place };
@@ -133,35 +133,35 @@ const PREFACE: usize = 24;
 const TLS_HANDSHAKE: u8 = 22;
 
 impl Guard {
-    async fn receive(&self, stream: TcpStream, address: IpAddr, mut place: Place) -> Option<Connection> {
+    async fn receive(&self, stream: TcpStream, address: IpAddr, mut place: ConnectionSlot) -> Option<Connection> {
         let greeted = tokio::time::timeout(self.bounds.handshake, self.greet(stream, address)).await;
         let Ok(greeted) = greeted else {
             self.refusals.tell(address, "it opened a connection and did not go on with it");
             return None;
         };
-        let (io, standing) = greeted?;
-        let deadline = match standing {
-            Standing::Worker { .. } => {
+        let (io, identity) = greeted?;
+        let deadline = match identity {
+            PeerIdentity::Worker { .. } => {
                 place.known();
                 None
             }
             _ => Some(Box::pin(tokio::time::sleep(self.bounds.stranger_life))),
         };
-        Some(Connection { io, peer: Peer { address, standing }, deadline, preface: 0, place })
+        Some(Connection { io, peer: Peer { address, identity }, deadline, preface: 0, place })
     }
 
-    async fn greet(&self, stream: TcpStream, address: IpAddr) -> Option<(Io, Standing)> {
+    async fn greet(&self, stream: TcpStream, address: IpAddr) -> Option<(Io, PeerIdentity)> {
         let mut first = [0];
         match stream.peek(&mut first).await {
             Ok(1) if first[0] == TLS_HANDSHAKE => {}
             // Somebody who speaks in the plain is told so in the plain: no service lets it in.
-            Ok(1) => return Some((Io::Plain(stream), Standing::Plain)),
+            Ok(1) => return Some((Io::Plain(stream), PeerIdentity::Plain)),
             _ => return None,
         }
         match self.acceptor.accept(stream).await {
             Ok(stream) => {
-                let standing = self.standing(stream.get_ref().1.peer_certificates().unwrap_or_default());
-                Some((Io::Encrypted(Box::new(stream)), standing))
+                let identity = self.identity(stream.get_ref().1.peer_certificates().unwrap_or_default());
+                Some((Io::Encrypted(Box::new(stream)), identity))
             }
             Err(error) => {
                 let alert = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
@@ -177,16 +177,16 @@ impl Guard {
         }
     }
 
-    fn standing(&self, chain: &[CertificateDer<'static>]) -> Standing {
+    fn identity(&self, chain: &[CertificateDer<'static>]) -> PeerIdentity {
         let Some(certificate) = chain.first().cloned() else {
-            return Standing::Stranger { certificate: None, why: "it brought no certificate" };
+            return PeerIdentity::Stranger { certificate: None, why: "it brought no certificate" };
         };
-        let stranger = |why| Standing::Stranger { certificate: Some(certificate.clone()), why };
+        let stranger = |why| PeerIdentity::Stranger { certificate: Some(certificate.clone()), why };
         match self.authority.judge(chain) {
-            Verdict::Bearer(bearer) => Standing::Worker { bearer: Arc::new(bearer), certificate },
-            Verdict::OwnKey => stranger("it brought no certificate of this authority"),
-            Verdict::Expired => stranger("its certificate has expired"),
-            Verdict::Foreign => stranger("its certificate is of another authority"),
+            Verification::Identity(certified) => PeerIdentity::Worker { certified: Arc::new(certified), certificate },
+            Verification::OwnKey => stranger("it brought no certificate of this authority"),
+            Verification::Expired => stranger("its certificate has expired"),
+            Verification::Foreign => stranger("its certificate is of another authority"),
         }
     }
 }
@@ -206,7 +206,7 @@ fn server_config(authority: &Authority) -> Result<ServerConfig, AuthorityError> 
     Ok(config)
 }
 
-/// Takes any certificate whose key the peer holds. What it is worth is judged behind the handshake ([`Guard::standing`]):
+/// Takes any certificate whose key the peer holds. What it is worth is judged behind the handshake ([`Guard::identity`]):
 /// a worker with an expired one then hears a sentence instead of an alert, and can enrol again.
 #[derive(Debug)]
 struct AnyKey(Arc<CryptoProvider>);
@@ -261,7 +261,7 @@ pub struct Connection {
     deadline: Option<Pin<Box<Sleep>>>,
     /// Bytes still to be read of what every HTTP/2 client says first, before which an unguarded one counts as a stranger.
     preface: usize,
-    place: Place,
+    place: ConnectionSlot,
 }
 
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! The enrolment service: the only one that strangers reach. Bounds how often they ask; what they get, the authority says.
 
-use super::peer::{Gate, PLAIN, Peer, Standing};
+use super::peer::{AuthInterceptor, PLAIN, Peer, PeerIdentity};
 use super::rate::Rate;
-use compass_authority::{Applicant, Authority, AuthorityError};
+use compass_authority::{Authority, AuthorityError, EnrolmentRequest};
 use compass_proto::v1::enrolment_server::{Enrolment, EnrolmentServer};
 use compass_proto::{Protocols, v1};
 use compass_types::secret::Secret;
@@ -18,21 +18,21 @@ const MOST_BYTES: usize = 4 * 1024;
 
 /// Enrolment service, with bounds on how often unauthenticated peers may ask.
 #[derive(Clone, Debug)]
-pub(super) struct EnrolmentDesk {
-    gate: Gate,
+pub(super) struct EnrolmentService {
+    interceptor: AuthInterceptor,
     started: Instant,
     rate: Arc<Mutex<Rate>>,
 }
 
-impl EnrolmentDesk {
-    pub(super) fn server(gate: Gate) -> EnrolmentServer<Self> {
-        let desk = Self { gate, started: Instant::now(), rate: Arc::default() };
+impl EnrolmentService {
+    pub(super) fn server(interceptor: AuthInterceptor) -> EnrolmentServer<Self> {
+        let desk = Self { interceptor, started: Instant::now(), rate: Arc::default() };
         EnrolmentServer::new(desk).max_decoding_message_size(MOST_BYTES)
     }
 
     fn authority(&self) -> Result<&Arc<Authority>, Status> {
         let none = || Status::failed_precondition("this master listens on loopback: workers need no token");
-        self.gate.authority.as_ref().ok_or_else(none)
+        self.interceptor.authority.as_ref().ok_or_else(none)
     }
 
     fn may_ask(&self, peer: &Peer) -> Result<(), Status> {
@@ -55,15 +55,15 @@ fn unusable(error: &AuthorityError) -> Status {
 }
 
 #[tonic::async_trait]
-impl Enrolment for EnrolmentDesk {
+impl Enrolment for EnrolmentService {
     async fn enrol(&self, request: Request<v1::EnrolRequest>) -> Result<Response<v1::Enrolled>, Status> {
         let peer = request.extensions().get::<Peer>().cloned();
         let peer = peer.ok_or_else(|| Status::internal("a connection without a peer"))?;
         let authority = self.authority()?;
-        let certificate = match &peer.standing {
-            Standing::Plain | Standing::Trusted => return Err(Status::unauthenticated(PLAIN)),
-            Standing::Stranger { certificate, .. } => certificate.clone(),
-            Standing::Worker { certificate, .. } => Some(certificate.clone()),
+        let certificate = match &peer.identity {
+            PeerIdentity::Plain | PeerIdentity::Trusted => return Err(Status::unauthenticated(PLAIN)),
+            PeerIdentity::Stranger { certificate, .. } => certificate.clone(),
+            PeerIdentity::Worker { certificate, .. } => Some(certificate.clone()),
         };
         self.may_ask(&peer)?;
         let request = request.into_inner();
@@ -75,7 +75,7 @@ impl Enrolment for EnrolmentDesk {
             let why = format!(
                 "it speaks protocol {protocols}, this master speaks {ours}; install the same version on both sides"
             );
-            self.gate.refusals.tell(peer.address, &why);
+            self.interceptor.refusals.tell(peer.address, &why);
             return Err(Status::permission_denied(why));
         }
         let is_no_name = |name: &str| name.len() > LONGEST_NAME * 4 || name.chars().any(char::is_control);
@@ -85,7 +85,7 @@ impl Enrolment for EnrolmentDesk {
             ));
         }
         let refused = |why: String| {
-            self.gate.refusals.tell(peer.address, &why);
+            self.interceptor.refusals.tell(peer.address, &why);
             Status::permission_denied(why)
         };
         if token_id.is_empty() {
@@ -95,19 +95,19 @@ impl Enrolment for EnrolmentDesk {
             return Err(Status::invalid_argument("a worker that enrols shows a certificate of its own"));
         };
         let enrolled =
-            authority.enrol(&token_id, &secret, Applicant { worker: &worker, pool: &pool }, &certificate).await;
+            authority.enrol(&token_id, &secret, EnrolmentRequest { worker: &worker, pool: &pool }, &certificate).await;
         let chain = enrolled.map_err(|error| unusable(&error))?.map_err(|refusal| refused(refusal.to_string()))?;
         tracing::info!(worker, peer = %peer.address, token = token_id, "enrolled a worker");
         Ok(self.answer(authority, chain))
     }
 
     async fn renew(&self, request: Request<v1::RenewRequest>) -> Result<Response<v1::Enrolled>, Status> {
-        let peer = self.gate.admit(&request)?;
+        let peer = self.interceptor.admit(&request)?;
         let authority = self.authority()?;
-        let Standing::Worker { bearer, certificate } = &peer.standing else {
+        let PeerIdentity::Worker { certified, certificate } = &peer.identity else {
             return Err(Status::unauthenticated("only who bears a certificate can renew it"));
         };
-        let chain = authority.renew(bearer, certificate).map_err(|error| unusable(&error))?;
+        let chain = authority.renew(certified, certificate).map_err(|error| unusable(&error))?;
         let chain = chain.map_err(|refusal| Status::permission_denied(refusal.to_string()))?;
         Ok(self.answer(authority, chain))
     }

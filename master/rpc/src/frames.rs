@@ -28,7 +28,7 @@ pub(super) async fn first_frame(
     let Some(spilled) = frame.spilled() else { return Ok(Some(frame)) };
     let invalid = |error: ParseError| Status::invalid_argument(error.to_string());
     let digest = digest_from_wire(&spilled.digest).map_err(invalid)?;
-    let may = |from: &Uploader| peer.is_none_or(|peer| peer.standing.may_be(&from.worker).is_ok());
+    let may = |from: &Uploader| peer.is_none_or(|peer| peer.identity.may_be(&from.worker).is_ok());
     let found = uploads.take_first(&digest, may);
     let (from, content) = found.ok_or_else(|| Status::unavailable("the hello was not uploaded"))?;
     let frame = unspill(frame, &content).map_err(invalid)?;

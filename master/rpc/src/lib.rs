@@ -3,29 +3,29 @@
 
 mod accept;
 mod bulk;
+mod connection_slots;
 mod enrolment;
 mod frames;
 mod parse;
 mod peer;
-mod places;
 mod proof;
 mod rate;
-mod reception;
 mod refusals;
 mod rights;
 mod server;
 mod session;
 mod spills;
 mod uploads;
+mod worker_router;
 
 pub use accept::{Access, Connection, Connections, connections};
 pub use bulk::PlanFiles;
-pub use parse::{Arrived, HandedIn, Parsed, ParsedFrame, misfit};
-pub use peer::{Gate, Peer, Standing};
-pub use places::{Bounds, Places};
+pub use connection_slots::{Bounds, ConnectionSlots};
+pub use parse::{Parsed, ParsedFrame, ReceivedResult, ReceivedResults, misfit};
+pub use peer::{AuthInterceptor, Peer, PeerIdentity};
 pub use proof::{Claim, JobKey, KeyError};
-pub use reception::{Answer, Reception};
 pub use refusals::Refusals;
 pub use server::{Inbound, ServeError, WorkerService, bounded_server, serve};
 pub use session::{Output, PoolTerms, Rejection, Session, Terms, UnitTerms, refusal};
 pub use uploads::{UploadError, Uploader, Uploads};
+pub use worker_router::{Answer, WorkerRouter};

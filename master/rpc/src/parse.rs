@@ -56,7 +56,7 @@ pub enum Parsed {
     /// A grant comes back undone.
     Failed { grant: GrantId, class: FailureClass, message: String },
     /// For the session, which knows what was granted to it.
-    Results(HandedIn),
+    Results(ReceivedResults),
     /// To be echoed, and for the scheduler as a sign of life.
     Heartbeat { sent_ms: u64 },
     /// For the record of the run.
@@ -111,19 +111,19 @@ fn parse_body(body: Option<Body>) -> Result<Parsed, ParseError> {
 
 /// Results of one grant as a worker hands them in: nothing is judged yet.
 #[derive(Debug)]
-pub struct HandedIn {
+pub struct ReceivedResults {
     pub grant: GrantId,
     pub unit: UnitId,
     /// Digest of the plan that they belong to, as the worker names it.
     pub plan: Vec<u8>,
     /// Digest of the weights that computed them; empty for a model without weights.
     pub weights: Vec<u8>,
-    pub samples: Vec<Arrived>,
+    pub samples: Vec<ReceivedResult>,
 }
 
 /// One result.
 #[derive(Debug)]
-pub struct Arrived {
+pub struct ReceivedResult {
     pub index: u32,
     /// Its canonical bytes.
     pub bytes: Vec<u8>,
@@ -131,13 +131,13 @@ pub struct Arrived {
     pub outcome: Result<Outcome, ParseError>,
 }
 
-fn parse_results(results: v1::Results) -> Result<HandedIn, ParseError> {
+fn parse_results(results: v1::Results) -> Result<ReceivedResults, ParseError> {
     let samples = results.samples.into_iter().map(arrived).collect();
     let grant = grant_from_wire(results.grant)?;
-    Ok(HandedIn { grant, unit: UnitId(results.unit), plan: results.plan, weights: results.weights, samples })
+    Ok(ReceivedResults { grant, unit: UnitId(results.unit), plan: results.plan, weights: results.weights, samples })
 }
 
-fn arrived(result: v1::SampleResult) -> Arrived {
+fn arrived(result: v1::SampleResult) -> ReceivedResult {
     let (index, bytes) = (result.index, result.encode_to_vec());
-    Arrived { index, bytes, outcome: SampleResult::try_from(result).map(|result| result.outcome) }
+    ReceivedResult { index, bytes, outcome: SampleResult::try_from(result).map(|result| result.outcome) }
 }

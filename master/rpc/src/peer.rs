@@ -1,10 +1,10 @@
 //! Who is at the other end of a connection, and what that one may ask for.
 //!
-//! Decided when the connection is made, carried by every request of it, judged by [`Gate`] before any service sees the
+//! Decided when the connection is made, carried by every request of it, judged by [`AuthInterceptor`] before any service sees the
 //! request.
 
 use super::refusals::Refusals;
-use compass_authority::{Authority, Bearer, now};
+use compass_authority::{Authority, CertificateIdentity, now};
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio_rustls::rustls::pki_types::CertificateDer;
@@ -14,12 +14,12 @@ use tonic::{Request, Status};
 #[derive(Clone, Debug)]
 pub struct Peer {
     pub address: IpAddr,
-    pub standing: Standing,
+    pub identity: PeerIdentity,
 }
 
 /// What is known of a peer.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum PeerIdentity {
     /// Of a listener that asks for nothing.
     Trusted,
     /// No encryption, where it is asked for.
@@ -27,14 +27,14 @@ pub enum Standing {
     /// Encrypted, with or without a certificate of its own: may enrol.
     Stranger { certificate: Option<CertificateDer<'static>>, why: &'static str },
     /// A worker of the authority's.
-    Worker { bearer: Arc<Bearer>, certificate: CertificateDer<'static> },
+    Worker { certified: Arc<CertificateIdentity>, certificate: CertificateDer<'static> },
 }
 
 /// A plaintext worker is told what to do, in the plain.
 pub(super) const PLAIN: &str = "this master speaks with encryption only, and to invited workers: give the worker a join \
     token with --token-file or COMPASS_TOKEN_FILE (`compass-master token create` makes one)";
 
-impl Standing {
+impl PeerIdentity {
     /// Whether it may ask for anything but to be enrolled, and to which end.
     ///
     /// # Errors
@@ -44,11 +44,11 @@ impl Standing {
             (Self::Trusted, _) => Ok(()),
             (Self::Plain, _) => Err(Status::unauthenticated(PLAIN)),
             (Self::Stranger { why, .. }, _) => Err(Status::unauthenticated(*why)),
-            (Self::Worker { bearer, .. }, _) if now() >= bearer.until => {
+            (Self::Worker { certified, .. }, _) if now() >= certified.until => {
                 Err(Status::unauthenticated("its certificate has expired"))
             }
-            (Self::Worker { bearer, .. }, Some(authority)) => {
-                let admitted = authority.register().admits(&bearer.token, &bearer.worker);
+            (Self::Worker { certified, .. }, Some(authority)) => {
+                let admitted = authority.register().admits(&certified.token, &certified.worker);
                 admitted.map_err(|refusal| Status::permission_denied(refusal.to_string()))
             }
             (Self::Worker { .. }, None) => Err(Status::permission_denied("this master has no authority")),
@@ -61,8 +61,9 @@ impl Standing {
     /// `PERMISSION_DENIED` for the name of another.
     pub fn may_be(&self, worker: &str) -> Result<(), Status> {
         match self {
-            Self::Worker { bearer, .. } if bearer.worker != worker => {
-                let reason = format!("its certificate is that of {:?}, and it calls itself {worker:?}", bearer.worker);
+            Self::Worker { certified, .. } if certified.worker != worker => {
+                let reason =
+                    format!("its certificate is that of {:?}, and it calls itself {worker:?}", certified.worker);
                 Err(Status::permission_denied(reason))
             }
             _ => Ok(()),
@@ -76,8 +77,8 @@ impl Standing {
     /// `PERMISSION_DENIED` for a pool that its token does not serve.
     pub fn pool(&self, authority: Option<&Authority>, said: &str) -> Result<String, Status> {
         match (self, authority) {
-            (Self::Worker { bearer, .. }, Some(authority)) => {
-                let pool = authority.register().pool_of(&bearer.token, said);
+            (Self::Worker { certified, .. }, Some(authority)) => {
+                let pool = authority.register().pool_of(&certified.token, said);
                 pool.map_err(|refusal| Status::permission_denied(refusal.to_string()))
             }
             _ => Ok(said.to_owned()),
@@ -87,24 +88,24 @@ impl Standing {
 
 /// Stands before every service but enrolment.
 #[derive(Clone, Debug)]
-pub struct Gate {
+pub struct AuthInterceptor {
     pub(super) authority: Option<Arc<Authority>>,
     pub(super) refusals: Refusals,
 }
 
-impl Gate {
+impl AuthInterceptor {
     /// The peer of a request, if it is admitted. Who is not is named on the screen, once.
     ///
     /// # Errors
-    /// Those of [`Standing::admitted`].
+    /// Those of [`PeerIdentity::admitted`].
     pub(super) fn admit<T>(&self, request: &Request<T>) -> Result<Peer, Status> {
         let peer = request.extensions().get::<Peer>().cloned();
         let peer = peer.ok_or_else(|| Status::internal("a connection without a peer"))?;
-        match peer.standing.admitted(self.authority.as_deref()) {
+        match peer.identity.admitted(self.authority.as_deref()) {
             Ok(()) => Ok(peer),
             Err(status) => {
-                let what = match peer.standing {
-                    Standing::Plain => "it speaks without encryption",
+                let what = match peer.identity {
+                    PeerIdentity::Plain => "it speaks without encryption",
                     _ => status.message(),
                 };
                 self.refusals.tell(peer.address, what);
@@ -114,7 +115,7 @@ impl Gate {
     }
 }
 
-impl tonic::service::Interceptor for Gate {
+impl tonic::service::Interceptor for AuthInterceptor {
     fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
         self.admit(&request).map(|_| request)
     }
@@ -127,20 +128,20 @@ mod tests {
     use compass_config::{AuthorityConfig, StoreConfig};
     use tonic::Code;
 
-    fn worker(until: u64) -> Standing {
-        let bearer = Bearer { worker: "w".into(), token: "t".into(), until };
-        Standing::Worker { bearer: bearer.into(), certificate: vec![].into() }
+    fn worker(until: u64) -> PeerIdentity {
+        let certified = CertificateIdentity { worker: "w".into(), token: "t".into(), until };
+        PeerIdentity::Worker { certified: certified.into(), certificate: vec![].into() }
     }
 
     #[test]
     fn a_certificate_is_good_for_one_name_and_until_it_expires() {
-        assert!(worker(0).may_be("w").is_ok() && Standing::Trusted.may_be("anybody").is_ok());
+        assert!(worker(0).may_be("w").is_ok() && PeerIdentity::Trusted.may_be("anybody").is_ok());
         assert_eq!(worker(0).may_be("v").unwrap_err().code(), Code::PermissionDenied);
         assert_eq!(worker(0).admitted(None).unwrap_err().code(), Code::Unauthenticated);
         // Nobody to ask is no reason to admit.
         assert_eq!(worker(u64::MAX).admitted(None).unwrap_err().code(), Code::PermissionDenied);
-        let stranger = Standing::Stranger { certificate: None, why: "no certificate" };
-        for outside in [Standing::Plain, stranger] {
+        let stranger = PeerIdentity::Stranger { certificate: None, why: "no certificate" };
+        for outside in [PeerIdentity::Plain, stranger] {
             assert_eq!(outside.admitted(None).unwrap_err().code(), Code::Unauthenticated);
         }
     }
@@ -157,8 +158,8 @@ mod tests {
         let authority = Authority::open(&config).await.unwrap();
         let terms = |pool: &str| TokenTerms { pool: pool.into(), expires: u64::MAX, uses: None, note: String::new() };
         let joined_with = |token: String| {
-            let bearer = Bearer { worker: "w".into(), token, until: u64::MAX };
-            Standing::Worker { bearer: bearer.into(), certificate: vec![].into() }
+            let certified = CertificateIdentity { worker: "w".into(), token, until: u64::MAX };
+            PeerIdentity::Worker { certified: certified.into(), certificate: vec![].into() }
         };
         let of_pool = joined_with(authority.create_token(terms("aliyun")).await.unwrap().id);
         let pool = |said| of_pool.pool(Some(&authority), said);
@@ -168,12 +169,12 @@ mod tests {
         assert!(refused.message().contains("is for workers of pool aliyun"), "{refused}");
         let of_any = joined_with(authority.create_token(terms("")).await.unwrap().id);
         assert_eq!(of_any.pool(Some(&authority), "s").unwrap(), "s");
-        assert_eq!(Standing::Trusted.pool(None, "s").unwrap(), "s");
+        assert_eq!(PeerIdentity::Trusted.pool(None, "s").unwrap(), "s");
     }
 
     #[test]
     fn a_request_without_a_peer_is_refused() {
-        let gate = Gate { authority: None, refusals: Refusals::default() };
-        assert!(gate.admit(&Request::new(())).is_err());
+        let interceptor = AuthInterceptor { authority: None, refusals: Refusals::default() };
+        assert!(interceptor.admit(&Request::new(())).is_err());
     }
 }

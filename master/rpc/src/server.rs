@@ -2,16 +2,16 @@
 
 use super::accept::{Access, connections};
 use super::bulk::{Chunks, PlanFiles, in_chunks};
-use super::enrolment::EnrolmentDesk;
+use super::connection_slots::Bounds;
+use super::enrolment::EnrolmentService;
 use super::frames::{Frames, first_frame, forward, uploader};
 use super::parse::{ParsedFrame, misfit};
-use super::peer::{Gate, Peer, Standing};
-use super::places::Bounds;
-use super::reception::{Answer, Reception};
+use super::peer::{AuthInterceptor, Peer, PeerIdentity};
 use super::refusals::Refusals;
 use super::session::refusal;
 use super::spills::Spills;
 use super::uploads::{KEPT, UploadError, Uploader, Uploads};
+use super::worker_router::{Answer, WorkerRouter};
 use compass_authority::{AuthorityError, now};
 use compass_proto::v1::workers_server::{Workers, WorkersServer};
 use compass_proto::{MAX_FRAME_BYTES, Protocols, digest_from_wire, v1};
@@ -51,7 +51,7 @@ pub enum Inbound {
 /// gRPC service of sessions, fetches and uploads.
 #[derive(Clone, Debug)]
 pub struct WorkerService {
-    reception: Arc<dyn Reception>,
+    router: Arc<dyn WorkerRouter>,
     files: PlanFiles,
     uploads: Uploads,
     spills: Spills,
@@ -59,14 +59,14 @@ pub struct WorkerService {
     /// The pools that there are; none where workers may call theirs what they like.
     pools: Arc<[String]>,
     /// Who is let in; without one, whoever reaches the service.
-    gate: Option<Gate>,
+    interceptor: Option<AuthInterceptor>,
 }
 
 impl WorkerService {
-    /// A service whose workers come to this reception. While those who take them in are busy, workers wait.
-    pub fn new(reception: Arc<dyn Reception>, files: PlanFiles, uploads: Uploads) -> Self {
+    /// A service whose workers come to this router. While those who take them in are busy, workers wait.
+    pub fn new(router: Arc<dyn WorkerRouter>, files: PlanFiles, uploads: Uploads) -> Self {
         let (spills, connections, pools) = (Spills::default(), Arc::default(), Arc::default());
-        Self { reception, files, uploads, spills, connections, pools, gate: None }
+        Self { router, files, uploads, spills, connections, pools, interceptor: None }
     }
 
     /// The same service for workers of these pools, or of none in particular.
@@ -88,26 +88,32 @@ impl WorkerService {
 
     /// The pool of a session, if its name and the pool that it says are its peer's own. Else the screen says so, once.
     fn place(&self, peer: &Peer, hello: &v1::Hello) -> Result<String, Status> {
-        let authority = self.gate.as_ref().and_then(|gate| gate.authority.as_deref());
-        let named = peer.standing.may_be(&hello.worker);
-        let placed = named.and_then(|()| peer.standing.pool(authority, &hello.pool));
+        let authority = self.interceptor.as_ref().and_then(|interceptor| interceptor.authority.as_deref());
+        let named = peer.identity.may_be(&hello.worker);
+        let placed = named.and_then(|()| peer.identity.pool(authority, &hello.pool));
         placed.and_then(|pool| self.knows(&pool).map(|()| pool)).inspect_err(|status| {
-            if let Some(gate) = &self.gate {
-                gate.refusals.tell(peer.address, status.message());
+            if let Some(interceptor) = &self.interceptor {
+                interceptor.refusals.tell(peer.address, status.message());
             }
         })
     }
 
     /// A session while its peer may have one.
-    async fn admit(self, standing: Option<Standing>, connection: ConnectionId, hello: v1::Hello, arrival: Arrival) {
-        let (worker, outbound) = (WorkerId(hello.worker.clone()), arrival.outbound.downgrade());
+    async fn admit(
+        self,
+        identity: Option<PeerIdentity>,
+        connection: ConnectionId,
+        hello: v1::Hello,
+        pending: PendingSession,
+    ) {
+        let (worker, outbound) = (WorkerId(hello.worker.clone()), pending.outbound.downgrade());
         // Alive as long as the session, whoever ends it.
         let (held, mut left) = mpsc::channel::<()>(1);
-        let (unwelcome_service, attending) = (self.clone(), self.attend(connection, hello, arrival, held));
+        let (unwelcome_service, attending) = (self.clone(), self.attend(connection, hello, pending, held));
         let mut attending = std::pin::pin!(attending);
         tokio::select! {
             () = &mut attending => {}
-            status = unwelcome_service.unwelcome(standing) => {
+            status = unwelcome_service.unwelcome(identity) => {
                 tracing::info!(%worker, %status, "a session ends");
                 if let Some(outbound) = outbound.upgrade() {
                     let _ = outbound.try_send(Err(status));
@@ -119,28 +125,30 @@ impl WorkerService {
     }
 
     /// Returns when the peer of a session may work no longer, and why: it was revoked, or its certificate has expired.
-    async fn unwelcome(&self, standing: Option<Standing>) -> Status {
-        let (Some(standing), Some(gate)) = (standing, &self.gate) else { return std::future::pending().await };
-        let (Standing::Worker { bearer, .. }, Some(authority)) = (&standing, &gate.authority) else {
+    async fn unwelcome(&self, identity: Option<PeerIdentity>) -> Status {
+        let (Some(identity), Some(interceptor)) = (identity, &self.interceptor) else {
+            return std::future::pending().await;
+        };
+        let (PeerIdentity::Worker { certified, .. }, Some(authority)) = (&identity, &interceptor.authority) else {
             return std::future::pending().await;
         };
         let mut changes = authority.changes();
         loop {
-            if let Err(status) = standing.admitted(Some(authority)) {
+            if let Err(status) = identity.admitted(Some(authority)) {
                 return status;
             }
-            let left = Duration::from_secs(bearer.until.saturating_sub(now()).max(1));
+            let left = Duration::from_secs(certified.until.saturating_sub(now()).max(1));
             // The clock of the wall may be set meanwhile: it is looked at again.
             let _ = tokio::time::timeout(left, changes.changed()).await;
         }
     }
 
     /// A worker from its hello to the end of its stream, or until nobody waits at the other end of `held`.
-    async fn attend(self, connection: ConnectionId, hello: v1::Hello, arrival: Arrival, held: mpsc::Sender<()>) {
-        let Arrival { outbound, mut frames } = arrival;
+    async fn attend(self, connection: ConnectionId, hello: v1::Hello, pending: PendingSession, held: mpsc::Sender<()>) {
+        let PendingSession { outbound, mut frames } = pending;
         let worker = WorkerId(hello.worker.clone());
         let (uploader, dial) = (uploader(&hello), hello.dial);
-        let answer = self.reception.arrive(connection, &hello);
+        let answer = self.router.arrive(connection, &hello);
         let answer = wait_at_the_door(answer, &outbound, &mut frames).await;
         let farewell = match &answer {
             Some(Answer::Refused(reason)) => {
@@ -163,18 +171,18 @@ impl WorkerService {
                 () = held.closed() => {}
             }
             // First of all, so that it is taken in when it comes again at once.
-            self.reception.left(&worker, connection);
+            self.router.left(&worker, connection);
             // The driver may be gone at the end of a run.
             let _ = inbound.send(Inbound::Closed { worker: worker.clone(), connection }).await;
         } else {
-            self.reception.left(&worker, connection);
+            self.router.left(&worker, connection);
         }
         self.uploads.session_ended(&uploader, dial);
     }
 }
 
 /// The two ways of a session.
-struct Arrival {
+struct PendingSession {
     outbound: Outbound,
     frames: Frames,
 }
@@ -246,8 +254,8 @@ impl Workers for WorkerService {
         if let Some(peer) = &peer {
             hello.pool = self.place(peer, &hello)?;
         }
-        let standing = peer.map(|peer| peer.standing);
-        tokio::spawn(self.clone().admit(standing, connection, hello, Arrival { outbound, frames }));
+        let identity = peer.map(|peer| peer.identity);
+        tokio::spawn(self.clone().admit(identity, connection, hello, PendingSession { outbound, frames }));
         Ok(Response::new(leaving))
     }
 
@@ -269,7 +277,7 @@ impl Workers for WorkerService {
         };
         let digest = digest_from_wire(&first.digest).map_err(|error| Status::invalid_argument(error.to_string()))?;
         if let Some(peer) = &peer {
-            peer.standing.may_be(&first.worker)?;
+            peer.identity.may_be(&first.worker)?;
         }
         let from = Uploader { worker: first.worker, session: first.session };
         let room = self.uploads.reserve(&from, first.dial, digest, first.length, Instant::now())?;
@@ -330,8 +338,8 @@ pub async fn serve(
     mut service: WorkerService,
     stop: CancellationToken,
 ) -> Result<(), ServeError> {
-    let gate = Gate { authority: access.authority(), refusals: Refusals::default() };
-    service.gate = Some(gate.clone());
+    let interceptor = AuthInterceptor { authority: access.authority(), refusals: Refusals::default() };
+    service.interceptor = Some(interceptor.clone());
     let expiring = expire(service.uploads.clone());
     let workers = WorkersServer::new(service).max_decoding_message_size(MAX_FRAME_BYTES);
     // What `grpc_health_probe` and `grpcurl` ask; neither tells anything of a run.
@@ -340,12 +348,12 @@ pub async fn serve(
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(compass_proto::FILE_DESCRIPTOR_SET)
         .build_v1()?;
-    let (incoming, accepting) = connections(listener, access, Bounds::default(), gate.refusals.clone())?;
+    let (incoming, accepting) = connections(listener, access, Bounds::default(), interceptor.refusals.clone())?;
     let serving = bounded_server()
-        .add_service(InterceptedService::new(workers, gate.clone()))
-        .add_service(InterceptedService::new(health_service, gate.clone()))
-        .add_service(InterceptedService::new(reflection, gate.clone()))
-        .add_service(EnrolmentDesk::server(gate))
+        .add_service(InterceptedService::new(workers, interceptor.clone()))
+        .add_service(InterceptedService::new(health_service, interceptor.clone()))
+        .add_service(InterceptedService::new(reflection, interceptor.clone()))
+        .add_service(EnrolmentService::server(interceptor))
         .serve_with_incoming_shutdown(incoming, stop.cancelled_owned());
     tokio::select! {
         done = serving => done?,

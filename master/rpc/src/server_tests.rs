@@ -20,7 +20,7 @@ use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 #[derive(Debug)]
 struct Everyone(mpsc::Sender<Inbound>);
 
-impl Reception for Everyone {
+impl WorkerRouter for Everyone {
     fn arrive(&self, _: ConnectionId, _: &v1::Hello) -> oneshot::Receiver<Answer> {
         let (answer, answered) = oneshot::channel();
         // The receiver is in the next line.

@@ -59,7 +59,7 @@ impl From<UploadError> for Status {
 
 /// The uploads of a port.
 #[derive(Clone, Debug)]
-pub struct Uploads(Arc<Mutex<Shelf>>);
+pub struct Uploads(Arc<Mutex<UploadTable>>);
 
 impl Default for Uploads {
     fn default() -> Self {
@@ -68,7 +68,7 @@ impl Default for Uploads {
 }
 
 #[derive(Debug)]
-struct Shelf {
+struct UploadTable {
     /// Bytes at most.
     most: u64,
     held: BTreeMap<Uploader, Upload>,
@@ -102,10 +102,10 @@ impl Uploads {
     /// Uploads that take so many bytes together.
     pub fn of(most: u64) -> Self {
         let (held, waiting, tickets) = (BTreeMap::new(), VecDeque::new(), 0);
-        Self(Arc::new(Mutex::new(Shelf { most, held, waiting, tickets })))
+        Self(Arc::new(Mutex::new(UploadTable { most, held, waiting, tickets })))
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Shelf) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut UploadTable) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -160,7 +160,7 @@ impl Uploads {
     }
 }
 
-impl Shelf {
+impl UploadTable {
     fn reserve(
         &mut self,
         from: &Uploader,

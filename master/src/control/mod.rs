@@ -5,14 +5,14 @@
 
 mod client;
 mod commands;
-mod office;
+mod registry;
 mod service;
 mod socket;
 mod status;
 mod submit;
 
 pub use commands::{About, cancel, explain, status};
-pub use office::{Accepted, Declined, Entry, Governor, Office};
+pub use registry::{Accepted, Declined, JobEntry, JobRegistry, ServerBackend};
 pub use service::ControlService;
 pub use socket::{SERVER, Socket, SocketError, open};
 pub use status::{JobStatus, MasterStatus, WorkerStatus};

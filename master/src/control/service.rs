@@ -1,6 +1,6 @@
-//! The control service. It says what the office says; whatever carries it decides who may ask.
+//! The control service. It says what the registry says; whatever carries it decides who may ask.
 
-use super::office::{Declined, Entry, Office, Unknown};
+use super::registry::{Declined, JobEntry, JobRegistry, UnknownJob};
 use crate::job::JobRecord;
 use compass_common::job_log::{JobLog, LogLine};
 use compass_proto::v1::control_server::{Control, ControlServer};
@@ -18,12 +18,12 @@ const FOLLOWED: usize = 64;
 
 /// gRPC service over the registry of jobs.
 #[derive(Clone, Debug)]
-pub struct ControlService(Arc<Office>);
+pub struct ControlService(Arc<JobRegistry>);
 
 impl ControlService {
-    /// A service that answers for this office.
-    pub fn new(office: Arc<Office>) -> Self {
-        Self(office)
+    /// A service that answers for this registry.
+    pub fn new(registry: Arc<JobRegistry>) -> Self {
+        Self(registry)
     }
 
     /// As a server carries it.
@@ -32,8 +32,8 @@ impl ControlService {
     }
 }
 
-impl From<Unknown> for Status {
-    fn from(unknown: Unknown) -> Self {
+impl From<UnknownJob> for Status {
+    fn from(unknown: UnknownJob) -> Self {
         Self::not_found(unknown.0)
     }
 }
@@ -45,8 +45,8 @@ impl Control for ControlService {
     async fn submit(&self, request: Request<v1::SubmitRequest>) -> Result<Response<v1::SubmitReply>, Status> {
         let job: JobRecord = serde_json::from_slice(&request.into_inner().job)
             .map_err(|error| Status::invalid_argument(format!("the job cannot be read: {error}")))?;
-        let governor = self.0.governor().ok_or_else(|| Status::failed_precondition("this master ends with its job"))?;
-        let accepted = governor.submit(job).await.map_err(|declined| match declined {
+        let backend = self.0.backend().ok_or_else(|| Status::failed_precondition("this master ends with its job"))?;
+        let accepted = backend.submit(job).await.map_err(|declined| match declined {
             Declined::Now(why) => Status::unavailable(why),
             Declined::Ever(why) => Status::failed_precondition(why),
         })?;
@@ -74,14 +74,14 @@ impl Control for ControlService {
             let text = format!("job {} has ended already, with exit code {}", job.id, ended.exit_code);
             return Err(Status::failed_precondition(text));
         }
-        if let Some(reason) = job.desk.cancelled() {
+        if let Some(reason) = job.job_handle.cancelled() {
             return Err(Status::failed_precondition(format!("job {} was cancelled already: {reason}", job.id)));
         }
         // Durable first: a server that dies now must not go on with the job.
-        if let Some(governor) = self.0.governor() {
-            governor.cancel(&job.id, &reason).await.map_err(Status::unavailable)?;
+        if let Some(backend) = self.0.backend() {
+            backend.cancel(&job.id, &reason).await.map_err(Status::unavailable)?;
         }
-        job.desk.cancel(reason).await;
+        job.job_handle.cancel(reason).await;
         Ok(Response::new(v1::CancelReply {}))
     }
 
@@ -107,7 +107,7 @@ impl Control for ControlService {
 }
 
 /// Sends what the job says until it ends, or nobody listens.
-async fn follow(mut job: Entry, job_log: Arc<JobLog>, sender: mpsc::Sender<Result<v1::FollowReply, Status>>) {
+async fn follow(mut job: JobEntry, job_log: Arc<JobLog>, sender: mpsc::Sender<Result<v1::FollowReply, Status>>) {
     let mut written = job_log.follow();
     let mut from = 0;
     loop {

@@ -13,4 +13,4 @@ pub use failure::Failure;
 pub use opening::{OpenedRun, led_elsewhere, open_run};
 pub use record::{Ended, JobRecord, StageTerms, now};
 pub use request::JobRequest;
-pub use run::{Place, run};
+pub use run::{JobEnvironment, run};

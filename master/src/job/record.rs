@@ -2,7 +2,7 @@
 
 use super::request::JobRequest;
 use crate::cli::Mode;
-use crate::pipeline::{Residence, RunFolder};
+use crate::pipeline::{ModelPlacement, RunFolder};
 use compass_config::{Config, RunnerConfig, StageConfig};
 use compass_eval::report::Details;
 use compass_plan::partition::PartitionerKind;
@@ -34,7 +34,7 @@ pub struct JobRecord {
     pub summary_groups: Vec<SummaryGroup>,
     /// Where its models may run, in the order of the plan's.
     #[serde(default)]
-    pub residences: Vec<Residence>,
+    pub placements: Vec<ModelPlacement>,
     /// Why nothing more of it is wanted.
     pub cancelled: Option<String>,
     pub ended: Option<Ended>,
@@ -87,7 +87,7 @@ impl JobRecord {
             infer: StageTerms::of(config, &config.infer),
             eval: StageTerms::of(config, &config.eval),
             summary_groups: config.summary_groups.clone(),
-            residences: config.models.iter().map(Residence::from).collect(),
+            placements: config.models.iter().map(ModelPlacement::from).collect(),
             cancelled: None,
             ended: None,
         }

@@ -1,4 +1,4 @@
-//! What a person asks of a job beside its configuration.
+//! What a person commands of a job beside its configuration.
 
 use crate::cli::Mode;
 use crate::pipeline::RunFolder;

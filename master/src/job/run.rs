@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::opening::{OpenedRun, read_plan};
 use super::request::JobRequest;
 use crate::cli::{Mode, exit};
-use crate::pipeline::{self, Answers, Desk, Ending, InferOptions, LiveWriting, ReadPlan, RunTerm, WorkerSource};
+use crate::pipeline::{self, Answers, Ending, InferOptions, JobHandle, LiveWriting, ReadPlan, RunTerm, WorkerSource};
 use compass_common::screen::{OutputError, print, say};
 use compass_config::Config;
 use compass_launch::Programs;
@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
-/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks to
+/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that commands to
 /// stop.
 ///
 /// # Errors
@@ -28,7 +28,7 @@ pub async fn run(
     config: Config,
     request: &JobRequest,
     opened: &OpenedRun,
-    place: &Place,
+    place: &JobEnvironment,
     interrupted: watch::Receiver<Option<u8>>,
 ) -> Result<u8, Failure> {
     let ReadPlan { plan, digest, files } = match &opened.plan {
@@ -50,7 +50,7 @@ pub async fn run(
         programs: Programs::None,
         workers_stay: place.workers_stay || has_programs && request.mode == Mode::All,
         others_may_come: false,
-        desk: place.desk.clone(),
+        job_handle: place.job_handle.clone(),
         source: place.source.clone(),
         timeouts: StoreTimeouts::default(),
     };
@@ -93,15 +93,15 @@ pub async fn run(
             }
         }
     }
-    place.desk.doing("score");
+    place.job_handle.doing("score");
     job.score(&config, answered, answers, executions).await
 }
 
 /// Where a job runs.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct JobEnvironment {
     /// Where others ask how it stands.
-    pub desk: Desk,
+    pub job_handle: JobHandle,
     /// Where its workers come from.
     pub source: Arc<dyn WorkerSource>,
     /// Whether other jobs follow, for which workers are to stay.
@@ -131,7 +131,7 @@ struct Answered {
 }
 
 impl Job<'_> {
-    /// Cancelled when a signal asks to stop.
+    /// Cancelled when a signal commands to stop.
     fn cancelled_by_signals(&self) -> CancellationToken {
         let (stop, over) = (CancellationToken::new(), self.over.clone());
         let (mut signals, cancelled) = (self.interrupted.clone(), stop.clone());

@@ -5,7 +5,7 @@
 use super::leader::{Heard, Leader};
 use compass_ledger::Submission;
 use compass_plan::Misfit;
-use compass_rpc::HandedIn;
+use compass_rpc::ReceivedResults;
 use compass_scheduler::{DeviceType, Event, Handed, Record, Unfit};
 use compass_types::ids::{GrantId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
@@ -44,10 +44,10 @@ impl Leader {
         &mut self,
         now: u64,
         worker: &WorkerId,
-        handed: HandedIn,
+        handed: ReceivedResults,
         out: &mut Vec<Submission>,
     ) -> Heard {
-        let HandedIn { grant, unit, plan, samples: arrived, .. } = handed;
+        let ReceivedResults { grant, unit, plan, samples: arrived, .. } = handed;
         let count = arrived.len() as u64;
         let Some(session) = self.sessions.get(worker) else { return Heard::Nothing };
         let (of_worker, is_ours) = (DeviceType::named(&session.device), plan == self.terms.plan.0);

@@ -16,12 +16,12 @@ pub(super) enum Gated {
 
 /// Messages that wait until the records that justify them are durable, in order.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct AuthInterceptor {
     waiting: VecDeque<(Seq, Gated)>,
     durable: Seq,
 }
 
-impl Gate {
+impl AuthInterceptor {
     /// Takes something that may leave once everything up to `after` is durable.
     pub(super) fn push(&mut self, after: Seq, gated: Gated) {
         self.waiting.push_back((after, gated));

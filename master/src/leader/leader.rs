@@ -1,7 +1,7 @@
 //! The leader of a job: takes frames, says what is to be sent and what is to be made durable.
 
 use super::arrivals::Refusals;
-use super::gate::{Gate, Gated, bound_to};
+use super::gate::{AuthInterceptor, Gated, bound_to};
 use super::pins::{Loaded, Pins};
 use super::submission::submission;
 use compass_ledger::{Content, Submission};
@@ -48,7 +48,7 @@ pub struct Leader {
     keys: Keys,
     /// Only looked up, but at the end.
     pub(super) sessions: HashMap<WorkerId, Session, BuildHasherDefault<DefaultHasher>>,
-    gate: Gate,
+    gate: AuthInterceptor,
     pins: Pins,
     watch: Watch,
     violations: u64,
@@ -61,7 +61,7 @@ pub struct Leader {
 impl Leader {
     /// A leader that has heard nobody yet; `watch` knows what was recorded before it.
     pub fn new(core: Core, terms: Terms, keys: Keys, watch: Watch) -> Self {
-        let (sessions, gate, effects) = (HashMap::default(), Gate::default(), Vec::new());
+        let (sessions, gate, effects) = (HashMap::default(), AuthInterceptor::default(), Vec::new());
         Self {
             core,
             terms,

@@ -4,8 +4,8 @@
 
 use super::clock::AttentiveClock;
 use super::connections::Connections;
-use super::desk::{Ask, Demands};
 use super::facts::RunFacts;
+use super::job_handle::{DemandPublisher, JobCommand};
 use super::progress::{ProgressBoard, Snapshot};
 use crate::leader::{Heard, Leader};
 use crate::web::RunView;
@@ -95,9 +95,9 @@ pub struct Setup {
     /// What the HTTP port shows.
     pub views: watch::Sender<RunView>,
     /// What people, and those who share workers out, ask for.
-    pub asks: mpsc::Receiver<Ask>,
+    pub commands: mpsc::Receiver<JobCommand>,
     /// What the job could use, for those who share workers out.
-    pub demands: Demands,
+    pub demands: DemandPublisher,
 }
 
 /// Feeds a leader with frames, time and what has become durable.
@@ -177,7 +177,7 @@ impl Driver {
                     self.setup.leader.durable(committed.up_to);
                     self.carry_out()?;
                 }
-                Some(ask) = self.setup.asks.recv() => self.answer(ask).await?,
+                Some(ask) = self.setup.commands.recv() => self.answer(ask).await?,
                 () = self.setup.committer.ready(), if !self.waiting.is_empty() => self.submit_waiting()?,
                 _ = tick.tick() => {
                     self.tell_supply().await?;
@@ -308,10 +308,10 @@ impl Driver {
         self.apply(Event::Supply(supply)).await
     }
 
-    async fn answer(&mut self, ask: Ask) -> Result<(), DriveError> {
+    async fn answer(&mut self, ask: JobCommand) -> Result<(), DriveError> {
         // Whoever asked may have gone away.
         match ask {
-            Ask::Apply(event) => {
+            JobCommand::Apply(event) => {
                 let exited = matches!(event, Event::Exited { .. });
                 if let Event::Exited { worker, wanted: false } = &event {
                     self.setup.facts.ended(worker);
@@ -322,9 +322,9 @@ impl Driver {
                 }
                 self.show();
             }
-            Ask::Job(reply) => drop(reply.send(self.setup.leader.core().explain_job())),
-            Ask::Task(task, reply) => drop(reply.send(self.setup.leader.core().explain_task(task))),
-            Ask::Worker(worker, reply) => drop(reply.send(self.setup.leader.core().explain_worker(&worker))),
+            JobCommand::Job(reply) => drop(reply.send(self.setup.leader.core().explain_job())),
+            JobCommand::Task(task, reply) => drop(reply.send(self.setup.leader.core().explain_task(task))),
+            JobCommand::Worker(worker, reply) => drop(reply.send(self.setup.leader.core().explain_worker(&worker))),
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! `--dry-run`: the tasks and the commands, and nothing started.
 
-use super::entrance::told;
 use super::execution::{has_programs, stage_config};
 use super::execution_plan::outline;
 use super::infer::{InferError, tasks};
-use super::launching::{LaunchOptions, comes_by_itself, fleet, slots};
+use super::launching::{LaunchOptions, autoscaler, comes_by_itself, slots};
 use super::planner::Planned;
 use super::task_list::listing;
+use super::worker_endpoint::told;
 use compass_config::Config;
 use compass_launch::Programs;
 use compass_plan::partition::TaskList;
@@ -47,12 +47,12 @@ fn stage(
     let _ = write!(text, "{} tasks, {} samples", tasks.len(), plan.expected());
     let equal = match duplicates.len() {
         0 => String::new(),
-        count => format!(", {count} of which ask what another asks and are recorded with its result"),
+        count => format!(", {count} of which ask what another commands and are recorded with its result"),
     };
     let _ = writeln!(text, "{equal}");
     let (near, far) = told(config, config.listen);
-    for pool in fleet(config, &near, &far, launching(programs))?.pools {
-        for line in pool.launcher.command_lines(pool.shape.most) {
+    for pool in autoscaler(config, &near, &far, launching(programs))?.pools {
+        for line in pool.launcher.command_lines(pool.spec.most) {
             let _ = writeln!(text, "would launch: {line}");
         }
     }
@@ -68,7 +68,7 @@ fn stage(
 /// They cannot.
 pub async fn check_launcher(config: &Config) -> Result<(), InferError> {
     let (near, far) = told(config, config.listen);
-    for mut pool in fleet(config, &near, &far, launching(Programs::None))?.pools {
+    for mut pool in autoscaler(config, &near, &far, launching(Programs::None))?.pools {
         pool.launcher.check().await?;
     }
     Ok(())

@@ -1,21 +1,21 @@
 //! The inference stage: from a plan on disk to a ledger that holds every sample.
 
-use super::desk::{Demands, Desk};
 use super::drive::{DriveError, Driven, Driver, Ending, Setup};
-use super::entrance::EntranceError;
 use super::facts::RunFacts;
 use super::folder::{FolderError, RunFolder, write_atomically};
+use super::job_handle::{DemandPublisher, JobHandle};
 use super::launching::{comes_by_itself, is_open, pool_terms, runner_name, slots, slots_let_in};
 use super::lead::{Campaign, Lead, RunTerm, campaign, host, inherited, lengths};
 use super::live::{LivePredictions, LiveWriting};
+use super::model_placement::where_they_load;
 use super::origins;
 use super::pins::recorded_pins;
 use super::planner::{PlanError, read_duplicates};
 use super::previous_assignments::task;
 use super::progress::ProgressBoard;
-use super::residence::where_they_load;
 use super::score::Answers;
 use super::task_list::keep_tasks;
+use super::worker_endpoint::EndpointError;
 use super::worker_source::{StageRegistration, StageWorkers, WorkerSource};
 use crate::leader::{Leader, Pins};
 use crate::web::{AccessError, ListenError, RunView};
@@ -90,7 +90,7 @@ pub enum InferError {
     #[error(transparent)]
     Access(#[from] AccessError),
     #[error(transparent)]
-    Entrance(#[from] EntranceError),
+    WorkerEndpoint(#[from] EndpointError),
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]
@@ -106,7 +106,7 @@ pub struct InferOptions {
     pub debug: bool,
     /// Whether `predictions/` are written while the stage goes on.
     pub predictions: LiveWriting,
-    /// Turns true when a signal asks to stop.
+    /// Turns true when a signal commands to stop.
     pub interrupted: CancellationToken,
     /// What the stage is called on the screen and in the folder of its logs.
     pub stage: &'static str,
@@ -117,7 +117,7 @@ pub struct InferOptions {
     /// Whether workers of another stage, which nobody launches, may take part.
     pub others_may_come: bool,
     /// Where others ask how the job stands.
-    pub desk: Desk,
+    pub job_handle: JobHandle,
     /// Where its workers come from.
     pub source: Arc<dyn WorkerSource>,
     /// How long the store is asked that does not answer.
@@ -218,7 +218,7 @@ pub async fn infer(
             Campaign::Interrupted => return Ok(without_lead(Ending::Interrupted)),
         };
     // Only a leader has ports: on one host, a master that stands by would else need ports of its own.
-    let InferOptions { debug, stage, programs, desk, source, .. } = options.clone();
+    let InferOptions { debug, stage, programs, job_handle, source, .. } = options.clone();
     source.open().await?;
     let status = term.status();
     let opened = open(config, folder, *term, ledger, &plan, digest, &options).await?;
@@ -232,7 +232,7 @@ pub async fn infer(
         say(format!("waiting for workers: compass-worker --master {address}"));
     }
     let (views, view) = watch::channel(RunView::default());
-    let asks = desk.open(stage, view, status);
+    let commands = job_handle.open(stage, view, status);
     let stop = CancellationToken::new();
     // Cancels on drop as well: on every early return.
     let stopping = stop.clone().drop_guard();
@@ -253,11 +253,11 @@ pub async fn infer(
         board,
         facts: opened.facts,
         views,
-        asks,
-        demands: Demands::from(wanted),
+        commands,
+        demands: DemandPublisher::from(wanted),
     });
     let driven = Box::pin(driver.run()).await;
-    desk.close();
+    job_handle.close();
     source.leave(&digest).await;
     drop(stopping);
     let _ = watching.await;
@@ -358,7 +358,7 @@ async fn open(
     }
     let max_slots = slots_let_in(config, slots, options.others_may_come);
     let split = config.infer.partitioner == PartitionerKind::Balanced;
-    let places = where_they_load(&config.pools, options.source.residences());
+    let places = where_they_load(&config.pools, options.source.placements());
     let limits = Limits {
         retry: config.infer.runner.retry,
         max_slots,

@@ -1,13 +1,13 @@
 //! From the configuration to the pools of workers of a stage.
 
-use super::entrance::Entrance;
 use super::folder::RunFolder;
-use super::residence::Residence;
+use super::model_placement::ModelPlacement;
+use super::worker_endpoint::WorkerEndpoint;
 use super::worker_source::StageRegistration;
 use compass_config::{Config, ModelConfig, PoolConfig, RunnerKind};
 use compass_launch::{
-    Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, Fleet, LaunchError, Launcher, LocalLauncher, Pool,
-    Programs, Shape, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
+    Autoscaler, Belonging, Bounds, CommandLauncher, DlcLauncher, DlcPlace, LaunchError, Launcher, LocalLauncher, Pool,
+    PoolSpec, Programs, SlurmLauncher, SlurmOrder, WorkerCommand, find_worker, sees_gpu, visible_gpus,
 };
 use compass_plan::DeviceRequest;
 use compass_rpc::PoolTerms;
@@ -88,7 +88,7 @@ impl Place<'_> {
     }
 
     /// GPUs, slots, fewest and most jobs.
-    fn shape(&self, config: &Config, debug: bool) -> Shape {
+    fn spec(&self, config: &Config, debug: bool) -> PoolSpec {
         let models_here = self.models(config);
         let runner = &config.infer.runner;
         let takes = gpus_of_a_replica(&models_here);
@@ -111,7 +111,7 @@ impl Place<'_> {
         };
         // What the slots of all pools together may be is for the autoscaler.
         let least = least_slots.div_ceil(slots.max(1)).min(most);
-        Shape { name: self.name.to_owned(), kind: self.runner.name(), gpus, slots, least, most }
+        PoolSpec { name: self.name.to_owned(), kind: self.runner.name(), gpus, slots, least, most }
     }
 }
 
@@ -125,8 +125,8 @@ pub(super) fn slots(config: &Config, debug: bool) -> u32 {
             local_slots(config, &config.models.iter().collect::<Vec<_>>(), config.infer.runner.max_num_workers)
         }
         _ => {
-            let shape = place.shape(config, debug);
-            shape.slots.saturating_mul(shape.most)
+            let spec = place.spec(config, debug);
+            spec.slots.saturating_mul(spec.most)
         }
     };
     let all = places(config).into_iter().map(of_place).fold(0, u32::saturating_add);
@@ -172,7 +172,7 @@ pub(super) fn pool_terms(config: &Config) -> BTreeMap<String, PoolTerms> {
 }
 
 fn loads(pool: &PoolConfig, model: &ModelConfig) -> bool {
-    Residence::from(model).loads_in(pool)
+    ModelPlacement::from(model).loads_in(pool)
 }
 
 /// The pools of a stage; none when workers come by themselves. `near` and `far` are where workers of this host and of
@@ -180,7 +180,12 @@ fn loads(pool: &PoolConfig, model: &ModelConfig) -> bool {
 ///
 /// # Errors
 /// There is no worker to launch, or nobody to launch it.
-pub(super) fn fleet(config: &Config, near: &str, far: &str, options: LaunchOptions<'_>) -> Result<Fleet, LaunchError> {
+pub(super) fn autoscaler(
+    config: &Config,
+    near: &str,
+    far: &str,
+    options: LaunchOptions<'_>,
+) -> Result<Autoscaler, LaunchError> {
     if let Some(model) = config
         .models
         .iter()
@@ -191,10 +196,10 @@ pub(super) fn fleet(config: &Config, near: &str, far: &str, options: LaunchOptio
     let mut pools = Vec::new();
     for place in places(config) {
         check_gpus(config, &place)?;
-        let shape = place.shape(config, options.debug);
+        let spec = place.spec(config, options.debug);
         let master = if place.runner.is_remote() { far } else { near };
-        if let Some(launcher) = launcher(config, &place, &shape, master, options)? {
-            pools.push(Pool { shape, launcher });
+        if let Some(launcher) = launcher(config, &place, &spec, master, options)? {
+            pools.push(Pool { spec, launcher });
         }
     }
     let runner = &config.infer.runner;
@@ -202,14 +207,17 @@ pub(super) fn fleet(config: &Config, near: &str, far: &str, options: LaunchOptio
         slots: if options.debug { Some(1) } else { runner.max_num_workers },
         gpus: (runner.max_gpus > 0).then_some(runner.max_gpus),
     };
-    Ok(Fleet { pools, bounds, others_may_come: comes_by_itself(config) })
+    Ok(Autoscaler { pools, bounds, others_may_come: comes_by_itself(config) })
 }
 
 /// The pools of a stage that has workers of its own, for a master that is open.
 ///
 /// # Errors
 /// As for the pools of a stage.
-pub(crate) fn fleet_of_stage(stage: &StageRegistration<'_>, entrance: &Entrance) -> Result<Fleet, LaunchError> {
+pub(crate) fn fleet_of_stage(
+    stage: &StageRegistration<'_>,
+    endpoint: &WorkerEndpoint,
+) -> Result<Autoscaler, LaunchError> {
     let job = stage.plan.short();
     let options = LaunchOptions {
         debug: stage.debug,
@@ -217,18 +225,18 @@ pub(crate) fn fleet_of_stage(stage: &StageRegistration<'_>, entrance: &Entrance)
         programs: stage.programs,
         folder: Some(stage.folder),
         logs_here: None,
-        token_file: entrance.token_file(),
+        token_file: endpoint.token_file(),
         job: &job,
     };
-    fleet(stage.config, entrance.near(), entrance.advertised(), options)
+    autoscaler(stage.config, endpoint.near(), endpoint.advertised(), options)
 }
 
 /// The pools of a master that stays: nothing is known of models, every pool takes all jobs.
 ///
 /// # Errors
 /// As for the pools of a stage.
-pub(crate) fn fleet_of(config: &Config, entrance: &Entrance) -> Result<Fleet, LaunchError> {
-    let (programs, token_file) = (Programs::Contained, entrance.token_file());
+pub(crate) fn fleet_of(config: &Config, endpoint: &WorkerEndpoint) -> Result<Autoscaler, LaunchError> {
+    let (programs, token_file) = (Programs::Contained, endpoint.token_file());
     let logs = config.state_dir.join("serve-logs");
     let options = LaunchOptions {
         debug: false,
@@ -239,13 +247,13 @@ pub(crate) fn fleet_of(config: &Config, entrance: &Entrance) -> Result<Fleet, La
         token_file,
         job: "serve",
     };
-    fleet(config, entrance.near(), entrance.advertised(), options)
+    autoscaler(config, endpoint.near(), endpoint.advertised(), options)
 }
 
 fn launcher(
     config: &Config,
     place: &Place<'_>,
-    shape: &Shape,
+    spec: &PoolSpec,
     master: &str,
     options: LaunchOptions<'_>,
 ) -> Result<Option<Box<dyn Launcher>>, LaunchError> {
@@ -259,7 +267,7 @@ fn launcher(
         Ok(WorkerCommand {
             binary: named.map_or_else(find_worker, Ok)?,
             master: master.to_owned(),
-            slots: shape.slots,
+            slots: spec.slots,
             device,
             programs: options.programs,
             pool: place.pool.map(|pool| pool.name.clone()),
@@ -291,7 +299,7 @@ fn launcher(
             let order = SlurmOrder {
                 pool: place.name.to_owned(),
                 config: slurm.clone(),
-                gpus: shape.gpus,
+                gpus: spec.gpus,
                 worker: worker(device(&models, false)?)?,
                 environment,
                 name: format!("compass {} [{}]", belonging.run, abbreviations(&models)),
@@ -303,13 +311,13 @@ fn launcher(
             let worker = worker(device(&models, false)?)?;
             let run = options.folder.map_or_else(|| "RUN".into(), RunFolder::name);
             let run = if place.pool.is_some() { format!("{run}-{}", place.name) } else { run };
-            let place = DlcPlace { run, gpus: shape.gpus, environment, logs };
+            let place = DlcPlace { run, gpus: spec.gpus, environment, logs };
             Ok(Some(Box::new(DlcLauncher::new((**dlc).clone(), worker, place))))
         }
         RunnerKind::Command(command) => {
             let (worker, name) = (worker(device(&models, false)?)?, place.name.to_owned());
             let logs = logs.filter(|_| !options.debug);
-            let launcher = CommandLauncher::new(command.clone(), worker, name, shape.gpus, environment, logs);
+            let launcher = CommandLauncher::new(command.clone(), worker, name, spec.gpus, environment, logs);
             Ok(Some(Box::new(launcher)))
         }
     }
@@ -348,7 +356,7 @@ mod tests {
     use compass_config::{Overrides, load};
 
     /// What the file says, with an echo model that takes a GPU.
-    fn shapes(infer: &str) -> Vec<(u32, u32, u32)> {
+    fn specs(infer: &str) -> Vec<(u32, u32, u32)> {
         let folder = tempfile::tempdir().unwrap();
         let model = "[[model]]\nabbr = \"m\"\ntype = \"echo\"\nrun_cfg = { num_gpus = 1 }\n";
         let dataset = "[[dataset]]\nabbr = \"d\"\nreader_cfg = { input_columns = [\"q\"], output_column = \"a\" }\n\
@@ -359,22 +367,22 @@ mod tests {
         std::fs::write(&file, format!("work_dir = \"w\"\n{model}{dataset}{infer}")).unwrap();
         let flags = Overrides { home: Some(folder.path().into()), ..Overrides::default() };
         let config = load(Some(&file), &flags).unwrap().config;
-        let shape = |place: Place<'_>| {
-            let shape = place.shape(&config, false);
-            (shape.gpus, shape.slots, shape.most)
+        let spec = |place: Place<'_>| {
+            let spec = place.spec(&config, false);
+            (spec.gpus, spec.slots, spec.most)
         };
-        places(&config).into_iter().map(shape).collect()
+        places(&config).into_iter().map(spec).collect()
     }
 
     #[test]
     fn jobs_are_cut_to_every_bound() {
-        let slurm = |keys: &str| shapes(&format!("[infer.runner]\ntype = \"slurm\"\n{keys}"));
+        let slurm = |keys: &str| specs(&format!("[infer.runner]\ntype = \"slurm\"\n{keys}"));
         assert_eq!(slurm(""), [(1, 1, 1)], "as many as OpenCompass has by default");
         assert_eq!(slurm("max_num_workers = 32\n"), [(1, 1, 32)]);
         assert_eq!(slurm("max_num_workers = 32\nmax_gpus = 5\n"), [(1, 1, 5)]);
         assert_eq!(slurm("max_num_workers = 8\nmax_workers_per_gpu = 3\n"), [(1, 3, 2)]);
         assert_eq!(slurm("max_num_workers = 1\nmax_workers_per_gpu = 3\n"), [(1, 1, 1)]);
         let pool = "[[pool]]\nname = \"p\"\nlauncher = \"slurm\"\nmax_gpus = 4\n";
-        assert_eq!(shapes(&format!("{pool}[infer.runner]\nmax_num_workers = 32\n")), [(1, 1, 4)]);
+        assert_eq!(specs(&format!("{pool}[infer.runner]\nmax_num_workers = 32\n")), [(1, 1, 4)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::folder::RunFolder;
 use super::infer::InferError;
-use super::residence::Residence;
+use super::model_placement::ModelPlacement;
 use compass_config::Config;
 use compass_launch::{PoolReport, Programs};
 use compass_rpc::Inbound;
@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use tokio::sync::{mpsc, watch};
 
-/// What a stage says of itself when it asks for workers.
+/// What a stage says of itself when it commands for workers.
 #[derive(Debug)]
 pub struct StageRegistration<'s> {
     /// What it is called on the screen and in the folder of its logs.
@@ -53,7 +53,7 @@ pub struct StageWorkers {
 #[tonic::async_trait]
 pub trait WorkerSource: Debug + Send + Sync {
     /// Where the job's models may run, in their order.
-    fn residences(&self) -> &[Residence];
+    fn placements(&self) -> &[ModelPlacement];
 
     /// This master leads the job from now on: its ports are open when this returns.
     ///

@@ -1,11 +1,11 @@
-//! Workers that are launched here, and the lobby that hears how they end.
+//! Workers that are launched here, and the dispatcher that hears how they end.
 
-use super::lobby::Lobby;
-use crate::pipeline::{self, Entrance};
+use super::worker_dispatcher::WorkerDispatcher;
+use crate::pipeline::{self, WorkerEndpoint};
 use compass_config::{Base, Config, RunnerKind};
 use compass_launch::{
-    Bounds, Fleet, LaunchError, LaunchEvent, LocalLauncher, Pool, PoolReport, Programs, Shape, WorkerCommand, explain,
-    find_worker,
+    Autoscaler, Bounds, LaunchError, LaunchEvent, LocalLauncher, Pool, PoolReport, PoolSpec, Programs, WorkerCommand,
+    explain, find_worker,
 };
 use compass_types::ids::WorkerId;
 use std::path::PathBuf;
@@ -30,31 +30,31 @@ pub(super) struct Launching {
     pub(super) given_up: watch::Receiver<Option<String>>,
 }
 
-/// The fleet of a server that stays, at rest.
+/// The autoscaler of a server that stays, at rest.
 ///
 /// # Errors
 /// There is no worker to launch, or nobody to launch it.
-pub(super) fn fleet(base: &Base, config: &Config, entrance: &Entrance) -> Result<Fleet, LaunchError> {
+pub(super) fn autoscaler(base: &Base, config: &Config, endpoint: &WorkerEndpoint) -> Result<Autoscaler, LaunchError> {
     if !base.pools.is_empty() || base.runner.kind != RunnerKind::Local {
-        return Ok(Fleet { others_may_come: true, ..pipeline::fleet_of(config, entrance)? });
+        return Ok(Autoscaler { others_may_come: true, ..pipeline::fleet_of(config, endpoint)? });
     }
     let slots = own_slots(base);
     let worker = WorkerCommand {
         binary: find_worker()?,
-        master: entrance.near().to_owned(),
+        master: endpoint.near().to_owned(),
         slots: 1,
         device: "auto".into(),
         programs: Programs::Contained,
         pool: None,
     };
-    let token_file = entrance.token_file().map(|path| path.display().to_string()).unwrap_or_default();
+    let token_file = endpoint.token_file().map(|path| path.display().to_string()).unwrap_or_default();
     let environment = vec![("COMPASS_TOKEN_FILE".to_owned(), token_file)];
     let launcher = Box::new(LocalLauncher::new(worker, environment, Some(log(base))));
     let (name, kind) = ("local".to_owned(), RunnerKind::Local.name());
     // An agent has one slot, so that a slot is what jobs share.
-    let shape = Shape { name, kind, gpus: 0, slots: 1, least: slots, most: slots };
+    let spec = PoolSpec { name, kind, gpus: 0, slots: 1, least: slots, most: slots };
     let bounds = Bounds { slots: Some(slots), gpus: None };
-    Ok(Fleet { pools: vec![Pool { shape, launcher }], bounds, others_may_come: true })
+    Ok(Autoscaler { pools: vec![Pool { spec, launcher }], bounds, others_may_come: true })
 }
 
 /// Slots of this host.
@@ -68,11 +68,11 @@ fn log(base: &Base) -> PathBuf {
 }
 
 impl Agents {
-    /// Puts the fleet to work for those who meet in the lobby.
-    pub(super) fn start(fleet: Fleet, lobby: Arc<Lobby>) -> Self {
+    /// Puts the autoscaler to work for those who meet in the dispatcher.
+    pub(super) fn start(autoscaler: Autoscaler, dispatcher: Arc<WorkerDispatcher>) -> Self {
         let (events, mut launched) = mpsc::channel(16);
         let stop = CancellationToken::new();
-        let handle = fleet.start(lobby.situation(), events, stop.clone());
+        let handle = autoscaler.start(dispatcher.snapshot(), events, stop.clone());
         let (gave_up, given_up) = watch::channel(None);
         let launching = Launching { pools: handle.reports.clone(), given_up };
         let task = tokio::spawn(async move {
@@ -81,7 +81,7 @@ impl Agents {
                 tokio::select! {
                     () = &mut ended => return,
                     Some(event) = launched.recv() => match event {
-                        LaunchEvent::Exited { worker, is_death } => lobby.exited(worker, !is_death).await,
+                        LaunchEvent::Exited { worker, is_death } => dispatcher.exited(worker, !is_death).await,
                         LaunchEvent::GaveUp { reason } => {
                             tracing::warn!(reason, "no more workers are launched");
                             gave_up.send_replace(Some(reason));

@@ -3,9 +3,9 @@
 use super::job_workers::LaunchedFor;
 use super::server::{Job, Server};
 use crate::cli::exit;
-use crate::control::{self, Entry};
+use crate::control::{self, JobEntry};
 use crate::job::{Failure, JobRequest, OpenedRun, now};
-use crate::pipeline::{Desk, Residence, plan_digest};
+use crate::pipeline::{JobHandle, ModelPlacement, plan_digest};
 use compass_config::Config;
 use compass_scheduler::broker::JobId;
 use tokio::sync::{Mutex, watch};
@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, watch};
 /// What workers are told that wait for another stage when there is none.
 const OVER: &str = "the run is over";
 
-/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that asks to
+/// Runs the job in `opened` to its end and returns the exit code. `interrupted` turns to the code of a signal that commands to
 /// stop.
 ///
 /// # Errors
@@ -30,15 +30,15 @@ pub async fn run_alone(
     };
     let server = Server::new(config.clone(), "the run is");
     let (_ended, ending) = watch::channel(None);
-    let (id, desk, folder) = (JobId::of(&plan), Desk::default(), &opened.folder);
-    server.office.add(Entry {
+    let (id, job_handle, folder) = (JobId::of(&plan), JobHandle::default(), &opened.folder);
+    server.registry.add(JobEntry {
         id: id.clone(),
         plan,
         folder: std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().into()),
         priority: 1,
         submitted: now(),
         max_slots: config.infer.runner.max_num_workers,
-        desk: desk.clone(),
+        job_handle: job_handle.clone(),
         job_log: None,
         ended: ending,
     });
@@ -49,14 +49,14 @@ pub async fn run_alone(
             Err(error) => tracing::warn!(%error, "this run answers no commands"),
         }
     }
-    let residences = config.models.iter().map(Residence::from).collect();
+    let placements = config.models.iter().map(ModelPlacement::from).collect();
     let launched = LaunchedFor::Stage(Mutex::default());
-    let job = Job { id, config, request, opened, desk, priority: 1, bound: None, residences, launched };
+    let job = Job { id, config, request, opened, job_handle, priority: 1, bound: None, placements, launched };
     let ran = server.run(job, interrupted.clone()).await;
     // Where another master leads by now, workers that this one has not heard of it from are that one's.
     let is_led_elsewhere = matches!(&ran, Err(failure) if failure.code == exit::LEADERSHIP_LOST);
     if !is_led_elsewhere {
-        server.lobby.close(OVER);
+        server.dispatcher.close(OVER);
     }
     server.stop().await;
     server.close().await;

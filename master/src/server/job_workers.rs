@@ -1,8 +1,8 @@
-//! The workers of one job, as the lobby lends them to its stages.
+//! The workers of one job, as the dispatcher lends them to its stages.
 
 use super::agents::{Agents, Launching};
 use super::server::Server;
-use crate::pipeline::{self, Desk, InferError, Residence, StageRegistration, StageWorkers, WorkerSource};
+use crate::pipeline::{self, InferError, JobHandle, ModelPlacement, StageRegistration, StageWorkers, WorkerSource};
 use compass_scheduler::broker::{JobId, Terms};
 use compass_types::ids::Digest;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ pub(super) struct JobWorkers {
     /// Most slots at once.
     pub(super) bound: Option<u32>,
     /// Its models, in their order.
-    pub(super) residences: Vec<Residence>,
-    pub(super) desk: Desk,
+    pub(super) placements: Vec<ModelPlacement>,
+    pub(super) job_handle: JobHandle,
     pub(super) launched: LaunchedFor,
 }
 
@@ -33,8 +33,8 @@ pub(super) enum LaunchedFor {
 
 #[tonic::async_trait]
 impl WorkerSource for JobWorkers {
-    fn residences(&self) -> &[Residence] {
-        &self.residences
+    fn placements(&self) -> &[ModelPlacement] {
+        &self.placements
     }
 
     async fn open(&self) -> Result<(), InferError> {
@@ -49,12 +49,12 @@ impl WorkerSource for JobWorkers {
         let (launching, open_at) = match &self.launched {
             LaunchedFor::Server(launching) => (launching.clone(), None),
             LaunchedFor::Stage(agents) => {
-                let ordered = self.server.with_entrance(|entrance| {
-                    let told = pipeline::comes_by_itself(stage.config).then(|| entrance.advertised().to_owned());
-                    pipeline::fleet_of_stage(&stage, entrance).map(|fleet| (fleet, told))
+                let ordered = self.server.with_endpoint(|endpoint| {
+                    let told = pipeline::comes_by_itself(stage.config).then(|| endpoint.advertised().to_owned());
+                    pipeline::fleet_of_stage(&stage, endpoint).map(|autoscaler| (autoscaler, told))
                 });
-                let (fleet, told) = ordered.await??;
-                let started = Agents::start(fleet, self.server.lobby.clone());
+                let (autoscaler, told) = ordered.await??;
+                let started = Agents::start(autoscaler, self.server.dispatcher.clone());
                 let launching = started.launching();
                 *agents.lock().await = Some(started);
                 (launching, told)
@@ -62,13 +62,13 @@ impl WorkerSource for JobWorkers {
         };
         let everyone = matches!(self.launched, LaunchedFor::Stage(_));
         let terms = Terms { weight: self.priority, bound: self.bound, models: stage.models, everyone };
-        let lobby = &self.server.lobby;
-        let inbound = lobby.enter((&self.id, terms, &self.desk), stage.plan, stage.files, stage.wanted);
+        let dispatcher = &self.server.dispatcher;
+        let inbound = dispatcher.enter((&self.id, terms, &self.job_handle), stage.plan, stage.files, stage.wanted);
         Ok(StageWorkers { inbound, pools: launching.pools, given_up: launching.given_up, open_at })
     }
 
     async fn leave(&self, plan: &Digest) {
-        self.server.lobby.leave(&self.id, plan);
+        self.server.dispatcher.leave(&self.id, plan);
         if let LaunchedFor::Stage(agents) = &self.launched
             && let Some(agents) = agents.lock().await.take()
         {

@@ -3,18 +3,18 @@
 //! by side, and shares its workers out among them.
 //!
 //! What `serve` accepted is in its store before it says so; one that is killed and started again goes on with every job that
-//! has not ended, as a leader of its own epoch each. The `broker` says who works for whom; the lobby carries it out.
+//! has not ended, as a leader of its own epoch each. The `broker` says who works for whom; the dispatcher carries it out.
 
 mod agents;
 mod alone;
 mod book;
 mod job_config;
 mod job_workers;
-mod lobby;
 mod ports;
 mod serve;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod server;
+mod worker_dispatcher;
 
 pub use alone::run_alone;
 pub use serve::serve;

@@ -1,8 +1,8 @@
 //! The ports of a master: where workers dial, and where people look.
 
-use super::lobby::Lobby;
-use crate::control::Office;
-use crate::pipeline::{Entrance, InferError, listen};
+use super::worker_dispatcher::WorkerDispatcher;
+use crate::control::JobRegistry;
+use crate::pipeline::{InferError, WorkerEndpoint, listen};
 use crate::web::{BearerToken, HttpServer};
 use compass_common::screen::say;
 use compass_config::Config;
@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub(super) struct BoundPorts {
     listener: TcpListener,
     address: SocketAddr,
-    entrance: Entrance,
+    endpoint: WorkerEndpoint,
     http: Option<HttpServer>,
     pools: Vec<String>,
 }
@@ -26,7 +26,7 @@ pub(super) struct BoundPorts {
 /// Ports at which everybody is answered.
 #[derive(Debug)]
 pub(super) struct Ports {
-    entrance: Entrance,
+    endpoint: WorkerEndpoint,
     hang_up: DropGuard,
     serving: JoinHandle<Result<(), ServeError>>,
     stop_showing: DropGuard,
@@ -50,38 +50,38 @@ impl BoundPorts {
         let listener = listen(config.listen, config.listen_ports).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         tracing::info!(%address, "listening for workers");
-        let entrance = Entrance::open(config, address).await?;
+        let endpoint = WorkerEndpoint::open(config, address).await?;
         let pools = config.pools.iter().map(|pool| pool.name.clone()).collect();
-        Ok(Self { listener, address, entrance, http, pools })
+        Ok(Self { listener, address, endpoint, http, pools })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(super) fn entrance(&self) -> &Entrance {
-        &self.entrance
+    pub(super) fn endpoint(&self) -> &WorkerEndpoint {
+        &self.endpoint
     }
 
-    /// Answers workers for `lobby` and readers for `office`. `shown` is what the page shows, for the screen.
-    pub(super) fn serve(self, lobby: Arc<Lobby>, office: Arc<Office>, shown: &str) -> Ports {
-        let files = lobby.files.clone();
-        let service = WorkerService::new(lobby, files, Uploads::default()).of_pools(self.pools);
+    /// Answers workers for `dispatcher` and readers for `registry`. `shown` is what the page shows, for the screen.
+    pub(super) fn serve(self, dispatcher: Arc<WorkerDispatcher>, registry: Arc<JobRegistry>, shown: &str) -> Ports {
+        let files = dispatcher.files.clone();
+        let service = WorkerService::new(dispatcher, files, Uploads::default()).of_pools(self.pools);
         let hang_up = CancellationToken::new();
-        let serving = tokio::spawn(compass_rpc::serve(self.listener, self.entrance.access(), service, hang_up.clone()));
+        let serving = tokio::spawn(compass_rpc::serve(self.listener, self.endpoint.access(), service, hang_up.clone()));
         let stop_showing = CancellationToken::new();
         let showing = self.http.map(|http| {
             say(format!("{shown} shown at http://{}/", http.address()));
-            tokio::spawn(http.serve(office, stop_showing.clone()))
+            tokio::spawn(http.serve(registry, stop_showing.clone()))
         });
         let (hang_up, stop_showing) = (hang_up.drop_guard(), stop_showing.drop_guard());
-        Ports { entrance: self.entrance, hang_up, serving, stop_showing, showing }
+        Ports { endpoint: self.endpoint, hang_up, serving, stop_showing, showing }
     }
 }
 
 impl Ports {
-    pub(super) fn entrance(&self) -> &Entrance {
-        &self.entrance
+    pub(super) fn endpoint(&self) -> &WorkerEndpoint {
+        &self.endpoint
     }
 
     /// Nobody is answered any more.
@@ -93,6 +93,6 @@ impl Ports {
         drop(self.hang_up);
         self.serving.abort();
         let _ = self.serving.await;
-        self.entrance.close().await;
+        self.endpoint.close().await;
     }
 }

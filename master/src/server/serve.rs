@@ -1,20 +1,20 @@
 //! A server that stays: opens everything, goes on with what has not ended, takes in what is submitted, and ends when it is
 //! asked to.
 
-use super::agents::{Agents, Launching, fleet, own_slots};
+use super::agents::{Agents, Launching, autoscaler, own_slots};
 use super::book::{Book, ENDED, is_seen};
 use super::job_config::{job_config, launch_config};
 use super::job_workers::LaunchedFor;
 use super::ports::BoundPorts;
 use super::server::{Job, Server};
 use crate::cli::exit;
-use crate::control::{self, Accepted, Declined, Entry, Governor};
+use crate::control::{self, Accepted, Declined, JobEntry, ServerBackend};
 use crate::job::{Ended, Failure, JobRecord, OpenedRun, now};
-use crate::pipeline::{self, Desk, InferError, Residence, RunFolder};
+use crate::pipeline::{self, InferError, JobHandle, ModelPlacement, RunFolder};
 use compass_common::job_log::{JobLog, LogLine};
 use compass_common::screen::{say, within};
 use compass_config::{Base, PoolConfig, RunnerKind};
-use compass_scheduler::broker::{JobId, Share};
+use compass_scheduler::broker::{FairShare, JobId};
 use compass_store::LeadershipStatus;
 use compass_types::ids::WorkerId;
 use std::collections::BTreeMap;
@@ -57,13 +57,13 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
     let known = book.all().await.map_err(|error| Failure::of_store(&error))?;
     let config = launch_config(&base);
     let bound = BoundPorts::bind(&config).await.map_err(|error| of_ports(&error))?;
-    let (address, told) = (bound.address(), bound.entrance().advertised().to_owned());
-    let fleet = fleet(&base, &config, bound.entrance());
-    let fleet = fleet.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    let (address, told) = (bound.address(), bound.endpoint().advertised().to_owned());
+    let autoscaler = autoscaler(&base, &config, bound.endpoint());
+    let autoscaler = autoscaler.map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
     let socket = control::open(&base.state_dir, control::SERVER);
     let socket = socket.map_err(|error| Failure::of(exit::INFRASTRUCTURE, &error))?;
     let server = Server::new(config, "the jobs are");
-    let agents = Agents::start(fleet, server.lobby.clone());
+    let agents = Agents::start(autoscaler, server.dispatcher.clone());
     let jobs = Arc::new(Jobs {
         server: server.clone(),
         address,
@@ -75,7 +75,7 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         interrupted: interrupted.clone(),
         base,
     });
-    server.office.governed_by(jobs.clone(), told.clone());
+    server.registry.governed_by(jobs.clone(), told.clone());
     for job in known {
         if took_over && job.ended.is_none() && !is_seen(&job) {
             let (id, folder) = (JobId::of(&job.plan), job.folder.display());
@@ -110,13 +110,13 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         }
     }
     let code = (*interrupted.borrow()).unwrap_or(exit::TERMINATED);
-    server.lobby.close(STOPPED);
+    server.dispatcher.close(STOPPED);
     // Else those that are told to end would be replaced.
     agents.retire();
     // Each hears of the signal by itself, and keeps what it has received.
     let mut running = std::mem::take(&mut *jobs.running.lock().await);
     while running.join_next().await.is_some() {}
-    let open = server.office.status().jobs.iter().filter(|job| job.exit_code.is_none()).count();
+    let open = server.registry.status().jobs.iter().filter(|job| job.exit_code.is_none()).count();
     server.stop().await;
     agents.end().await;
     server.close().await;
@@ -139,35 +139,35 @@ impl Jobs {
     /// Puts a job on the books, and runs it unless it has ended.
     async fn begin(self: &Arc<Self>, job: JobRecord) {
         let (ended, ending) = watch::channel(job.ended.clone());
-        let desk = Desk::default();
+        let job_handle = JobHandle::default();
         if let Some(reason) = job.cancelled.clone() {
-            desk.cancel(reason).await;
+            job_handle.cancel(reason).await;
         }
         let id = JobId::of(&job.plan);
         let job_log = Arc::new(match &job.ended {
             Some(_) => JobLog::ended(),
             None => JobLog::new(&job.folder.join("logs").join("serve.log")),
         });
-        self.server.office.add(Entry {
+        self.server.registry.add(JobEntry {
             id: id.clone(),
             plan: job.plan,
             folder: job.folder.clone(),
             priority: job.priority,
             submitted: job.submitted.clone(),
             max_slots: job.infer.slots,
-            desk: desk.clone(),
+            job_handle: job_handle.clone(),
             job_log: Some(job_log.clone()),
             ended: ending,
         });
         if job.ended.is_some() {
             return;
         }
-        self.server.lobby.expect(job.plan, id.clone());
+        self.server.dispatcher.expect(job.plan, id.clone());
         let jobs = self.clone();
         let span = tracing::info_span!("job", %id);
         let run = async move {
-            let ran = within(job_log.clone(), jobs.run_on(&id, &job, &desk)).await;
-            jobs.server.lobby.forget(&id);
+            let ran = within(job_log.clone(), jobs.run_on(&id, &job, &job_handle)).await;
+            jobs.server.dispatcher.forget(&id);
             let stopped = jobs.interrupted.borrow().is_some();
             let (exit_code, reason) = match ran {
                 // Whatever the job says of a signal: it goes on with the next server.
@@ -176,7 +176,7 @@ impl Jobs {
                 Err(failure) => (failure.code, failure.text),
             };
             let mut book = jobs.book.lock().await;
-            let (_, view) = desk.view();
+            let (_, view) = job_handle.view();
             let outcome = Ended {
                 exit_code,
                 reason,
@@ -185,7 +185,7 @@ impl Jobs {
                 expected_samples: view.expected_samples,
                 failed_tasks: view.failed_tasks,
             };
-            let cancelled = desk.cancelled();
+            let cancelled = job_handle.cancelled();
             let record = JobRecord { ended: Some(outcome.clone()), cancelled, ..job };
             if let Err(error) = book.keep(&record).await {
                 job_log.write(LogLine::Said(format!("error: the end of this job cannot be recorded: {error}")));
@@ -194,7 +194,7 @@ impl Jobs {
             job_log.close();
             ended.send_replace(Some(outcome));
             // The records are still locked: a job that is submitted again meanwhile is not forgotten.
-            let forgotten = jobs.server.office.forget_ended(ENDED);
+            let forgotten = jobs.server.registry.forget_ended(ENDED);
             if let Err(error) = book.forget(&forgotten).await {
                 // They are forgotten when a server begins.
                 tracing::debug!(%error, "could not forget jobs that ended long ago");
@@ -207,19 +207,19 @@ impl Jobs {
     }
 
     /// Whether the model loads in some pool, where there are pools.
-    fn is_home_to(&self, model: &Residence) -> bool {
+    fn is_home_to(&self, model: &ModelPlacement) -> bool {
         let pools = &self.base.pools;
         pools.is_empty() || pools.iter().any(|pool| model.loads_in(pool))
     }
 
     /// As [`Self::run`]. A job that another master leads is stood by for: if a server that leads by now is meant, this one
     /// is about to learn of it.
-    async fn run_on(&self, id: &JobId, job: &JobRecord, desk: &Desk) -> Result<u8, Failure> {
+    async fn run_on(&self, id: &JobId, job: &JobRecord, job_handle: &JobHandle) -> Result<u8, Failure> {
         loop {
-            match self.run(id, job, desk.clone()).await {
+            match self.run(id, job, job_handle.clone()).await {
                 Err(failure) if failure.code == exit::LEADERSHIP_LOST && self.is_shared => {
                     // What its workers hold is still the job's, whoever leads it.
-                    self.server.lobby.expect(job.plan, id.clone());
+                    self.server.dispatcher.expect(job.plan, id.clone());
                     say(failure.text);
                 }
                 ended => return ended,
@@ -227,7 +227,7 @@ impl Jobs {
         }
     }
 
-    async fn run(&self, id: &JobId, job: &JobRecord, desk: Desk) -> Result<u8, Failure> {
+    async fn run(&self, id: &JobId, job: &JobRecord, job_handle: JobHandle) -> Result<u8, Failure> {
         let gone = || {
             let folder = job.folder.display();
             Failure::bad_input(format!("error: there is no plan in {folder}: the run folder was moved or removed"))
@@ -240,10 +240,10 @@ impl Jobs {
             config: job_config(&self.base, self.address, job),
             request: job.request(),
             opened,
-            desk,
+            job_handle,
             priority: job.priority,
             bound: job.infer.slots,
-            residences: job.residences.clone(),
+            placements: job.placements.clone(),
             launched: LaunchedFor::Server(self.launching.clone()),
         };
         Box::pin(self.server.run(job, self.interrupted.clone())).await
@@ -251,7 +251,7 @@ impl Jobs {
 }
 
 /// Why a model has no place in any pool of the server's.
-fn nowhere(model: &Residence, pools: &[PoolConfig]) -> String {
+fn nowhere(model: &ModelPlacement, pools: &[PoolConfig]) -> String {
     let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
     let names = names.join(", ");
     match pools.iter().any(|pool| pool.takes(&model.pools)) {
@@ -263,18 +263,18 @@ fn nowhere(model: &Residence, pools: &[PoolConfig]) -> String {
 }
 
 #[tonic::async_trait]
-impl Governor for Arc<Jobs> {
+impl ServerBackend for Arc<Jobs> {
     async fn submit(&self, job: JobRecord) -> Result<Accepted, Declined> {
         if self.interrupted.borrow().is_some() {
             return Err(Declined::Now("the server is stopping; submit again when it is started again".into()));
         }
-        if let Some(residence) = job.residences.iter().find(|model| !self.is_home_to(model)) {
-            return Err(Declined::Ever(nowhere(residence, &self.base.pools)));
+        if let Some(model_placement) = job.placements.iter().find(|model| !self.is_home_to(model)) {
+            return Err(Declined::Ever(nowhere(model_placement, &self.base.pools)));
         }
         // Held to the end: of two who submit the same at once, one attaches.
         let mut book = self.book.lock().await;
         let id = JobId::of(&job.plan);
-        if let Some(known) = self.server.office.find(&job.plan) {
+        if let Some(known) = self.server.registry.find(&job.plan) {
             return Ok(Accepted { job: known.id, folder: known.folder, attached: true });
         }
         let folder = job.folder.clone();
@@ -294,12 +294,12 @@ impl Governor for Arc<Jobs> {
         book.keep(&record).await.map_err(|error| Failure::of_store(&error).text)
     }
 
-    fn shares(&self) -> BTreeMap<JobId, Share> {
-        self.server.lobby.shares()
+    fn shares(&self) -> BTreeMap<JobId, FairShare> {
+        self.server.dispatcher.shares()
     }
 
     fn idle_workers(&self) -> Vec<WorkerId> {
-        self.server.lobby.idle()
+        self.server.dispatcher.idle()
     }
 
     fn status(&self) -> LeadershipStatus {
@@ -307,7 +307,7 @@ impl Governor for Arc<Jobs> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let connected = self.server.lobby.connected();
+        let connected = self.server.dispatcher.connected();
         self.launching.notes(|worker| connected.contains(worker))
     }
 }

@@ -1,11 +1,11 @@
 //! What a master has one of, whatever the number of its jobs.
 
 use super::job_workers::{JobWorkers, LaunchedFor};
-use super::lobby::Lobby;
 use super::ports::{BoundPorts, Ports};
-use crate::control::{ControlService, Office, Socket};
-use crate::job::{self, Failure, JobRequest, OpenedRun, Place};
-use crate::pipeline::{Desk, Entrance, InferError, Residence};
+use super::worker_dispatcher::WorkerDispatcher;
+use crate::control::{ControlService, JobRegistry, Socket};
+use crate::job::{self, Failure, JobEnvironment, JobRequest, OpenedRun};
+use crate::pipeline::{InferError, JobHandle, ModelPlacement, WorkerEndpoint};
 use compass_config::Config;
 use compass_scheduler::broker::JobId;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use tokio_util::task::TaskTracker;
 /// Listener, launched workers, control socket and page of one master process.
 #[derive(Debug)]
 pub(super) struct Server {
-    pub(super) lobby: Arc<Lobby>,
-    pub(super) office: Arc<Office>,
+    pub(super) dispatcher: Arc<WorkerDispatcher>,
+    pub(super) registry: Arc<JobRegistry>,
     /// Where it listens, and under which names.
     config: Config,
     /// What its page shows, for the screen.
@@ -35,26 +35,26 @@ pub(super) struct Job {
     pub(super) config: Config,
     pub(super) request: JobRequest,
     pub(super) opened: OpenedRun,
-    pub(super) desk: Desk,
+    pub(super) job_handle: JobHandle,
     pub(super) priority: u32,
     /// Most slots at once.
     pub(super) bound: Option<u32>,
-    pub(super) residences: Vec<Residence>,
+    pub(super) placements: Vec<ModelPlacement>,
     pub(super) launched: LaunchedFor,
 }
 
 impl Server {
     /// A server whose ports are closed yet.
     pub(super) fn new(config: Config, shown: &'static str) -> Arc<Self> {
-        let (lobby, stop, tasks) = (Lobby::new(), CancellationToken::new(), TaskTracker::new());
-        tasks.spawn(lobby.clone().run(stop.clone()));
-        let (office, ports, stop) = (Arc::default(), Mutex::default(), stop.drop_guard());
-        Arc::new(Self { lobby, office, config, shown, ports, stop, tasks })
+        let (dispatcher, stop, tasks) = (WorkerDispatcher::new(), CancellationToken::new(), TaskTracker::new());
+        tasks.spawn(dispatcher.clone().run(stop.clone()));
+        let (registry, ports, stop) = (Arc::default(), Mutex::default(), stop.drop_guard());
+        Arc::new(Self { dispatcher, registry, config, shown, ports, stop, tasks })
     }
 
     /// Answers commands that come through this socket, until it is closed.
     pub(super) fn answer(&self, socket: Socket) {
-        let service = ControlService::new(self.office.clone());
+        let service = ControlService::new(self.registry.clone());
         self.tasks.spawn(socket.serve(service, self.stop.token().clone()));
     }
 
@@ -76,23 +76,23 @@ impl Server {
     }
 
     fn serving(&self, bound: BoundPorts) -> Ports {
-        bound.serve(self.lobby.clone(), self.office.clone(), self.shown)
+        bound.serve(self.dispatcher.clone(), self.registry.clone(), self.shown)
     }
 
-    /// Asks where workers find this master. The ports are opened for it where they are closed.
+    /// JobCommands where workers find this master. The ports are opened for it where they are closed.
     ///
     /// # Errors
     /// As for opening them.
-    pub(super) async fn with_entrance<T>(&self, ask: impl FnOnce(&Entrance) -> T) -> Result<T, InferError> {
+    pub(super) async fn with_endpoint<T>(&self, ask: impl FnOnce(&WorkerEndpoint) -> T) -> Result<T, InferError> {
         let mut ports = self.ports.lock().await;
         let open = match ports.take() {
             Some(open) => open,
             None => self.serving(BoundPorts::bind(&self.config).await?),
         };
-        Ok(ask(ports.insert(open).entrance()))
+        Ok(ask(ports.insert(open).endpoint()))
     }
 
-    /// Runs a job to its end and returns the exit code. `interrupted` turns to the code of a signal that asks to stop.
+    /// Runs a job to its end and returns the exit code. `interrupted` turns to the code of a signal that commands to stop.
     ///
     /// # Errors
     /// What stopped it; all that was recorded stays, and the run can be resumed.
@@ -101,10 +101,10 @@ impl Server {
         job: Job,
         interrupted: watch::Receiver<Option<u8>>,
     ) -> Result<u8, Failure> {
-        let Job { id, config, request, opened, desk, priority, bound, residences, launched } = job;
+        let Job { id, config, request, opened, job_handle, priority, bound, placements, launched } = job;
         let (server, workers_stay) = (self.clone(), matches!(launched, LaunchedFor::Server(_)));
-        let workers = JobWorkers { server, id, priority, bound, residences, desk: desk.clone(), launched };
-        let place = Place { desk, source: Arc::new(workers), workers_stay };
+        let workers = JobWorkers { server, id, priority, bound, placements, job_handle: job_handle.clone(), launched };
+        let place = JobEnvironment { job_handle, source: Arc::new(workers), workers_stay };
         Box::pin(job::run(config, &request, &opened, &place, interrupted)).await
     }
 

@@ -1,7 +1,7 @@
 //! `/metrics`: the views in Prometheus' text format. Names end in their unit; counters start afresh with each term.
 
 use super::view::RunView;
-use crate::control::Entry;
+use crate::control::JobEntry;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -16,8 +16,8 @@ pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 ///
 /// # Errors
 /// Never with these views; the writer's type demands it.
-pub(super) fn render(idle_workers: u32, jobs: Vec<(Entry, RunView)>) -> Result<String, fmt::Error> {
-    let labelled = |(job, view): (Entry, RunView)| {
+pub(super) fn render(idle_workers: u32, jobs: Vec<(JobEntry, RunView)>) -> Result<String, fmt::Error> {
+    let labelled = |(job, view): (JobEntry, RunView)| {
         let run = job.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         (JobLabels { job: job.id.0, run }, view)
     };
@@ -147,21 +147,21 @@ impl Scrape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::Desk;
+    use crate::pipeline::JobHandle;
     use crate::web::{LiveMetric, WorkerView};
     use compass_scheduler::broker::JobId;
     use compass_types::ids::Digest;
     use tokio::sync::watch;
 
-    fn entry(id: &str) -> Entry {
-        Entry {
+    fn entry(id: &str) -> JobEntry {
+        JobEntry {
             id: JobId(id.into()),
             plan: Digest([0; 32]),
             folder: "out/20260101_000000".into(),
             priority: 1,
             submitted: String::new(),
             max_slots: None,
-            desk: Desk::default(),
+            job_handle: JobHandle::default(),
             job_log: None,
             ended: watch::channel(None).1,
         }

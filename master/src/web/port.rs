@@ -8,7 +8,7 @@ use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use compass_rpc::{Bounds, Places};
+use compass_rpc::{Bounds, ConnectionSlots};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -49,7 +49,7 @@ pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, st
         all_strangers: limits.connections,
         ..Bounds::default()
     };
-    let places = Places::new(bounds);
+    let places = ConnectionSlots::new(bounds);
     let is_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     // On other addresses a token is asked for, which no page of another site has; names of a host are many there.
     let app = if is_loopback { app.layer(from_fn(demand_local_host)) } else { app };

@@ -2,7 +2,7 @@
 
 use super::access::BearerToken;
 use super::{jobs, port};
-use crate::control::Office;
+use crate::control::JobRegistry;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
@@ -46,9 +46,9 @@ impl HttpServer {
         self.address
     }
 
-    /// Shows all jobs that `office` has, until `stop` turns true.
-    pub async fn serve(self, office: Arc<Office>, stop: CancellationToken) {
-        port::serve(self.listener, jobs::router(self.token, office), port::Limits::default(), stop).await;
+    /// Shows all jobs that `registry` has, until `stop` turns true.
+    pub async fn serve(self, registry: Arc<JobRegistry>, stop: CancellationToken) {
+        port::serve(self.listener, jobs::router(self.token, registry), port::Limits::default(), stop).await;
     }
 }
 
@@ -67,8 +67,8 @@ pub(super) async fn demand_token(State(token): State<Option<BearerToken>>, reque
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Entry;
-    use crate::pipeline::Desk;
+    use crate::control::JobEntry;
+    use crate::pipeline::JobHandle;
     use crate::web::RunView;
     use crate::web::health::STALE;
     use compass_scheduler::broker::JobId;
@@ -91,23 +91,33 @@ mod tests {
 
     /// A master with one job that shows this view, and what keeps that alive.
     struct Shown {
-        office: Arc<Office>,
+        registry: Arc<JobRegistry>,
         views: watch::Sender<RunView>,
         statuses: watch::Sender<LeadershipStatus>,
         _kept: Box<dyn std::any::Any + Send>,
     }
 
     fn shown(view: RunView) -> Shown {
-        let (office, desk) = (Arc::new(Office::default()), Desk::default());
+        let (registry, job_handle) = (Arc::new(JobRegistry::default()), JobHandle::default());
         let (views, view) = watch::channel(view);
         let (statuses, status) = watch::channel(LeadershipStatus::Sure);
         let (ended, ending) = watch::channel(None);
-        let asks = desk.open("infer", view, status);
+        let commands = job_handle.open("infer", view, status);
         let plan = Digest([7; 32]);
         let id = JobId::of(&plan);
         let (folder, submitted, priority, max_slots) = ("run".into(), String::new(), 1, None);
-        office.add(Entry { id, plan, folder, priority, submitted, max_slots, desk, job_log: None, ended: ending });
-        Shown { office, views, statuses, _kept: Box::new((asks, ended)) }
+        registry.add(JobEntry {
+            id,
+            plan,
+            folder,
+            priority,
+            submitted,
+            max_slots,
+            job_handle,
+            job_log: None,
+            ended: ending,
+        });
+        Shown { registry, views, statuses, _kept: Box::new((commands, ended)) }
     }
 
     #[tokio::test]
@@ -123,7 +133,7 @@ mod tests {
         assert!(taken.to_string().contains("write another master.http"), "{taken}");
         let shown = shown(RunView::default());
         let stop = CancellationToken::new();
-        let serving = tokio::spawn(server.serve(shown.office, stop.clone()));
+        let serving = tokio::spawn(server.serve(shown.registry, stop.clone()));
         shown.views.send_replace(RunView { job: "j".into(), recorded_samples: 41, ..RunView::default() });
 
         assert_eq!(fetch(address, "/healthz", "").await, (200, "ok\n".into()));
@@ -142,14 +152,14 @@ mod tests {
     #[tokio::test]
     async fn a_driver_that_hangs_or_has_lost_its_lead_is_not_healthy() {
         let shown = shown(RunView::default());
-        assert_eq!(jobs::health(shown.office.clone()).0, StatusCode::OK);
+        assert_eq!(jobs::health(shown.registry.clone()).0, StatusCode::OK);
         let renewed = Instant::now().checked_sub(STALE + Duration::from_secs(30));
         shown.views.send_replace(RunView { renewed, ..RunView::default() });
-        let (code, text) = jobs::health(shown.office.clone());
+        let (code, text) = jobs::health(shown.registry.clone());
         assert_eq!(code, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(text, "the scheduler has not moved for 60 s\n");
         shown.views.send_replace(RunView { renewed: Some(Instant::now()), ..RunView::default() });
         shown.statuses.send_replace(LeadershipStatus::Lost);
-        assert_eq!(jobs::health(shown.office).1, "another master leads\n");
+        assert_eq!(jobs::health(shown.registry).1, "another master leads\n");
     }
 }

@@ -73,7 +73,7 @@ impl World {
         self.masters[at].calls.values().any(|call| call.led == led && wanted(&call.purpose))
     }
 
-    /// Asks the store.
+    /// JobCommands the store.
     pub(super) fn call(&mut self, at: usize, led: Led, purpose: Purpose, request: Request) {
         let now = self.now;
         let master = &mut self.masters[at];

@@ -95,7 +95,7 @@ fn read(path: &Path) -> Result<Duration, String> {
     Ok(begin.elapsed())
 }
 
-/// Asks the kernel to put a file out of its page cache, by way of coreutils' `dd`, which needs no privileges.
+/// JobCommands the kernel to put a file out of its page cache, by way of coreutils' `dd`, which needs no privileges.
 fn forget(path: &Path) -> Result<(), String> {
     let mut input = std::ffi::OsString::from("if=");
     input.push(path);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A job as the service tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct JobState {
+pub(super) struct DlcJob {
     pub(super) status: Status,
     /// Why, where that is said.
     pub(super) reason: String,
@@ -40,7 +40,7 @@ pub(super) fn job_id(output: &str) -> Option<&str> {
 }
 
 /// The job that `dlc get job` prints, whatever lines stand before and after its JSON.
-pub(super) fn job_state(output: &str) -> Option<JobState> {
+pub(super) fn job_state(output: &str) -> Option<DlcJob> {
     let starts = output.match_indices('{').map(|(at, _)| at);
     let mut starts = starts.filter(|at| output[..*at].chars().next_back().is_none_or(|before| before == '\n'));
     let document: Value = starts.find_map(|at| {
@@ -66,7 +66,7 @@ pub(super) fn job_state(output: &str) -> Option<JobState> {
         "Stopped" => Status::Stopped,
         other => Status::Waiting(other.into()),
     };
-    Some(JobState { status, reason: one_line(reason), created: text("GmtCreateTime").into() })
+    Some(DlcJob { status, reason: one_line(reason), created: text("GmtCreateTime").into() })
 }
 
 /// What `dlc` refuses with: the text behind `[FAILED]`, without the number of the request.
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_job_is_found_behind_whatever_is_printed_before() {
-        let json = r#"{"JobId": "dlc1", "Status": "Running", "GmtCreateTime": "2026-01-02T03:04:05Z"}"#;
+        let json = r#"{"LauncherJobId": "dlc1", "Status": "Running", "GmtCreateTime": "2026-01-02T03:04:05Z"}"#;
         for before in ["", "[OK] Get job\n", "[FAILED] hm\n", "/bin/bash: warning: {x}\n", "{\"x\": 1}\n", "{ broken\n"]
         {
             let state = job_state(&format!("{before}{json}\n")).unwrap();

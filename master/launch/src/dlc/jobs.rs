@@ -2,8 +2,8 @@
 //!
 //! Whatever goes on for too long has a bound: answers that cannot be read, restarts, and waiting for one.
 
-use super::super::launcher::{Outcome, Standing};
-use super::answer::{JobState, Status};
+use super::super::launcher::{JobOutcome, JobState};
+use super::answer::{DlcJob, Status};
 use compass_types::ids::WorkerId;
 use jiff::{Timestamp, ToSpan as _};
 
@@ -21,7 +21,7 @@ const TIME: &str = "%Y-%m-%dT%H:%M:%SZ";
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
     pub(super) worker: WorkerId,
-    pub(super) standing: Standing,
+    pub(super) state: JobState,
     submitted_ms: u64,
     next_look_ms: u64,
     hurried: bool,
@@ -40,7 +40,7 @@ impl Watched {
     pub(super) fn new(worker: WorkerId, now: u64, sleep_ms: u64) -> Self {
         Self {
             worker,
-            standing: Standing::Queued { reason: "just submitted".into() },
+            state: JobState::Queued { reason: "just submitted".into() },
             submitted_ms: now,
             next_look_ms: now + sleep_ms,
             hurried: false,
@@ -64,13 +64,13 @@ impl Watched {
     }
 
     /// Takes in its state, or that the answer could not be read.
-    pub(super) fn seen(&mut self, now: u64, state: Option<JobState>, sleep_ms: u64) {
+    pub(super) fn seen(&mut self, now: u64, state: Option<DlcJob>, sleep_ms: u64) {
         let Some(state) = state else {
             self.unreadable += 1;
             self.next_look_ms = now + AGAIN_MS;
             if self.unreadable >= UNREADABLE {
                 self.given_up = true;
-                self.standing = Standing::Ended(Outcome::Unknown);
+                self.state = JobState::Ended(JobOutcome::Unknown);
             }
             return;
         };
@@ -85,24 +85,26 @@ impl Watched {
         if state.status != Status::Restarting {
             self.restarting_ms = None;
         }
-        self.standing = match state.status {
-            Status::Waiting(name) if state.reason.is_empty() => Standing::Queued { reason: name },
-            Status::Waiting(name) => Standing::Queued { reason: format!("{name}: {}", state.reason) },
-            Status::Running => Standing::Running,
+        self.state = match state.status {
+            Status::Waiting(name) if state.reason.is_empty() => JobState::Queued { reason: name },
+            Status::Waiting(name) => JobState::Queued { reason: format!("{name}: {}", state.reason) },
+            Status::Running => JobState::Running,
             Status::Restarting => self.restarting(now, &state.reason),
             // It still holds its machine.
-            Status::Stopping => Standing::Running,
-            Status::Succeeded => Standing::Ended(Outcome::Done),
+            Status::Stopping => JobState::Running,
+            Status::Succeeded => JobState::Ended(JobOutcome::Done),
             Status::Failed if state.reason.is_empty() => {
-                Standing::Ended(Outcome::Failed { reason: "the job failed, and DLC gives no reason".into() })
+                JobState::Ended(JobOutcome::Failed { reason: "the job failed, and DLC gives no reason".into() })
             }
-            Status::Failed => Standing::Ended(Outcome::Failed { reason: format!("the job failed: {}", state.reason) }),
-            Status::Stopped => Standing::Ended(Outcome::Cancelled),
-            Status::Preempted => Standing::Ended(Outcome::Preempted),
+            Status::Failed => {
+                JobState::Ended(JobOutcome::Failed { reason: format!("the job failed: {}", state.reason) })
+            }
+            Status::Stopped => JobState::Ended(JobOutcome::Cancelled),
+            Status::Preempted => JobState::Ended(JobOutcome::Preempted),
         };
     }
 
-    fn restarting(&mut self, now: u64, reason: &str) -> Standing {
+    fn restarting(&mut self, now: u64, reason: &str) -> JobState {
         let since = match self.restarting_ms {
             Some(since) => since,
             None => {
@@ -121,9 +123,9 @@ impl Watched {
         match too_much {
             Some(reason) => {
                 self.given_up = true;
-                Standing::Ended(Outcome::Failed { reason })
+                JobState::Ended(JobOutcome::Failed { reason })
             }
-            None => Standing::Queued { reason: format!("restarting{why}") },
+            None => JobState::Queued { reason: format!("restarting{why}") },
         }
     }
 
@@ -134,7 +136,7 @@ impl Watched {
         let elapsed = i64::try_from(now.saturating_sub(self.submitted_ms)).unwrap_or(i64::MAX);
         let by_now = created.checked_add(elapsed.milliseconds()).ok()?;
         // Lines of this very second may still come.
-        let to = if matches!(self.standing, Standing::Ended(_)) {
+        let to = if matches!(self.state, JobState::Ended(_)) {
             by_now.checked_add(60.seconds()).ok()?
         } else {
             by_now.checked_sub(1.second()).ok()?
@@ -156,8 +158,8 @@ impl Watched {
 mod tests {
     use super::*;
 
-    fn state(status: Status, reason: &str) -> Option<JobState> {
-        Some(JobState { status, reason: reason.into(), created: "2026-01-02T03:04:05Z".into() })
+    fn state(status: Status, reason: &str) -> Option<DlcJob> {
+        Some(DlcJob { status, reason: reason.into(), created: "2026-01-02T03:04:05Z".into() })
     }
 
     fn watched() -> Watched {
@@ -172,14 +174,14 @@ mod tests {
         assert!(!job.is_due(21_999) && job.is_due(22_000));
         for at in 0..u64::from(UNREADABLE) - 1 {
             job.seen(22_000 + at * AGAIN_MS, None, 10_000);
-            assert_eq!(job.standing, Standing::Running);
+            assert_eq!(job.state, JobState::Running);
         }
         job.seen(200_000, state(Status::Running, ""), 10_000);
         for _ in 0..UNREADABLE {
             assert!(!job.given_up);
             job.seen(300_000, None, 10_000);
         }
-        assert_eq!((&job.standing, job.given_up), (&Standing::Ended(Outcome::Unknown), true));
+        assert_eq!((&job.state, job.given_up), (&JobState::Ended(JobOutcome::Unknown), true));
     }
 
     #[test]
@@ -189,12 +191,12 @@ mod tests {
             job.seen(round * 10, state(Status::Running, ""), 0);
             for again in [1, 2] {
                 job.seen(round * 10 + again, state(Status::Restarting, "NodeFailure"), 0);
-                assert_eq!(job.standing, Standing::Queued { reason: "restarting: NodeFailure".into() });
+                assert_eq!(job.state, JobState::Queued { reason: "restarting: NodeFailure".into() });
             }
         }
         job.seen(1_000, state(Status::Running, ""), 0);
         job.seen(1_001, state(Status::Restarting, "NodeFailure"), 0);
-        let ended = format!("{:?}", job.standing);
+        let ended = format!("{:?}", job.state);
         assert!(ended.contains("restarted the job 6 times: NodeFailure") && job.given_up, "{ended}");
         let mut slow = watched();
         slow.seen(5, state(Status::Restarting, ""), 0);
@@ -207,19 +209,19 @@ mod tests {
     #[test]
     fn ends_are_told_apart() {
         for (status, reason, outcome) in [
-            (Status::Succeeded, "", Outcome::Done),
-            (Status::Stopped, "by user", Outcome::Cancelled),
-            (Status::Preempted, "", Outcome::Preempted),
-            (Status::Failed, "ImagePull", Outcome::Failed { reason: "the job failed: ImagePull".into() }),
+            (Status::Succeeded, "", JobOutcome::Done),
+            (Status::Stopped, "by user", JobOutcome::Cancelled),
+            (Status::Preempted, "", JobOutcome::Preempted),
+            (Status::Failed, "ImagePull", JobOutcome::Failed { reason: "the job failed: ImagePull".into() }),
         ] {
             let mut job = watched();
             job.seen(0, state(status, reason), 0);
-            assert_eq!(job.standing, Standing::Ended(outcome));
+            assert_eq!(job.state, JobState::Ended(outcome));
             assert!(!job.given_up, "it has ended by itself");
         }
         let mut waiting = watched();
         waiting.seen(0, state(Status::Waiting("Queuing".into()), "quota used up"), 0);
-        assert_eq!(waiting.standing, Standing::Queued { reason: "Queuing: quota used up".into() });
+        assert_eq!(waiting.state, JobState::Queued { reason: "Queuing: quota used up".into() });
     }
 
     #[test]

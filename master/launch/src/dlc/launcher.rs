@@ -3,9 +3,9 @@
 //! The jobs stand in a file beside their logs, so that the next master of the run finds them.
 
 use super::super::error::LaunchError;
-use super::super::launcher::{JobId, Launched, Launcher, Manners, Outcome, Pending, Standing};
+use super::super::launcher::{JobOutcome, JobState, Launched, Launcher, LauncherJobId, LauncherPolicy, Pending};
 use super::super::worker_command::{WorkerCommand, quoted};
-use super::answer::{self, JobState};
+use super::answer::{self, DlcJob};
 use super::job_text::{job_text, submit_words, words};
 use super::jobs::Watched;
 use super::program::{DLC, ask, look};
@@ -49,7 +49,7 @@ pub struct DlcLauncher {
     config: DlcConfig,
     worker: WorkerCommand,
     place: DlcPlace,
-    jobs: BTreeMap<JobId, Watched>,
+    jobs: BTreeMap<LauncherJobId, Watched>,
     submitted: u32,
     begun: Instant,
 }
@@ -97,7 +97,7 @@ impl DlcLauncher {
             self.submitted += 1;
             let output = ask(&self.submission(&name)).await?;
             if let Some(id) = answer::job_id(&output) {
-                let (job, worker) = (JobId(id.to_owned()), WorkerId(name));
+                let (job, worker) = (LauncherJobId(id.to_owned()), WorkerId(name));
                 self.note(&job, &worker)?;
                 self.jobs.insert(job.clone(), Watched::new(worker.clone(), self.now(), self.sleep_ms()));
                 return Ok(Launched { job, worker });
@@ -117,7 +117,8 @@ impl DlcLauncher {
     /// Asks for the state of every job whose time has come.
     async fn look(&mut self) -> Result<(), LaunchError> {
         let now = self.now();
-        let due: Vec<JobId> = self.jobs.iter().filter(|(_, job)| job.is_due(now)).map(|(id, _)| id.clone()).collect();
+        let due: Vec<LauncherJobId> =
+            self.jobs.iter().filter(|(_, job)| job.is_due(now)).map(|(id, _)| id.clone()).collect();
         let questions = due.into_iter().map(|job| {
             let line = words(&self.config.aliyun, &["get", "job", &job.0]);
             (job, line)
@@ -126,7 +127,7 @@ impl DlcLauncher {
         let sleep = self.sleep_ms();
         for (id, output) in all(questions.collect()).await {
             let Some(job) = self.jobs.get_mut(&id) else { continue };
-            let state: Option<JobState> = match &output {
+            let state: Option<DlcJob> = match &output {
                 Ok(output) => answer::job_state(output),
                 Err(_) => None,
             };
@@ -143,7 +144,7 @@ impl DlcLauncher {
         let mut windows = Vec::new();
         let mut questions = Vec::new();
         for (id, job) in &self.jobs {
-            if matches!(job.standing, Standing::Queued { .. }) {
+            if matches!(job.state, JobState::Queued { .. }) {
                 continue;
             }
             let Some((from, to)) = job.log_window(now) else { continue };
@@ -167,28 +168,29 @@ impl DlcLauncher {
         }
     }
 
-    async fn poll_all(&mut self) -> Result<Vec<(JobId, Standing)>, LaunchError> {
+    async fn poll_all(&mut self) -> Result<Vec<(LauncherJobId, JobState)>, LaunchError> {
         self.look().await?;
         self.read_logs().await;
-        let given_up: Vec<JobId> = self.jobs.iter().filter(|(_, job)| job.given_up).map(|(id, _)| id.clone()).collect();
+        let given_up: Vec<LauncherJobId> =
+            self.jobs.iter().filter(|(_, job)| job.given_up).map(|(id, _)| id.clone()).collect();
         if let Err(error) = self.stop(&given_up).await {
             tracing::warn!("cannot stop jobs that were given up: {}", error.sentence());
         }
         let mut standings = Vec::with_capacity(self.jobs.len());
         for (id, job) in &self.jobs {
-            let mut standing = job.standing.clone();
-            if let Standing::Ended(Outcome::Failed { reason }) = &mut standing
+            let mut state = job.state.clone();
+            if let JobState::Ended(JobOutcome::Failed { reason }) = &mut state
                 && let Some(line) = self.log_file(id).and_then(|path| last_line(&path))
             {
                 reason.push_str(&format!("; its last line is: {line}"));
             }
-            standings.push((id.clone(), standing));
+            standings.push((id.clone(), state));
         }
-        self.jobs.retain(|_, job| !matches!(job.standing, Standing::Ended(_)));
+        self.jobs.retain(|_, job| !matches!(job.state, JobState::Ended(_)));
         Ok(standings)
     }
 
-    async fn stop(&mut self, jobs: &[JobId]) -> Result<(), LaunchError> {
+    async fn stop(&mut self, jobs: &[LauncherJobId]) -> Result<(), LaunchError> {
         let questions = jobs.iter().map(|job| (job.clone(), self.stop_words(job)));
         let mut refused = None;
         for (id, output) in all(questions.collect()).await {
@@ -201,11 +203,11 @@ impl DlcLauncher {
         refused.map_or(Ok(()), |sentence| Err(LaunchError::Refused { sentence }))
     }
 
-    fn stop_words(&self, job: &JobId) -> Vec<String> {
+    fn stop_words(&self, job: &LauncherJobId) -> Vec<String> {
         words(&self.config.aliyun, &["stop", "job", &job.0, "--force"])
     }
 
-    fn log_file(&self, job: &JobId) -> Option<PathBuf> {
+    fn log_file(&self, job: &LauncherJobId) -> Option<PathBuf> {
         Some(self.place.logs.as_ref()?.join(format!("{job}.log")))
     }
 
@@ -214,7 +216,7 @@ impl DlcLauncher {
     }
 
     /// Writes down that the job exists, for the next master of this run.
-    fn note(&self, job: &JobId, worker: &WorkerId) -> Result<(), LaunchError> {
+    fn note(&self, job: &LauncherJobId, worker: &WorkerId) -> Result<(), LaunchError> {
         let Some(path) = self.notes() else { return Ok(()) };
         let noted = Noted { job: job.0.clone(), worker: worker.0.clone(), master: self.worker.master.clone() };
         let mut line = encode::json("the note of a DLC job", &noted)?;
@@ -226,7 +228,8 @@ impl DlcLauncher {
     async fn take_over(&mut self) -> Result<Vec<Launched>, LaunchError> {
         let text = self.notes().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         let noted = text.lines().filter_map(|line| serde_json::from_str::<Noted>(line).ok());
-        let noted: BTreeMap<JobId, Noted> = noted.map(|noted| (JobId(noted.job.clone()), noted)).collect();
+        let noted: BTreeMap<LauncherJobId, Noted> =
+            noted.map(|noted| (LauncherJobId(noted.job.clone()), noted)).collect();
         let questions = noted.keys().map(|job| (job.clone(), words(&self.config.aliyun, &["get", "job", &job.0])));
         let (now, sleep) = (self.now(), self.sleep_ms());
         let (mut launched, mut strangers) = (Vec::new(), Vec::new());
@@ -235,7 +238,7 @@ impl DlcLauncher {
             let mut job = Watched::new(WorkerId(noted.worker.clone()), now, sleep);
             // One whose state cannot be read now may well be there.
             job.seen(now, answer::job_state(&output?), sleep);
-            if matches!(job.standing, Standing::Ended(_)) {
+            if matches!(job.state, JobState::Ended(_)) {
                 continue;
             }
             if noted.master == self.worker.master {
@@ -251,7 +254,7 @@ impl DlcLauncher {
 }
 
 /// Asks `dlc` all of this, a few questions at a time.
-async fn all(questions: Vec<(JobId, Vec<String>)>) -> Vec<(JobId, Result<String, LaunchError>)> {
+async fn all(questions: Vec<(LauncherJobId, Vec<String>)>) -> Vec<(LauncherJobId, Result<String, LaunchError>)> {
     let mut waiting = questions.into_iter();
     let mut running = JoinSet::new();
     let mut answers = Vec::new();
@@ -307,11 +310,11 @@ impl Launcher for DlcLauncher {
         })
     }
 
-    fn poll(&mut self) -> Pending<'_, Result<Vec<(JobId, Standing)>, LaunchError>> {
+    fn poll(&mut self) -> Pending<'_, Result<Vec<(LauncherJobId, JobState)>, LaunchError>> {
         Box::pin(self.poll_all())
     }
 
-    fn cancel(&mut self, jobs: Vec<JobId>) -> Pending<'_, Result<(), LaunchError>> {
+    fn cancel(&mut self, jobs: Vec<LauncherJobId>) -> Pending<'_, Result<(), LaunchError>> {
         Box::pin(async move { self.stop(&jobs).await })
     }
 
@@ -319,7 +322,7 @@ impl Launcher for DlcLauncher {
         Box::pin(self.take_over())
     }
 
-    fn log(&self, job: &JobId) -> Option<String> {
+    fn log(&self, job: &LauncherJobId) -> Option<String> {
         self.log_file(job).map(|path| path.display().to_string())
     }
 
@@ -332,8 +335,8 @@ impl Launcher for DlcLauncher {
         (0..jobs).map(line).collect()
     }
 
-    fn last_words(&self, jobs: &[JobId]) -> Option<Vec<String>> {
-        let line = |job: &JobId| {
+    fn emergency_cleanup(&self, jobs: &[LauncherJobId]) -> Option<Vec<String>> {
+        let line = |job: &LauncherJobId| {
             let words: Vec<String> = self.stop_words(job).iter().map(|word| quoted(word)).collect();
             format!("{} {}", DLC.program, words.join(" "))
         };
@@ -341,8 +344,8 @@ impl Launcher for DlcLauncher {
         (!lines.is_empty()).then(|| vec!["sh".into(), "-c".into(), lines.join("; ")])
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn policy(&self) -> LauncherPolicy {
+        LauncherPolicy {
             poll: POLL,
             ending: POLL,
             grace: Duration::from_secs(120),

@@ -1,7 +1,7 @@
 //! Decides which worker goes to which job, and which is to leave one for another.
 
-use super::demand::{Demand, JobId, Offer, Terms};
-use super::share::Share;
+use super::demand::{Demand, JobId, Terms, WorkerSpec};
+use super::share::FairShare;
 use crate::PoolChoice;
 use compass_types::ids::WorkerId;
 use std::cmp::Reverse;
@@ -61,7 +61,7 @@ enum Place {
 
 #[derive(Clone, Debug)]
 struct Worker {
-    offer: Offer,
+    spec: WorkerSpec,
     place: Place,
 }
 
@@ -153,9 +153,9 @@ impl Broker {
     }
 
     /// A worker is at the door.
-    pub fn arrive(&mut self, now: u64, id: WorkerId, offer: Offer) {
+    pub fn arrive(&mut self, now: u64, id: WorkerId, spec: WorkerSpec) {
         self.advance(now);
-        self.workers.insert(id, Worker { offer, place: Place::Door });
+        self.workers.insert(id, Worker { spec, place: Place::Door });
     }
 
     /// A worker is gone.
@@ -208,12 +208,12 @@ impl Broker {
     /// What every job has, in one pass over the workers.
     fn tallies(&self) -> BTreeMap<JobId, Tally> {
         let empty = |(id, job): (&JobId, &Job)| {
-            let share = Share { slots: 0, weight: job.terms.weight, service: job.service };
+            let share = FairShare { slots: 0, weight: job.terms.weight, service: job.service };
             (id.clone(), Tally { share, taken: 0, idle: 0 })
         };
         let mut tallies: BTreeMap<JobId, Tally> = self.jobs.iter().map(empty).collect();
         for (id, worker) in &self.workers {
-            let slots = worker.offer.slots;
+            let slots = worker.spec.slots;
             let (at, next) = match &worker.place {
                 Place::Door => continue,
                 Place::With { job, .. } => (job, job),
@@ -241,12 +241,12 @@ impl Broker {
     }
 
     /// What a job has, those on the way to it included.
-    pub fn share(&self, id: &JobId) -> Share {
+    pub fn share(&self, id: &JobId) -> FairShare {
         self.shares().get(id).copied().unwrap_or_default()
     }
 
     /// Jobs with their shares of all that is here: for status and explanations.
-    pub fn shares(&self) -> BTreeMap<JobId, Share> {
+    pub fn shares(&self) -> BTreeMap<JobId, FairShare> {
         self.tallies().into_iter().map(|(id, tally)| (id, tally.share)).collect()
     }
 
@@ -281,20 +281,20 @@ impl Broker {
     /// The job that a worker at the door goes to.
     fn choose(&self, id: &WorkerId, tallies: &BTreeMap<JobId, Tally>) -> Option<JobId> {
         let worker = id;
-        let offer = &self.workers.get(id)?.offer;
-        if let Some(job) = offer.holds_of.as_ref().filter(|job| self.jobs.contains_key(*job)) {
+        let spec = &self.workers.get(id)?.spec;
+        if let Some(job) = spec.holds_of.as_ref().filter(|job| self.jobs.contains_key(*job)) {
             return Some(job.clone());
         }
         let mut best = None;
         for (id, job) in &self.jobs {
-            let Some(tally) = tallies.get(id).filter(|tally| tally.has_room(&job.terms, offer)) else { continue };
-            let waits = tally.waits(job, offer);
+            let Some(tally) = tallies.get(id).filter(|tally| tally.has_room(&job.terms, spec)) else { continue };
+            let waits = tally.waits(job, spec);
             // Beyond what waits, samples that others have not begun can be had, one slot each at best.
-            if !waits && tally.share.slots >= offer.part_of(&job.demand.usable) {
+            if !waits && tally.share.slots >= spec.part_of(&job.demand.usable) {
                 continue;
             }
-            let warm = job.terms.models.intersection(&offer.models).next().is_some();
-            let after = tally.share.with(offer.slots).ratio();
+            let warm = job.terms.models.intersection(&spec.models).next().is_some();
+            let after = tally.share.with(spec.slots).ratio();
             // Of those that have nothing the one comes first that has had least, in whole turns: within one, it is better
             // that no model need be loaded.
             let has_some = tally.share.slots > 0;
@@ -318,22 +318,22 @@ impl Broker {
                 let Place::With { job: from, since, idle_since } = &worker.place else { continue };
                 if from == to
                     || wanting.has_no_use_for(id, self.now)
-                    || !taker.waits(wanting, &worker.offer)
-                    || !taker.has_room(&wanting.terms, &worker.offer)
+                    || !taker.waits(wanting, &worker.spec)
+                    || !taker.has_room(&wanting.terms, &worker.spec)
                 {
                     continue;
                 }
                 let (Some(giving), Some(giver)) = (self.jobs.get(from), tallies.get(from)) else { continue };
                 let finds_nothing =
-                    worker.offer.part_of(&giving.demand.waiting) == 0 || giving.has_no_use_for(id, self.now);
+                    worker.spec.part_of(&giving.demand.waiting) == 0 || giving.has_no_use_for(id, self.now);
                 let idle = finds_nothing && idle_since.is_some_and(|since| self.now >= since + IDLE_MS);
                 let rested = self.now >= since + self.turn_ms;
                 let urgency = match idle {
                     true => Some(Urgency::Idle),
-                    false => self.urgency(giver.share, taker.share, worker.offer.slots, rested),
+                    false => self.urgency(giver.share, taker.share, worker.spec.slots, rested),
                 };
                 let Some(urgency) = urgency else { continue };
-                let warm = wanting.terms.models.intersection(&worker.offer.models).next().is_some();
+                let warm = wanting.terms.models.intersection(&worker.spec.models).next().is_some();
                 let held = giving.demand.held.get(id).copied().unwrap_or(0);
                 let (has, over) = (taker.share.ratio(), Reverse(giver.share.ratio()));
                 let key = (urgency, has, wanting.service, wanting.order, over, Reverse(warm), held, Reverse(*since));
@@ -347,7 +347,7 @@ impl Broker {
 
     /// Why a worker of so many slots should leave the giver for the taker; `None` when it should not. `rested` says
     /// whether it has been with the giver for a turn.
-    fn urgency(&self, giver: Share, taker: Share, slots: u32, rested: bool) -> Option<Urgency> {
+    fn urgency(&self, giver: FairShare, taker: FairShare, slots: u32, rested: bool) -> Option<Urgency> {
         let keeps_some = giver.without(slots).slots > 0;
         if taker.slots == 0 && keeps_some {
             return Some(Urgency::Starving);
@@ -366,7 +366,7 @@ impl Broker {
 #[derive(Clone, Copy, Debug)]
 struct Tally {
     /// With the slots of workers on their way to it, without those that leave it.
-    share: Share,
+    share: FairShare,
     /// Slots of workers that are attached, about to leave or not: what its bound is about.
     taken: u32,
     /// Slots of workers that hold nothing yet, or nothing any more, and of those on their way; without workers that can
@@ -376,13 +376,13 @@ struct Tally {
 
 impl Tally {
     /// Whether the bound leaves a slot, those included that are on their way.
-    fn has_room(&self, terms: &Terms, offer: &Offer) -> bool {
-        offer.slots > 0 && terms.bound.is_none_or(|bound| self.taken.max(self.share.slots) < bound)
+    fn has_room(&self, terms: &Terms, spec: &WorkerSpec) -> bool {
+        spec.slots > 0 && terms.bound.is_none_or(|bound| self.taken.max(self.share.slots) < bound)
     }
 
     /// Whether tasks wait that such a worker can do, beyond those that idle slots will take.
-    fn waits(&self, job: &Job, offer: &Offer) -> bool {
-        offer.part_of(&job.demand.waiting) > self.idle
+    fn waits(&self, job: &Job, spec: &WorkerSpec) -> bool {
+        spec.part_of(&job.demand.waiting) > self.idle
     }
 }
 

@@ -1,4 +1,4 @@
-//! What jobs ask for, and what workers offer.
+//! What jobs ask for, and what workers spec.
 
 use crate::PoolChoice;
 use compass_types::ids::{Digest, WorkerId};
@@ -24,7 +24,7 @@ impl fmt::Display for JobId {
 
 /// What it takes to do some work, and what a worker has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ability {
+pub enum Capability {
     /// Every worker has it.
     Any,
     /// libtorch.
@@ -35,15 +35,15 @@ pub enum Ability {
 
 /// What a worker must be for some work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Need {
-    pub ability: Ability,
+pub struct Requirement {
+    pub capability: Capability,
     /// The pools where it can be done.
     pub pools: PoolChoice,
 }
 
-impl From<Ability> for Need {
-    fn from(ability: Ability) -> Self {
-        Self { ability, pools: None }
+impl From<Capability> for Requirement {
+    fn from(capability: Capability) -> Self {
+        Self { capability, pools: None }
     }
 }
 
@@ -65,9 +65,9 @@ pub struct Terms {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Tasks that nobody has, by what they take.
-    pub waiting: BTreeMap<Need, u32>,
+    pub waiting: BTreeMap<Requirement, u32>,
     /// Slots that could be busy with what is neither recorded nor given up, by what it takes.
-    pub usable: BTreeMap<Need, u32>,
+    pub usable: BTreeMap<Requirement, u32>,
     /// How many tasks each of its workers holds.
     pub held: BTreeMap<WorkerId, u32>,
     /// Those of its workers that can load none of the models that tasks wait for.
@@ -80,11 +80,11 @@ pub struct Demand {
 
 /// What a worker brings along when it comes to the door.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Offer {
+pub struct WorkerSpec {
     /// Replicas that it can run at once.
     pub slots: u32,
-    /// What it has beside [`Ability::Any`].
-    pub abilities: BTreeSet<Ability>,
+    /// What it has beside [`Capability::Any`].
+    pub capabilities: BTreeSet<Capability>,
     /// The pool that it works for; empty for none.
     pub pool: String,
     /// The models that its engines hold.
@@ -93,15 +93,15 @@ pub struct Offer {
     pub holds_of: Option<JobId>,
 }
 
-impl Offer {
+impl WorkerSpec {
     /// Whether it can do what takes this.
-    pub fn can(&self, Need { ability, pools }: &Need) -> bool {
-        let is_able = *ability == Ability::Any || self.abilities.contains(ability);
+    pub fn can(&self, Requirement { capability, pools }: &Requirement) -> bool {
+        let is_able = *capability == Capability::Any || self.capabilities.contains(capability);
         is_able && pools.as_ref().is_none_or(|pools| pools.contains(&self.pool))
     }
 
     /// The part of `slots` that it could fill.
-    pub(super) fn part_of(&self, slots: &BTreeMap<Need, u32>) -> u32 {
+    pub(super) fn part_of(&self, slots: &BTreeMap<Requirement, u32>) -> u32 {
         slots.iter().filter(|(need, _)| self.can(need)).fold(0, |sum, (_, slots)| sum.saturating_add(*slots))
     }
 }

@@ -4,10 +4,10 @@
 //! A worker is *waiting* from its hello until a job takes it. One that holds grants or results of a job waits for that job
 //! as long as the job is expected to have a stage, whatever else there is to do.
 
-use super::Situation;
+use super::SchedulerSnapshot;
 use super::broker::{Broker, Decision};
-use super::demand::{Ability, Demand, JobId, Need, Offer, Terms};
-use super::share::Share;
+use super::demand::{Capability, Demand, JobId, Requirement, Terms, WorkerSpec};
+use super::share::FairShare;
 use crate::{Attendance, ConnectionId, Needed, Requires, Wanted};
 use compass_proto::{digest_from_wire, v1};
 use compass_types::ids::{Digest, WorkerId};
@@ -57,7 +57,7 @@ struct StageEntry {
 struct PooledWorker {
     connection: ConnectionId,
     session: String,
-    offer: Offer,
+    spec: WorkerSpec,
     /// The plan of what it holds.
     plan: Option<Digest>,
     /// Whether no job has taken it yet.
@@ -65,23 +65,23 @@ struct PooledWorker {
     job: Option<JobId>,
 }
 
-fn ability(requires: Requires) -> Ability {
+fn capability(requires: Requires) -> Capability {
     match requires {
-        Requires::Echo => Ability::Any,
-        Requires::Engine => Ability::Engine,
-        Requires::Sandbox => Ability::Sandbox,
+        Requires::Echo => Capability::Any,
+        Requires::Engine => Capability::Engine,
+        Requires::Sandbox => Capability::Sandbox,
     }
 }
 
-fn abilities(hello: &v1::Hello) -> BTreeSet<Ability> {
+fn capabilities(hello: &v1::Hello) -> BTreeSet<Capability> {
     let sandbox = hello.sandbox.as_ref().is_some_and(|sandbox| sandbox.refusal.is_empty());
-    let has = [(hello.has_engine, Ability::Engine), (sandbox, Ability::Sandbox)];
-    has.into_iter().filter_map(|(has, ability)| has.then_some(ability)).collect()
+    let has = [(hello.has_engine, Capability::Engine), (sandbox, Capability::Sandbox)];
+    has.into_iter().filter_map(|(has, capability)| has.then_some(capability)).collect()
 }
 
 /// What a job asks for, and how its workers are.
 fn demand(wanted: Wanted) -> (Demand, BTreeMap<WorkerId, Attendance>) {
-    let need = |Needed { requires, pools }| Need { ability: ability(requires), pools };
+    let need = |Needed { requires, pools }| Requirement { capability: capability(requires), pools };
     let needs = |of: BTreeMap<Needed, u32>| of.into_iter().map(|(what, count)| (need(what), count)).collect();
     let (waiting, usable) = (needs(wanted.waiting), needs(wanted.usable));
     let useless = wanted.attendance.iter().filter(|(_, seen)| seen.useless).map(|(worker, _)| worker.clone()).collect();
@@ -144,20 +144,20 @@ impl Dispatcher {
         }
         let digests = |all: &[Vec<u8>]| all.iter().filter_map(|digest| digest_from_wire(digest).ok()).collect();
         let plan = digest_from_wire(&hello.plan).ok().filter(|_| !hello.held.is_empty());
-        let offer = Offer {
+        let spec = WorkerSpec {
             slots: hello.slots,
-            abilities: abilities(hello),
+            capabilities: capabilities(hello),
             models: digests(&hello.models),
             pool: hello.pool.clone(),
             holds_of: None,
         };
         self.broker.leave(now, &worker);
         let session = hello.session.clone();
-        let pooled = PooledWorker { connection, session, offer, plan, is_waiting: true, job: None };
+        let pooled = PooledWorker { connection, session, spec, plan, is_waiting: true, job: None };
         if let Some(before) = self.workers.insert(worker.clone(), pooled).filter(|before| before.is_waiting) {
             out.push(Dispatch::Replaced { connection: before.connection });
         }
-        self.offer(now, &worker);
+        self.spec(now, &worker);
         self.decide(now, out);
     }
 
@@ -198,20 +198,20 @@ impl Dispatcher {
     }
 
     /// Offers a worker to the broker, unless the job that it holds something of is expected.
-    fn offer(&mut self, now: u64, worker: &WorkerId) {
+    fn spec(&mut self, now: u64, worker: &WorkerId) {
         let Some(known) = self.workers.get(worker) else { return };
         if !known.is_waiting || known.plan.is_some_and(|plan| self.expected.contains_key(&plan)) {
             return;
         }
         let holds_of = known.plan.and_then(|plan| self.job_of(&plan));
-        self.broker.arrive(now, worker.clone(), Offer { holds_of, ..known.offer.clone() });
+        self.broker.arrive(now, worker.clone(), WorkerSpec { holds_of, ..known.spec.clone() });
     }
 
     /// Offers the waiting workers that hold something: what they wait for may have changed.
     fn offer_waiting(&mut self, now: u64) {
         let waiting = self.workers.iter().filter(|(_, worker)| worker.is_waiting && worker.plan.is_some());
         for worker in waiting.map(|(worker, _)| worker.clone()).collect::<Vec<_>>() {
-            self.offer(now, &worker);
+            self.spec(now, &worker);
         }
     }
 
@@ -230,7 +230,7 @@ impl Dispatcher {
     }
 
     /// Slots of each job.
-    pub fn shares(&self) -> BTreeMap<JobId, Share> {
+    pub fn shares(&self) -> BTreeMap<JobId, FairShare> {
         self.broker.shares()
     }
 
@@ -245,10 +245,10 @@ impl Dispatcher {
     }
 
     /// What there is to do for all jobs, and the workers that are there to do it: for launchers.
-    pub fn situation(&self) -> Situation {
+    pub fn snapshot(&self) -> SchedulerSnapshot {
         let demand = self.broker.open_slots();
         let attendance = |(id, worker): (&WorkerId, &PooledWorker)| {
-            let slots = worker.offer.slots;
+            let slots = worker.spec.slots;
             let seen = worker.job.as_ref().map(|job| {
                 let seen = self.stages.get(job).and_then(|stage| stage.attendance.get(id));
                 // One that the job has not heard of yet is about to be busy.
@@ -257,7 +257,7 @@ impl Dispatcher {
             let idle = Attendance { slots, busy: !demand.is_empty(), useless: false };
             (id.clone(), seen.unwrap_or(idle))
         };
-        Situation { workers: self.workers.iter().map(attendance).collect(), demand }
+        SchedulerSnapshot { workers: self.workers.iter().map(attendance).collect(), demand }
     }
 }
 

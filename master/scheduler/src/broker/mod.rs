@@ -1,7 +1,7 @@
 //! Several jobs, one set of workers: who works for whom. Sans-io, as the scheduler of each job is.
 //!
 //! Schedulers know nothing of one another. The broker sees of a job how many slots it could use, and of a worker what it
-//! offers, and says which job a worker attaches to and which one it leaves. A worker that is to leave finishes what it
+//! specs, and says which job a worker attaches to and which one it leaves. A worker that is to leave finishes what it
 //! has begun, hands back the rest, and comes to the door again: nothing is ever taken from it.
 //!
 //! **Shares.** Jobs with work get slots in proportion to their weights, each at least one worker where there are enough.
@@ -20,12 +20,12 @@ mod broker;
 mod demand;
 mod dispatcher;
 mod share;
-mod situation;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
 pub use broker::{Broker, Decision};
-pub use demand::{Ability, Demand, JobId, Need, Offer, Terms};
+pub use demand::{Capability, Demand, JobId, Requirement, Terms, WorkerSpec};
 pub use dispatcher::{Dispatch, Dispatcher};
-pub use share::Share;
-pub use situation::Situation;
+pub use share::FairShare;
+pub use snapshot::SchedulerSnapshot;

@@ -2,7 +2,7 @@
 
 /// The slots of a job beside those of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct FairShare {
     /// Slots of its workers, those on their way to it included and those that leave it not.
     pub slots: u32,
     pub weight: u32,
@@ -10,7 +10,7 @@ pub struct Share {
     pub service: u64,
 }
 
-impl Share {
+impl FairShare {
     /// With so many slots more.
     pub(super) fn with(self, slots: u32) -> Self {
         Self { slots: self.slots.saturating_add(slots), ..self }

@@ -22,15 +22,15 @@ fn terms(weight: u32, bound: Option<u32>) -> Terms {
     Terms { weight, bound, models: BTreeSet::new(), everyone: false }
 }
 
-fn offer(slots: u32) -> Offer {
-    Offer { slots, ..Offer::default() }
+fn spec(slots: u32) -> WorkerSpec {
+    WorkerSpec { slots, ..WorkerSpec::default() }
 }
 
 /// Work for so many slots, none of it begun.
 fn work(tasks: u32, held: &[(&str, u32)]) -> Demand {
     Demand {
-        waiting: [(Ability::Any.into(), tasks)].into(),
-        usable: [(Ability::Any.into(), tasks * 4)].into(),
+        waiting: [(Capability::Any.into(), tasks)].into(),
+        usable: [(Capability::Any.into(), tasks * 4)].into(),
         held: held.iter().map(|(name, held)| (worker(name), *held)).collect(),
         ..Demand::default()
     }
@@ -44,7 +44,7 @@ fn settled(jobs: &[(&str, u32)], workers: &[&str]) -> Broker {
         let held: Vec<_> = if at == 0 { workers.iter().map(|name| (*name, 1)).collect() } else { Vec::new() };
         broker.demand(0, &job(name), work(50, &held));
         if at == 0 {
-            workers.iter().for_each(|name| broker.arrive(0, worker(name), offer(1)));
+            workers.iter().for_each(|name| broker.arrive(0, worker(name), spec(1)));
             broker.decide(0);
         }
     }
@@ -65,23 +65,23 @@ fn a_worker_that_can_load_no_model_of_what_waits_keeps_no_able_one_from_the_job(
     broker.job(0, job("a"), terms(1, None));
     let waiting = |useless: &[&str]| Demand {
         useless: useless.iter().map(|name| worker(name)).collect(),
-        usable: [(Ability::Any.into(), 1)].into(),
+        usable: [(Capability::Any.into(), 1)].into(),
         ..work(1, &useless.iter().map(|name| (*name, 0)).collect::<Vec<_>>())
     };
     broker.demand(0, &job("a"), waiting(&[]));
-    broker.arrive(0, worker("bad"), offer(1));
-    broker.arrive(0, worker("good"), offer(1));
+    broker.arrive(0, worker("bad"), spec(1));
+    broker.arrive(0, worker("good"), spec(1));
     let attach = |name: &str, to: &str| Decision::Attach { worker: worker(name), job: job(to) };
     assert_eq!(broker.decide(0)[0], attach("bad", "a"));
     broker.leave(1, &worker("good"));
     broker.demand(1, &job("a"), waiting(&["bad"]));
-    broker.arrive(2, worker("good"), offer(1));
+    broker.arrive(2, worker("good"), spec(1));
     assert_eq!(broker.decide(2), [attach("good", "a")]);
     broker.leave(3, &worker("good"));
     broker.job(3, job("b"), terms(1, None));
     broker.demand(3, &job("b"), work(9, &[]));
     assert_eq!(released(&broker.decide(2_000)), ["bad"], "it has nothing to do there");
-    broker.arrive(2_010, worker("bad"), offer(1));
+    broker.arrive(2_010, worker("bad"), spec(1));
     assert_eq!(broker.decide(2_010), [attach("bad", "b")]);
     broker.demand(9_000, &job("b"), work(0, &[("bad", 0)]));
     assert_eq!(broker.decide(12_000), [], "nor is it called back at once");
@@ -96,7 +96,7 @@ fn a_second_job_gets_half_of_the_workers_and_then_nothing_moves() {
     assert_eq!(released(&moves).len(), 2, "{moves:?}");
     for name in released(&moves) {
         broker.leave(20, &worker(name));
-        broker.arrive(20, worker(name), offer(1));
+        broker.arrive(20, worker(name), spec(1));
     }
     let attached = broker.decide(20);
     assert!(attached.iter().all(|decision| matches!(decision, Decision::Attach { job, .. } if job.0 == "b")));
@@ -130,7 +130,7 @@ fn of_two_jobs_that_are_equal_the_one_whose_model_is_here_comes_first() {
             broker.job(0, job(name), Terms { weight: 1, bound: None, models, everyone: false });
             broker.demand(0, &job(name), work(9, &[]));
         }
-        broker.arrive(0, worker("w"), Offer { slots: 1, models: [model].into(), ..Offer::default() });
+        broker.arrive(0, worker("w"), WorkerSpec { slots: 1, models: [model].into(), ..WorkerSpec::default() });
         assert_eq!(broker.decide(0), [Decision::Attach { worker: worker("w"), job: job(warm) }]);
     }
 }
@@ -138,9 +138,9 @@ fn of_two_jobs_that_are_equal_the_one_whose_model_is_here_comes_first() {
 #[test]
 fn a_worker_that_holds_something_goes_back_to_whom_it_belongs() {
     let mut broker = settled(&[("a", 1), ("b", 1)], &["w1"]);
-    broker.arrive(5, worker("w2"), Offer { slots: 1, holds_of: Some(job("a")), ..Offer::default() });
+    broker.arrive(5, worker("w2"), WorkerSpec { slots: 1, holds_of: Some(job("a")), ..WorkerSpec::default() });
     assert_eq!(broker.decide(5)[0], Decision::Attach { worker: worker("w2"), job: job("a") });
-    broker.arrive(6, worker("w3"), Offer { slots: 1, holds_of: Some(job("gone")), ..Offer::default() });
+    broker.arrive(6, worker("w3"), WorkerSpec { slots: 1, holds_of: Some(job("gone")), ..WorkerSpec::default() });
     assert_eq!(broker.decide(6)[0], Decision::Attach { worker: worker("w3"), job: job("b") });
 }
 
@@ -148,14 +148,14 @@ fn a_worker_that_holds_something_goes_back_to_whom_it_belongs() {
 fn nobody_is_sent_to_work_that_he_cannot_do() {
     let mut broker = Broker::new(TURN);
     broker.job(0, job("a"), terms(1, None));
-    let needs = |ability: Ability| {
-        let slots = BTreeMap::from([(ability.into(), 5)]);
+    let needs = |capability: Capability| {
+        let slots = BTreeMap::from([(capability.into(), 5)]);
         Demand { waiting: slots.clone(), usable: slots, ..Demand::default() }
     };
-    broker.demand(0, &job("a"), needs(Ability::Sandbox));
-    broker.arrive(0, worker("w"), offer(1));
+    broker.demand(0, &job("a"), needs(Capability::Sandbox));
+    broker.arrive(0, worker("w"), spec(1));
     assert_eq!((broker.decide(0), broker.at_the_door().len()), (vec![], 1));
-    broker.demand(1, &job("a"), needs(Ability::Any));
+    broker.demand(1, &job("a"), needs(Capability::Any));
     assert_eq!(broker.decide(1).len(), 1);
 }
 
@@ -164,10 +164,10 @@ fn nobody_is_sent_where_his_pool_does_not_count() {
     let mut broker = Broker::new(TURN);
     let bound_to = |pools: &[&str]| {
         let pools = Some(pools.iter().map(|pool| (*pool).to_owned()).collect());
-        let slots = BTreeMap::from([(Need { ability: Ability::Any, pools }, 5)]);
+        let slots = BTreeMap::from([(Requirement { capability: Capability::Any, pools }, 5)]);
         Demand { waiting: slots.clone(), usable: slots, ..Demand::default() }
     };
-    let of = |pool: &str| Offer { slots: 1, pool: pool.into(), ..Offer::default() };
+    let of = |pool: &str| WorkerSpec { slots: 1, pool: pool.into(), ..WorkerSpec::default() };
     broker.job(0, job("a"), terms(1, None));
     broker.demand(0, &job("a"), bound_to(&["left", "far"]));
     for (name, pool) in [("stray", "right"), ("none", ""), ("good", "left")] {
@@ -188,7 +188,7 @@ fn nobody_is_sent_where_his_pool_does_not_count() {
 fn everybody_goes_to_the_job_of_a_master_that_ends_with_it() {
     let mut broker = Broker::new(TURN);
     for (name, slots) in [("able", 2), ("lame", 0), ("too many", 9)] {
-        broker.arrive(0, worker(name), offer(slots));
+        broker.arrive(0, worker(name), spec(slots));
     }
     assert_eq!(broker.decide(0), [], "its stage has not begun");
     broker.job(1, job("a"), Terms { everyone: true, ..terms(1, Some(1)) });
@@ -203,7 +203,7 @@ fn a_lease_that_goes_on_keeps_its_slots() {
     let mut broker = Broker::new(TURN);
     broker.job(0, job("a"), terms(1, Some(1)));
     broker.demand(0, &job("a"), Demand { taken: 1, ..work(5, &[("gone", 1)]) });
-    broker.arrive(0, worker("w"), offer(1));
+    broker.arrive(0, worker("w"), spec(1));
     assert_eq!(broker.decide(0), []);
     broker.demand(1, &job("a"), work(5, &[]));
     assert_eq!(broker.decide(1).len(), 1);
@@ -213,14 +213,14 @@ fn a_lease_that_goes_on_keeps_its_slots() {
 #[derive(Clone, Debug)]
 struct ModelJob {
     terms: Terms,
-    ability: Ability,
+    capability: Capability,
     starts: u64,
     waiting: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
 struct ModelWorker {
-    offer: Offer,
+    spec: WorkerSpec,
     at: Option<JobId>,
     leaving: bool,
     /// Steps left of each task that it runs.
@@ -248,7 +248,7 @@ impl World {
             state.runs.iter_mut().for_each(|left| *left -= 1);
             state.runs.retain(|left| *left > 0);
             let Some(at) = state.at.clone() else { continue };
-            let room = self.jobs.get(&at).and_then(|job| job.terms.bound).unwrap_or(u32::MAX).min(state.offer.slots);
+            let room = self.jobs.get(&at).and_then(|job| job.terms.bound).unwrap_or(u32::MAX).min(state.spec.slots);
             while let Some(job) = self.jobs.get_mut(&at).filter(|_| !state.leaving)
                 && (state.runs.len() as u32) < room
                 && let Some(task) = job.waiting.pop()
@@ -259,7 +259,7 @@ impl World {
             if over || (state.leaving && state.runs.is_empty()) {
                 (state.at, state.leaving) = (None, false);
                 self.broker.leave(self.now, id);
-                self.broker.arrive(self.now, id.clone(), state.offer.clone());
+                self.broker.arrive(self.now, id.clone(), state.spec.clone());
             }
         }
         let done: Vec<JobId> =
@@ -272,8 +272,8 @@ impl World {
             let at = || self.workers.iter().filter(|(_, worker)| worker.at.as_ref() == Some(id));
             let running: usize = at().map(|(_, worker)| worker.runs.len()).sum();
             let demand = Demand {
-                waiting: [(state.ability.into(), state.waiting.len() as u32)].into(),
-                usable: [(state.ability.into(), (state.waiting.len() + running) as u32)].into(),
+                waiting: [(state.capability.into(), state.waiting.len() as u32)].into(),
+                usable: [(state.capability.into(), (state.waiting.len() + running) as u32)].into(),
                 held: at().map(|(id, worker)| (id.clone(), worker.runs.len() as u32)).collect(),
                 ..Demand::default()
             };
@@ -283,7 +283,7 @@ impl World {
             match decision {
                 Decision::Attach { worker, job } => {
                     let state = self.workers.get_mut(&worker).unwrap();
-                    assert!(state.at.is_none() && state.offer.can(&self.jobs[&job].ability.into()), "B2");
+                    assert!(state.at.is_none() && state.spec.can(&self.jobs[&job].capability.into()), "B2");
                     state.at = Some(job);
                 }
                 Decision::Release { worker, job } => {
@@ -296,8 +296,8 @@ impl World {
         }
         for (id, job) in &self.jobs {
             let at = self.workers.values().filter(|worker| worker.at.as_ref() == Some(id));
-            let beside: u32 = at.map(|worker| worker.offer.slots).sum();
-            let largest = self.workers.values().map(|worker| worker.offer.slots).max().unwrap_or(0);
+            let beside: u32 = at.map(|worker| worker.spec.slots).sum();
+            let largest = self.workers.values().map(|worker| worker.spec.slots).max().unwrap_or(0);
             // The last worker of a job may have more slots than it gets.
             assert!(job.terms.bound.is_none_or(|bound| beside < bound + largest), "B1: {beside} for {job:?}");
         }
@@ -310,34 +310,39 @@ impl World {
 
     /// Whether anybody can do the work of a job.
     fn is_possible(&self, job: &ModelJob) -> bool {
-        self.workers.values().any(|worker| worker.offer.can(&job.ability.into()))
+        self.workers.values().any(|worker| worker.spec.can(&job.capability.into()))
     }
 }
 
 fn a_job() -> impl Strategy<Value = ModelJob> {
-    let ability = prop_oneof![3 => Just(Ability::Any), 1 => Just(Ability::Engine)];
+    let capability = prop_oneof![3 => Just(Capability::Any), 1 => Just(Capability::Engine)];
     let tasks = prop::collection::vec(1..LONGEST, 1..60);
-    (1u32..5, prop::option::of(1u32..4), ability, 0u64..20, tasks).prop_map(|(weight, bound, ability, at, waiting)| {
-        ModelJob { terms: terms(weight, bound), ability, starts: (1 + at) * STEP * 4, waiting }
-    })
+    (1u32..5, prop::option::of(1u32..4), capability, 0u64..20, tasks).prop_map(
+        |(weight, bound, capability, at, waiting)| ModelJob {
+            terms: terms(weight, bound),
+            capability,
+            starts: (1 + at) * STEP * 4,
+            waiting,
+        },
+    )
 }
 
-fn a_worker() -> impl Strategy<Value = Offer> {
-    (1u32..4, any::<bool>()).prop_map(|(slots, engine)| Offer {
+fn a_worker() -> impl Strategy<Value = WorkerSpec> {
+    (1u32..4, any::<bool>()).prop_map(|(slots, engine)| WorkerSpec {
         slots,
-        abilities: engine.then_some(Ability::Engine).into_iter().collect(),
-        ..Offer::default()
+        capabilities: engine.then_some(Capability::Engine).into_iter().collect(),
+        ..WorkerSpec::default()
     })
 }
 
-fn world(jobs: Vec<ModelJob>, offers: Vec<Offer>) -> World {
+fn world(jobs: Vec<ModelJob>, specs: Vec<WorkerSpec>) -> World {
     let mut broker = Broker::new(TURN);
-    let named = |at: usize, offer: Offer| {
-        let worker = ModelWorker { offer, at: None, leaving: false, runs: Vec::new() };
+    let named = |at: usize, spec: WorkerSpec| {
+        let worker = ModelWorker { spec, at: None, leaving: false, runs: Vec::new() };
         (WorkerId(format!("w{at}")), worker)
     };
-    let workers: BTreeMap<_, _> = offers.into_iter().enumerate().map(|(at, offer)| named(at, offer)).collect();
-    workers.iter().for_each(|(id, worker)| broker.arrive(0, id.clone(), worker.offer.clone()));
+    let workers: BTreeMap<_, _> = specs.into_iter().enumerate().map(|(at, spec)| named(at, spec)).collect();
+    workers.iter().for_each(|(id, worker)| broker.arrive(0, id.clone(), worker.spec.clone()));
     let jobs = jobs.into_iter().enumerate().map(|(at, state)| (JobId(format!("j{at}")), state)).collect();
     World { broker, now: 0, jobs, workers, moves: 0 }
 }
@@ -348,9 +353,9 @@ proptest! {
     #[test]
     fn every_job_that_can_be_done_is_done(
         jobs in prop::collection::vec(a_job(), 1..7),
-        offers in prop::collection::vec(a_worker(), 1..6),
+        specs in prop::collection::vec(a_worker(), 1..6),
     ) {
-        let mut world = world(jobs, offers);
+        let mut world = world(jobs, specs);
         let work: usize = world.jobs.values().map(|job| job.waiting.len()).sum();
         // All of it one after the other on one slot, with a change of jobs at every task.
         let most = 200 + work * (LONGEST as usize + TURN as usize / STEP as usize + 8);
@@ -370,21 +375,21 @@ proptest! {
     ) {
         let endless = |weight| ModelJob {
             terms: terms(weight, None),
-            ability: Ability::Any,
+            capability: Capability::Any,
             starts: STEP,
             waiting: vec![2; 20_000],
         };
         let workers = weights.len() + more;
-        let mut world = world(weights.iter().map(|weight| endless(*weight)).collect(), vec![offer(1); workers]);
+        let mut world = world(weights.iter().map(|weight| endless(*weight)).collect(), vec![spec(1); workers]);
         (0..200).for_each(|_| world.step());
         let moves = world.moves;
         (0..400).for_each(|_| world.step());
         prop_assert_eq!(world.moves, moves, "B4: nothing changed, and workers still move");
-        let shares: Vec<Share> = world.broker.shares().into_values().collect();
+        let shares: Vec<FairShare> = world.broker.shares().into_values().collect();
         for a in &shares {
             prop_assert!(a.slots > 0, "{:?}", shares);
             for b in &shares {
-                let gains = Share { slots: b.slots + 1, ..*b };
+                let gains = FairShare { slots: b.slots + 1, ..*b };
                 let fair = a.slots == 1 || u64::from(a.slots) * u64::from(b.weight) <= u64::from(gains.slots) * u64::from(a.weight);
                 prop_assert!(fair, "one slot from {a:?} to {b:?} would be more even: {shares:?}");
             }
@@ -395,11 +400,11 @@ proptest! {
     fn where_workers_are_few_service_follows_the_weights(weights in prop::collection::vec(1u32..4, 2..5)) {
         let endless = |weight| ModelJob {
             terms: terms(weight, None),
-            ability: Ability::Any,
+            capability: Capability::Any,
             starts: STEP,
             waiting: vec![1; 20_000],
         };
-        let mut world = world(weights.iter().map(|weight| endless(*weight)).collect(), vec![offer(1)]);
+        let mut world = world(weights.iter().map(|weight| endless(*weight)).collect(), vec![spec(1)]);
         (0..3_000).for_each(|_| world.step());
         let service: Vec<u64> = world.broker.shares().into_values().map(|share| share.service).collect();
         let (least, most) = (*service.iter().min().unwrap(), *service.iter().max().unwrap());

@@ -4,11 +4,11 @@ use crate::options::{Options, Role, Store};
 use compass_config::EtcdConfig;
 use compass_ledger::{AssignmentLog, Committed, Committer, Ledger};
 use compass_master::leader::Leader;
-use compass_master::pipeline::{Demands, Driver, ProgressBoard, RunFacts, Setup};
+use compass_master::pipeline::{DemandPublisher, Driver, ProgressBoard, RunFacts, Setup};
 use compass_master::web::RunView;
 use compass_plan::{PLAN_FORMAT, Plan};
 use compass_proto::v1;
-use compass_rpc::{Access, Answer, Inbound, JobKey, PlanFiles, Reception, Terms, Uploads, WorkerService, serve};
+use compass_rpc::{Access, Answer, Inbound, JobKey, PlanFiles, Terms, Uploads, WorkerRouter, WorkerService, serve};
 use compass_scheduler::{ConnectionId, Core, Limits, Recorded, Requires, TaskView, Wanted, Watch};
 use compass_store::{AnyStore, CoordinationStore, EmbeddedStore, EtcdStore, Keys, Op, StoreTimeouts};
 use compass_tests::{Etcd, EtcdOptions};
@@ -181,7 +181,7 @@ async fn store(options: &Options) -> Result<AnyStore, Box<dyn Error>> {
 #[derive(Debug)]
 struct Everyone(mpsc::Sender<Inbound>);
 
-impl Reception for Everyone {
+impl WorkerRouter for Everyone {
     fn arrive(&self, _: ConnectionId, _: &v1::Hello) -> oneshot::Receiver<Answer> {
         let (answer, answered) = oneshot::channel();
         // The receiver is in the next line.
@@ -226,7 +226,7 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
     let (_fleet, reported) = watch::channel(Vec::new());
     let (_launching, given_up) = watch::channel(None);
     let (wanted, _demand) = watch::channel(Wanted::default());
-    let (_desk, asks) = mpsc::channel(1);
+    let (_desk, commands) = mpsc::channel(1);
     let driver = Driver::new(Setup {
         leader,
         committer,
@@ -241,8 +241,8 @@ async fn lead(options: &Options) -> Result<(), Box<dyn Error>> {
         board: ProgressBoard::new(Arc::new(empty)),
         facts: RunFacts::default(),
         views,
-        asks,
-        demands: Demands::from(wanted),
+        commands,
+        demands: DemandPublisher::from(wanted),
     });
     println!("{address}");
     std::io::stdout().flush()?;

@@ -119,7 +119,7 @@ impl Job {
         self.read("asked.json").and_then(|asked| Some(asked["command"].as_str()?.to_owned())).unwrap_or_default()
     }
 
-    /// Asks the supervisor for something.
+    /// JobCommands the supervisor for something.
     pub(super) fn ask(&self, what: &str) {
         let _ = fs::write(self.folder.join(what), "");
     }

@@ -139,7 +139,7 @@ fn watch(job: &Job, child: &mut Child, preempt: bool) -> End {
     }
 }
 
-/// Asks the command's processes to end, then ends them.
+/// JobCommands the command's processes to end, then ends them.
 fn end(child: &mut Child) {
     let group = child.id();
     let signal = |name: &str| {

@@ -2,10 +2,10 @@
 
 use super::status::{JobStatus, MasterStatus, WorkerStatus};
 use crate::job::{Ended, JobRecord};
-use crate::pipeline::{Ask, Desk};
+use crate::pipeline::{JobCommand, JobHandle};
 use crate::web::RunView;
 use compass_common::job_log::JobLog;
-use compass_scheduler::broker::{JobId, Share};
+use compass_scheduler::broker::{FairShare, JobId};
 use compass_store::LeadershipStatus;
 use compass_types::ids::{Digest, TaskId, WorkerId};
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ use tokio::sync::watch;
 
 /// A job, as far as commands are concerned.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct JobEntry {
     pub id: JobId,
     pub plan: Digest,
     pub folder: PathBuf,
     pub priority: u32,
     pub submitted: String,
     pub max_slots: Option<u32>,
-    pub desk: Desk,
+    pub job_handle: JobHandle,
     /// What it says; `None` where that goes to a terminal.
     pub job_log: Option<Arc<JobLog>>,
     pub ended: watch::Receiver<Option<Ended>>,
@@ -50,7 +50,7 @@ pub enum Declined {
 
 /// A master that stays.
 #[tonic::async_trait]
-pub trait Governor: Debug + Send + Sync {
+pub trait ServerBackend: Debug + Send + Sync {
     /// Takes a job in, durably; whoever runs already is not run twice.
     async fn submit(&self, job: JobRecord) -> Result<Accepted, Declined>;
 
@@ -58,7 +58,7 @@ pub trait Governor: Debug + Send + Sync {
     async fn cancel(&self, job: &JobId, reason: &str) -> Result<(), String>;
 
     /// Slots of each job.
-    fn shares(&self) -> BTreeMap<JobId, Share>;
+    fn shares(&self) -> BTreeMap<JobId, FairShare>;
 
     /// Workers without a job.
     fn idle_workers(&self) -> Vec<WorkerId>;
@@ -72,34 +72,34 @@ pub trait Governor: Debug + Send + Sync {
 
 /// Jobs of this process, and the backend that accepts new ones.
 #[derive(Debug, Default)]
-pub struct Office {
-    governor: OnceLock<Arc<dyn Governor>>,
+pub struct JobRegistry {
+    backend: OnceLock<Arc<dyn ServerBackend>>,
     workers_at: OnceLock<String>,
-    jobs: Mutex<BTreeMap<JobId, Entry>>,
+    jobs: Mutex<BTreeMap<JobId, JobEntry>>,
 }
 
 /// A question that cannot be answered, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown(pub String);
+pub struct UnknownJob(pub String);
 
-impl Office {
+impl JobRegistry {
     /// Who takes in jobs; said once.
-    pub fn governed_by(&self, governor: impl Governor + 'static, workers_at: String) {
+    pub fn governed_by(&self, backend: impl ServerBackend + 'static, workers_at: String) {
         // A second time would be another server in the same process.
-        let _ = (self.governor.set(Arc::new(governor)), self.workers_at.set(workers_at));
+        let _ = (self.backend.set(Arc::new(backend)), self.workers_at.set(workers_at));
     }
 
     /// Who takes in jobs, where anybody does.
-    pub fn governor(&self) -> Option<&Arc<dyn Governor>> {
-        self.governor.get()
+    pub fn backend(&self) -> Option<&Arc<dyn ServerBackend>> {
+        self.backend.get()
     }
 
-    fn jobs<T>(&self, act: impl FnOnce(&mut BTreeMap<JobId, Entry>) -> T) -> T {
+    fn jobs<T>(&self, act: impl FnOnce(&mut BTreeMap<JobId, JobEntry>) -> T) -> T {
         act(&mut self.jobs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A job comes, or begins anew.
-    pub fn add(&self, entry: Entry) {
+    pub fn add(&self, entry: JobEntry) {
         self.jobs(|jobs| drop(jobs.insert(entry.id.clone(), entry)));
     }
 
@@ -107,7 +107,7 @@ impl Office {
     /// among many short ones has just ended, however early it was submitted: a client that waits for it must find it.
     pub fn forget_ended(&self, most: usize) -> Vec<JobId> {
         self.jobs(|jobs| {
-            let ended_at = |job: &Entry| job.ended.borrow().as_ref().map(|ended| ended.at.clone());
+            let ended_at = |job: &JobEntry| job.ended.borrow().as_ref().map(|ended| ended.at.clone());
             let ended = jobs.values().filter_map(|job| Some((ended_at(job)?, job.submitted.clone(), job.id.clone())));
             let mut ended: Vec<(String, String, JobId)> = ended.collect();
             ended.sort_unstable();
@@ -119,7 +119,7 @@ impl Office {
     }
 
     /// The job of a plan, unless it has ended.
-    pub fn find(&self, plan: &Digest) -> Option<Entry> {
+    pub fn find(&self, plan: &Digest) -> Option<JobEntry> {
         self.jobs(|jobs| jobs.values().find(|job| job.plan == *plan && job.ended.borrow().is_none()).cloned())
     }
 
@@ -127,25 +127,25 @@ impl Office {
     ///
     /// # Errors
     /// There is none, or there are several.
-    pub fn job(&self, name: &str) -> Result<Entry, Unknown> {
+    pub fn job(&self, name: &str) -> Result<JobEntry, UnknownJob> {
         self.jobs(|jobs| {
-            let is_run = |job: &Entry| job.folder.file_name().is_some_and(|run| run.to_string_lossy() == name);
-            let named = |job: &&Entry| job.id.0.starts_with(name) || is_run(job);
+            let is_run = |job: &JobEntry| job.folder.file_name().is_some_and(|run| run.to_string_lossy() == name);
+            let named = |job: &&JobEntry| job.id.0.starts_with(name) || is_run(job);
             let mut found = jobs.values().filter(|job| !name.is_empty() && named(job));
             match (found.next(), found.next()) {
                 (Some(job), None) => Ok(job.clone()),
-                (None, _) => Err(Unknown(format!("there is no job `{name}`"))),
-                (Some(_), Some(_)) => Err(Unknown(format!("`{name}` may be several jobs; write more of its id"))),
+                (None, _) => Err(UnknownJob(format!("there is no job `{name}`"))),
+                (Some(_), Some(_)) => Err(UnknownJob(format!("`{name}` may be several jobs; write more of its id"))),
             }
         })
     }
 
     /// Jobs that have not ended, with what their latest stage shows.
-    pub fn views(&self) -> Vec<(Entry, RunView)> {
-        let open: Vec<Entry> =
+    pub fn views(&self) -> Vec<(JobEntry, RunView)> {
+        let open: Vec<JobEntry> =
             self.jobs(|jobs| jobs.values().filter(|job| job.ended.borrow().is_none()).cloned().collect());
-        let view = |job: Entry| {
-            let view = job.desk.view().1;
+        let view = |job: JobEntry| {
+            let view = job.job_handle.view().1;
             (job, view)
         };
         open.into_iter().map(view).collect()
@@ -153,9 +153,9 @@ impl Office {
 
     /// For how long the most silent scheduler has not shown itself, if one runs, and the worst that is known of a lead.
     pub fn pulse(&self) -> (Option<Duration>, LeadershipStatus) {
-        let pulses: Vec<_> = self.jobs(|jobs| jobs.values().filter_map(|job| job.desk.pulse()).collect());
+        let pulses: Vec<_> = self.jobs(|jobs| jobs.values().filter_map(|job| job.job_handle.pulse()).collect());
         let silent_for = pulses.iter().map(|pulse| pulse.silent_for).max();
-        let own = self.governor().map(|governor| governor.status());
+        let own = self.backend().map(|backend| backend.status());
         let rank = |status: &LeadershipStatus| match status {
             LeadershipStatus::Sure => 0,
             LeadershipStatus::Waiting { .. } => 1,
@@ -167,48 +167,48 @@ impl Office {
 
     /// How everything stands.
     pub fn status(&self) -> MasterStatus {
-        let shares = self.governor().map(|governor| governor.shares());
+        let shares = self.backend().map(|backend| backend.shares());
         let mut jobs: Vec<JobStatus> =
             self.jobs(|jobs| jobs.values().map(|job| job_status(job, shares.as_ref())).collect());
         jobs.sort_by(|a, b| {
             (a.exit_code.is_some(), &a.submitted, &a.job).cmp(&(b.exit_code.is_some(), &b.submitted, &b.job))
         });
         MasterStatus {
-            kind: if self.governor().is_some() { "serve" } else { "run" }.into(),
+            kind: if self.backend().is_some() { "serve" } else { "run" }.into(),
             process: std::process::id(),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             workers_at: self.workers_at.get().cloned().unwrap_or_default(),
-            idle_workers: self.governor().map_or(0, |governor| governor.idle_workers().len() as u32),
-            notes: self.governor().map(|governor| governor.notes()).unwrap_or_default(),
+            idle_workers: self.backend().map_or(0, |backend| backend.idle_workers().len() as u32),
+            notes: self.backend().map(|backend| backend.notes()).unwrap_or_default(),
             jobs,
         }
     }
 
     /// Why nothing more of a job is running.
-    pub async fn explain_job(&self, job: &Entry) -> Vec<String> {
+    pub async fn explain_job(&self, job: &JobEntry) -> Vec<String> {
         let id = &job.id;
         if let Some(ended) = &*job.ended.borrow() {
             let mut lines = vec![format!("job {id} ended at {} with exit code {}", ended.at, ended.exit_code)];
             lines.extend((!ended.reason.is_empty()).then(|| ended.reason.clone()));
             return lines;
         }
-        let (doing, view) = job.desk.view();
+        let (doing, view) = job.job_handle.view();
         let mut lines = vec![format!(
             "job {id} ({}): {} of {} samples",
             if doing.is_empty() { "opening" } else { doing },
             view.recorded_samples,
             view.expected_samples
         )];
-        lines.extend(job.desk.cancelled().map(|reason| format!("cancelled: {reason}")));
-        match job.desk.ask(Ask::Job).await {
+        lines.extend(job.job_handle.cancelled().map(|reason| format!("cancelled: {reason}")));
+        match job.job_handle.ask(JobCommand::Job).await {
             Some(more) => lines.extend(more),
             None => lines.push("no stage is running: nothing can be granted now".into()),
         }
         lines.extend(view.pools.iter().cloned());
-        if let Some(governor) = self.governor() {
-            lines.extend(shares_in_words(id, job, &governor.shares(), governor.idle_workers().len()));
-            lines.extend(governor.notes());
-            let nobody = view.slots == 0 && governor.idle_workers().is_empty();
+        if let Some(backend) = self.backend() {
+            lines.extend(shares_in_words(id, job, &backend.shares(), backend.idle_workers().len()));
+            lines.extend(backend.notes());
+            let nobody = view.slots == 0 && backend.idle_workers().is_empty();
             if let (true, Some(address)) = (nobody, self.workers_at.get()) {
                 lines.push(format!("workers can be added at any time: compass-worker --master {address}"));
             }
@@ -217,28 +217,28 @@ impl Office {
     }
 
     /// Where a task of a job stands.
-    pub async fn explain_task(&self, job: &Entry, task: TaskId) -> Result<String, Unknown> {
-        let answer = job.desk.ask(|reply| Ask::Task(task, reply)).await;
-        let answer = answer.ok_or_else(|| Unknown(format!("job {} runs no tasks now", job.id)))?;
-        answer.ok_or_else(|| Unknown(format!("job {} has no task {task}", job.id)))
+    pub async fn explain_task(&self, job: &JobEntry, task: TaskId) -> Result<String, UnknownJob> {
+        let answer = job.job_handle.ask(|reply| JobCommand::Task(task, reply)).await;
+        let answer = answer.ok_or_else(|| UnknownJob(format!("job {} runs no tasks now", job.id)))?;
+        answer.ok_or_else(|| UnknownJob(format!("job {} has no task {task}", job.id)))
     }
 
     /// What a worker is doing, for whichever job.
-    pub async fn explain_worker(&self, name: &str) -> Result<Vec<String>, Unknown> {
+    pub async fn explain_worker(&self, name: &str) -> Result<Vec<String>, UnknownJob> {
         let worker = WorkerId(name.to_owned());
-        let jobs: Vec<Entry> = self.jobs(|jobs| jobs.values().cloned().collect());
+        let jobs: Vec<JobEntry> = self.jobs(|jobs| jobs.values().cloned().collect());
         let mut lines = Vec::new();
         let mut known = Vec::new();
         for job in jobs {
-            known.extend(job.desk.view().1.workers.into_iter().map(|worker| worker.name));
-            if let Some(Some(line)) = job.desk.ask(|reply| Ask::Worker(worker.clone(), reply)).await {
+            known.extend(job.job_handle.view().1.workers.into_iter().map(|worker| worker.name));
+            if let Some(Some(line)) = job.job_handle.ask(|reply| JobCommand::Worker(worker.clone(), reply)).await {
                 lines.push(format!("job {}: {line}", job.id));
             }
         }
         if !lines.is_empty() {
             return Ok(lines);
         }
-        if self.governor().is_some_and(|governor| governor.idle_workers().contains(&worker)) {
+        if self.backend().is_some_and(|backend| backend.idle_workers().contains(&worker)) {
             return Ok(vec![format!("worker {name} idle: no running job has work it can execute")]);
         }
         known.sort();
@@ -248,12 +248,12 @@ impl Office {
         }
         let known =
             if known.is_empty() { "none has come yet".to_owned() } else { format!("known: {}", known.join(", ")) };
-        Err(Unknown(format!("there is no worker `{name}`; {known}")))
+        Err(UnknownJob(format!("there is no worker `{name}`; {known}")))
     }
 }
 
-fn job_status(job: &Entry, shares: Option<&BTreeMap<JobId, Share>>) -> JobStatus {
-    let (doing, view) = job.desk.view();
+fn job_status(job: &JobEntry, shares: Option<&BTreeMap<JobId, FairShare>>) -> JobStatus {
+    let (doing, view) = job.job_handle.view();
     let ended = job.ended.borrow().clone();
     let state = if ended.is_some() {
         "ended"
@@ -291,13 +291,13 @@ fn job_status(job: &Entry, shares: Option<&BTreeMap<JobId, Share>>) -> JobStatus
         share: shares.map(|shares| shares.get(&job.id).map_or(0, |share| share.slots)),
         max_slots: job.max_slots,
         workers: workers.collect(),
-        cancelled: job.desk.cancelled(),
+        cancelled: job.job_handle.cancelled(),
         exit_code: ended.as_ref().map(|ended| ended.exit_code),
         reason: ended.map(|ended| ended.reason).filter(|reason| !reason.is_empty()),
     }
 }
 
-fn shares_in_words(id: &JobId, job: &Entry, shares: &BTreeMap<JobId, Share>, idle: usize) -> Vec<String> {
+fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShare>, idle: usize) -> Vec<String> {
     let Some(own) = shares.get(id) else { return Vec::new() };
     let others = shares.iter().filter(|(other, _)| *other != id);
     let others: Vec<String> =
@@ -320,7 +320,7 @@ fn shares_in_words(id: &JobId, job: &Entry, shares: &BTreeMap<JobId, Share>, idl
 mod tests {
     use super::*;
 
-    fn entry(number: u32, ended: bool) -> Entry {
+    fn entry(number: u32, ended: bool) -> JobEntry {
         let plan = Digest::of(&number.to_le_bytes());
         let outcome = ended.then(|| Ended {
             exit_code: 0,
@@ -330,14 +330,14 @@ mod tests {
             expected_samples: 1,
             failed_tasks: 0,
         });
-        Entry {
+        JobEntry {
             id: JobId::of(&plan),
             plan,
             folder: PathBuf::new(),
             priority: 1,
             submitted: format!("2026-11-23T00:00:{number:02}Z"),
             max_slots: None,
-            desk: Desk::default(),
+            job_handle: JobHandle::default(),
             job_log: None,
             ended: watch::channel(outcome).1,
         }
@@ -345,14 +345,14 @@ mod tests {
 
     #[test]
     fn the_jobs_that_ended_last_are_remembered() {
-        let office = Office::default();
-        let all: Vec<Entry> = (0..10).map(|number| entry(number, number % 2 == 0)).collect();
-        all.iter().cloned().for_each(|entry| office.add(entry));
-        assert_eq!(office.forget_ended(3), [all[2].id.clone(), all[4].id.clone()]);
-        assert_eq!(office.forget_ended(3), []);
-        assert_eq!(office.status().jobs.len(), 8);
-        assert!(office.find(&all[1].plan).is_some(), "it runs");
-        assert!(office.job(&all[4].id.0).is_err() && office.job(&all[6].id.0).is_ok());
-        assert!(office.job(&all[0].id.0).is_ok(), "submitted first, ended last");
+        let registry = JobRegistry::default();
+        let all: Vec<JobEntry> = (0..10).map(|number| entry(number, number % 2 == 0)).collect();
+        all.iter().cloned().for_each(|entry| registry.add(entry));
+        assert_eq!(registry.forget_ended(3), [all[2].id.clone(), all[4].id.clone()]);
+        assert_eq!(registry.forget_ended(3), []);
+        assert_eq!(registry.status().jobs.len(), 8);
+        assert!(registry.find(&all[1].plan).is_some(), "it runs");
+        assert!(registry.job(&all[4].id.0).is_err() && registry.job(&all[6].id.0).is_ok());
+        assert!(registry.job(&all[0].id.0).is_ok(), "submitted first, ended last");
     }
 }

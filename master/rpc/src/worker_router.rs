@@ -19,7 +19,7 @@ pub enum Answer {
 }
 
 /// Decides which job takes in a worker that has connected.
-pub trait Reception: Debug + Send + Sync {
+pub trait WorkerRouter: Debug + Send + Sync {
     /// A worker is at the door. Resolves as soon as it is known what becomes of it.
     fn arrive(&self, connection: ConnectionId, hello: &v1::Hello) -> oneshot::Receiver<Answer>;
 

@@ -1,10 +1,10 @@
-//! The lobby: workers on their way to a job, and the jobs that wait for them. Carries out what the dispatcher decides.
+//! The dispatcher: workers on their way to a job, and the jobs that wait for them. Carries out what the dispatcher decides.
 
-use crate::pipeline::Desk;
+use crate::pipeline::JobHandle;
 use compass_proto::v1;
-use compass_rpc::{Answer, Inbound, PlanFiles, Reception};
-use compass_scheduler::broker::Situation;
-use compass_scheduler::broker::{Dispatch, Dispatcher, JobId, Share, Terms};
+use compass_rpc::{Answer, Inbound, PlanFiles, WorkerRouter};
+use compass_scheduler::broker::SchedulerSnapshot;
+use compass_scheduler::broker::{Dispatch, Dispatcher, FairShare, JobId, Terms};
 use compass_scheduler::{ConnectionId, Event, Wanted};
 use compass_types::ids::{Digest, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,12 +21,12 @@ const INBOUND: usize = 1024;
 
 /// Connected workers, the jobs that wait for them, and the channels between the two.
 #[derive(Debug)]
-pub(super) struct Lobby {
+pub(super) struct WorkerDispatcher {
     pub(super) files: PlanFiles,
     started: Instant,
     state: Mutex<State>,
     /// What launchers go by.
-    situation: watch::Sender<Situation>,
+    snapshot: watch::Sender<SchedulerSnapshot>,
 }
 
 #[derive(Debug, Default)]
@@ -41,13 +41,13 @@ struct State {
 #[derive(Debug)]
 struct StageChannels {
     inbound: mpsc::Sender<Inbound>,
-    desk: Desk,
+    job_handle: JobHandle,
 }
 
-impl Lobby {
+impl WorkerDispatcher {
     pub(super) fn new() -> Arc<Self> {
-        let (files, situation) = (PlanFiles::default(), watch::Sender::new(Situation::default()));
-        Arc::new(Self { files, started: Instant::now(), state: Mutex::default(), situation })
+        let (files, snapshot) = (PlanFiles::default(), watch::Sender::new(SchedulerSnapshot::default()));
+        Arc::new(Self { files, started: Instant::now(), state: Mutex::default(), snapshot })
     }
 
     fn now(&self) -> u64 {
@@ -63,7 +63,7 @@ impl Lobby {
         self.with(|state, now| state.dispatch(|dispatcher, out| act(dispatcher, now, out)));
     }
 
-    /// Asks the broker again and again, until `stop` is cancelled.
+    /// JobCommands the broker again and again, until `stop` is cancelled.
     pub(super) async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut tick = tokio::time::interval(TICK);
         loop {
@@ -77,12 +77,12 @@ impl Lobby {
     /// The broker is asked, and launchers hear how things stand.
     fn look(&self) {
         self.dispatch(Dispatcher::decide);
-        self.situation.send_replace(self.with(|state, _| state.dispatcher.situation()));
+        self.snapshot.send_replace(self.with(|state, _| state.dispatcher.snapshot()));
     }
 
     /// What launchers go by: all jobs as one.
-    pub(super) fn situation(&self) -> watch::Receiver<Situation> {
-        self.situation.subscribe()
+    pub(super) fn snapshot(&self) -> watch::Receiver<SchedulerSnapshot> {
+        self.snapshot.subscribe()
     }
 
     /// A job will have a stage of this plan: workers that hold something of it are kept for it.
@@ -96,7 +96,7 @@ impl Lobby {
     }
 
     /// Slots of each job.
-    pub(super) fn shares(&self) -> BTreeMap<JobId, Share> {
+    pub(super) fn shares(&self) -> BTreeMap<JobId, FairShare> {
         self.with(|state, _| state.dispatcher.shares())
     }
 
@@ -112,12 +112,12 @@ impl Lobby {
 
     /// A launcher saw a worker's process end: the job that it works for, or did last, hears of it.
     pub(super) async fn exited(&self, worker: WorkerId, wanted: bool) {
-        let desks: Vec<Desk> = self.with(|state, _| {
+        let desks: Vec<JobHandle> = self.with(|state, _| {
             let concerned = state.dispatcher.concerned_by_exit(&worker);
-            concerned.iter().filter_map(|job| Some(state.stages.get(job)?.desk.clone())).collect()
+            concerned.iter().filter_map(|job| Some(state.stages.get(job)?.job_handle.clone())).collect()
         });
-        for desk in desks {
-            desk.tell(Event::Exited { worker: worker.clone(), wanted }).await;
+        for job_handle in desks {
+            job_handle.tell(Event::Exited { worker: worker.clone(), wanted }).await;
         }
     }
 
@@ -129,23 +129,23 @@ impl Lobby {
     /// A stage of a job begins: its workers, as they come.
     pub(super) fn enter(
         self: &Arc<Self>,
-        (id, terms, desk): (&JobId, Terms, &Desk),
+        (id, terms, job_handle): (&JobId, Terms, &JobHandle),
         plan: Digest,
         files: BTreeMap<Digest, PathBuf>,
         mut wanted: watch::Receiver<Wanted>,
     ) -> mpsc::Receiver<Inbound> {
         let (inbound, received) = mpsc::channel(INBOUND);
         self.files.add(plan, files);
-        let (lobby, id) = (self.clone(), id.clone());
+        let (dispatcher, id) = (self.clone(), id.clone());
         self.with(|state, now| {
-            state.stages.insert(id.clone(), StageChannels { inbound, desk: desk.clone() });
+            state.stages.insert(id.clone(), StageChannels { inbound, job_handle: job_handle.clone() });
             state.dispatch(|dispatcher, out| dispatcher.enter(now, id.clone(), terms, plan, out));
         });
         tokio::spawn(async move {
             while wanted.changed().await.is_ok() {
                 let wanted = wanted.borrow_and_update().clone();
-                lobby.with(|state, now| state.dispatcher.demand(now, &id, &plan, wanted));
-                lobby.look();
+                dispatcher.with(|state, now| state.dispatcher.demand(now, &id, &plan, wanted));
+                dispatcher.look();
             }
         });
         received
@@ -181,9 +181,9 @@ impl State {
             Dispatch::Shutdown { connection, reason } => self.answer(connection, Answer::Shutdown(reason)),
             Dispatch::Replaced { connection } => drop(self.waiting.remove(&connection)),
             Dispatch::Release { worker, job } => {
-                if let Some(desk) = self.stages.get(&job).map(|stage| stage.desk.clone()) {
+                if let Some(job_handle) = self.stages.get(&job).map(|stage| stage.job_handle.clone()) {
                     tracing::info!(%worker, %job, "a worker is to leave for another job");
-                    tokio::spawn(async move { desk.tell(Event::Release { worker }).await });
+                    tokio::spawn(async move { job_handle.tell(Event::Release { worker }).await });
                 }
             }
         }
@@ -197,7 +197,7 @@ impl State {
     }
 }
 
-impl Reception for Lobby {
+impl WorkerRouter for WorkerDispatcher {
     fn arrive(&self, connection: ConnectionId, hello: &v1::Hello) -> oneshot::Receiver<Answer> {
         let (waiting, answered) = oneshot::channel();
         self.with(|state, now| {

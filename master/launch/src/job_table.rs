@@ -3,7 +3,7 @@
 //! Preemption, a broken node, an expired wall time and a cancellation by hand are no failures: they never pause a pool. A
 //! job that ends early for any other reason is one; pauses double with each in a row, until the pool is given up.
 
-use super::launcher::{JobId, Launched, Manners, Outcome, Standing};
+use super::launcher::{JobOutcome, JobState, Launched, LauncherJobId, LauncherPolicy};
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,15 +30,15 @@ struct Job {
 
 /// Something that others should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Happened {
+pub(super) enum JobEvent {
     /// The job is over; `asked` when it was asked to end.
-    Ended { job: JobId, worker: WorkerId, outcome: Outcome, asked: bool },
+    Ended { job: LauncherJobId, worker: WorkerId, outcome: JobOutcome, asked: bool },
     /// The job stopped running and waits to run again.
     Requeued { worker: WorkerId },
     /// The job waits and will not run: it should be ended, so that another takes its place.
-    Held { job: JobId, reason: String },
+    Held { job: LauncherJobId, reason: String },
     /// The job runs, and its agent has not reported in all the time that it had: it should be ended.
-    Mute { job: JobId, worker: WorkerId },
+    Mute { job: LauncherJobId, worker: WorkerId },
 }
 
 /// How the jobs of a pool stand, counted.
@@ -54,24 +54,24 @@ pub struct Count {
     pub reasons: BTreeMap<String, u32>,
     /// For how long the longest waiting job waits, in milliseconds.
     pub longest_wait: u64,
-    /// For how long the longest mute job runs, in milliseconds.
+    /// For how long the longest never_connected job runs, in milliseconds.
     pub longest_mute: u64,
 }
 
 /// Jobs of one pool that were submitted, and what is known of those that ended.
 #[derive(Debug)]
-pub(super) struct Roster {
-    jobs: BTreeMap<JobId, Job>,
-    manners: Manners,
+pub(super) struct JobTable {
+    jobs: BTreeMap<LauncherJobId, Job>,
+    policy: LauncherPolicy,
     failures: u32,
     paused_until: u64,
     trouble: Option<String>,
     given_up: Option<String>,
 }
 
-impl Roster {
-    pub(super) fn new(manners: Manners) -> Self {
-        Self { jobs: BTreeMap::new(), manners, failures: 0, paused_until: 0, trouble: None, given_up: None }
+impl JobTable {
+    pub(super) fn new(policy: LauncherPolicy) -> Self {
+        Self { jobs: BTreeMap::new(), policy, failures: 0, paused_until: 0, trouble: None, given_up: None }
     }
 
     /// Jobs were submitted, or taken over from an earlier master.
@@ -106,8 +106,8 @@ impl Roster {
     }
 
     /// Takes in where the jobs stand.
-    pub(super) fn polled(&mut self, now: u64, standings: Vec<(JobId, Standing)>) -> Vec<Happened> {
-        let mut standings: BTreeMap<JobId, Standing> = standings.into_iter().collect();
+    pub(super) fn polled(&mut self, now: u64, standings: Vec<(LauncherJobId, JobState)>) -> Vec<JobEvent> {
+        let mut standings: BTreeMap<LauncherJobId, JobState> = standings.into_iter().collect();
         let mut happened = Vec::new();
         let mut ended = Vec::new();
         for (id, job) in &mut self.jobs {
@@ -115,35 +115,35 @@ impl Roster {
                 None => {
                     job.missing += 1;
                     if job.missing >= MISSING {
-                        ended.push((id.clone(), Outcome::Unknown));
+                        ended.push((id.clone(), JobOutcome::Unknown));
                     }
                     continue;
                 }
-                Some(Standing::Queued { reason }) => {
+                Some(JobState::Queued { reason }) => {
                     if job.running_ms.take().is_some() {
                         (job.reported, job.submitted_ms) = (false, now);
-                        happened.push(Happened::Requeued { worker: job.worker.clone() });
+                        happened.push(JobEvent::Requeued { worker: job.worker.clone() });
                     }
                     job.reason = reason;
                 }
-                Some(Standing::Held { reason }) => {
+                Some(JobState::Held { reason }) => {
                     if job.running_ms.take().is_some() {
                         (job.reported, job.submitted_ms) = (false, now);
-                        happened.push(Happened::Requeued { worker: job.worker.clone() });
+                        happened.push(JobEvent::Requeued { worker: job.worker.clone() });
                     }
                     if !job.ending {
-                        happened.push(Happened::Held { job: id.clone(), reason: reason.clone() });
+                        happened.push(JobEvent::Held { job: id.clone(), reason: reason.clone() });
                     }
                     job.reason = reason;
                 }
-                Some(Standing::Running) => {
+                Some(JobState::Running) => {
                     let since = *job.running_ms.get_or_insert(now);
-                    let late = self.manners.connect.is_some_and(|most| now >= since + most.as_millis() as u64);
+                    let late = self.policy.connect.is_some_and(|most| now >= since + most.as_millis() as u64);
                     if late && !job.reported && !job.ending {
-                        happened.push(Happened::Mute { job: id.clone(), worker: job.worker.clone() });
+                        happened.push(JobEvent::Mute { job: id.clone(), worker: job.worker.clone() });
                     }
                 }
-                Some(Standing::Ended(outcome)) => ended.push((id.clone(), outcome)),
+                Some(JobState::Ended(outcome)) => ended.push((id.clone(), outcome)),
             }
             job.missing = 0;
         }
@@ -151,7 +151,7 @@ impl Roster {
         for (id, outcome) in ended {
             if let Some(job) = self.jobs.remove(&id) {
                 failure = self.judge(now, &job, &outcome).or(failure);
-                happened.push(Happened::Ended { job: id, worker: job.worker, outcome, asked: job.ending });
+                happened.push(JobEvent::Ended { job: id, worker: job.worker, outcome, asked: job.ending });
             }
         }
         // What ends together has one reason: an array of eight that cannot start is one failure.
@@ -162,11 +162,11 @@ impl Roster {
     }
 
     /// The reason, if this end is a failure.
-    fn judge(&mut self, now: u64, job: &Job, outcome: &Outcome) -> Option<String> {
+    fn judge(&mut self, now: u64, job: &Job, outcome: &JobOutcome) -> Option<String> {
         let lived = now.saturating_sub(job.running_ms.unwrap_or(job.submitted_ms));
         match outcome {
             _ if job.ending => None,
-            Outcome::Preempted | Outcome::NodeFailed | Outcome::Walltime | Outcome::Cancelled => None,
+            JobOutcome::Preempted | JobOutcome::NodeFailed | JobOutcome::Walltime | JobOutcome::Cancelled => None,
             _ if lived >= EARLY_MS => {
                 self.failures = 0;
                 None
@@ -176,31 +176,31 @@ impl Roster {
     }
 
     /// A job whose agent never reported counts as a failure, and is to end.
-    pub(super) fn mute(&mut self, now: u64, job: &JobId) {
-        let seconds = self.manners.connect.unwrap_or_default().as_secs();
+    pub(super) fn never_connected(&mut self, now: u64, job: &LauncherJobId) {
+        let seconds = self.policy.connect.unwrap_or_default().as_secs();
         self.ending([job]);
         self.failed(now, format!("job {job} ran for {seconds} s and its worker never reached the master"));
     }
 
     fn failed(&mut self, now: u64, reason: String) {
         self.failures += 1;
-        let doubled = self.manners.pause.as_millis() as u64 * (1 << (self.failures - 1).min(20));
-        self.paused_until = now + doubled.min(self.manners.longest_pause.as_millis() as u64);
-        if self.failures >= self.manners.failures {
+        let doubled = self.policy.pause.as_millis() as u64 * (1 << (self.failures - 1).min(20));
+        self.paused_until = now + doubled.min(self.policy.longest_pause.as_millis() as u64);
+        if self.failures >= self.policy.failures {
             self.given_up = Some(format!("it failed {} times in a row, last with: {reason}", self.failures));
         }
         self.trouble = Some(reason);
     }
 
     /// A job has this agent from now on.
-    pub(super) fn renamed(&mut self, job: &JobId, worker: WorkerId) {
+    pub(super) fn renamed(&mut self, job: &LauncherJobId, worker: WorkerId) {
         if let Some(job) = self.jobs.get_mut(job).filter(|job| job.worker != worker) {
             (job.worker, job.reported) = (worker, false);
         }
     }
 
     /// These jobs were asked to end.
-    pub(super) fn ending<'j>(&mut self, jobs: impl IntoIterator<Item = &'j JobId>) {
+    pub(super) fn ending<'j>(&mut self, jobs: impl IntoIterator<Item = &'j LauncherJobId>) {
         for job in jobs {
             if let Some(job) = self.jobs.get_mut(job) {
                 job.ending = true;
@@ -214,12 +214,12 @@ impl Roster {
     }
 
     /// All that there are.
-    pub(super) fn jobs(&self) -> Vec<JobId> {
+    pub(super) fn jobs(&self) -> Vec<LauncherJobId> {
         self.jobs.keys().cloned().collect()
     }
 
     /// So many jobs that wait and are not asked to end: the latest first, since they are the last to start.
-    pub(super) fn latest_queued(&self, most: u32) -> Vec<JobId> {
+    pub(super) fn latest_queued(&self, most: u32) -> Vec<LauncherJobId> {
         let queued = self.jobs.iter().filter(|(_, job)| job.running_ms.is_none() && !job.ending);
         let mut queued: Vec<_> = queued.map(|(id, job)| (job.submitted_ms, id.clone())).collect();
         queued.sort();
@@ -227,7 +227,7 @@ impl Roster {
     }
 
     /// The jobs of these workers that are not asked to end.
-    pub(super) fn of_workers(&self, workers: &BTreeSet<WorkerId>) -> Vec<JobId> {
+    pub(super) fn of_workers(&self, workers: &BTreeSet<WorkerId>) -> Vec<LauncherJobId> {
         let named = self.jobs.iter().filter(|(_, job)| !job.ending && workers.contains(&job.worker));
         named.map(|(id, _)| id.clone()).collect()
     }
@@ -284,8 +284,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn manners() -> Manners {
-        Manners {
+    fn policy() -> LauncherPolicy {
+        LauncherPolicy {
             poll: SECOND,
             ending: SECOND,
             grace: SECOND,
@@ -296,112 +296,114 @@ mod tests {
         }
     }
 
-    fn roster(names: &[&str]) -> Roster {
-        let mut roster = Roster::new(manners());
-        let launched =
-            names.iter().map(|name| Launched { job: JobId((*name).into()), worker: WorkerId(format!("w{name}")) });
-        roster.launched(0, launched.collect());
-        roster
+    fn job_table(names: &[&str]) -> JobTable {
+        let mut job_table = JobTable::new(policy());
+        let launched = names
+            .iter()
+            .map(|name| Launched { job: LauncherJobId((*name).into()), worker: WorkerId(format!("w{name}")) });
+        job_table.launched(0, launched.collect());
+        job_table
     }
 
-    fn at(roster: &mut Roster, now: u64, name: &str, standing: Standing) -> Vec<Happened> {
-        roster.polled(now, vec![(JobId(name.into()), standing)])
+    fn at(job_table: &mut JobTable, now: u64, name: &str, state: JobState) -> Vec<JobEvent> {
+        job_table.polled(now, vec![(LauncherJobId(name.into()), state)])
     }
 
     #[test]
     fn preemption_and_its_like_never_pause() {
-        for outcome in [Outcome::Preempted, Outcome::NodeFailed, Outcome::Walltime, Outcome::Cancelled] {
-            let mut roster = roster(&["1"]);
-            let happened = at(&mut roster, 10, "1", Standing::Ended(outcome.clone()));
-            let (job, worker) = (JobId("1".into()), WorkerId("w1".into()));
-            assert_eq!(happened, [Happened::Ended { job, worker, outcome, asked: false }]);
-            assert_eq!((roster.pause_left(10), roster.trouble(), roster.live()), (0, None, 0));
+        for outcome in [JobOutcome::Preempted, JobOutcome::NodeFailed, JobOutcome::Walltime, JobOutcome::Cancelled] {
+            let mut job_table = job_table(&["1"]);
+            let happened = at(&mut job_table, 10, "1", JobState::Ended(outcome.clone()));
+            let (job, worker) = (LauncherJobId("1".into()), WorkerId("w1".into()));
+            assert_eq!(happened, [JobEvent::Ended { job, worker, outcome, asked: false }]);
+            assert_eq!((job_table.pause_left(10), job_table.trouble(), job_table.live()), (0, None, 0));
         }
     }
 
     #[test]
     fn pauses_double_to_a_bound_and_then_the_pool_is_given_up() {
-        let mut roster = roster(&["1", "2", "3"]);
-        let failed = || Standing::Ended(Outcome::Failed { reason: "exit status 1".into() });
-        at(&mut roster, 0, "1", failed());
-        assert_eq!(roster.pause_left(0), 1000);
-        at(&mut roster, 0, "2", failed());
-        assert_eq!((roster.pause_left(0), roster.given_up()), (2000, None));
-        roster.refused(0, "no such partition".into(), false);
-        assert_eq!(roster.pause_left(0), 3000);
-        assert_eq!(roster.given_up(), Some("it failed 3 times in a row, last with: no such partition"));
+        let mut job_table = job_table(&["1", "2", "3"]);
+        let failed = || JobState::Ended(JobOutcome::Failed { reason: "exit status 1".into() });
+        at(&mut job_table, 0, "1", failed());
+        assert_eq!(job_table.pause_left(0), 1000);
+        at(&mut job_table, 0, "2", failed());
+        assert_eq!((job_table.pause_left(0), job_table.given_up()), (2000, None));
+        job_table.refused(0, "no such partition".into(), false);
+        assert_eq!(job_table.pause_left(0), 3000);
+        assert_eq!(job_table.given_up(), Some("it failed 3 times in a row, last with: no such partition"));
     }
 
     #[test]
     fn what_ends_together_is_one_failure() {
-        let mut roster = roster(&["1", "2", "3", "4"]);
-        let failed = |name: &str| (JobId(name.into()), Standing::Ended(Outcome::Failed { reason: "no".into() }));
-        assert_eq!(roster.polled(0, ["1", "2", "3", "4"].map(failed).to_vec()).len(), 4);
-        assert_eq!((roster.pause_left(0), roster.given_up(), roster.live()), (1000, None, 0));
+        let mut job_table = job_table(&["1", "2", "3", "4"]);
+        let failed =
+            |name: &str| (LauncherJobId(name.into()), JobState::Ended(JobOutcome::Failed { reason: "no".into() }));
+        assert_eq!(job_table.polled(0, ["1", "2", "3", "4"].map(failed).to_vec()).len(), 4);
+        assert_eq!((job_table.pause_left(0), job_table.given_up(), job_table.live()), (1000, None, 0));
     }
 
     #[test]
     fn a_long_life_forgives_and_an_end_that_was_asked_for_is_none() {
-        let mut roster = roster(&["1", "2", "3"]);
-        at(&mut roster, 0, "1", Standing::Ended(Outcome::Done));
-        assert!(roster.trouble().is_some());
-        at(&mut roster, 1, "2", Standing::Running);
-        at(&mut roster, 70_000, "2", Standing::Ended(Outcome::Done));
-        assert!(roster.trouble().is_none());
-        roster.ending([&JobId("3".into())]);
-        at(&mut roster, 70_001, "3", Standing::Ended(Outcome::Cancelled));
-        assert!(roster.trouble().is_none());
+        let mut job_table = job_table(&["1", "2", "3"]);
+        at(&mut job_table, 0, "1", JobState::Ended(JobOutcome::Done));
+        assert!(job_table.trouble().is_some());
+        at(&mut job_table, 1, "2", JobState::Running);
+        at(&mut job_table, 70_000, "2", JobState::Ended(JobOutcome::Done));
+        assert!(job_table.trouble().is_none());
+        job_table.ending([&LauncherJobId("3".into())]);
+        at(&mut job_table, 70_001, "3", JobState::Ended(JobOutcome::Cancelled));
+        assert!(job_table.trouble().is_none());
     }
 
     #[test]
     fn what_is_not_listed_is_gone_after_a_while_only() {
-        let mut roster = roster(&["1"]);
-        assert_eq!(roster.polled(0, Vec::new()), []);
-        at(&mut roster, 1, "1", Standing::Queued { reason: "Resources".into() });
-        assert_eq!(roster.count(9).reasons, BTreeMap::from([("Resources".into(), 1)]));
-        assert!(roster.polled(2, Vec::new()).is_empty() && roster.polled(3, Vec::new()).is_empty());
-        let gone = roster.polled(4, Vec::new());
-        assert!(matches!(&gone[..], [Happened::Ended { outcome: Outcome::Unknown, .. }]), "{gone:?}");
+        let mut job_table = job_table(&["1"]);
+        assert_eq!(job_table.polled(0, Vec::new()), []);
+        at(&mut job_table, 1, "1", JobState::Queued { reason: "Resources".into() });
+        assert_eq!(job_table.count(9).reasons, BTreeMap::from([("Resources".into(), 1)]));
+        assert!(job_table.polled(2, Vec::new()).is_empty() && job_table.polled(3, Vec::new()).is_empty());
+        let gone = job_table.polled(4, Vec::new());
+        assert!(matches!(&gone[..], [JobEvent::Ended { outcome: JobOutcome::Unknown, .. }]), "{gone:?}");
     }
 
     #[test]
     fn a_requeued_job_lost_its_agent_and_a_mute_one_is_named() {
-        let mut roster = roster(&["1"]);
-        at(&mut roster, 0, "1", Standing::Running);
-        roster.connected(&BTreeSet::from([WorkerId("w1".into())]));
-        assert_eq!(roster.count(0).reported, 1);
-        let requeued = at(&mut roster, 5, "1", Standing::Queued { reason: "BeginTime".into() });
-        assert_eq!(requeued, [Happened::Requeued { worker: WorkerId("w1".into()) }]);
-        assert_eq!((roster.trouble(), roster.live()), (None, 1));
-        assert_eq!(at(&mut roster, 10, "1", Standing::Running), []);
-        let mute = at(&mut roster, 100_010, "1", Standing::Running);
-        assert!(matches!(&mute[..], [Happened::Mute { .. }]), "{mute:?}");
-        roster.mute(100_010, &JobId("1".into()));
-        assert_eq!(at(&mut roster, 100_011, "1", Standing::Running), [], "once is enough");
-        assert!(roster.trouble().unwrap().contains("never reached the master"));
+        let mut job_table = job_table(&["1"]);
+        at(&mut job_table, 0, "1", JobState::Running);
+        job_table.connected(&BTreeSet::from([WorkerId("w1".into())]));
+        assert_eq!(job_table.count(0).reported, 1);
+        let requeued = at(&mut job_table, 5, "1", JobState::Queued { reason: "BeginTime".into() });
+        assert_eq!(requeued, [JobEvent::Requeued { worker: WorkerId("w1".into()) }]);
+        assert_eq!((job_table.trouble(), job_table.live()), (None, 1));
+        assert_eq!(at(&mut job_table, 10, "1", JobState::Running), []);
+        let never_connected = at(&mut job_table, 100_010, "1", JobState::Running);
+        assert!(matches!(&never_connected[..], [JobEvent::Mute { .. }]), "{never_connected:?}");
+        job_table.never_connected(100_010, &LauncherJobId("1".into()));
+        assert_eq!(at(&mut job_table, 100_011, "1", JobState::Running), [], "once is enough");
+        assert!(job_table.trouble().unwrap().contains("never reached the master"));
     }
 
     #[test]
     fn a_held_job_gives_way_and_a_renamed_agent_has_to_report() {
-        let mut roster = roster(&["1"]);
-        at(&mut roster, 0, "1", Standing::Running);
-        roster.connected(&BTreeSet::from([WorkerId("w1".into())]));
-        roster.renamed(&JobId("1".into()), WorkerId("w1r1".into()));
-        assert_eq!((roster.count(0).reported, roster.workers()), (0, BTreeSet::from([WorkerId("w1r1".into())])));
-        let held = || Standing::Held { reason: "JobHeldAdmin".into() };
-        let happened = at(&mut roster, 1, "1", held());
-        assert!(matches!(&happened[..], [Happened::Requeued { .. }, Happened::Held { .. }]), "{happened:?}");
-        roster.ending([&JobId("1".into())]);
-        assert_eq!(at(&mut roster, 2, "1", held()), [], "once is enough");
-        assert!(roster.trouble().is_none());
+        let mut job_table = job_table(&["1"]);
+        at(&mut job_table, 0, "1", JobState::Running);
+        job_table.connected(&BTreeSet::from([WorkerId("w1".into())]));
+        job_table.renamed(&LauncherJobId("1".into()), WorkerId("w1r1".into()));
+        assert_eq!((job_table.count(0).reported, job_table.workers()), (0, BTreeSet::from([WorkerId("w1r1".into())])));
+        let held = || JobState::Held { reason: "JobHeldAdmin".into() };
+        let happened = at(&mut job_table, 1, "1", held());
+        assert!(matches!(&happened[..], [JobEvent::Requeued { .. }, JobEvent::Held { .. }]), "{happened:?}");
+        job_table.ending([&LauncherJobId("1".into())]);
+        assert_eq!(at(&mut job_table, 2, "1", held()), [], "once is enough");
+        assert!(job_table.trouble().is_none());
     }
 
     #[test]
     fn the_latest_in_the_queue_go_first() {
-        let mut roster = roster(&["1"]);
-        roster.launched(5, vec![Launched { job: JobId("0".into()), worker: WorkerId("w0".into()) }]);
-        at(&mut roster, 6, "1", Standing::Queued { reason: String::new() });
-        assert_eq!(roster.latest_queued(1), [JobId("0".into())]);
-        assert_eq!(roster.latest_queued(9).len(), 2);
+        let mut job_table = job_table(&["1"]);
+        job_table.launched(5, vec![Launched { job: LauncherJobId("0".into()), worker: WorkerId("w0".into()) }]);
+        at(&mut job_table, 6, "1", JobState::Queued { reason: String::new() });
+        assert_eq!(job_table.latest_queued(1), [LauncherJobId("0".into())]);
+        assert_eq!(job_table.latest_queued(9).len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Places for connections: so many in all, and few for those of each address that are no worker's.
+//! ConnectionSlots for connections: so many in all, and few for those of each address that are no worker's.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ impl Default for Bounds {
 
 /// Count of the open connections, and how many of each address are no worker's.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct ConnectionSlots {
     bounds: Bounds,
     taken: Arc<Mutex<Taken>>,
 }
@@ -47,20 +47,20 @@ struct Taken {
 
 /// A place of a connection; dropping it gives it back.
 #[derive(Debug)]
-pub struct Place {
-    places: Places,
+pub struct ConnectionSlot {
+    places: ConnectionSlots,
     /// While the peer is no worker.
     stranger: Option<IpAddr>,
 }
 
-impl Places {
+impl ConnectionSlots {
     /// Nothing is taken yet.
     pub fn new(bounds: Bounds) -> Self {
         Self { bounds, taken: Arc::default() }
     }
 
     /// A place for a connection from this address; `None` where the bounds are reached.
-    pub fn take(&self, address: IpAddr) -> Option<Place> {
+    pub fn take(&self, address: IpAddr) -> Option<ConnectionSlot> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let of_this = taken.strangers.get(&address).copied().unwrap_or(0);
         let full = taken.connections >= self.bounds.connections
@@ -73,11 +73,11 @@ impl Places {
         taken.all_strangers += 1;
         taken.strangers.insert(address, of_this + 1);
         drop(taken);
-        Some(Place { places: self.clone(), stranger: Some(address) })
+        Some(ConnectionSlot { places: self.clone(), stranger: Some(address) })
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// The peer is a worker.
     pub(super) fn known(&mut self) {
         let Some(address) = self.stranger.take() else { return };
@@ -91,7 +91,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.known();
         let mut taken = self.places.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn places_are_bounded_for_all_and_for_each_address_and_come_back() {
         let bounds = Bounds { connections: 5, strangers: 2, all_strangers: 3, ..Bounds::default() };
-        let places = Places::new(bounds);
+        let places = ConnectionSlots::new(bounds);
         let address = |n| IpAddr::from([10, 0, 0, n]);
         let mut first = places.take(address(1)).unwrap();
         let second = places.take(address(1)).unwrap();

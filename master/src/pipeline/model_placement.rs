@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// What a model's configuration says of where it may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Residence {
+pub struct ModelPlacement {
     /// Names or labels of pools; empty for any.
     pub pools: Vec<String>,
     /// Its files; empty where it has none.
@@ -16,14 +16,14 @@ pub struct Residence {
     pub tokenizer_path: PathBuf,
 }
 
-impl From<&ModelConfig> for Residence {
+impl From<&ModelConfig> for ModelPlacement {
     fn from(model: &ModelConfig) -> Self {
         let ModelConfig { pools, path, tokenizer_path, .. } = model;
         Self { pools: pools.clone(), path: path.clone(), tokenizer_path: tokenizer_path.clone() }
     }
 }
 
-impl Residence {
+impl ModelPlacement {
     /// Whether it may run in a pool: it may name its pools, and files that are not here must have a name there.
     pub fn loads_in(&self, pool: &PoolConfig) -> bool {
         let is_found = |path: &Path| {
@@ -34,11 +34,11 @@ impl Residence {
 }
 
 /// The pools where a model loads, by its position, for those that do not load everywhere.
-pub(super) fn where_they_load(pools: &[PoolConfig], models: &[Residence]) -> BTreeMap<ModelId, BTreeSet<String>> {
+pub(super) fn where_they_load(pools: &[PoolConfig], models: &[ModelPlacement]) -> BTreeMap<ModelId, BTreeSet<String>> {
     // A model that names its pools is not for workers of none either.
-    let everywhere = |model: &Residence| model.pools.is_empty() && pools.iter().all(|pool| model.loads_in(pool));
+    let everywhere = |model: &ModelPlacement| model.pools.is_empty() && pools.iter().all(|pool| model.loads_in(pool));
     let bound = (0..).map(ModelId).zip(models).filter(|(_, model)| !pools.is_empty() && !everywhere(model));
-    let names = |model: &Residence| -> BTreeSet<String> {
+    let names = |model: &ModelPlacement| -> BTreeSet<String> {
         pools.iter().filter(|pool| model.loads_in(pool)).map(|pool| pool.name.clone()).collect()
     };
     bound.map(|(at, model)| (at, names(model))).collect()
@@ -57,7 +57,7 @@ mod tests {
             ..PoolConfig::default()
         };
         let pools = [pool("s", &[]), pool("aliyun", &[("/nowhere/", "/cpfs/")])];
-        let model = |pools: &[&str], path: &str| Residence {
+        let model = |pools: &[&str], path: &str| ModelPlacement {
             pools: pools.iter().map(|name| (*name).to_owned()).collect(),
             path: path.into(),
             tokenizer_path: path.into(),

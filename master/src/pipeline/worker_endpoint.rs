@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 /// Why no worker could be let in.
 #[derive(Debug, thiserror::Error)]
-pub enum EntranceError {
+pub enum EndpointError {
     #[error(transparent)]
     Authority(#[from] AuthorityError),
     #[error(transparent)]
@@ -23,22 +23,22 @@ pub enum EntranceError {
 
 /// Listener and authority that workers connect to. Dropping it removes the join token that lies in the state folder.
 #[derive(Debug)]
-pub(crate) struct Entrance {
+pub(crate) struct WorkerEndpoint {
     access: Access,
     advertised: String,
     near: String,
-    invitation: Invitation,
+    join_token: OpenJoinToken,
 }
 
 #[derive(Debug)]
-struct Invitation {
+struct OpenJoinToken {
     authority: Arc<Authority>,
     token: String,
     file: JoinFile,
     attending: JoinHandle<()>,
 }
 
-impl Drop for Invitation {
+impl Drop for OpenJoinToken {
     fn drop(&mut self) {
         self.attending.abort();
     }
@@ -59,12 +59,12 @@ pub(crate) async fn listen(address: SocketAddr, ports: u16) -> std::io::Result<T
     }
 }
 
-impl Entrance {
+impl WorkerEndpoint {
     /// Prepares for workers at `address`, which is listened on.
     ///
     /// # Errors
-    /// See [`EntranceError`].
-    pub(crate) async fn open(config: &Config, address: SocketAddr) -> Result<Self, EntranceError> {
+    /// See [`EndpointError`].
+    pub(crate) async fn open(config: &Config, address: SocketAddr) -> Result<Self, EndpointError> {
         let (advertised, port) = advertised(config.advertise.as_ref(), address, &host());
         let (near, shown) = told(config, address);
         let authority = Arc::new(Authority::open(&config.authority).await?);
@@ -75,8 +75,8 @@ impl Entrance {
         let file = JoinFile::write(&states, &hosts, port, &token)?;
         let attending = tokio::spawn(authority.clone().attend(token.id.clone()));
         let access = Access::Guarded(authority.clone());
-        let invitation = Invitation { authority, token: token.id, file, attending };
-        Ok(Self { access, advertised: shown, near, invitation })
+        let join_token = OpenJoinToken { authority, token: token.id, file, attending };
+        Ok(Self { access, advertised: shown, near, join_token })
     }
 
     /// Whom the listener lets in.
@@ -96,12 +96,12 @@ impl Entrance {
 
     /// The file with a join token for workers that are launched.
     pub(crate) fn token_file(&self) -> Option<&Path> {
-        self.invitation.file.path()
+        self.join_token.file.path()
     }
 
     /// Nobody joins any more. Whoever has may go on: another stage of the run may follow.
     pub(crate) async fn close(self) {
-        if let Err(error) = self.invitation.authority.retire(&self.invitation.token).await {
+        if let Err(error) = self.join_token.authority.retire(&self.join_token.token).await {
             // It runs out by itself.
             tracing::debug!(%error, "cannot retire the join token");
         }

@@ -22,7 +22,7 @@ pub(super) fn forget(pool: &str) {
 }
 
 /// Starts every command that was noted and does not wait for it. Call it right before the process ends.
-pub fn speak_last_words() {
+pub fn emergency_cleanup() {
     let words = std::mem::take(&mut *WORDS.lock().unwrap_or_else(PoisonError::into_inner));
     for command in words.into_values() {
         let Some((program, arguments)) = command.split_first() else { continue };

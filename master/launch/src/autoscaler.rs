@@ -1,11 +1,11 @@
 //! The pools of a server or of one stage: each a task of its own, told by the autoscaler how many jobs it is to have.
 
 use super::explain::explain;
-use super::pool::{Order, Pool, PoolReport, Shape, Wires};
+use super::pool::{Pool, PoolChannels, PoolReport, PoolSpec, ScaleTarget};
 use super::queue_timeout::QueueTimeout;
 use super::scaler::{Bounds, targets};
 use compass_common::screen::say;
-use compass_scheduler::broker::Situation;
+use compass_scheduler::broker::SchedulerSnapshot;
 use compass_types::ids::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -30,32 +30,32 @@ pub enum LaunchEvent {
 }
 
 /// Pools that are not yet at work.
-pub struct Fleet {
+pub struct Autoscaler {
     pub pools: Vec<Pool>,
     pub bounds: Bounds,
     /// Whether workers come that nobody here launches: then the end of launching is not the end of hope.
     pub others_may_come: bool,
 }
 
-/// A fleet at work.
+/// A autoscaler at work.
 #[derive(Debug)]
-pub struct FleetHandle {
+pub struct AutoscalerHandle {
     task: JoinHandle<()>,
     /// How the pools stand, in their order.
     pub reports: watch::Receiver<Vec<PoolReport>>,
 }
 
-impl FleetHandle {
+impl AutoscalerHandle {
     /// Waits until every job has ended; `stop` was cancelled before.
     pub async fn ended(self) {
         let _ = self.task.await;
     }
 }
 
-/// A pool at work, seen from the fleet.
+/// A pool at work, seen from the autoscaler.
 struct Member {
-    shape: Shape,
-    orders: watch::Sender<Order>,
+    spec: PoolSpec,
+    targets: watch::Sender<ScaleTarget>,
     report: watch::Receiver<PoolReport>,
     /// With its queue.
     queue_timeout: QueueTimeout,
@@ -76,14 +76,14 @@ struct Supervisor {
     reports: watch::Sender<Vec<PoolReport>>,
 }
 
-impl Fleet {
-    /// Puts every pool to work. `situation` is what the scheduler last said; once `stop` is cancelled every job is ended.
+impl Autoscaler {
+    /// Puts every pool to work. `snapshot` is what the scheduler last said; once `stop` is cancelled every job is ended.
     pub fn start(
         self,
-        situation: watch::Receiver<Situation>,
+        snapshot: watch::Receiver<SchedulerSnapshot>,
         events: mpsc::Sender<LaunchEvent>,
         stop: CancellationToken,
-    ) -> FleetHandle {
+    ) -> AutoscalerHandle {
         let members: Vec<Member> = self.pools.into_iter().map(|pool| pool.start(&events, &stop)).collect();
         let (reports, receiver) = watch::channel(Vec::new());
         let supervisor = Supervisor {
@@ -97,29 +97,29 @@ impl Fleet {
             events,
             reports,
         };
-        FleetHandle { task: tokio::spawn(supervisor.run(situation, stop)), reports: receiver }
+        AutoscalerHandle { task: tokio::spawn(supervisor.run(snapshot, stop)), reports: receiver }
     }
 }
 
 impl Pool {
     fn start(self, events: &mpsc::Sender<LaunchEvent>, stop: &CancellationToken) -> Member {
-        let shape = self.shape.clone();
-        let (orders, orders_receiver) = watch::channel(Order::default());
-        let (name, kind) = (shape.name.clone(), shape.kind);
+        let spec = self.spec.clone();
+        let (targets, targets_receiver) = watch::channel(ScaleTarget::default());
+        let (name, kind) = (spec.name.clone(), spec.kind);
         let (report, report_receiver) = watch::channel(PoolReport { name, kind, ..PoolReport::default() });
-        let wires = Wires { orders: orders_receiver, report, events: events.clone(), stop: stop.clone() };
+        let channels = PoolChannels { targets: targets_receiver, report, events: events.clone(), stop: stop.clone() };
         Member {
-            shape,
-            orders,
+            spec,
+            targets,
             report: report_receiver,
             queue_timeout: QueueTimeout::default(),
-            task: tokio::spawn(self.run(wires)),
+            task: tokio::spawn(self.run(channels)),
         }
     }
 }
 
 impl Supervisor {
-    async fn run(mut self, mut situation: watch::Receiver<Situation>, stop: CancellationToken) {
+    async fn run(mut self, mut snapshot: watch::Receiver<SchedulerSnapshot>, stop: CancellationToken) {
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -127,7 +127,7 @@ impl Supervisor {
                 _ = look.tick() => {}
                 () = stop.cancelled() => break,
             }
-            let seen = situation.borrow_and_update().clone();
+            let seen = snapshot.borrow_and_update().clone();
             self.order(&seen);
             self.notice(&seen).await;
         }
@@ -136,21 +136,21 @@ impl Supervisor {
         }
     }
 
-    fn order(&mut self, seen: &Situation) {
+    fn order(&mut self, seen: &SchedulerSnapshot) {
         let reports: Vec<PoolReport> = self.members.iter().map(|member| member.report.borrow().clone()).collect();
         let now = self.began.elapsed().as_millis() as u64;
-        let shapes: Vec<Shape> = self.members.iter().map(|member| member.shape.clone()).collect();
+        let specs: Vec<PoolSpec> = self.members.iter().map(|member| member.spec.clone()).collect();
         let of_members = reports.iter().enumerate();
         let homes: BTreeMap<&WorkerId, usize> =
             of_members.flat_map(|(at, report)| report.workers.iter().map(move |worker| (worker, at))).collect();
         let states = self.members.iter_mut().zip(&reports).enumerate().map(|(at, (member, report))| {
             let stuck = member.queue_timeout.is_over(now, &report.count);
-            let here = seen.demand.iter().filter(|(choice, _)| member.shape.takes(choice));
+            let here = seen.demand.iter().filter(|(choice, _)| member.spec.takes(choice));
             let open: u32 = here.clone().map(|(_, slots)| *slots).fold(0, u32::saturating_add);
             // Those of pools that take none of it leave all of it.
-            let takes = |shape: &Shape| here.clone().any(|(choice, _)| shape.takes(choice));
+            let takes = |spec: &PoolSpec| here.clone().any(|(choice, _)| spec.takes(choice));
             let is_other = |worker: &WorkerId| match homes.get(worker) {
-                Some(home) => *home != at && shapes.get(*home).is_some_and(&takes),
+                Some(home) => *home != at && specs.get(*home).is_some_and(&takes),
                 None => true,
             };
             // What cannot load the models that are left takes no task from others, nor is it ended: a node that another job
@@ -161,8 +161,8 @@ impl Supervisor {
             let elsewhere: u32 = elsewhere.map(|(_, attendance)| attendance.slots).fold(0, u32::saturating_add);
             // Workers of other pools may not take every model of this one: a pool never goes without for them.
             let wanted = open.saturating_sub(elsewhere).max(u32::from(open > 0)).saturating_add(useless);
-            let ordered = member.orders.borrow().target;
-            report.state(&member.shape, wanted).ordered_last(ordered).stuck(stuck)
+            let ordered = member.targets.borrow().target;
+            report.state(&member.spec, wanted).ordered_last(ordered).stuck(stuck)
         });
         let targets = targets(&states.collect::<Vec<_>>(), self.bounds);
         let retire = self.idle_workers(seen);
@@ -170,10 +170,10 @@ impl Supervisor {
         for ((member, report), target) in self.members.iter().zip(&reports).zip(targets) {
             let of_pool = |workers: &BTreeSet<WorkerId>| &report.workers & workers;
             // Those that are to stay are not retired; nor is anybody while as many are wanted.
-            let spare = report.live().saturating_sub(target.max(member.shape.least));
+            let spare = report.live().saturating_sub(target.max(member.spec.least));
             let retire = of_pool(&retire).into_iter().take(spare as usize).collect();
-            let order = Order { target, retire, connected: of_pool(&connected) };
-            member.orders.send_if_modified(|last| {
+            let order = ScaleTarget { target, retire, connected: of_pool(&connected) };
+            member.targets.send_if_modified(|last| {
                 let is_new = *last != order;
                 *last = order;
                 is_new
@@ -183,7 +183,7 @@ impl Supervisor {
     }
 
     /// Workers that have had nothing to do for a while.
-    fn idle_workers(&mut self, seen: &Situation) -> BTreeSet<WorkerId> {
+    fn idle_workers(&mut self, seen: &SchedulerSnapshot) -> BTreeSet<WorkerId> {
         self.idle.retain(|worker, _| seen.workers.get(worker).is_some_and(|attendance| !attendance.busy));
         for (worker, _) in seen.workers.iter().filter(|(_, attendance)| !attendance.busy) {
             self.idle.entry(worker.clone()).or_insert_with(Instant::now);
@@ -193,7 +193,7 @@ impl Supervisor {
     }
 
     /// Says why nothing runs, and when nobody launches any more.
-    async fn notice(&mut self, seen: &Situation) {
+    async fn notice(&mut self, seen: &SchedulerSnapshot) {
         let reports = self.reports.borrow().clone();
         let is_quiet = seen.workers.is_empty() && !seen.demand.is_empty() && !reports.is_empty();
         match &mut self.quiet {

@@ -1,6 +1,6 @@
-//! The desk of a job: where it stands, and where those who want something of it turn to, whatever stage it is in.
+//! The job_handle of a job: where it stands, and where those who want something of it turn to, whatever stage it is in.
 //!
-//! A stage opens the desk when it begins and closes it with its end; in between nobody is asked. That the job was
+//! A stage opens the job_handle when it begins and closes it with its end; in between nobody is asked. That the job was
 //! cancelled is remembered here, so that a stage which begins later hears of it.
 
 use crate::web::RunView;
@@ -16,7 +16,7 @@ const WAITING: usize = 64;
 
 /// What a stage's driver is asked.
 #[derive(Debug)]
-pub enum Ask {
+pub enum JobCommand {
     /// For the scheduler.
     Apply(Event),
     /// Why nothing more is running.
@@ -29,15 +29,15 @@ pub enum Ask {
 
 /// Where a driver says what its job could use.
 #[derive(Clone, Debug)]
-pub struct Demands(watch::Sender<Wanted>);
+pub struct DemandPublisher(watch::Sender<Wanted>);
 
-impl Demands {
+impl DemandPublisher {
     pub(super) fn publish(&self, core: &Core) {
         self.0.send_replace(core.wanted());
     }
 }
 
-impl From<watch::Sender<Wanted>> for Demands {
+impl From<watch::Sender<Wanted>> for DemandPublisher {
     fn from(wanted: watch::Sender<Wanted>) -> Self {
         Self(wanted)
     }
@@ -45,7 +45,7 @@ impl From<watch::Sender<Wanted>> for Demands {
 
 /// Handle of a running job, for status and commands. Cheap to clone: all clones are one handle.
 #[derive(Clone, Debug, Default)]
-pub struct Desk(Arc<Mutex<Inner>>);
+pub struct JobHandle(Arc<Mutex<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -58,7 +58,7 @@ struct Inner {
 
 #[derive(Debug)]
 struct Stage {
-    asks: mpsc::Sender<Ask>,
+    commands: mpsc::Sender<JobCommand>,
     view: watch::Receiver<RunView>,
     /// How sure this master may be of its lead in the job.
     status: watch::Receiver<LeadershipStatus>,
@@ -73,7 +73,7 @@ pub struct Pulse {
     pub status: LeadershipStatus,
 }
 
-impl Desk {
+impl JobHandle {
     fn with<T>(&self, act: impl FnOnce(&mut Inner) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -84,14 +84,14 @@ impl Desk {
         doing: &'static str,
         view: watch::Receiver<RunView>,
         status: watch::Receiver<LeadershipStatus>,
-    ) -> mpsc::Receiver<Ask> {
-        let (asks, asked) = mpsc::channel(WAITING);
+    ) -> mpsc::Receiver<JobCommand> {
+        let (commands, asked) = mpsc::channel(WAITING);
         self.with(|inner| {
             if let Some(reason) = inner.cancelled.clone() {
                 // The channel is empty.
-                let _ = asks.try_send(Ask::Apply(Event::Cancel { reason }));
+                let _ = commands.try_send(JobCommand::Apply(Event::Cancel { reason }));
             }
-            let stage = Stage { asks, view, status, began: Instant::now() };
+            let stage = Stage { commands, view, status, began: Instant::now() };
             (inner.stage, inner.doing) = (Some(stage), doing);
         });
         asked
@@ -130,14 +130,14 @@ impl Desk {
 
     /// Nothing more of the job is wanted, in this stage or a later one. Whether this is new.
     pub async fn cancel(&self, reason: String) -> bool {
-        let (new, asks) = self.with(|inner| {
+        let (new, commands) = self.with(|inner| {
             let new = inner.cancelled.is_none();
             inner.cancelled.get_or_insert_with(|| reason.clone());
-            (new, inner.stage.as_ref().map(|stage| stage.asks.clone()))
+            (new, inner.stage.as_ref().map(|stage| stage.commands.clone()))
         });
-        if let Some(asks) = asks.filter(|_| new) {
+        if let Some(commands) = commands.filter(|_| new) {
             // A stage that has just ended has nothing left to take back.
-            let _ = asks.send(Ask::Apply(Event::Cancel { reason })).await;
+            let _ = commands.send(JobCommand::Apply(Event::Cancel { reason })).await;
         }
         new
     }
@@ -149,16 +149,16 @@ impl Desk {
 
     /// Tells the stage's scheduler something, if there is one.
     pub async fn tell(&self, event: Event) {
-        if let Some(asks) = self.with(|inner| inner.stage.as_ref().map(|stage| stage.asks.clone())) {
-            let _ = asks.send(Ask::Apply(event)).await;
+        if let Some(commands) = self.with(|inner| inner.stage.as_ref().map(|stage| stage.commands.clone())) {
+            let _ = commands.send(JobCommand::Apply(event)).await;
         }
     }
 
     /// Puts a question to the stage; `None` when there is none to answer.
-    pub async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
-        let asks = self.with(|inner| inner.stage.as_ref().map(|stage| stage.asks.clone()))?;
+    pub async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> JobCommand) -> Option<T> {
+        let commands = self.with(|inner| inner.stage.as_ref().map(|stage| stage.commands.clone()))?;
         let (reply, answer) = oneshot::channel();
-        asks.send(question(reply)).await.ok()?;
+        commands.send(question(reply)).await.ok()?;
         answer.await.ok()
     }
 }
@@ -169,26 +169,26 @@ mod tests {
 
     #[tokio::test]
     async fn a_stage_that_begins_after_the_job_was_cancelled_hears_of_it() {
-        let desk = Desk::default();
-        assert!(desk.cancel("enough".into()).await);
-        assert!(!desk.cancel("again".into()).await, "the first reason stands");
+        let job_handle = JobHandle::default();
+        assert!(job_handle.cancel("enough".into()).await);
+        assert!(!job_handle.cancel("again".into()).await, "the first reason stands");
         let (_views, view) = watch::channel(RunView::default());
         let (_standing, status) = watch::channel(LeadershipStatus::Sure);
-        let mut asked = desk.open("infer", view, status);
-        assert!(matches!(asked.recv().await, Some(Ask::Apply(Event::Cancel { reason })) if reason == "enough"));
+        let mut asked = job_handle.open("infer", view, status);
+        assert!(matches!(asked.recv().await, Some(JobCommand::Apply(Event::Cancel { reason })) if reason == "enough"));
     }
 
     #[tokio::test]
     async fn nobody_waits_for_an_answer_of_a_stage_that_is_over() {
-        let desk = Desk::default();
-        assert_eq!(desk.ask(Ask::Job).await, None);
+        let job_handle = JobHandle::default();
+        assert_eq!(job_handle.ask(JobCommand::Job).await, None);
         let (views, view) = watch::channel(RunView::default());
         let (_standing, status) = watch::channel(LeadershipStatus::Sure);
-        let asked = desk.open("infer", view, status);
+        let asked = job_handle.open("infer", view, status);
         views.send_replace(RunView { job: "j".into(), recorded_samples: 7, ..RunView::default() });
         drop(asked);
-        assert_eq!(desk.ask(Ask::Job).await, None);
-        desk.close();
-        assert_eq!(desk.view().1.recorded_samples, 7, "the last that was seen");
+        assert_eq!(job_handle.ask(JobCommand::Job).await, None);
+        job_handle.close();
+        assert_eq!(job_handle.view().1.recorded_samples, 7, "the last that was seen");
     }
 }
