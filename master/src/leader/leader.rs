@@ -450,6 +450,11 @@ impl Leader {
         self.sessions.get(worker).is_some_and(Session::is_connected)
     }
 
+    /// Whether the frames of this connection are taken in: it is the worker's latest, and is not cut off.
+    pub fn is_current(&self, worker: &WorkerId, connection: ConnectionId) -> bool {
+        self.sessions.get(worker).is_some_and(|session| session.is_current(connection))
+    }
+
     /// How many workers are connected.
     pub fn connected(&self) -> usize {
         self.sessions.values().filter(|session| session.is_connected()).count()

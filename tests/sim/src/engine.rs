@@ -1,5 +1,6 @@
 //! The slots of a simulated worker: models that take their time to load, samples that take theirs, engines that break.
 
+use super::master::WORKER_LEASE_MS;
 use super::world::{Happening, World};
 use compass_agent::{BatchEnd, BatchOrder, Input, SlotEvent, SlotReport};
 use compass_plan::engine::{ModelFacts, TokenCounters, UnableKind};
@@ -31,14 +32,29 @@ impl Engine {
 }
 
 impl World {
+    /// Why a worker may begin what another has by now, if it may: its pool goes on while it is cut off, or its leader was
+    /// replaced and could not learn it, since the store did not hear it or its answers were lost. Such a leader renews
+    /// leases: a store that is away for everybody must not stop all work.
+    fn excuse(&mut self, at: usize, job: usize) -> Option<&'static str> {
+        if self.scenario.far.contains(&at) {
+            return Some("a worker that was cut off began what another had by then");
+        }
+        let master = self.links.all[self.workers[at].link?].master;
+        let latest = self.latest_epoch(job);
+        let master = &mut self.masters[master];
+        let away_until = master.isolated_until.max(master.held_until).max(self.store_deaf_until);
+        let was_replaced = master.led_job(job).is_some_and(|led| led.epoch < latest);
+        (was_replaced && self.now <= away_until + WORKER_LEASE_MS).then_some("a worker of a leader that the store did not hear began what another had by then")
+    }
+
     pub(super) fn engine_starts(&mut self, at: usize, slot: usize, order: BatchOrder) {
         let found = self.jobs.iter().enumerate();
         let mut found = found.filter_map(|(job, known)| Some((job, known.unit_of_part(&order.part.digest)?)));
         let Some((job, unit)) = found.next() else { return };
         let (name, now) = (self.workers[at].name.clone(), self.now);
         for &index in &order.samples {
-            let goes_on = self.scenario.far.contains(&at);
-            self.oracle.begins(now, (&name, goes_on), (job, unit, index));
+            let excuse = self.excuse(at, job);
+            self.oracle.begins(now, (&name, excuse), (job, unit, index));
             self.begins_once(at, (job, unit, index));
         }
         let Some(engine) = self.workers[at].engines.get_mut(slot).filter(|engine| engine.batch.is_none()) else {

@@ -92,11 +92,16 @@ impl World {
         let (now, known) = (self.now, self.links.all[link].clone());
         let (mutant, job) = (self.mutant, self.jobs[number].clone());
         let latest = self.latest_epoch(number);
-        // A former leader that has not heard of its successor takes nothing in any more.
-        if self.masters[at].led_job(number).is_some_and(|led| led.epoch >= latest) {
+        let worker = WorkerId(self.workers[known.worker].name.clone());
+        // A former leader that has not heard of its successor takes nothing in any more, and no leader does of a connection
+        // that it has cut off.
+        let takes_in = |led: &LedJob| match &what {
+            Up::Hello(_) => true,
+            Up::Frame(_) | Up::Closed => led.leader.is_current(&worker, ConnectionId(link as u64)),
+        };
+        if self.masters[at].led_job(number).is_some_and(|led| led.epoch >= latest && takes_in(led)) {
             self.is_heard(known.worker);
         }
-        let worker = WorkerId(self.workers[known.worker].name.clone());
         let Phase::Leading(led) = &mut self.masters[at].jobs[number].phase else { return };
         let (time, connection, mut out) = (led.time(now), ConnectionId(link as u64), Vec::new());
         match what {

@@ -25,7 +25,7 @@ struct JobHistory {
     /// Who was granted a sample last, durably.
     holders: BTreeMap<(u32, u32), String>,
     /// The durable attempt of each sample's task, with its epoch.
-    attempts: BTreeMap<(u32, u32), (Epoch, Attempt)>,
+    attempts: BTreeMap<(u32, u32), BTreeMap<Epoch, Attempt>>,
     epoch: Epoch,
     /// Who was ever granted a sample, durably.
     ever: BTreeMap<(u32, u32), BTreeSet<String>>,
@@ -139,7 +139,8 @@ impl Oracle {
                     });
                     let history = &mut self.jobs[job];
                     for index in assignment.samples.iter() {
-                        history.attempts.insert((assignment.unit.0, index), (epoch, assignment.attempt));
+                        let attempts = history.attempts.entry((assignment.unit.0, index)).or_default();
+                        attempts.insert(epoch, assignment.attempt);
                         history.holders.insert((assignment.unit.0, index), assignment.worker.0.clone());
                         history.ever.entry((assignment.unit.0, index)).or_default().insert(assignment.worker.0.clone());
                         let asked = history.job.asked((assignment.unit.0, index));
@@ -259,7 +260,8 @@ impl Oracle {
         samples: &IntervalSet,
     ) {
         let history = &mut self.jobs[job];
-        let is_durable = |known: &(Epoch, Attempt)| known.0 == epoch && known.1 >= attempt;
+        // Of its own epoch: a leader that was stopped may send what became durable under it after another has led.
+        let is_durable = |known: &BTreeMap<Epoch, Attempt>| known.get(&epoch).is_some_and(|known| *known >= attempt);
         // A sample may have been recorded meanwhile: the record of all that is out, which replaces that of its grant where
         // the two are of one group, then names it no more.
         let stands = |index: u32| {
@@ -306,15 +308,15 @@ impl Oracle {
         history.job.is_poison(key) || history.deaths.get(&history.job.asked(key)).is_some_and(|deaths| *deaths >= 2)
     }
 
-    /// A worker begins a sample. One that `goes_on` while it is cut off may begin what another has by now.
-    pub(super) fn begins(&mut self, now: u64, (worker, goes_on): (&str, bool), key: JobSample) {
+    /// A worker begins a sample. One with an `excuse` may begin what another has by now: what is done twice counts once.
+    pub(super) fn begins(&mut self, now: u64, (worker, excuse): (&str, Option<&'static str>), key: JobSample) {
         let (job, unit, index) = key;
         self.note(now, || format!("{worker} begins sample {index} of unit {unit} of job {job}"));
         let history = &self.jobs[job];
         let is_duplicate = history.duplicates.contains(&(unit, index));
         let holder = history.holders.get(&(unit, index)).filter(|holder| *holder != worker);
-        if holder.is_some() && goes_on {
-            self.saw("a worker that was cut off began what another had by then");
+        if let Some(excuse) = excuse.filter(|_| holder.is_some()) {
+            self.saw(excuse);
         } else if let Some(holder) = holder {
             let detail = format!("{worker} begins sample {index} of unit {unit}, which {holder} has by now");
             self.violation(W1, detail);
