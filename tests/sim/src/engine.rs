@@ -44,7 +44,8 @@ impl World {
         let master = &mut self.masters[master];
         let away_until = master.isolated_until.max(master.held_until).max(self.store_deaf_until);
         let was_replaced = master.led_job(job).is_some_and(|led| led.epoch < latest);
-        (was_replaced && self.now <= away_until + WORKER_LEASE_MS).then_some("a worker of a leader that the store did not hear began what another had by then")
+        (was_replaced && self.now <= away_until + WORKER_LEASE_MS)
+            .then_some("a worker of a leader that the store did not hear began what another had by then")
     }
 
     pub(super) fn engine_starts(&mut self, at: usize, slot: usize, order: BatchOrder) {
