@@ -2,8 +2,8 @@
 //! state. The state itself stays here: it may hold an item for every sample, and a report must not grow with them.
 
 use super::order::BatchEnd;
-use compass_plan::engine::{Stretch, TokenCounters};
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
+use compass_plan::engine::{Stretch, TokenCounters};
 use compass_plan::{EvalSpec, Part};
 use compass_proto::{intervals_to_wire, v1};
 use compass_types::ids::{Digest, GrantId, UnitId};
