@@ -1,7 +1,7 @@
 //! Conversions wire <-> domain.
 
 use crate::v1;
-use compass_plan::engine::{Stretch, TokenCounters, UnableKind};
+use compass_plan::engine::{PrefixSegment, TokenCounters, UnableKind};
 use compass_types::ids::{Digest, GrantId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::{
@@ -59,15 +59,15 @@ pub fn grant_from_wire(grant: Option<v1::GrantId>) -> Result<GrantId, ParseError
     grant.map(GrantId::from).ok_or(ParseError::Missing("grant"))
 }
 
-impl From<Stretch> for v1::Stretch {
-    fn from(stretch: Stretch) -> Self {
-        Self { path: stretch.path, tokens: stretch.tokens }
+impl From<PrefixSegment> for v1::PrefixSegment {
+    fn from(segment: PrefixSegment) -> Self {
+        Self { path: segment.path, tokens: segment.tokens }
     }
 }
 
-impl From<v1::Stretch> for Stretch {
-    fn from(stretch: v1::Stretch) -> Self {
-        Self { path: stretch.path, tokens: stretch.tokens }
+impl From<v1::PrefixSegment> for PrefixSegment {
+    fn from(segment: v1::PrefixSegment) -> Self {
+        Self { path: segment.path, tokens: segment.tokens }
     }
 }
 

@@ -6,7 +6,7 @@
 //! `COMPASS_ECHO_HANG_ON` computes nothing any more from a prompt that holds the given text on.
 //! `COMPASS_ECHO_MISSING` names a path that this host is said to lack: the model cannot be loaded here.
 
-use compass_plan::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, TokenCounters};
+use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters};
 use compass_plan::prompt::{Message, Prompt, RenderedPrompt};
 use compass_plan::{Body, ChatMode, InferSpec, ModelPlan};
 use compass_types::result::{
@@ -57,7 +57,7 @@ impl EchoEngine {
         Self { facts, delay: Duration::from_millis(delay), die_on, hang_on, trace }
     }
 
-    fn answer(&self, spec: &PackSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
+    fn answer(&self, spec: &BatchSpec, request: &Request<'_>, tokens: &mut TokenCounters) -> SampleResult {
         let mut longest = 0;
         let mut prompts = blake3::Hasher::new();
         let mut read = |text: String| {
@@ -145,7 +145,7 @@ impl Engine for EchoEngine {
 
     fn run(
         &mut self,
-        spec: &PackSpec,
+        spec: &BatchSpec,
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault> {
@@ -204,7 +204,7 @@ mod tests {
         };
         let mut engine = EchoEngine { facts, delay: Duration::ZERO, die_on: None, hang_on: None, trace: None };
         let infer = InferSpec::Gen(GenSpec::default());
-        let spec = PackSpec {
+        let spec = BatchSpec {
             infer,
             shot_format: ShotFormat { separator: "|".into(), end: "\n".into() },
             meta_template: None,

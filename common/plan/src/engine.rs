@@ -43,9 +43,9 @@ pub struct ModelFacts {
     pub pin: Option<Pin>,
 }
 
-/// What all requests of a pack have in common.
+/// What all requests of a batch have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PackSpec {
+pub struct BatchSpec {
     pub infer: InferSpec,
     pub shot_format: ShotFormat,
     /// The model's.
@@ -61,26 +61,26 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// A prompt of the sample as the pack's model reads it, with the first `kept` shots in place.
-    pub fn render(&self, prompt: &Prompt, kept: usize, pack: &PackSpec) -> RenderedPrompt {
-        self.render_with_borders(prompt, kept, pack).0
+    /// A prompt of the sample as the batch's model reads it, with the first `kept` shots in place.
+    pub fn render(&self, prompt: &Prompt, kept: usize, batch: &BatchSpec) -> RenderedPrompt {
+        self.render_with_borders(prompt, kept, batch).0
     }
 
     /// As [`Request::render`], with the byte offsets at which the rendered text has structural borders, see
     /// [`Prompt::render_with_borders`].
-    pub fn render_with_borders(&self, prompt: &Prompt, kept: usize, pack: &PackSpec) -> (RenderedPrompt, Vec<usize>) {
+    pub fn render_with_borders(&self, prompt: &Prompt, kept: usize, batch: &BatchSpec) -> (RenderedPrompt, Vec<usize>) {
         let shots = self.shots.get(..kept).unwrap_or(&self.shots);
-        prompt.render_with_borders(shots, &pack.shot_format, pack.meta_template.as_ref(), pack.infer.prompt_mode())
+        prompt.render_with_borders(shots, &batch.shot_format, batch.meta_template.as_ref(), batch.infer.prompt_mode())
     }
 }
 
-/// Tokens of a pack. `computed / distinct` is the promise of the trie.
+/// Tokens of a batch. `computed / distinct` is the promise of the trie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenCounters {
     /// Tokens of all texts, as a loop over prompts would compute them.
     pub submitted: u64,
     /// Of these, tokens that no text before had in the same place after the same beginning, as far as beginnings are cut at
-    /// the plan's borders. Each engine counts for itself; what several held alike ([`Stretch`]) the master counts once.
+    /// the plan's borders. Each engine counts for itself; what several held alike ([`PrefixSegment`]) the master counts once.
     #[serde(default)]
     pub distinct: u64,
     /// Rows that went through the model.
@@ -104,7 +104,7 @@ impl TokenCounters {
 
 /// Tokens between two structural borders, after the same beginning: what other engines of the same model may hold as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Stretch {
+pub struct PrefixSegment {
     /// Tells it, with all that stands before it and how that is cut, from others.
     pub path: u64,
     pub tokens: u32,
@@ -147,7 +147,7 @@ pub enum UnableKind {
     Device,
 }
 
-/// A loaded model that answers requests one pack at a time.
+/// A loaded model that answers requests one batch at a time.
 pub trait Engine {
     /// What it found when loading.
     fn facts(&self) -> &ModelFacts;
@@ -155,10 +155,10 @@ pub trait Engine {
     /// Runs every request and hands each result to `emit` as soon as it is known, in any order.
     ///
     /// # Errors
-    /// A [`EngineFault::Device`] ends the pack; results emitted before it stand.
+    /// A [`EngineFault::Device`] ends the batch; results emitted before it stand.
     fn run(
         &mut self,
-        pack: &PackSpec,
+        batch: &BatchSpec,
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault>;
@@ -169,7 +169,7 @@ pub trait Engine {
     }
 
     /// Of the tokens that it counted as distinct since it was asked last, those that another engine may have counted too.
-    fn take_stretches(&mut self) -> Vec<Stretch> {
+    fn take_prefix_segments(&mut self) -> Vec<PrefixSegment> {
         Vec::new()
     }
 }

@@ -182,7 +182,7 @@ impl Attacked {
             state: claim.digest().0.to_vec(),
             seconds: 0.5,
             tokens: Some(v1::TokenCounters { submitted: 9, computed: 5, distinct: 4, padded: 1, generated: 1 }),
-            stretches: vec![v1::Stretch { path: 3, tokens: 2 }],
+            prefix_segments: vec![v1::PrefixSegment { path: 3, tokens: 2 }],
             ..Default::default()
         }
     }

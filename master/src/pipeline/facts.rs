@@ -13,8 +13,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-/// Stretches remembered at most, some dozens of megabytes; those beyond count as distinct wherever they are.
-const MOST_STRETCHES: usize = 1 << 20;
+/// Prefix segments remembered at most, some dozens of megabytes; those beyond count as distinct wherever they are.
+const MAX_PREFIX_SEGMENTS: usize = 1 << 20;
 
 /// One master's term over the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -77,11 +77,11 @@ pub struct RunFacts {
     /// Those of them that were made with another version of the evaluators: they are not held against the results.
     #[serde(default)]
     pub reports_not_compared: u64,
-    /// What workers left out of their reports, which are bounded: notes, and shared stretches that count as distinct.
+    /// What workers left out of their reports, which are bounded: notes, and shared prefix segments that count as distinct.
     #[serde(default)]
     pub notes_left_out: u64,
-    #[serde(default)]
-    pub stretches_left_out: u64,
+    #[serde(default, rename = "stretches_left_out")]
+    pub prefix_segments_left_out: u64,
     pub tokens: TokenCounters,
     /// Of the tokens computed, those at the beginnings of texts that more than one engine computed: each engine beyond the
     /// first computes a beginning once more at most.
@@ -102,7 +102,7 @@ pub struct RunFacts {
     /// Names of the models.
     #[serde(skip)]
     pub model_names: Vec<String>,
-    /// Stretches that an engine of the model, by its position, counted as distinct.
+    /// Prefix segments that an engine of the model, by its position, counted as distinct.
     #[serde(skip)]
     pub known: HashSet<(u32, u64)>,
     /// Whose results counted, of all terms: by worker, then by model and data set, `0..5,9..10`.
@@ -205,13 +205,13 @@ impl RunFacts {
         self.worker(worker).busy_seconds += report.seconds;
         self.tokens.add(&report.tokens.unwrap_or_default().into());
         self.notes_left_out += u64::from(report.notes_left_out);
-        self.stretches_left_out += report.stretches_left_out;
+        self.prefix_segments_left_out += report.prefix_segments_left_out;
         let model = report.unit / self.datasets.max(1);
-        for stretch in report.stretches {
-            let is_full = self.known.len() >= MOST_STRETCHES && !self.known.contains(&(model, stretch.path));
-            if !is_full && !self.known.insert((model, stretch.path)) {
-                self.tokens.distinct = self.tokens.distinct.saturating_sub(u64::from(stretch.tokens));
-                self.computed_by_several = self.computed_by_several.saturating_add(u64::from(stretch.tokens));
+        for segment in report.prefix_segments {
+            let is_full = self.known.len() >= MAX_PREFIX_SEGMENTS && !self.known.contains(&(model, segment.path));
+            if !is_full && !self.known.insert((model, segment.path)) {
+                self.tokens.distinct = self.tokens.distinct.saturating_sub(u64::from(segment.tokens));
+                self.computed_by_several = self.computed_by_several.saturating_add(u64::from(segment.tokens));
             }
         }
         for note in report.notes {
@@ -354,15 +354,16 @@ impl RunFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_plan::engine::Stretch;
+    use compass_plan::engine::PrefixSegment;
 
     #[test]
     fn what_several_engines_hold_alike_is_distinct_once() {
         let mut facts = RunFacts { datasets: 2, ..RunFacts::default() };
-        let report = |unit, computed, stretches: &[(u64, u32)]| {
+        let report = |unit, computed, prefix_segments: &[(u64, u32)]| {
             let tokens = TokenCounters { submitted: 900, distinct: computed, computed, ..TokenCounters::default() };
-            let stretches = stretches.iter().map(|&(path, tokens)| Stretch { path, tokens }.into()).collect();
-            v1::ShardReport { unit, tokens: Some(tokens.into()), stretches, ..Default::default() }.encode_to_vec()
+            let prefix_segments =
+                prefix_segments.iter().map(|&(path, tokens)| PrefixSegment { path, tokens }.into()).collect();
+            v1::ShardReport { unit, tokens: Some(tokens.into()), prefix_segments, ..Default::default() }.encode_to_vec()
         };
         let (one, two) = (WorkerId("one".into()), WorkerId("two".into()));
         facts.report(&one, &report(0, 300, &[(7, 100), (8, 20)]));

@@ -3,14 +3,14 @@
 use super::Place;
 use compass_config::{DatasetConfig, Overrides, load};
 use compass_data::read_split;
-use compass_plan::engine::{PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Prompt, RenderedDataset, RenderedPrompt, render};
 use compass_plan::{Body, InferSpec};
 
 /// A data set, ready to be run.
 pub struct Questions {
     pub abbr: String,
-    pub pack: PackSpec,
+    pub pack: BatchSpec,
     rendered: RenderedDataset,
 }
 
@@ -42,7 +42,7 @@ impl Questions {
         let rendered = render(&dataset.prompt, &dataset.infer, gold, &dataset.retriever, &test, &train);
         let rendered =
             rendered.map_err(|faults| faults.iter().map(|fault| format!("{fault}\n")).collect::<String>())?;
-        let pack = PackSpec { infer: dataset.infer, shot_format: rendered.format.clone(), meta_template: None };
+        let pack = BatchSpec { infer: dataset.infer, shot_format: rendered.format.clone(), meta_template: None };
         Ok(Self { abbr: dataset.abbr, pack, rendered })
     }
 

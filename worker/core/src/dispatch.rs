@@ -6,7 +6,7 @@ use super::output::Output;
 use super::session::{AgentCore, UnitOrder};
 use super::shard::Shard;
 use super::slots::{Busy, SlotState};
-use compass_plan::engine::{ENGINE_TIMEOUT, PackSpec};
+use compass_plan::engine::{BatchSpec, ENGINE_TIMEOUT};
 use compass_plan::{ModelKind, Plan, Unit};
 use compass_proto::v1::FailureClass;
 use compass_types::ids::{Digest, GrantId, UnitId};
@@ -129,8 +129,8 @@ impl AgentCore {
         let active = self.terms.as_ref().map_or(1, |terms| terms.active_slots);
         // What is left for all slots is shared out.
         let is_last = self.grants.iter().all(|other| other.key == grant || !other.has_waiting());
-        let sharers = if is_last && self.is_worth_help(plan, held, now_ms) { active } else { 1 };
-        let mut batch = held.next_batch(unit.dataset, sharers).ok_or_else(|| missing_sample(held, &unit))?;
+        let slots = if is_last && self.is_worth_help(plan, held, now_ms) { active } else { 1 };
+        let mut batch = held.next_batch(unit.dataset, slots).ok_or_else(|| missing_sample(held, &unit))?;
         let runs_programs = runs_programs(plan, unit.id);
         if runs_programs {
             batch.samples.truncate(1);
@@ -187,7 +187,7 @@ impl AgentCore {
         if let Some(order) = self.unit_orders.get(&unit.id) {
             return Ok(order.clone());
         }
-        let spec = PackSpec {
+        let spec = BatchSpec {
             infer: unit.dataset.infer.clone(),
             shot_format: unit.dataset.shot_format.clone(),
             meta_template: unit.model.meta(),

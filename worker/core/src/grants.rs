@@ -100,11 +100,11 @@ impl Held {
     }
 
     /// Returns the next samples in order: neighbours of one part, suspects only with suspects of their kind; no more than
-    /// leaves some for each of `sharers` slots. `None` when nothing is pending, or when the plan does not have the next sample.
-    pub(super) fn next_batch(&self, dataset: &DatasetPlan, sharers: usize) -> Option<BatchChoice> {
+    /// leaves some for each of `slots`. `None` when nothing is pending, or when the plan does not have the next sample.
+    pub(super) fn next_batch(&self, dataset: &DatasetPlan, slots: usize) -> Option<BatchChoice> {
         let first = self.waiting.iter().next()?;
         let part = dataset.part_of(first)?;
-        let share = (self.waiting.len() as usize).div_ceil(sharers.max(1)).clamp(LEAST_SHARE, MAX_BATCH_SAMPLES);
+        let share = (self.waiting.len() as usize).div_ceil(slots.max(1)).clamp(LEAST_SHARE, MAX_BATCH_SAMPLES);
         let (end, suspects) = (part.first + part.samples, self.bisection.batch_size(first));
         let alike = |index: &u32| *index < end && self.bisection.batch_size(*index) == suspects;
         let samples = self.waiting.iter().take_while(alike).take(suspects.unwrap_or(share)).collect();

@@ -1,6 +1,6 @@
 //! What the agent asks of a slot and what it hears back.
 
-use compass_plan::engine::{Stretch, TokenCounters, UnableKind};
+use compass_plan::engine::{PrefixSegment, TokenCounters, UnableKind};
 use compass_proto::v1;
 use compass_types::ids::Digest;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct BatchOrder {
     /// Unique within the agent.
     pub id: u64,
     pub model: Arc<ModelOrder>,
-    /// A `PackSpec` as JSON.
+    /// A `BatchSpec` as JSON.
     pub spec: Arc<Vec<u8>>,
     pub part: PartOrder,
     pub samples: Vec<u32>,
@@ -61,7 +61,7 @@ pub struct SlotReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BatchEnd {
     /// Every sample has its result.
-    Done { tokens: TokenCounters, notes: Vec<String>, prefix_segments: Vec<Stretch> },
+    Done { tokens: TokenCounters, notes: Vec<String>, prefix_segments: Vec<PrefixSegment> },
     /// The model cannot be loaded here.
     LoadFailed { kind: UnableKind, message: String },
     /// Children kept dying before they began the batch: its samples are not to blame.

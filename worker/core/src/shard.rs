@@ -3,7 +3,7 @@
 
 use super::order::BatchEnd;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
-use compass_plan::engine::{Stretch, TokenCounters};
+use compass_plan::engine::{PrefixSegment, TokenCounters};
 use compass_plan::{EvalSpec, Part};
 use compass_proto::{intervals_to_wire, v1};
 use compass_types::ids::{Digest, GrantId, UnitId};
@@ -28,7 +28,7 @@ pub(super) struct Shard {
     notes: Vec<String>,
     /// Hashes of the notes that the report has no room for.
     more_notes: BTreeSet<Digest>,
-    prefix_segments: Vec<Stretch>,
+    prefix_segments: Vec<PrefixSegment>,
     prefix_segments_left_out: u64,
 }
 
@@ -95,12 +95,12 @@ impl Shard {
             tokens: Some(self.tokens.into()),
             seconds: self.seconds,
             notes: self.notes.clone(),
-            stretches: self.prefix_segments.iter().map(|&segment| segment.into()).collect(),
+            prefix_segments: self.prefix_segments.iter().map(|&segment| segment.into()).collect(),
             eval_version: EVAL_VERSION,
             state: self.evaluator.digest().0.to_vec(),
             first: first.map(|metric| v1::ShownMetric { name: metric.name, value: metric.value }),
             notes_left_out: self.more_notes.len() as u32,
-            stretches_left_out: self.prefix_segments_left_out,
+            prefix_segments_left_out: self.prefix_segments_left_out,
         }
     }
 }
@@ -201,13 +201,17 @@ mod tests {
         for batch in 0..2 {
             // The second batch notes the same once more.
             let notes = (0..40).map(|note| format!("note {note} {}", "é".repeat(1000))).collect();
-            let prefix_segments = (0..5000).map(|path| Stretch { path: path + batch * 5000, tokens: 1 }).collect();
+            let prefix_segments =
+                (0..5000).map(|path| PrefixSegment { path: path + batch * 5000, tokens: 1 }).collect();
             shard.batch_ended(&BatchEnd::Done { tokens, notes, prefix_segments }, 1.0);
         }
         let report = shard.report(GRANT, UnitId(0), &IntervalSet::new());
         assert_eq!((report.notes.len(), report.notes_left_out), (MAX_NOTES, 8));
         assert!(report.notes.iter().all(|note| note.chars().count() == NOTE_CHARACTERS));
-        assert_eq!((report.stretches.len(), report.stretches_left_out), (MAX_PREFIX_SEGMENTS, 10_000 - 8192));
+        assert_eq!(
+            (report.prefix_segments.len(), report.prefix_segments_left_out),
+            (MAX_PREFIX_SEGMENTS, 10_000 - 8192)
+        );
         assert!(report.encoded_len() < compass_proto::SPILL_BYTES, "{}", report.encoded_len());
     }
 }

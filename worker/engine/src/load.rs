@@ -32,18 +32,18 @@ const ROPE_POSITIONS: u32 = 4096;
 /// what is not supported: one message that names the file, and the tensor where there is one. [`EngineFault::Device`]
 /// when the device is missing or fails.
 pub fn load(plan: &ModelPlan, device: &DeviceChoice, threads: u32) -> Result<Box<dyn Engine>, EngineFault> {
-    load_sharing(plan, device, threads, 1)
+    load_colocated(plan, device, threads, 1)
 }
 
-/// As [`load`], where so many workers (`sharers`, at least 1) have one device, or one set of devices, among them.
+/// Loads a model as [`load`] does, where `colocated_engines` (at least 1) share a device or a set of devices.
 ///
 /// # Errors
 /// As [`load`]; [`EngineFault::Device`] also when a GPU has no room for so many, which names how many fit.
-pub fn load_sharing(
+pub fn load_colocated(
     plan: &ModelPlan,
     device: &DeviceChoice,
     threads: u32,
-    sharers: u32,
+    colocated_engines: u32,
 ) -> Result<Box<dyn Engine>, EngineFault> {
     if matches!(plan.kind, ModelKind::Echo | ModelKind::Sandbox) {
         let what = format!(
@@ -71,7 +71,7 @@ pub fn load_sharing(
     if max_seq_len == 0 {
         return Err(EngineFault::Model(format!("model `{}`: max_seq_len must be at least 1", plan.abbr)));
     }
-    let on = Spread::ByMemory { devices: &devices, sharers };
+    let on = Spread::ByMemory { devices: &devices, colocated_engines };
     let opened = open(directory, plan.kind, &config, plan.dtype, on.home())?;
     let weights = opened.weights.digest(small.clone())?;
     if let Some(difference) = plan.pin.as_ref().and_then(|pin| pin.weights.difference(&weights)) {
@@ -124,7 +124,7 @@ fn small_files(plan: &ModelPlan) -> Result<BTreeMap<String, FileMark>, EngineFau
 /// Where a model is to be loaded.
 pub(crate) enum Spread<'a> {
     /// All of it on the first of the devices, or its layers over all of them as their memory goes, where there are several.
-    ByMemory { devices: &'a [Device], sharers: u32 },
+    ByMemory { devices: &'a [Device], colocated_engines: u32 },
     /// Its layers on these devices, the rest on the first of them.
     Layers(&'a [Device]),
 }
@@ -138,7 +138,7 @@ impl Spread<'_> {
 }
 
 /// Devices of the layers by the memory of the devices; empty where all fit on the first.
-fn arrange(weights: &Weights, devices: &[Device], sharers: u32) -> Result<Vec<Device>, EngineFault> {
+fn arrange(weights: &Weights, devices: &[Device], colocated_engines: u32) -> Result<Vec<Device>, EngineFault> {
     let memory = |device: &Device| match device {
         Device::Cuda(ordinal) => cuda_memory(*ordinal),
         _ => None,
@@ -150,12 +150,12 @@ fn arrange(weights: &Weights, devices: &[Device], sharers: u32) -> Result<Vec<De
     }
     let sizes = weights.sizes();
     let all = sizes.outside + sizes.layers.iter().sum::<u64>();
-    if sharers > 1 {
+    if colocated_engines > 1 {
         let total = known.iter().map(|(_, total)| *total as u64).sum();
         let fit = workers_that_fit(total, all + OF_A_WORKER);
-        if fit < u64::from(sharers) {
+        if fit < u64::from(colocated_engines) {
             return Err(EngineFault::Device(format!(
-                "{sharers} workers of {} GiB of weights each do not fit on one GPU of {} GiB: write `max_workers_per_gpu = \
+                "{colocated_engines} workers of {} GiB of weights each do not fit on one GPU of {} GiB: write `max_workers_per_gpu = \
                  {}`",
                 all >> 30,
                 total >> 30,
@@ -166,7 +166,7 @@ fn arrange(weights: &Weights, devices: &[Device], sharers: u32) -> Result<Vec<De
     if devices.len() < 2 {
         return Ok(Vec::new());
     }
-    let share = |free: usize| free as u64 / u64::from(sharers.max(1));
+    let share = |free: usize| free as u64 / u64::from(colocated_engines.max(1));
     let rooms = Rooms { gpus: known.iter().map(|(free, _)| share(*free)).collect(), cpu: share(free_bytes()) };
     let places = place_layers(&sizes, &rooms).ok_or_else(|| {
         let gpus = devices.len();
@@ -224,7 +224,7 @@ pub(crate) fn load_model(
 ) -> Result<Box<dyn CausalLm>, EngineFault> {
     let Opened { family, mut weights, kind, device } = opened;
     let layers = match on {
-        Spread::ByMemory { devices, sharers } => arrange(&weights, devices, sharers)?,
+        Spread::ByMemory { devices, colocated_engines } => arrange(&weights, devices, colocated_engines)?,
         Spread::Layers(devices) => devices.to_vec(),
     };
     if layers.contains(&Device::Cpu) && device != Device::Cpu {

@@ -43,7 +43,7 @@ impl ParityModel {
         let mut notes: Vec<String> = make_mkl_reproducible().map(str::to_owned).into_iter().collect();
         let config = ModelConfig::read(directory, layout)?;
         let devices = [resolve(*device)?];
-        let on = Spread::ByMemory { devices: &devices, sharers: 1 };
+        let on = Spread::ByMemory { devices: &devices, colocated_engines: 1 };
         let opened = open(directory, layout, &config, dtype, on.home())?;
         let model = load_model(opened, &config, on, 64, &mut notes)?;
         for note in notes {

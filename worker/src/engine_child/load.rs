@@ -19,7 +19,12 @@ pub(crate) fn sees_gpu() -> bool {
 /// # Errors
 /// [`EngineFault::Missing`] when this host lacks files of it, [`EngineFault::Model`] when no worker with these files could
 /// load it, [`EngineFault::Device`] when this one cannot now.
-pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32, sharers: u32) -> Result<Box<dyn Engine>, EngineFault> {
+pub(super) fn load(
+    plan: &ModelPlan,
+    device: &str,
+    threads: u32,
+    colocated_engines: u32,
+) -> Result<Box<dyn Engine>, EngineFault> {
     match plan.kind {
         ModelKind::Echo => match EchoEngine::missing() {
             Some(path) => Err(EngineFault::Missing(format!("{path} is missing"))),
@@ -27,7 +32,9 @@ pub(super) fn load(plan: &ModelPlan, device: &str, threads: u32, sharers: u32) -
         },
         // The agent runs programs itself.
         ModelKind::Sandbox => Err(EngineFault::Model("an engine runs no programs".into())),
-        ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => load_with_libtorch(plan, device, threads, sharers),
+        ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => {
+            load_with_libtorch(plan, device, threads, colocated_engines)
+        }
     }
 }
 
@@ -36,7 +43,7 @@ fn load_with_libtorch(
     plan: &ModelPlan,
     device: &str,
     threads: u32,
-    sharers: u32,
+    colocated_engines: u32,
 ) -> Result<Box<dyn Engine>, EngineFault> {
     use super::device::{Seen, judge};
     use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
@@ -49,7 +56,7 @@ fn load_with_libtorch(
         library,
     };
     let device = judge(plan, choice, &seen)?;
-    compass_engine::load_sharing(plan, &device, threads, sharers.max(1))
+    compass_engine::load_colocated(plan, &device, threads, colocated_engines.max(1))
 }
 
 #[cfg(not(feature = "engine"))]

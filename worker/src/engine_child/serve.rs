@@ -5,7 +5,7 @@ use super::load::load;
 use super::parts::Parts;
 use crate::parent::{end_before_parent, end_with_parent, leave_signals_to_agent};
 use compass_plan::ModelPlan;
-use compass_plan::engine::{Engine, EngineFault, PackSpec, Request, progress};
+use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request, progress};
 use compass_proto::v1::from_engine::Body as FromEngine;
 use compass_proto::v1::to_engine::Body as ToEngine;
 use compass_proto::{delimited, digest_from_wire, v1};
@@ -75,7 +75,7 @@ fn serve(options: EngineOptions) -> io::Result<()> {
         match message.body {
             Some(ToEngine::Load(load)) => child.load(&load)?,
             Some(ToEngine::Part(part)) => child.keep(&part)?,
-            Some(ToEngine::Pack(batch)) => child.run_batch(&batch)?,
+            Some(ToEngine::Batch(batch)) => child.run_batch(&batch)?,
             None => return Err(io::Error::new(io::ErrorKind::InvalidData, "an empty message from the agent")),
         }
     }
@@ -111,7 +111,7 @@ impl Child {
         let start = Instant::now();
         let plan = serde_json::from_slice::<ModelPlan>(&request.model);
         let loaded = match &plan {
-            Ok(plan) => load(plan, &request.device, self.options.threads, request.sharers),
+            Ok(plan) => load(plan, &request.device, self.options.threads, request.colocated_engines),
             Err(error) => Err(EngineFault::Model(format!("cannot read the plan of the model: {error}"))),
         };
         match loaded {
@@ -132,21 +132,21 @@ impl Child {
         self.parts.keep(digest, &part.data).map_err(io::Error::other)
     }
 
-    fn run_batch(&mut self, batch: &v1::Pack) -> io::Result<()> {
-        self.send(FromEngine::PackStarted(v1::PackStarted { id: batch.id }))?;
+    fn run_batch(&mut self, batch: &v1::Batch) -> io::Result<()> {
+        self.send(FromEngine::BatchStarted(v1::BatchStarted { id: batch.id }))?;
         self.busy.store(true, Ordering::Relaxed);
         let computed = self.compute(batch);
         self.busy.store(false, Ordering::Relaxed);
         match computed? {
-            Ok(done) => self.send(FromEngine::PackDone(v1::PackDone { id: batch.id, ..done })),
-            Err(message) => self.send(FromEngine::PackFailed(v1::PackFailed { id: batch.id, message })),
+            Ok(done) => self.send(FromEngine::BatchDone(v1::BatchDone { id: batch.id, ..done })),
+            Err(message) => self.send(FromEngine::BatchFailed(v1::BatchFailed { id: batch.id, message })),
         }
     }
 
     /// Runs a batch. The inner error is that of the batch, the outer one that of the link.
-    fn compute(&mut self, batch: &v1::Pack) -> io::Result<Result<v1::PackDone, String>> {
+    fn compute(&mut self, batch: &v1::Batch) -> io::Result<Result<v1::BatchDone, String>> {
         let Some(engine) = &mut self.engine else { return Ok(Err("no model is loaded".into())) };
-        let spec: PackSpec = match serde_json::from_slice(&batch.spec) {
+        let spec: BatchSpec = match serde_json::from_slice(&batch.spec) {
             Ok(spec) => spec,
             Err(error) => return Ok(Err(format!("cannot read what to compute: {error}"))),
         };
@@ -171,12 +171,12 @@ impl Child {
         match (broken, run) {
             (Some(error), _) => Err(error),
             (None, Ok(tokens)) => {
-                let segments = engine.take_stretches().into_iter().take(MAX_PREFIX_SEGMENTS);
-                Ok(Ok(v1::PackDone {
+                let segments = engine.take_prefix_segments().into_iter().take(MAX_PREFIX_SEGMENTS);
+                Ok(Ok(v1::BatchDone {
                     id: batch.id,
                     tokens: Some(tokens.into()),
                     notes: engine.take_notes(),
-                    stretches: segments.map(v1::Stretch::from).collect(),
+                    prefix_segments: segments.map(v1::PrefixSegment::from).collect(),
                 }))
             }
             (None, Err(fault)) => Ok(Err(fault.to_string())),

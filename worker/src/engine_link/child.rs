@@ -81,7 +81,7 @@ impl EngineChild {
         let load = v1::LoadModel {
             model: model.plan.clone(),
             device: model.device.clone(),
-            sharers: share.map_or(1, |share| share.sharers),
+            colocated_engines: share.map_or(1, |share| share.colocated_engines),
         };
         child.send(ToEngine::Load(load)).await?;
         Ok(child)
@@ -106,7 +106,7 @@ impl EngineChild {
             self.parts.sent(digest);
         }
         let (part, samples) = (digest.0.to_vec(), order.samples.clone());
-        self.send(ToEngine::Pack(v1::Pack { id: order.id, spec: order.spec.to_vec(), part, samples })).await
+        self.send(ToEngine::Batch(v1::Batch { id: order.id, spec: order.spec.to_vec(), part, samples })).await
     }
 
     /// Waits for a child that has closed the link, kills it if it does not exit, and returns how it ended.

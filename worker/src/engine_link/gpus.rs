@@ -16,8 +16,8 @@ pub struct Gpus {
 pub(super) struct Share {
     /// For CUDA_VISIBLE_DEVICES.
     pub(super) visible: String,
-    /// Slots that have these GPUs among them.
-    pub(super) sharers: u32,
+    /// Engines that share these GPUs, this slot's included.
+    pub(super) colocated_engines: u32,
 }
 
 impl Gpus {
@@ -45,9 +45,9 @@ impl Gpus {
             return None;
         }
         let group = slot % groups;
-        let sharers = (self.slots.max(slot + 1) - group).div_ceil(groups);
+        let colocated_engines = (self.slots.max(slot + 1) - group).div_ceil(groups);
         let visible = self.names.get(group * each..(group + 1) * each)?.join(",");
-        Some(Share { visible, sharers: u32::try_from(sharers).unwrap_or(u32::MAX) })
+        Some(Share { visible, colocated_engines: u32::try_from(colocated_engines).unwrap_or(u32::MAX) })
     }
 }
 
@@ -67,12 +67,12 @@ mod tests {
     use super::*;
 
     fn shares(gpus: &Gpus, per_replica: u32) -> Vec<(String, u32)> {
-        let share = |slot| gpus.share(slot, per_replica).map(|share| (share.visible, share.sharers));
+        let share = |slot| gpus.share(slot, per_replica).map(|share| (share.visible, share.colocated_engines));
         (0..gpus.slots).filter_map(share).collect()
     }
 
     fn named(shares: &[(&str, u32)]) -> Vec<(String, u32)> {
-        shares.iter().map(|(visible, sharers)| ((*visible).to_owned(), *sharers)).collect()
+        shares.iter().map(|(visible, colocated_engines)| ((*visible).to_owned(), *colocated_engines)).collect()
     }
 
     #[test]

@@ -147,18 +147,18 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 return started.then_some(BatchEnd::Broken { message });
             };
             match message {
-                Some(FromEngine::PackStarted(_)) => started = true,
+                Some(FromEngine::BatchStarted(_)) => started = true,
                 Some(FromEngine::Progress(_)) => {}
                 Some(FromEngine::Result(result)) => {
                     let _ = self.report(SlotEvent::Result(result)).await;
                 }
-                Some(FromEngine::PackDone(done)) => {
+                Some(FromEngine::BatchDone(done)) => {
                     self.child = Some(child);
-                    let prefix_segments = done.stretches.into_iter().map(Into::into).collect();
+                    let prefix_segments = done.prefix_segments.into_iter().map(Into::into).collect();
                     let tokens = done.tokens.unwrap_or_default().into();
                     return Some(BatchEnd::Done { tokens, notes: done.notes, prefix_segments });
                 }
-                Some(FromEngine::PackFailed(failed)) => {
+                Some(FromEngine::BatchFailed(failed)) => {
                     tracing::warn!(slot = self.slot, message = failed.message, "batch failed; restarting the engine");
                     child.kill().await;
                     return Some(BatchEnd::Broken { message: failed.message });

@@ -8,7 +8,7 @@ use crate::engine_child::HAS_ENGINE;
 use crate::engine_link::{Gpus, Slot};
 use compass_agent::{BatchEnd, BatchOrder, MAX_BATCH_SAMPLES, ModelOrder, PartOrder, SlotEvent, SlotReport};
 use compass_eval::report::prediction_record;
-use compass_plan::engine::{ENGINE_TIMEOUT, PackSpec, TokenCounters};
+use compass_plan::engine::{BatchSpec, ENGINE_TIMEOUT, TokenCounters};
 use compass_plan::{ModelKind, Unit};
 use compass_types::ids::UnitId;
 use compass_types::intervals::IntervalSet;
@@ -142,7 +142,7 @@ impl Task<'_> {
         let model = serde_json::to_vec(unit.model).map_err(|error| broken(error.to_string()))?;
         let model =
             Arc::new(ModelOrder { plan: model, device: self.options.device.clone(), num_gpus: unit.model.num_gpus });
-        let spec = PackSpec {
+        let spec = BatchSpec {
             infer: unit.dataset.infer.clone(),
             shot_format: unit.dataset.shot_format.clone(),
             meta_template: unit.model.meta(),

@@ -2,7 +2,7 @@
 
 use super::text::DataFile;
 use compass_engine::DeviceChoice;
-use compass_plan::engine::{Engine, EngineFault, PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request};
 use compass_plan::prompt::{Prompt, Segment, Shot, ShotFormat};
 use compass_plan::{Body, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, Sample};
 use compass_types::result::{Outcome, PplScore, SampleResult};
@@ -88,7 +88,7 @@ fn percent(
     right: &dyn Fn(&Value, &SampleResult) -> bool,
 ) -> Result<Score, EngineFault> {
     let shot_format = ShotFormat { separator: "\n".into(), end: "\n".into() };
-    let spec = PackSpec { infer: infer.clone(), shot_format, meta_template: None };
+    let spec = BatchSpec { infer: infer.clone(), shot_format, meta_template: None };
     let sample = |(index, row)| Sample { index: index as u32, gold: Value::Null, shots: Vec::new(), body: body(row) };
     let samples: Vec<Sample> = rows.iter().enumerate().map(sample).collect();
     let shots: Vec<Shot> = shots.iter().map(|text| Shot::from(text.as_str())).collect();

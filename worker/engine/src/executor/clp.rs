@@ -5,7 +5,7 @@ use super::fit::{drop_shots, report};
 use super::prefix_tokens::EncodeMode;
 use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
-use compass_plan::engine::{PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::Prompt;
 use compass_types::result::Outcome;
 
@@ -15,7 +15,7 @@ use compass_types::result::Outcome;
 /// the choice when shots are dropped, as there.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    spec: &PackSpec,
+    spec: &BatchSpec,
     request: &Request<'_>,
     (prompt, choices): (&Prompt, &[String]),
 ) -> Result<ScoringRequest<'r>, RunError> {

@@ -11,7 +11,7 @@ use super::score::{Precision, TokenScore, sum};
 use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
 use compass_plan::OptionText;
-use compass_plan::engine::{PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::Prompt;
 use compass_types::result::{LoglikelihoodScore, Outcome};
 use std::rc::Rc;
@@ -27,7 +27,7 @@ struct Encoded {
 /// and never fed.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    spec: &PackSpec,
+    spec: &BatchSpec,
     request: &Request<'_>,
     (context, options): (&Prompt, &[OptionText]),
 ) -> Result<ScoringRequest<'r>, RunError> {

@@ -15,7 +15,7 @@ use super::{clp, generate, loglikelihood, ppl, rolling};
 use crate::fault::device_fault;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
-use compass_plan::engine::{Engine, EngineFault, ModelFacts, PackSpec, Request, Stretch, TokenCounters};
+use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
 use compass_plan::{Body, Dtype, GenerationDefaults, InferSpec, ModelPlan, NumericProfile};
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use std::path::Path;
@@ -103,7 +103,7 @@ impl Engine for Executor {
 
     fn run(
         &mut self,
-        spec: &PackSpec,
+        spec: &BatchSpec,
         requests: &[Request<'_>],
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault> {
@@ -121,7 +121,7 @@ impl Engine for Executor {
         self.notes.take()
     }
 
-    fn take_stretches(&mut self) -> Vec<Stretch> {
+    fn take_prefix_segments(&mut self) -> Vec<PrefixSegment> {
         let mut segments = self.scorer.take_prefix_segments();
         segments.append(&mut self.slots.take_prefix_segments());
         segments
@@ -132,7 +132,7 @@ impl Executor {
     /// Scores a batch: everything is tokenised first, then the texts go through the model together.
     fn score(
         &mut self,
-        spec: &PackSpec,
+        spec: &BatchSpec,
         requests: &[Request<'_>],
         counters: &mut TokenCounters,
         emit: &mut dyn FnMut(SampleResult),
@@ -182,7 +182,7 @@ impl Executor {
 
     fn generate(
         &mut self,
-        spec: &PackSpec,
+        spec: &BatchSpec,
         requests: &[Request<'_>],
         counters: &mut TokenCounters,
         emit: &mut dyn FnMut(SampleResult),
@@ -234,7 +234,7 @@ fn failed(index: u32, error: RunError) -> Result<SampleResult, EngineFault> {
 /// Returns the scoring request of a sample.
 fn scoring_request<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    spec: &PackSpec,
+    spec: &BatchSpec,
     request: &Request<'_>,
 ) -> Result<ScoringRequest<'r>, RunError> {
     match (&spec.infer, &request.sample.body) {

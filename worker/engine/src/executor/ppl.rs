@@ -9,7 +9,7 @@ use super::prefix_tokens::EncodeMode;
 use super::scoring::Scored;
 use super::scoring_request::{Bordered, ScoringRequest, ScoringRequestBuilder};
 use crate::tokenizer::Side;
-use compass_plan::engine::{PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::Prompt;
 use compass_plan::{NumericProfile, OptionPrompt};
 use compass_types::result::{NormalizerScore, Outcome, PplScore};
@@ -30,7 +30,7 @@ struct EncodedOption {
 /// OpenCompass divides 0 by 0, fails the sample.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    spec: &PackSpec,
+    spec: &BatchSpec,
     request: &Request<'_>,
     options: &[OptionPrompt],
     normalizing: Option<&str>,
@@ -81,7 +81,7 @@ pub(super) fn build<'r>(
 /// Returns the request for the scores of one text: OpenCompass's `PPLOnlyInferencer`.
 pub(super) fn build_ppl_only<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    spec: &PackSpec,
+    spec: &BatchSpec,
     request: &Request<'_>,
     prompt: &Prompt,
 ) -> Result<ScoringRequest<'r>, RunError> {

@@ -8,7 +8,7 @@ use super::scoring_request::Bordered;
 use super::settings::Settings;
 use super::texts::Texts;
 use compass_plan::NumericProfile;
-use compass_plan::engine::{PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
 use compass_types::result::PromptFit;
 
@@ -16,7 +16,7 @@ use compass_types::result::PromptFit;
 pub(super) struct Prompting<'a> {
     pub(super) texts: &'a Texts<'a>,
     pub(super) profile: NumericProfile,
-    pub(super) spec: &'a PackSpec,
+    pub(super) spec: &'a BatchSpec,
     pub(super) settings: &'a Settings,
     /// Present where the model has a chat template to obey.
     pub(super) chat: Option<&'a ChatFormat>,

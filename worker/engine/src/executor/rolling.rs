@@ -6,7 +6,7 @@ use super::scoring::{Scored, ScoringInput};
 use super::scoring_request::{ScoringRequest, ScoringRequestBuilder};
 use super::texts::as_text;
 use super::windows::windows;
-use compass_plan::engine::{PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::Prompt;
 use compass_types::result::{Outcome, PromptFit, RollingScore};
 
@@ -15,7 +15,7 @@ use compass_types::result::{Outcome, PromptFit, RollingScore};
 /// A BOS that the tokenizer adds is itself scored after the prefix token, as lm-eval does. An empty text has a sum of 0.
 pub(super) fn build<'r>(
     builder: &mut ScoringRequestBuilder<'_>,
-    spec: &PackSpec,
+    spec: &BatchSpec,
     request: &Request<'_>,
     text: &Prompt,
 ) -> Result<ScoringRequest<'r>, RunError> {

@@ -9,7 +9,7 @@ use super::score::Precision;
 use super::scoring::{Scored, ScoringInput};
 use super::texts::{Texts, as_text};
 use compass_plan::NumericProfile;
-use compass_plan::engine::{PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Prompt, RenderedPrompt};
 use compass_types::result::{Outcome, PromptFit};
 
@@ -47,7 +47,7 @@ pub(super) struct Bordered {
 
 impl Bordered {
     /// Returns a prompt of the request with the first `kept` shots.
-    pub(super) fn of(request: &Request<'_>, prompt: &Prompt, kept: usize, spec: &PackSpec) -> Self {
+    pub(super) fn of(request: &Request<'_>, prompt: &Prompt, kept: usize, spec: &BatchSpec) -> Self {
         match request.render_with_borders(prompt, kept, spec) {
             (RenderedPrompt::Text(text), borders) => Self { text, borders },
             // Messages that are joined without a chat template have no borders of their own.
@@ -73,7 +73,7 @@ impl ScoringRequestBuilder<'_> {
         request: &Request<'_>,
         prompt: &Prompt,
         kept: usize,
-        spec: &PackSpec,
+        spec: &BatchSpec,
     ) -> Result<Bordered, RunError> {
         // An empty prompt is not a message.
         if let (Some(chat), false) = (self.chat, prompt.0.is_empty())

@@ -2,7 +2,7 @@
 
 use crate::support::{TinyModel, chat_sample, prompt_sample, run_all, tiny_plan};
 use compass_engine::DeviceChoice;
-use compass_plan::engine::{Engine, PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Engine, Request};
 use compass_plan::prompt::{MetaTemplate, Prompt, Section, Segment, ShotFormat, Turn};
 use compass_plan::{Body, BosPolicy, ChatMode, GenSpec, InferSpec, ModelPlan, Sample};
 use compass_types::result::{Finish, Outcome, SampleResult};
@@ -83,7 +83,7 @@ fn a_prompt_in_rounds_goes_through_the_template() {
     let mut engine = engine(true);
     let mut answer = |meta: MetaTemplate| {
         let infer = InferSpec::Gen(spec());
-        let spec = PackSpec { infer, shot_format: ShotFormat::default(), meta_template: Some(meta) };
+        let spec = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template: Some(meta) };
         let mut results = Vec::new();
         let request = Request { sample: &sample, shots: Vec::new() };
         engine.run(&spec, &[request], &mut |result| results.push(result)).unwrap();

@@ -4,7 +4,7 @@
 use crate::support::{demo_model, golden};
 use compass_engine::DeviceChoice;
 use compass_eval::evaluator::judge;
-use compass_plan::engine::{PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{PromptConfig, Row, Shot, Template, Wording, render};
 use compass_plan::retriever::RetrieverKind;
@@ -46,7 +46,7 @@ fn scored(golden: &Value, infer: &InferSpec, profile: NumericProfile) -> Vec<(Ve
     let path = demo_model().to_str().unwrap().to_owned();
     let plan = ModelPlan { profile, max_seq_len: Some(512), ..ModelPlan::new("m", ModelKind::Hf, path) };
     let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
-    let spec = PackSpec { infer: infer.clone(), shot_format: rendered.format.clone(), meta_template: None };
+    let spec = BatchSpec { infer: infer.clone(), shot_format: rendered.format.clone(), meta_template: None };
     let requests: Vec<Request<'_>> =
         rendered.samples.iter().map(|sample| Request { sample, shots: shots(sample) }).collect();
     let mut results = Vec::new();

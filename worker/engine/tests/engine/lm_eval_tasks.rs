@@ -4,7 +4,7 @@ use crate::support::{demo_model, golden};
 use compass_config::{DatasetConfig, Overrides, load};
 use compass_engine::DeviceChoice;
 use compass_eval::evaluator::{Item, judge};
-use compass_plan::engine::{Engine, PackSpec, Request};
+use compass_plan::engine::{BatchSpec, Engine, Request};
 use compass_plan::prompt::{MetaTemplate, RenderedDataset, RenderedPrompt, Row, Shot, render};
 use compass_plan::{Body, ModelKind, ModelPlan, NumericProfile, Sample};
 use compass_types::result::{Outcome, SampleResult};
@@ -73,7 +73,7 @@ fn run(
     rendered: &RenderedDataset,
 ) -> Vec<SampleResult> {
     let spec =
-        PackSpec { infer: dataset.infer.clone(), shot_format: rendered.format.clone(), meta_template: plan.meta() };
+        BatchSpec { infer: dataset.infer.clone(), shot_format: rendered.format.clone(), meta_template: plan.meta() };
     let requests: Vec<Request<'_>> =
         rendered.samples.iter().map(|sample| Request { sample, shots: shots(rendered, sample) }).collect();
     let mut results = Vec::new();

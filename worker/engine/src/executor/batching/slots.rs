@@ -5,7 +5,7 @@ use super::budget::Budget;
 use super::prompt::Prompt;
 use crate::blocks::KvCache;
 use crate::models::CausalLm;
-use compass_plan::engine::Stretch;
+use compass_plan::engine::PrefixSegment;
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
@@ -19,7 +19,7 @@ pub(crate) struct Slots {
     /// Digests of all prefixes that were ever computed, each up to one of its cuts.
     known: HashSet<u64>,
     /// Prefix segments of the last batches that were new and that other prompts may share.
-    new_segments: Vec<Stretch>,
+    new_segments: Vec<PrefixSegment>,
 }
 
 /// What a slot holds.
@@ -169,13 +169,13 @@ impl Slots {
         let path = prompt.digest(end);
         let new = self.known.insert(path);
         if new && prompt.is_common(end) {
-            self.new_segments.push(Stretch { path, tokens: (end - start) as u32 });
+            self.new_segments.push(PrefixSegment { path, tokens: (end - start) as u32 });
         }
         new
     }
 
     /// Takes the prefix segments that were new since the last call and that other engines may compute too.
-    pub(crate) fn take_prefix_segments(&mut self) -> Vec<Stretch> {
+    pub(crate) fn take_prefix_segments(&mut self) -> Vec<PrefixSegment> {
         std::mem::take(&mut self.new_segments)
     }
 

@@ -9,7 +9,7 @@ use crate::blocks::{Segment, added_rows};
 use crate::executor::score::{Precision, TokenScore, Wanted, rows_scores};
 use crate::fault::is_out_of_memory;
 use crate::models::CausalLm;
-use compass_plan::engine::{Stretch, TokenCounters};
+use compass_plan::engine::{PrefixSegment, TokenCounters};
 use std::collections::HashSet;
 use tch::{TchError, Tensor};
 
@@ -20,7 +20,7 @@ pub(in crate::executor) struct Scorer {
     /// Paths of all prefix segments that were ever requested.
     seen: HashSet<u64>,
     /// Prefix segments of the last batches that were new and that other samples may share.
-    new_segments: Vec<Stretch>,
+    new_segments: Vec<PrefixSegment>,
     /// Most rows of a forward pass, once memory has run out.
     max_rows: Option<usize>,
 }
@@ -87,7 +87,7 @@ impl Scorer {
             if self.seen.insert(node.path) {
                 run.work.counters.distinct += node.tokens.len() as u64;
                 if node.is_common {
-                    self.new_segments.push(Stretch { path: node.path, tokens: node.tokens.len() as u32 });
+                    self.new_segments.push(PrefixSegment { path: node.path, tokens: node.tokens.len() as u32 });
                 }
             }
         }
@@ -99,7 +99,7 @@ impl Scorer {
     }
 
     /// Takes the prefix segments that were new since the last call and that other engines may compute too.
-    pub(in crate::executor) fn take_prefix_segments(&mut self) -> Vec<Stretch> {
+    pub(in crate::executor) fn take_prefix_segments(&mut self) -> Vec<PrefixSegment> {
         std::mem::take(&mut self.new_segments)
     }
 

@@ -1,6 +1,6 @@
 //! Plans, samples and runs.
 
-use compass_plan::engine::{Engine, PackSpec, Request, TokenCounters};
+use compass_plan::engine::{BatchSpec, Engine, Request, TokenCounters};
 use compass_plan::prompt::{Prompt, ShotFormat};
 use compass_plan::{
     Body, BosPolicy, ChatTurn, GenSpec, InferSpec, ModelKind, ModelPlan, OptionPrompt, OptionText, Sample,
@@ -98,7 +98,7 @@ pub(crate) fn run(
     shot_format: &ShotFormat,
     requests: &[Request<'_>],
 ) -> (Vec<SampleResult>, TokenCounters) {
-    let spec = PackSpec { infer: infer.clone(), shot_format: shot_format.clone(), meta_template: None };
+    let spec = BatchSpec { infer: infer.clone(), shot_format: shot_format.clone(), meta_template: None };
     let mut results = Vec::new();
     let counters = engine.run(&spec, requests, &mut |result| results.push(result)).unwrap();
     let place = |result: &SampleResult| requests.iter().position(|request| request.sample.index == result.index);
