@@ -1,4 +1,4 @@
-//! Conversions wire <-> domain.
+//! Conversions between messages and domain types.
 
 use crate::v1;
 use compass_plan::engine::{PrefixSegment, TokenCounters, UnableKind};
@@ -9,13 +9,13 @@ use compass_types::result::{
     RollingScore, SampleResult,
 };
 
-/// A message that the protocol does not allow.
+/// A message that violates the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// A field that must be there is not.
+    /// A required field is missing.
     #[error("the field `{0}` is missing")]
     Missing(&'static str),
-    /// A field holds what it must not.
+    /// A field has an invalid value.
     #[error("the field `{field}` is malformed: {reason}")]
     Malformed { field: &'static str, reason: &'static str },
 }
@@ -23,18 +23,18 @@ pub enum ParseError {
 /// Reads a digest of 32 bytes.
 ///
 /// # Errors
-/// Any other length.
+/// The length is not 32 bytes.
 pub fn digest_from_wire(bytes: &[u8]) -> Result<Digest, ParseError> {
     let bytes = bytes.try_into().map_err(|_| ParseError::Malformed { field: "digest", reason: "not 32 bytes" })?;
     Ok(Digest(bytes))
 }
 
-/// The intervals as the wire carries them.
+/// Converts intervals to messages.
 pub fn intervals_to_wire(set: &IntervalSet) -> Vec<v1::Interval> {
     set.pairs().iter().map(|&(first, end)| v1::Interval { first, end }).collect()
 }
 
-/// Normalises what the wire carried; empty intervals vanish.
+/// Converts messages to a normalised set; empty intervals are dropped.
 pub fn intervals_from_wire(intervals: &[v1::Interval]) -> IntervalSet {
     IntervalSet::from_pairs(intervals.iter().map(|interval| (interval.first, interval.end)))
 }
@@ -51,10 +51,10 @@ impl From<v1::GrantId> for GrantId {
     }
 }
 
-/// The grant that a message is about.
+/// Returns the grant that a message names.
 ///
 /// # Errors
-/// It names none.
+/// The message names none.
 pub fn grant_from_wire(grant: Option<v1::GrantId>) -> Result<GrantId, ParseError> {
     grant.map(GrantId::from).ok_or(ParseError::Missing("grant"))
 }
@@ -170,7 +170,7 @@ impl From<&Execution> for v1::Execution {
             ExecutionClass::Output => v1::ExecutionClass::Output,
             ExecutionClass::Killed => v1::ExecutionClass::Killed,
         };
-        Self { class: class.into(), verdict: execution.verdict.clone() }
+        Self { class: class.into(), result: execution.result.clone() }
     }
 }
 
@@ -188,7 +188,7 @@ impl TryFrom<v1::Execution> for Execution {
             v1::ExecutionClass::Killed => ExecutionClass::Killed,
             v1::ExecutionClass::Unspecified => return Err(ParseError::Missing("execution.class")),
         };
-        Ok(Self { class, verdict: wire.verdict, answer: String::new() })
+        Ok(Self { class, result: wire.result, answer: String::new() })
     }
 }
 
@@ -291,12 +291,8 @@ mod tests {
         round_trip(Outcome::Generated(vec![generation.clone()]));
         round_trip(Outcome::Generated(vec![generation.clone(), generation]));
         round_trip(Outcome::Generated(Vec::new()));
-        let verdict = "failed: é".to_owned();
-        round_trip(Outcome::Executed(vec![Execution {
-            class: ExecutionClass::Memory,
-            verdict,
-            answer: String::new(),
-        }]));
+        let result = "failed: é".to_owned();
+        round_trip(Outcome::Executed(vec![Execution { class: ExecutionClass::Memory, result, answer: String::new() }]));
         round_trip(Outcome::Executed(Vec::new()));
         round_trip(Outcome::Failed { reason: "too long".into() });
     }

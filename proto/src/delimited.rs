@@ -1,13 +1,13 @@
 //! Length-delimited messages over a byte stream: the link between an agent and its engine child.
 //!
 //! Blocking and async forms of the same framing: a little-endian u32 length, then the message. A length beyond
-//! [`MAX_MESSAGE_BYTES`] means that the two ends have lost step.
+//! [`MAX_MESSAGE_BYTES`] is an error: the two ends are out of step.
 
 use prost::Message;
 use std::io::{self, Read, Write};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Largest message on the engine link, in bytes: a part of the plan with room to spare.
+/// Largest message on the engine link, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 fn checked(length: u32) -> io::Result<usize> {
@@ -36,7 +36,7 @@ fn decoded<M: Message + Default>(bytes: &[u8]) -> io::Result<M> {
 /// Writes one message and flushes.
 ///
 /// # Errors
-/// Those of the stream.
+/// An error of the stream.
 pub fn write(stream: &mut impl Write, message: &impl Message) -> io::Result<()> {
     stream.write_all(&framed(message))?;
     stream.flush()
@@ -45,7 +45,7 @@ pub fn write(stream: &mut impl Write, message: &impl Message) -> io::Result<()> 
 /// Reads one message; `None` at a clean end of the stream.
 ///
 /// # Errors
-/// Those of the stream, and [`io::ErrorKind::InvalidData`] for bytes that are no message.
+/// An error of the stream, or [`io::ErrorKind::InvalidData`] for bytes that are not a message.
 pub fn read<M: Message + Default>(stream: &mut impl Read) -> io::Result<Option<M>> {
     let mut length = [0; 4];
     match stream.read_exact(&mut length) {
@@ -57,16 +57,16 @@ pub fn read<M: Message + Default>(stream: &mut impl Read) -> io::Result<Option<M
     decoded(&bytes).map(Some)
 }
 
-/// As [`write()`], async.
+/// Async form of [`write()`].
 ///
 /// # Errors
-/// Those of the stream.
+/// An error of the stream.
 pub async fn write_async(stream: &mut (impl AsyncWrite + Unpin), message: &impl Message) -> io::Result<()> {
     stream.write_all(&framed(message)).await?;
     stream.flush().await
 }
 
-/// As [`read()`], async. Not cancel safe: read on a task of its own.
+/// Async form of [`read()`]. Not cancel safe: read on a task of its own.
 ///
 /// # Errors
 /// As [`read()`].

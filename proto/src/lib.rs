@@ -1,6 +1,6 @@
-//! The wire: generated messages and services, and the conversions between them and the domain.
+//! Messages and services, generated from `compass/v1/*.proto`, and their conversions from and to domain types.
 //!
-//! Parse, don't validate: what leaves `convert` is a domain value that needs no further check.
+//! Parse, don't validate: a converted value needs no further check.
 
 /// Generated from `compass/v1/*.proto`.
 #[expect(clippy::allow_attributes, reason = "generated code")]
@@ -33,8 +33,8 @@ pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "
 /// Largest encoded frame of a session, in bytes.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
 
-/// How often a peer rejects a frame before its sender puts something else in its place.
-pub const MOST_REJECTIONS: u32 = 3;
+/// Number of rejections of a frame after which its sender replaces it.
+pub const MAX_REJECTIONS: u32 = 3;
 
 /// Chunk size of bulk transfers, in bytes.
 pub const CHUNK_BYTES: usize = 128 * 1024;

@@ -1,20 +1,20 @@
-//! What both ends of a session count: frames that are sent until they are acknowledged, and frames that are handled once.
+//! Windows of both ends of a session: frames sent until they are acknowledged, and frames handled exactly once.
 //!
-//! Numbers begin at 1 and leave none out; 0 is the number of frames that are never replayed. A session outlives its links: on
-//! a new one [`SendWindow::rewind`] makes everything that is not acknowledged go out again under its own number. Pure.
+//! Numbers start at 1 without gaps; 0 marks frames that are never replayed. A session outlives its connections: on a
+//! new one, [`SendWindow::rewind`] sends every unacknowledged frame again under its own number. Pure.
 
 use std::collections::VecDeque;
 
-/// The number of a frame within its session and direction; 0 where it has none.
+/// Number of a frame within its session and direction; 0 if it has none.
 pub type Seq = u64;
 
-/// Frames of one direction that are not acknowledged, oldest first, with what their sender keeps of each.
+/// Unacknowledged frames of one direction, oldest first, each with what its sender keeps.
 #[derive(Clone, Debug)]
 pub struct SendWindow<E> {
     /// Numbers are consecutive; the last one is `last`.
     entries: VecDeque<E>,
     last: Seq,
-    /// The highest number handed to the present link.
+    /// The highest number sent on the current connection.
     sent: Seq,
     rejections: Rejections,
 }
@@ -26,61 +26,62 @@ impl<E> Default for SendWindow<E> {
 }
 
 impl<E> SendWindow<E> {
-    /// Appends a frame; its number.
+    /// Appends a frame and returns its number.
     pub fn push(&mut self, entry: E) -> Seq {
         self.last += 1;
         self.entries.push_back(entry);
         self.last
     }
 
-    /// The number of the oldest frame that is kept, or of the next one where none is.
+    /// Returns the number of the oldest frame kept, or of the next one if none is.
     pub fn first_seq(&self) -> Seq {
         self.last + 1 - self.entries.len() as Seq
     }
 
-    /// The number of the next frame.
+    /// Returns the number of the next frame.
     pub fn next_seq(&self) -> Seq {
         self.last + 1
     }
 
-    /// The oldest frame that the present link has not carried.
+    /// Returns the oldest frame that was not sent on the current connection.
     pub fn unsent(&self) -> Option<(Seq, &E)> {
         let seq = self.first_seq().max(self.sent + 1);
         self.get(seq).map(|entry| (seq, entry))
     }
 
-    /// The present link carried the frames up to `seq`.
+    /// Marks the frames up to `seq` as sent on the current connection.
     pub fn sent(&mut self, seq: Seq) {
         self.sent = self.sent.max(seq);
     }
 
-    /// A new link: everything that is kept goes out again.
+    /// Starts a new connection: every kept frame is sent again.
     pub fn rewind(&mut self) {
         self.sent = 0;
     }
 
-    /// The peer has handled everything up to `seq`; what is let go of. An old acknowledgement lets go of nothing.
+    /// Drops the frames up to `seq`, which the peer has handled, and returns them. A late acknowledgement drops
+    /// nothing.
     pub fn acknowledged(&mut self, seq: Seq) -> impl Iterator<Item = E> + '_ {
         let count = (seq.min(self.last) + 1).saturating_sub(self.first_seq());
         self.entries.drain(..count as usize)
     }
 
-    /// The peer cannot take the frame `seq`: how often it said so in a row.
+    /// Counts a rejection of the frame `seq` by the peer; returns the number of rejections in a row.
     pub fn rejected(&mut self, seq: Seq) -> u32 {
         self.rejections.count(seq)
     }
 
-    /// Forgets how often the frame `seq` was rejected: something else stands in its place.
+    /// Resets the rejections of the frame `seq`, which was replaced.
     pub fn replaced(&mut self, seq: Seq) {
         self.rejections = Rejections { seq, times: 0 };
     }
 
-    /// The entry of a frame that is kept.
+    /// Returns the entry of a kept frame.
     pub fn get(&self, seq: Seq) -> Option<&E> {
         self.entries.get(self.place(seq)?)
     }
 
-    /// The entry of a frame that is kept, to be changed in its place.
+    /// Returns the entry of a kept frame, mutable.
     pub fn get_mut(&mut self, seq: Seq) -> Option<&mut E> {
         let place = self.place(seq)?;
         self.entries.get_mut(place)
@@ -90,49 +91,49 @@ impl<E> SendWindow<E> {
         usize::try_from(seq.checked_sub(self.first_seq())?).ok()
     }
 
-    /// What is kept, oldest first.
+    /// Entries of the kept frames, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &E> {
         self.entries.iter()
     }
 
-    /// What is kept, oldest first, to be changed in its place.
+    /// Entries of the kept frames, oldest first, mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut E> {
         self.entries.iter_mut()
     }
 
-    /// Lets go of everything. Numbers go on.
+    /// Drops every frame. Numbers continue.
     pub fn clear(&mut self) -> impl Iterator<Item = E> + '_ {
         self.entries.drain(..)
     }
 
-    /// Whether the peer has everything.
+    /// Whether the peer has handled every frame.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Frames that are kept.
+    /// Number of kept frames.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 }
 
-/// What to do with a frame that arrived.
+/// What to do with a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// Handle it.
     New,
-    /// It was handled already.
+    /// Ignore it: it was handled before.
     Repeat,
-    /// One before it is missing, which would look handled: close the link.
+    /// Close the connection: a frame before it is missing and would otherwise count as handled.
     Gap,
 }
 
-/// Frames of the other direction: which were handled, and of which the consequences are durable.
+/// Frames of the other direction: which were handled, and whose consequences are durable.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiveWindow {
     handled: Seq,
-    /// Where nothing was handled yet, the number with which the peer goes on: it may have spoken to another before. 0 where
-    /// it may be any.
+    /// As long as no frame was handled, the number from which the peer continues, as it may have talked to another end
+    /// before; 0 if unknown.
     first: Seq,
     durable: Seq,
     owed: bool,
@@ -140,16 +141,16 @@ pub struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// The peer said with which number it goes on: what comes before that, and was not handled, never comes. It may have
-    /// spoken to another meanwhile, or have let go of what nobody asks for any more.
-    pub fn goes_on_with(&mut self, first: Seq) {
+    /// Notes the number from which the peer continues: earlier frames that were not handled never arrive. The peer may
+    /// have talked to another end in between, or have dropped frames that are no longer needed.
+    pub fn continues_from(&mut self, first: Seq) {
         self.first = first;
         if self.handled > 0 {
             self.handled = self.handled.max(first.saturating_sub(1));
         }
     }
 
-    /// Judges a frame by its number. Frames without one are always new.
+    /// Classifies a frame by its number. Frames without a number are always new.
     pub fn accept(&self, seq: Seq) -> Arrival {
         match (seq, self.handled, self.first) {
             (0, ..) | (_, 0, 0) => Arrival::New,
@@ -160,46 +161,47 @@ impl ReceiveWindow {
         }
     }
 
-    /// The frame was handled.
+    /// Marks the frame as handled.
     pub fn handled(&mut self, seq: Seq) {
         self.handled = self.handled.max(seq);
     }
 
-    /// The highest frame that was handled.
+    /// Returns the number of the last frame handled.
     pub fn last_handled(&self) -> Seq {
         self.handled
     }
 
-    /// The number of the next frame to handle.
+    /// Returns the number of the next frame to handle.
     pub fn next_seq(&self) -> Seq {
         if self.handled == 0 { self.first.max(1) } else { self.handled.saturating_add(1) }
     }
 
-    /// Counts a rejection of the next frame: its number, and how often it was rejected in a row.
+    /// Counts a rejection of the next frame; returns its number and the number of rejections in a row.
     pub fn reject(&mut self) -> (Seq, u32) {
         let seq = self.next_seq();
         (seq, self.rejections.count(seq))
     }
 
-    /// The consequences of the frames up to `seq` are durable: the peer is to be told.
+    /// Marks the consequences of the frames up to `seq` as durable; the peer needs an acknowledgement.
     pub fn durable(&mut self, seq: Seq) {
         if seq > self.durable {
             (self.durable, self.owed) = (seq, true);
         }
     }
 
-    /// What to acknowledge with a frame that leaves now: nothing is owed after it.
+    /// Returns the number to acknowledge with a frame that is sent now; the peer needs no other acknowledgement after
+    /// it.
     pub fn acknowledge(&mut self) -> Seq {
         self.owed = false;
         self.durable
     }
 
-    /// What is durable, which the peer may not have been told.
+    /// Returns the last durable number, which may not have been acknowledged yet.
     pub fn last_durable(&self) -> Seq {
         self.durable
     }
 
-    /// Whether the peer has not been told of all that is durable.
+    /// Whether an acknowledgement is due.
     pub fn owes(&self) -> bool {
         self.owed
     }
@@ -227,20 +229,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What happens between two ends.
+    /// An event between the two ends.
     #[derive(Clone, Debug)]
     enum Step {
         Push,
-        /// The next frame goes onto the link, if the link is up.
+        /// The next frame is sent, if the connection is up.
         Send,
-        /// The oldest frame of the link arrives.
+        /// The oldest frame in transit arrives.
         Arrive,
-        /// The receiver's consequences become durable.
+        /// The consequences at the receiver become durable.
         Durable,
-        /// The receiver tells so; the word may be lost with the link.
+        /// The receiver acknowledges; the acknowledgement is lost if the connection breaks.
         Acknowledge,
         AcknowledgementArrives,
-        /// The link breaks with all that is on it, and another one comes up.
+        /// The connection breaks and loses everything in transit; a new one is made.
         Break,
     }
 
@@ -261,10 +263,10 @@ mod tests {
         #[test]
         fn over_any_links_everything_is_handled_once_and_in_order(steps in steps(), first in 0_u64..2) {
             let (mut sender, mut receiver) = (SendWindow::default(), ReceiveWindow::default());
-            receiver.goes_on_with(first);
+            receiver.continues_from(first);
             let (mut link, mut back) = (VecDeque::new(), VecDeque::new());
             let (mut pushed, mut handled, mut durable) = (0_u64, Vec::new(), 0);
-            // At the end the link holds until all has arrived.
+            // Finally, a connection that holds until everything has arrived.
             let end = [Step::Break].into_iter().chain((0..500).flat_map(|_| {
                 [Step::Send, Step::Arrive, Step::Durable, Step::Acknowledge, Step::AcknowledgementArrives]
             }));
@@ -299,14 +301,14 @@ mod tests {
                     }
                     Step::AcknowledgementArrives => if let Some(seq) = back.pop_front() {
                         for entry in sender.acknowledged(seq) {
-                            prop_assert!(entry <= durable, "{} was let go of, and {} is durable", entry, durable);
+                            prop_assert!(entry <= durable, "{} was dropped, but only {} is durable", entry, durable);
                         }
                     }
                     Step::Break => {
                         link.clear();
                         back.clear();
                         sender.rewind();
-                        // The peer says again how far all is durable.
+                        // The receiver acknowledges again.
                         back.push_back(receiver.acknowledge());
                     }
                 }
@@ -319,7 +321,7 @@ mod tests {
     #[test]
     fn a_frame_that_leaves_others_out_is_a_gap() {
         let mut window = ReceiveWindow::default();
-        window.goes_on_with(4);
+        window.continues_from(4);
         assert_eq!(
             [3, 4, 5, 0].map(|seq| window.accept(seq)),
             [Arrival::Gap, Arrival::New, Arrival::Gap, Arrival::New]
@@ -327,11 +329,11 @@ mod tests {
         window.handled(4);
         assert_eq!([4, 5, 6].map(|seq| window.accept(seq)), [Arrival::Repeat, Arrival::New, Arrival::Gap]);
         assert_eq!(window.accept(u64::MAX), Arrival::Gap);
-        // It was elsewhere meanwhile, and let go of what it had for us.
-        window.goes_on_with(9);
+        // The peer talked to another end in between and dropped its frames for this one.
+        window.continues_from(9);
         assert_eq!([8, 9, 10].map(|seq| window.accept(seq)), [Arrival::Repeat, Arrival::New, Arrival::Gap]);
-        window.goes_on_with(7);
-        assert_eq!(window.accept(9), Arrival::New, "what was handled stays so");
+        window.continues_from(7);
+        assert_eq!(window.accept(9), Arrival::New, "handled frames stay handled");
     }
 
     #[test]
@@ -342,7 +344,7 @@ mod tests {
         window.replaced(1);
         assert_eq!(window.rejected(1), 1);
         let mut received = ReceiveWindow::default();
-        received.goes_on_with(7);
+        received.continues_from(7);
         assert_eq!([received.reject(), received.reject()], [(7, 1), (7, 2)]);
         received.handled(7);
         assert_eq!(received.reject(), (8, 1));

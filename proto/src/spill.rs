@@ -1,6 +1,6 @@
-//! The spill of a frame's body: what is too large for a frame goes ahead of it as content, and the frame names its digest.
+//! Spilled bodies: a body too large for its frame is transferred first, and the frame names its digest.
 //!
-//! At the envelope, so that no kind of body can be forgotten. Pure: how content travels is the matter of those who send.
+//! Done on the envelope, so that no kind of body is left out. Pure: the transfer is the caller's concern.
 
 use crate::convert::{ParseError, digest_from_wire};
 use crate::v1;
@@ -10,7 +10,7 @@ use prost::Message;
 /// Largest body that stays in its frame, in bytes.
 pub const SPILL_BYTES: usize = 192 * 1024;
 
-/// Largest spilled body, in bytes: the largest result with what stands around it.
+/// Largest spilled body, in bytes: the largest result and its envelope.
 pub const MAX_SPILLED_BYTES: usize = 65 * 1024 * 1024;
 
 /// The content of a spilled body.
@@ -20,21 +20,21 @@ pub struct Spill {
     pub bytes: Vec<u8>,
 }
 
-/// A frame of a session, of either side.
+/// A frame of a session, from either side.
 pub trait Envelope: Message + Default {
-    /// What it may carry.
+    /// The type of the body.
     type Body;
 
-    /// Its parts: sequence number, acknowledgement, body.
+    /// Splits the frame into sequence number, acknowledgement and body.
     fn parts(self) -> (u64, u64, Option<Self::Body>);
 
-    /// A frame of these parts.
+    /// Builds a frame from its parts.
     fn of(seq: u64, ack: u64, body: Option<Self::Body>) -> Self;
 
-    /// The body that names a spilled one.
+    /// Builds the body that names a spilled one.
     fn naming(spilled: v1::Spilled) -> Self::Body;
 
-    /// The name of a spilled body, where this frame carries one.
+    /// Returns the name of a spilled body if the frame carries one.
     fn spilled(&self) -> Option<&v1::Spilled>;
 }
 
@@ -68,10 +68,9 @@ macro_rules! envelope {
 envelope!(WorkerFrame, worker_frame);
 envelope!(MasterFrame, master_frame);
 
-/// The frame as it can be sent, and what must be at the receiver before it, where its body is larger than
-/// [`SPILL_BYTES`].
+/// Returns the frame to send, and the content to transfer before it if its body is larger than [`SPILL_BYTES`].
 pub fn spill<F: Envelope>(frame: F) -> (F, Option<Spill>) {
-    // Numbers take at most 22 bytes: nearly every frame is settled by one look at its length.
+    // Numbers take at most 22 bytes: for nearly every frame its length decides.
     if frame.encoded_len() <= SPILL_BYTES {
         return (frame, None);
     }
@@ -87,26 +86,26 @@ pub fn spill<F: Envelope>(frame: F) -> (F, Option<Spill>) {
     (F::of(seq, ack, Some(F::naming(spilled))), Some(Spill { digest, bytes }))
 }
 
-/// Where the content of a frame's body lies that was spilled: its digest.
+/// Returns the digest of the frame's spilled body, if it has one.
 ///
 /// # Errors
-/// The name is malformed.
+/// The digest is malformed.
 fn named<F: Envelope>(frame: &F) -> Result<Option<Digest>, ParseError> {
     frame.spilled().map(|spilled| digest_from_wire(&spilled.digest)).transpose()
 }
 
-/// The frame with the body that `bytes` holds in place of its name.
+/// Returns the frame with its spilled body, decoded from `bytes`.
 ///
 /// # Errors
-/// The content is not that which the frame names, or no body.
+/// The content does not match the frame's digest, or is not a body.
 pub fn unspill<F: Envelope>(frame: F, bytes: &[u8]) -> Result<F, ParseError> {
     let malformed = |reason| ParseError::Malformed { field: "spilled", reason };
     if named(&frame)? != Some(Digest::of(bytes)) {
         return Err(malformed("the content has another digest"));
     }
-    let content = F::decode(bytes).map_err(|_| malformed("the content is no frame"))?;
+    let content = F::decode(bytes).map_err(|_| malformed("the content is not a frame"))?;
     if content.spilled().is_some() {
-        return Err(malformed("the content is spilled itself"));
+        return Err(malformed("the content is itself spilled"));
     }
     let ((seq, ack, _), (_, _, body)) = (frame.parts(), content.parts());
     let body = body.ok_or_else(|| malformed("the content has no body"))?;
@@ -119,7 +118,7 @@ mod tests {
     use crate::MAX_FRAME_BYTES;
     use v1::worker_frame::Body;
 
-    /// A frame whose body alone takes so many bytes.
+    /// A frame whose body has the given encoded length.
     fn of_size(bytes: usize) -> v1::WorkerFrame {
         let frame = |length| {
             let failed = v1::Failed { message: "x".repeat(length), ..Default::default() };
@@ -161,9 +160,9 @@ mod tests {
             let spilled = v1::Spilled { digest: Digest::of(bytes).0.to_vec(), length: bytes.len() as u64 };
             v1::WorkerFrame { body: Some(Body::Spilled(spilled)), ..Default::default() }
         };
-        for content in [b"no frame".to_vec(), Vec::new(), sent.encode_to_vec()] {
+        for content in [b"not a frame".to_vec(), Vec::new(), sent.encode_to_vec()] {
             assert!(unspill(naming(&content), &content).is_err());
         }
-        assert!(unspill(of_size(100), b"").is_err(), "names nothing");
+        assert!(unspill(of_size(100), b"").is_err(), "not a spilled body");
     }
 }

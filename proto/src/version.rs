@@ -1,14 +1,14 @@
-//! Which versions of the protocol a build speaks, and which of them two builds speak with one another.
+//! Protocol versions of a build, and the one that two builds have in common.
 
 use crate::v1;
 use std::fmt;
 
-/// Bumped with every change that an older peer would misunderstand.
+/// Increased by every change that an older peer would misread.
 pub const PROTOCOL_VERSION: u32 = 5;
-/// The oldest that this build still speaks.
+/// The oldest version that this build speaks.
 pub const OLDEST_PROTOCOL: u32 = 5;
 
-/// The versions that a build speaks: all from the oldest to the latest.
+/// A range of protocol versions that a build speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocols {
     oldest: u32,
@@ -16,16 +16,16 @@ pub struct Protocols {
 }
 
 impl Protocols {
-    /// Those of this build.
+    /// The versions of this build.
     pub const OURS: Self = Self { oldest: OLDEST_PROTOCOL, latest: PROTOCOL_VERSION };
 
-    /// Those that a peer says. One of before protocol 5 says a single one, and 0 as the oldest.
+    /// The versions that a peer announces. Builds before protocol 5 announce one version, and 0 as the oldest.
     pub fn of(latest: u32, oldest: u32) -> Self {
         let oldest = if oldest == 0 { latest } else { oldest };
         Self { oldest, latest }
     }
 
-    /// The latest that both speak.
+    /// Returns the latest version that both ends speak.
     pub fn common(self, other: Self) -> Option<u32> {
         let latest = self.latest.min(other.latest);
         (latest >= self.oldest.max(other.oldest)).then_some(latest)

@@ -2,7 +2,7 @@
 
 use crate::cli::parse_duration;
 use clap::{Args, Subcommand};
-use compass_sandbox::{Isolation, Limits, Policy, Program, Refusal, Sandbox, Verdict};
+use compass_sandbox::{Isolation, Limits, Policy, Program, ProgramOutcome, Refusal, Sandbox};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ pub struct SandboxArgs {
 
 #[derive(Debug, Subcommand)]
 enum RunCommand {
-    /// Run a Python program and print its verdict
+    /// Run a Python program and print its outcome
     Run(RunArgs),
 }
 
@@ -109,11 +109,11 @@ async fn run_file(file: &Path, limits: Limits, policy: &Policy) -> io::Result<Ex
             return Ok(ExitCode::from(3));
         }
     };
-    let verdict = sandbox.run(&Program::new(source).within(limits)).await;
-    writeln!(io::stdout(), "{}", printable(&verdict.to_string()))?;
-    Ok(ExitCode::from(match verdict {
-        Verdict::Passed => 0,
-        Verdict::SandboxError { .. } => 3,
+    let outcome = sandbox.run(&Program::new(source).within(limits)).await;
+    writeln!(io::stdout(), "{}", printable(&outcome.to_string()))?;
+    Ok(ExitCode::from(match outcome {
+        ProgramOutcome::Passed => 0,
+        ProgramOutcome::SandboxError { .. } => 3,
         _ => 1,
     }))
 }

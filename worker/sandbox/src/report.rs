@@ -1,7 +1,7 @@
 //! The private channel to the harness: the order and the token go out, lines come back. Who knows the token has run the
 //! program to its end; every other line is a failure, which needs no proof, or the program's noise.
 
-use crate::verdict::Verdict;
+use crate::outcome::ProgramOutcome;
 use std::fs::File;
 use std::io::{self, Read};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,11 +36,11 @@ impl Channel {
     }
 
     /// What the harness says of the program; `None` when the channel closes without it. Loses nothing when dropped.
-    pub(crate) async fn verdict(&mut self) -> Option<Verdict> {
+    pub(crate) async fn outcome(&mut self) -> Option<ProgramOutcome> {
         loop {
             let line = self.line().await?;
             if line.starts_with(self.token.as_bytes()) {
-                return Some(Verdict::Passed);
+                return Some(ProgramOutcome::Passed);
             }
             if let Some(failure) = failure(&line) {
                 return Some(failure);
@@ -63,12 +63,12 @@ impl Channel {
 }
 
 /// How the program did not pass, as the harness puts it.
-fn failure(line: &[u8]) -> Option<Verdict> {
+fn failure(line: &[u8]) -> Option<ProgramOutcome> {
     let (kind, exception, message): (String, String, String) = serde_json::from_slice(line).ok()?;
     match kind.as_str() {
-        "memory" => Some(Verdict::Memory),
-        "assertion" => Some(Verdict::Failed { exception, message, assertion: true }),
-        "raised" => Some(Verdict::Failed { exception, message, assertion: false }),
+        "memory" => Some(ProgramOutcome::Memory),
+        "assertion" => Some(ProgramOutcome::Failed { exception, message, assertion: true }),
+        "raised" => Some(ProgramOutcome::Failed { exception, message, assertion: false }),
         _ => None,
     }
 }

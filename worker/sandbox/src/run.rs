@@ -1,12 +1,12 @@
-//! One program from its start to its verdict, and the end of everything that it started.
+//! One program from its start to its outcome, and the end of everything that it started.
 
 use crate::groups::Group;
 use crate::launch::{Ground, Launched, launch};
+use crate::outcome::ProgramOutcome;
 use crate::policy::Isolation;
 use crate::program::Program;
 use crate::report::{Channel, token};
 use crate::room::Room;
-use crate::verdict::Verdict;
 use crate::{classify, memory, processes};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
@@ -21,11 +21,11 @@ const START: Duration = Duration::from_secs(60);
 /// For the kernel to take down what was killed.
 const END: Duration = Duration::from_secs(20);
 
-pub(crate) async fn run(ground: &Ground, program: &Program) -> Verdict {
-    attempt(ground, program).await.unwrap_or_else(|error| Verdict::SandboxError { detail: error.to_string() })
+pub(crate) async fn run(ground: &Ground, program: &Program) -> ProgramOutcome {
+    attempt(ground, program).await.unwrap_or_else(|error| ProgramOutcome::SandboxError { detail: error.to_string() })
 }
 
-async fn attempt(ground: &Ground, program: &Program) -> io::Result<Verdict> {
+async fn attempt(ground: &Ground, program: &Program) -> io::Result<ProgramOutcome> {
     let order = program.order(processes::limit(ground.isolation, program.limits.processes));
     let Launched { mut child, channel, output, info, group } = launch(ground, &program.limits)?;
     let mut channel = Channel::new(channel, token()?)?;
@@ -47,30 +47,30 @@ async fn attempt(ground: &Ground, program: &Program) -> io::Result<Verdict> {
         Some(room) => room.first,
         None => child.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?,
     };
-    let held = Verdict::MemoryHeld { limit: program.limits.memory };
-    let verdict = tokio::select! {
+    let held = ProgramOutcome::MemoryHeld { limit: program.limits.memory };
+    let outcome = tokio::select! {
         biased;
-        Some(verdict) = channel.verdict() => verdict,
-        () = output.flood(program.limits.output) => Verdict::OutputFlood,
+        Some(outcome) = channel.outcome() => outcome,
+        () = output.flood(program.limits.output) => ProgramOutcome::OutputFlood,
         () = memory::exceeds(root, room.is_some(), program.limits.memory) => held,
-        status = child.wait() => match timeout(END, channel.verdict()).await {
-            Ok(Some(verdict)) => verdict,
+        status = child.wait() => match timeout(END, channel.outcome()).await {
+            Ok(Some(outcome)) => outcome,
             _ if group.as_ref().is_some_and(Group::ran_out) => held,
             _ => classify::ended(ground.isolation, status?),
         },
-        () = sleep(program.limits.wall) => Verdict::Timeout,
+        () = sleep(program.limits.wall) => ProgramOutcome::Timeout,
     };
     end(ground.isolation, child, root, room).await?;
-    Ok(verdict)
+    Ok(outcome)
 }
 
-/// What `bwrap` or the interpreter said stands in the verdict.
-async fn not_started(mut child: Child, mut output: Output, reason: &str) -> io::Result<Verdict> {
+/// What `bwrap` or the interpreter said stands in the outcome.
+async fn not_started(mut child: Child, mut output: Output, reason: &str) -> io::Result<ProgramOutcome> {
     let _ = child.start_kill();
     let status = child.wait().await?;
     let _ = timeout(Duration::from_secs(1), output.flood(u64::MAX)).await;
     let said = String::from_utf8_lossy(&output.tail).trim().to_owned();
-    Ok(Verdict::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {said}") })
+    Ok(ProgramOutcome::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {said}") })
 }
 
 /// Kills what is left and waits until it is gone.

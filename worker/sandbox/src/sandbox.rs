@@ -2,10 +2,10 @@
 
 use crate::detect::{self, Refusal};
 use crate::launch::Ground;
+use crate::outcome::ProgramOutcome;
 use crate::policy::{Isolation, Policy};
 use crate::program::Program;
 use crate::run::run;
-use crate::verdict::Verdict;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -57,27 +57,27 @@ impl Sandbox {
 
     /// Runs one program, after others where all slots are taken. When this returns nothing of the program is left; when
     /// the future is dropped, the program is killed.
-    pub async fn run(&self, program: &Program) -> Verdict {
+    pub async fn run(&self, program: &Program) -> ProgramOutcome {
         let Ok(_slot) = self.slots.acquire().await else {
-            return Verdict::SandboxError { detail: "the sandbox is closed".into() };
+            return ProgramOutcome::SandboxError { detail: "the sandbox is closed".into() };
         };
         run(&self.ground, program).await
     }
 
-    /// Runs programs side by side and returns their verdicts in their order.
-    pub async fn execute(&self, programs: Vec<Program>) -> Vec<Verdict> {
-        let lost = || Verdict::SandboxError { detail: "the run was abandoned".into() };
-        let mut verdicts: Vec<Verdict> = programs.iter().map(|_| lost()).collect();
+    /// Runs programs side by side and returns their outcomes in their order.
+    pub async fn execute(&self, programs: Vec<Program>) -> Vec<ProgramOutcome> {
+        let lost = || ProgramOutcome::SandboxError { detail: "the run was abandoned".into() };
+        let mut outcomes: Vec<ProgramOutcome> = programs.iter().map(|_| lost()).collect();
         let mut running = JoinSet::new();
         for (at, program) in programs.into_iter().enumerate() {
             let sandbox = self.clone();
             running.spawn(async move { (at, sandbox.run(&program).await) });
         }
         while let Some(ended) = running.join_next().await {
-            if let Ok((at, verdict)) = ended {
-                verdicts[at] = verdict;
+            if let Ok((at, outcome)) = ended {
+                outcomes[at] = outcome;
             }
         }
-        verdicts
+        outcomes
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::launch::Ground;
 use crate::limits::Limits;
+use crate::outcome::ProgramOutcome;
 use crate::program::Program;
 use crate::run::run;
-use crate::verdict::Verdict;
 use std::fs;
 use std::io;
 use std::net::TcpListener;
@@ -45,8 +45,8 @@ reach("read the worker's environment", lambda: open("/proc/%d/environ" % worker,
 pub(crate) async fn prove(ground: &Ground) -> Result<(), String> {
     let wide = Limits { wall: Duration::from_secs(20), ..Limits::default() };
     match run(ground, &Program::new("assert 1 + 1 == 2").within(wide)).await {
-        Verdict::Passed => {}
-        Verdict::SandboxError { detail } => return Err(detail),
+        ProgramOutcome::Passed => {}
+        ProgramOutcome::SandboxError { detail } => return Err(detail),
         other => return Err(format!("the simplest program ends with: {other}")),
     }
     let canary = Canary::plant().map_err(|error| format!("cannot be checked: {error}"))?;
@@ -57,9 +57,13 @@ pub(crate) async fn prove(ground: &Ground) -> Result<(), String> {
         std::process::id()
     );
     match run(ground, &Program::new(known + ESCAPES).within(wide)).await {
-        Verdict::Passed if !canary.alive() => Err("does not contain: a program can write the host's files".into()),
-        Verdict::Passed => Ok(()),
-        Verdict::Failed { message, assertion: true, .. } => Err(format!("does not contain: a program {message}")),
+        ProgramOutcome::Passed if !canary.alive() => {
+            Err("does not contain: a program can write the host's files".into())
+        }
+        ProgramOutcome::Passed => Ok(()),
+        ProgramOutcome::Failed { message, assertion: true, .. } => {
+            Err(format!("does not contain: a program {message}"))
+        }
         other => Err(format!("the check of what it contains ends with: {other}")),
     }
 }

@@ -9,7 +9,7 @@ use compass_agent::{BatchEnd, SlotEvent, SlotReport};
 use compass_plan::engine::TokenCounters;
 use compass_plan::{Body, Part, Program};
 use compass_proto::v1;
-use compass_sandbox::{Limits, Policy, Sandbox, Stage, Verdict};
+use compass_sandbox::{Limits, Policy, ProgramOutcome, Sandbox, Stage};
 use compass_types::result::{Execution, ExecutionClass, Outcome, PromptFit, SampleResult};
 use rustix::process::Signal;
 use std::num::NonZeroUsize;
@@ -28,7 +28,7 @@ pub(crate) struct Programs {
 }
 
 /// Whether this worker was told to go. Who tells it so may tell every process of the job, programs included: what such a
-/// signal ended has no verdict.
+/// signal ended has no outcome.
 #[derive(Clone, Debug, Default)]
 struct Going(CancellationToken);
 
@@ -36,10 +36,10 @@ struct Going(CancellationToken);
 const HEARSAY: Duration = Duration::from_secs(1);
 
 impl Going {
-    /// Whether the verdict says nothing of the program: it was ended as this worker was.
-    async fn ended(&self, verdict: &Verdict) -> bool {
+    /// Whether the outcome says nothing of the program: it was ended as this worker was.
+    async fn ended(&self, outcome: &ProgramOutcome) -> bool {
         let asks_to_end = [Signal::HUP, Signal::INT, Signal::TERM].map(Signal::as_raw);
-        let Verdict::Killed { signal } = verdict else { return false };
+        let ProgramOutcome::Killed { signal } = outcome else { return false };
         if !asks_to_end.contains(signal) {
             return false;
         }
@@ -162,11 +162,11 @@ impl Drop for ProgramRun {
 async fn run_all(sandbox: &Sandbox, programs: &[Program], going: &Going) -> Result<Vec<Execution>, String> {
     let mut executions = Vec::with_capacity(programs.len());
     for program in programs {
-        let verdict = sandbox.run(&contained(program)).await;
-        if going.ended(&verdict).await {
+        let outcome = sandbox.run(&contained(program)).await;
+        if going.ended(&outcome).await {
             return Err("the program was ended with its worker".into());
         }
-        executions.push(execution(&verdict)?);
+        executions.push(execution(&outcome)?);
     }
     Ok(executions)
 }
@@ -178,18 +178,18 @@ fn contained(program: &Program) -> compass_sandbox::Program {
     compass_sandbox::Program { stages, limits }
 }
 
-fn execution(verdict: &Verdict) -> Result<Execution, String> {
-    let class = match verdict {
-        Verdict::Passed => ExecutionClass::Passed,
-        Verdict::Failed { assertion: true, .. } => ExecutionClass::WrongAnswer,
-        Verdict::Failed { .. } => ExecutionClass::Failed,
-        Verdict::Timeout => ExecutionClass::Timeout,
-        Verdict::Memory | Verdict::MemoryHeld { .. } => ExecutionClass::Memory,
-        Verdict::OutputFlood => ExecutionClass::Output,
-        Verdict::Killed { .. } => ExecutionClass::Killed,
-        Verdict::SandboxError { detail } => return Err(detail.clone()),
+fn execution(outcome: &ProgramOutcome) -> Result<Execution, String> {
+    let class = match outcome {
+        ProgramOutcome::Passed => ExecutionClass::Passed,
+        ProgramOutcome::Failed { assertion: true, .. } => ExecutionClass::WrongAnswer,
+        ProgramOutcome::Failed { .. } => ExecutionClass::Failed,
+        ProgramOutcome::Timeout => ExecutionClass::Timeout,
+        ProgramOutcome::Memory | ProgramOutcome::MemoryHeld { .. } => ExecutionClass::Memory,
+        ProgramOutcome::OutputFlood => ExecutionClass::Output,
+        ProgramOutcome::Killed { .. } => ExecutionClass::Killed,
+        ProgramOutcome::SandboxError { detail } => return Err(detail.clone()),
     };
-    Ok(Execution { class, verdict: without_addresses(&verdict.human_eval()), answer: String::new() })
+    Ok(Execution { class, result: without_addresses(&outcome.human_eval()), answer: String::new() })
 }
 
 /// Where an object lay in memory differs from run to run, and says nothing: `0x7f3a10` becomes `0x...`.
@@ -224,22 +224,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_ended_with_its_worker_has_no_verdict() {
-        let term = Verdict::Killed { signal: 15 };
+    async fn what_ended_with_its_worker_has_no_outcome() {
+        let term = ProgramOutcome::Killed { signal: 15 };
         let going = Going::default();
         assert!(!going.ended(&term).await, "nobody told the worker: the program did that itself");
         // The worker hears of it after the program's end.
         let (ended, ()) = tokio::join!(going.ended(&term), async { going.0.cancel() });
         assert!(ended && going.ended(&term).await);
-        assert!(!going.ended(&Verdict::Killed { signal: 11 }).await && !going.ended(&Verdict::Passed).await);
+        assert!(
+            !going.ended(&ProgramOutcome::Killed { signal: 11 }).await && !going.ended(&ProgramOutcome::Passed).await
+        );
     }
 
     #[test]
-    fn a_sandbox_that_fails_is_no_verdict() {
-        let error = execution(&Verdict::SandboxError { detail: "no room".into() });
+    fn a_sandbox_that_fails_is_no_outcome() {
+        let error = execution(&ProgramOutcome::SandboxError { detail: "no room".into() });
         assert_eq!(error, Err("no room".into()));
-        let wrong = Verdict::Failed { exception: "AssertionError".into(), message: "1".into(), assertion: true };
+        let wrong = ProgramOutcome::Failed { exception: "AssertionError".into(), message: "1".into(), assertion: true };
         let wrong = execution(&wrong).unwrap();
-        assert_eq!((wrong.class, wrong.verdict.as_str()), (ExecutionClass::WrongAnswer, "failed: 1"));
+        assert_eq!((wrong.class, wrong.result.as_str()), (ExecutionClass::WrongAnswer, "failed: 1"));
     }
 }

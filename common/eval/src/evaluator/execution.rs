@@ -163,7 +163,7 @@ fn details(sample: &Sample, executions: &[Execution], completions: &[String], sp
         EvaluatorSpec::HumanEval { .. } => vec![
             ("task_id", evaluator.reference(&sample.gold).clone()),
             ("completion", list(&|_, completion| completion.as_str().into())),
-            ("result", list(&|one, _| one.verdict.as_str().into())),
+            ("result", list(&|one, _| one.result.as_str().into())),
             ("passed", passed.clone()),
             ("is_correct", passed),
             ("prompt", sample.gold.get("prompt").cloned().unwrap_or_default()),
@@ -177,7 +177,7 @@ fn details(sample: &Sample, executions: &[Execution], completions: &[String], sp
                 ("origin", list(&|_, completion| completion.as_str().into())),
                 ("programs", list(&|_, completion| json!([code(evaluator, completion), tests]))),
                 ("result", list(&|one, _| one.class.mbpp().into())),
-                ("reason", list(&|one, _| one.verdict.as_str().into())),
+                ("reason", list(&|one, _| one.result.as_str().into())),
                 ("is_correct", passed),
             ]
         }

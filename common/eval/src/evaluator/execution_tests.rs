@@ -21,8 +21,7 @@ fn several(index: u32, texts: &[&str]) -> SampleResult {
 }
 
 fn ran(index: u32, classes: &[ExecutionClass]) -> SampleResult {
-    let one =
-        |class: &ExecutionClass| Execution { class: *class, verdict: format!("{class:?}"), answer: String::new() };
+    let one = |class: &ExecutionClass| Execution { class: *class, result: format!("{class:?}"), answer: String::new() };
     SampleResult { outcome: Outcome::Executed(classes.iter().map(one).collect()), ..generated(index, "") }
 }
 

@@ -1,7 +1,7 @@
 //! Host files, mounts, links and secrets.
 
 use super::support::{contained, program, sandbox, sandboxes};
-use compass_sandbox::{Isolation, Verdict};
+use compass_sandbox::{Isolation, ProgramOutcome};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -73,7 +73,7 @@ refused(lambda: os.listdir('../../../../../../root'))"
 refused(lambda: os.link('/usr/bin/env', '/tmp/compass-hard'))
 refused(lambda: os.listdir('../../../../../../root'))"
         };
-        assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed, "{}", sandbox.isolation());
+        assert_eq!(sandbox.run(&program(source)).await, ProgramOutcome::Passed, "{}", sandbox.isolation());
     }
 }
 
@@ -143,13 +143,13 @@ for folder in ['/tmp', '/dev/shm']:
 for folder in ['/', '/dev', '/usr', '/tmp/..', '/dev/pts']:
     refused(lambda: write(folder + '/fill'))
     refused(lambda: os.mkdir(folder + '/fill'))";
-    assert_eq!(sandbox.run(&program(fill)).await, Verdict::Passed);
+    assert_eq!(sandbox.run(&program(fill)).await, ProgramOutcome::Passed);
     let big = "with open('/tmp/big', 'wb') as file:\n    for _ in range(40): file.write(bytes(1 << 20))";
-    let verdict = sandbox.run(&program(big)).await;
-    assert_eq!(verdict.to_string(), "failed: OSError: [Errno 27] File too large");
+    let outcome = sandbox.run(&program(big)).await;
+    assert_eq!(outcome.to_string(), "failed: OSError: [Errno 27] File too large");
     // Each program finds an empty folder.
     assert_eq!(
         sandbox.run(&program("assert os.listdir('/tmp') == [] and os.getcwd() == '/tmp'")).await,
-        Verdict::Passed
+        ProgramOutcome::Passed
     );
 }

@@ -2,29 +2,29 @@
 
 use super::support::{goes_on, patient, planned, sandboxes};
 use compass_plan as plan;
-use compass_sandbox::{Program, Verdict};
+use compass_sandbox::{Program, ProgramOutcome};
 
 /// What stands after each program: tests that none of them passes.
 const TESTS: &str = "\nassert False, 'the tests ran'\n";
 
 /// What must come out: the tests' own failure, an exception on the way, or an end before them. Never `passed`.
-async fn not_passed(source: &str) -> Vec<Verdict> {
-    let mut verdicts = Vec::new();
+async fn not_passed(source: &str) -> Vec<ProgramOutcome> {
+    let mut outcomes = Vec::new();
     for sandbox in sandboxes().await {
         let program = Program::new(format!("{source}{TESTS}")).within(patient());
-        let verdict = sandbox.run(&program).await;
-        assert!(matches!(verdict, Verdict::Failed { .. }), "{}: {verdict}: {source}", sandbox.isolation());
+        let outcome = sandbox.run(&program).await;
+        assert!(matches!(outcome, ProgramOutcome::Failed { .. }), "{}: {outcome}: {source}", sandbox.isolation());
         goes_on(&sandbox).await;
-        verdicts.push(verdict);
+        outcomes.push(outcome);
     }
-    verdicts
+    outcomes
 }
 
 #[tokio::test]
 async fn ending_early_is_no_pass() {
     for source in ["import sys\nsys.exit(0)", "exit(0)", "raise SystemExit(0)"] {
-        for verdict in not_passed(source).await {
-            assert_eq!(verdict.to_string(), "failed: SystemExit: 0", "{source}");
+        for outcome in not_passed(source).await {
+            assert_eq!(outcome.to_string(), "failed: SystemExit: 0", "{source}");
         }
     }
     for source in [
@@ -32,8 +32,8 @@ async fn ending_early_is_no_pass() {
         "import os, threading\nthreading.Thread(target=lambda: os._exit(0)).start()\nwhile True: pass",
         "import os\nos.execv('/usr/bin/true', ['true'])",
     ] {
-        for verdict in not_passed(source).await {
-            assert_eq!(verdict.to_string(), "failed: ended with exit code 0 before its tests were done", "{source}");
+        for outcome in not_passed(source).await {
+            assert_eq!(outcome.to_string(), "failed: ended with exit code 0 before its tests were done", "{source}");
         }
     }
 }
@@ -76,8 +76,8 @@ async fn closing_or_moving_the_channel_is_no_pass() {
     not_passed("import os\nfor d in range(3, 32):\n    os.dup2(1, d)").await;
     // Even where the tests would hold, for nobody can know.
     for sandbox in sandboxes().await {
-        let verdict = sandbox.run(&Program::new("import os\nos.closerange(0, 256)").within(patient())).await;
-        assert!(matches!(verdict, Verdict::Failed { .. }), "{}: {verdict}", sandbox.isolation());
+        let outcome = sandbox.run(&Program::new("import os\nos.closerange(0, 256)").within(patient())).await;
+        assert!(matches!(outcome, ProgramOutcome::Failed { .. }), "{}: {outcome}", sandbox.isolation());
     }
 }
 
@@ -231,7 +231,7 @@ async fn tests_that_are_still_to_come_cannot_be_exchanged() {
 ";
     for sandbox in sandboxes().await {
         let program = planned(plan::Program::mbpp(&format!("{SEARCH}{attack}"), "assert 'passed' == 'never'"));
-        let verdict = sandbox.run(&program).await;
-        assert_eq!(verdict.to_string(), "failed: AssertionError", "{}", sandbox.isolation());
+        let outcome = sandbox.run(&program).await;
+        assert_eq!(outcome.to_string(), "failed: AssertionError", "{}", sandbox.isolation());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::support::{planned, sandboxes};
 use compass_plan as plan;
-use compass_sandbox::{Program, Verdict};
+use compass_sandbox::{Program, ProgramOutcome};
 use serde_json::Value;
 use std::fs;
 
@@ -22,12 +22,12 @@ async fn canonical_solutions_pass_and_empty_ones_fail() {
     assert_eq!(problems.len(), 164);
     for sandbox in sandboxes().await {
         let solution = |problem: &Value| program(problem, problem["canonical_solution"].as_str().unwrap());
-        let verdicts = sandbox.execute(problems.iter().map(solution).collect()).await;
-        let wrong: Vec<_> = problems.iter().zip(&verdicts).filter(|(_, verdict)| !verdict.passed()).collect();
+        let outcomes = sandbox.execute(problems.iter().map(solution).collect()).await;
+        let wrong: Vec<_> = problems.iter().zip(&outcomes).filter(|(_, outcome)| !outcome.passed()).collect();
         assert!(wrong.is_empty(), "{}: {:?}", sandbox.isolation(), wrong.iter().map(|w| w.1).collect::<Vec<_>>());
 
-        let verdicts = sandbox.execute(problems.iter().map(|problem| program(problem, "    pass\n")).collect()).await;
-        let failed = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Failed { .. })).count();
-        assert_eq!(failed, 164, "{}: {verdicts:?}", sandbox.isolation());
+        let outcomes = sandbox.execute(problems.iter().map(|problem| program(problem, "    pass\n")).collect()).await;
+        let failed = outcomes.iter().filter(|outcome| matches!(outcome, ProgramOutcome::Failed { .. })).count();
+        assert_eq!(failed, 164, "{}: {outcomes:?}", sandbox.isolation());
     }
 }

@@ -6,7 +6,7 @@ mod files;
 mod forged;
 mod humaneval;
 mod network;
+mod outcomes;
 mod processes;
 mod resources;
 mod support;
-mod verdicts;

@@ -1,7 +1,7 @@
 //! Sockets of the host.
 
 use super::support::{contained, program, sandbox};
-use compass_sandbox::{Isolation, Verdict};
+use compass_sandbox::{Isolation, ProgramOutcome};
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
@@ -63,7 +63,7 @@ client = socket.socket(socket.AF_UNIX)
 client.connect('/tmp/server')
 client.sendall(b'hello')
 assert server.accept()[0].recv(5) == b'hello'";
-    assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed);
+    assert_eq!(sandbox.run(&program(source)).await, ProgramOutcome::Passed);
 }
 
 /// The memory of TCP and UDP is the whole machine's: what a program kept there, the host would lack.

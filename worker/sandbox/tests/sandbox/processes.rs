@@ -1,7 +1,7 @@
 //! Signals, tracing, children that stay, and ends of every kind.
 
 use super::support::{contained, goes_on, patient, processes_with, program, sandbox, sandboxes};
-use compass_sandbox::{Isolation, Limits, Verdict};
+use compass_sandbox::{Isolation, Limits, ProgramOutcome};
 use std::time::Duration;
 
 #[tokio::test]
@@ -39,18 +39,18 @@ async fn killing_everything_kills_only_itself() {
     for sandbox in sandboxes().await {
         for attack in ["os.kill(-1, 9)", "os.kill(os.getppid(), 9)", "os.killpg(0, 9)", "os.kill(0, 9)"] {
             let source = format!("contained()\ntry:\n    {attack}\nexcept OSError: pass\ntime.sleep(0.2)");
-            let verdict = sandbox.run(&program(&source)).await;
-            let harmless = matches!(verdict, Verdict::Passed | Verdict::Killed { signal: 9 });
-            assert!(harmless, "{}: {attack}: {verdict}", sandbox.isolation());
+            let outcome = sandbox.run(&program(&source)).await;
+            let harmless = matches!(outcome, ProgramOutcome::Passed | ProgramOutcome::Killed { signal: 9 });
+            assert!(harmless, "{}: {attack}: {outcome}", sandbox.isolation());
             goes_on(&sandbox).await;
         }
     }
 }
 
 #[tokio::test]
-async fn every_end_has_its_verdict() {
+async fn every_end_has_its_outcome() {
     for sandbox in sandboxes().await {
-        let killed = |signal| Verdict::Killed { signal };
+        let killed = |signal| ProgramOutcome::Killed { signal };
         for (source, expected) in [
             ("import os\nos.abort()", killed(6)),
             ("import ctypes\nctypes.string_at(0)", killed(11)),
@@ -83,8 +83,8 @@ async fn a_program_that_does_not_end_is_ended() {
             "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E()",
             "import atexit\nos.closerange(3, 256)\nwhile True: pass",
         ] {
-            let verdict = sandbox.run(&program(source).within(quick)).await;
-            assert_eq!(verdict, Verdict::Timeout, "{}: {source}", sandbox.isolation());
+            let outcome = sandbox.run(&program(source).within(quick)).await;
+            assert_eq!(outcome, ProgramOutcome::Timeout, "{}: {source}", sandbox.isolation());
         }
         goes_on(&sandbox).await;
     }
@@ -98,15 +98,15 @@ signal.signal(signal.SIGXCPU, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
 while True: pass";
     for sandbox in sandboxes().await {
-        let verdict = sandbox.run(&program(source)).await;
-        assert_eq!(verdict, Verdict::Killed { signal: 9 }, "{}", sandbox.isolation());
+        let outcome = sandbox.run(&program(source)).await;
+        assert_eq!(outcome, ProgramOutcome::Killed { signal: 9 }, "{}", sandbox.isolation());
         let default = source.replace("signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n", "").replace("(1, 1)", "(1, 9)");
-        assert_eq!(sandbox.run(&program(&default)).await, Verdict::Timeout, "{}", sandbox.isolation());
+        assert_eq!(sandbox.run(&program(&default)).await, ProgramOutcome::Timeout, "{}", sandbox.isolation());
     }
 }
 
 #[tokio::test]
-async fn children_do_not_outlive_the_verdict() {
+async fn children_do_not_outlive_the_outcome() {
     let mark = format!("31536.{}", std::process::id());
     // Twice forked, in a session of its own, deaf to what can be ignored, with nothing of the parent's open.
     let daemon = |then: &str| {
@@ -125,21 +125,21 @@ os.wait()
     };
     let quick = Limits { wall: Duration::from_secs(2), ..Limits::default() };
     if let Some(sandbox) = sandbox(Isolation::Bubblewrap).await {
-        assert_eq!(sandbox.run(&program(&daemon(""))).await, Verdict::Passed);
+        assert_eq!(sandbox.run(&program(&daemon(""))).await, ProgramOutcome::Passed);
         assert_eq!(processes_with(&mark), 0, "after a pass");
-        assert!(matches!(sandbox.run(&program(&daemon("os._exit(0)"))).await, Verdict::Failed { .. }));
+        assert!(matches!(sandbox.run(&program(&daemon("os._exit(0)"))).await, ProgramOutcome::Failed { .. }));
         assert_eq!(processes_with(&mark), 0, "after an early end");
-        assert_eq!(sandbox.run(&program(&daemon("time.sleep(60)")).within(quick)).await, Verdict::Timeout);
+        assert_eq!(sandbox.run(&program(&daemon("time.sleep(60)")).within(quick)).await, ProgramOutcome::Timeout);
         assert_eq!(processes_with(&mark), 0, "after a timeout");
         // A child that comes back into the tests does not speak for its parent.
         let back = sandbox.run(&program("if os.fork() != 0:\n    os.wait()\n    assert False")).await;
         assert_eq!(back.to_string(), "failed: AssertionError");
     }
     if let Some(sandbox) = sandbox(Isolation::Landlock).await {
-        let verdict = sandbox.run(&program(&daemon(""))).await;
-        assert!(verdict.to_string().starts_with("failed: OSError: [Errno 38]"), "{verdict}");
+        let outcome = sandbox.run(&program(&daemon(""))).await;
+        assert!(outcome.to_string().starts_with("failed: OSError: [Errno 38]"), "{outcome}");
         let others = "import subprocess\nrefused(lambda: subprocess.run(['/usr/bin/true']))\nrefused(os.forkpty)";
-        assert_eq!(sandbox.run(&program(others)).await, Verdict::Passed);
+        assert_eq!(sandbox.run(&program(others)).await, ProgramOutcome::Passed);
         assert_eq!(processes_with(&mark), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! Memory, output and processes without end.
 
 use super::support::{goes_on, patient, program, sandbox, sandboxes};
-use compass_sandbox::{Isolation, Limits, Verdict};
+use compass_sandbox::{Isolation, Limits, ProgramOutcome};
 use std::time::Duration;
 
 #[tokio::test]
@@ -12,11 +12,11 @@ async fn a_memory_bomb_is_told_so() {
             "kept = []\nfor _ in range(48): kept.append(bytearray(64 << 20))", // 3 GB if nothing held it
             "x = 'x' * (1 << 29)\ny = x + x + x",
         ] {
-            let verdict = sandbox.run(&program(source)).await;
-            assert_eq!(verdict, Verdict::Memory, "{}: {source}", sandbox.isolation());
+            let outcome = sandbox.run(&program(source)).await;
+            assert_eq!(outcome, ProgramOutcome::Memory, "{}: {source}", sandbox.isolation());
         }
         let small = Limits { memory: 128 << 20, ..patient() };
-        assert_eq!(sandbox.run(&program("bytearray(200 << 20)").within(small)).await, Verdict::Memory);
+        assert_eq!(sandbox.run(&program("bytearray(200 << 20)").within(small)).await, ProgramOutcome::Memory);
         goes_on(&sandbox).await;
     }
 }
@@ -32,7 +32,7 @@ async fn many_processes_together_have_no_more_memory_than_one() {
         os._exit(0)
 time.sleep(60)";
     let limits = Limits { memory: 256 << 20, ..patient() };
-    assert_eq!(sandbox.run(&program(source).within(limits)).await, Verdict::MemoryHeld { limit: 256 << 20 });
+    assert_eq!(sandbox.run(&program(source).within(limits)).await, ProgramOutcome::MemoryHeld { limit: 256 << 20 });
     goes_on(&sandbox).await;
 }
 
@@ -68,8 +68,8 @@ nearly_gone = lambda at: libc.munmap(at + 4096, size - 4096)
             "hold(0x21, -1, emptied)",
             "hold(0x1, os.open('/dev/zero', os.O_RDWR), nearly_gone)",
         ] {
-            let verdict = sandbox.run(&program(&format!("{source}{attempt}")).within(limits)).await;
-            let told = verdict.to_string();
+            let outcome = sandbox.run(&program(&format!("{source}{attempt}")).within(limits)).await;
+            let told = outcome.to_string();
             assert!(
                 told.contains("OSError") || told.contains("Error: [Errno"),
                 "{}: {attempt}: {told}",
@@ -124,9 +124,9 @@ time.sleep(60)";
 time.sleep(60)";
     let limits = Limits { memory: 128 << 20, ..patient() };
     for source in [held, waiting] {
-        let verdict = sandbox.run(&program(&format!("{FILL}{source}")).within(limits)).await;
-        assert_eq!(verdict, Verdict::MemoryHeld { limit: 128 << 20 }, "{source}");
-        assert_eq!(verdict.human_eval(), "failed: out of memory: all that it held together was more than 128 MiB");
+        let outcome = sandbox.run(&program(&format!("{FILL}{source}")).within(limits)).await;
+        assert_eq!(outcome, ProgramOutcome::MemoryHeld { limit: 128 << 20 }, "{source}");
+        assert_eq!(outcome.human_eval(), "failed: out of memory: all that it held together was more than 128 MiB");
     }
     goes_on(&sandbox).await;
 }
@@ -143,7 +143,7 @@ for kind in [socket.SOCK_DGRAM, socket.SOCK_SEQPACKET]:
     refused(lambda: socket.socketpair(socket.AF_UNIX, kind))
     refused(lambda: socket.socket(socket.AF_UNIX, kind))
 refused(lambda: os.openpty())";
-        assert_eq!(sandbox.run(&program(larger)).await, Verdict::Passed, "{}", sandbox.isolation());
+        assert_eq!(sandbox.run(&program(larger)).await, ProgramOutcome::Passed, "{}", sandbox.isolation());
     }
 }
 
@@ -155,10 +155,10 @@ async fn files_without_content_are_counted() {
     for file in range(1000): os.close(os.open('/tmp/%d/%d' % (folder, file), os.O_CREAT))
 time.sleep(60)";
     let limits = Limits { memory: 128 << 20, ..patient() };
-    let verdict = sandbox.run(&program(source).within(limits)).await;
-    assert_eq!(verdict, Verdict::MemoryHeld { limit: 128 << 20 });
+    let outcome = sandbox.run(&program(source).within(limits)).await;
+    assert_eq!(outcome, ProgramOutcome::MemoryHeld { limit: 128 << 20 });
     let attributes = "refused(lambda: os.setxattr('/tmp', 'user.x', b'x' * 60000))";
-    assert_eq!(sandbox.run(&program(attributes)).await, Verdict::Passed);
+    assert_eq!(sandbox.run(&program(attributes)).await, ProgramOutcome::Passed);
 }
 
 #[tokio::test]
@@ -177,7 +177,12 @@ assert loop.run_until_complete(main()) == [2 * n for n in range(10)]",
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     assert list(pool.map(abs, [-1, 2, -3])) == [1, 2, 3]",
         ] {
-            assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed, "{}: {source}", sandbox.isolation());
+            assert_eq!(
+                sandbox.run(&program(source)).await,
+                ProgramOutcome::Passed,
+                "{}: {source}",
+                sandbox.isolation()
+            );
         }
     }
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
@@ -213,7 +218,7 @@ async def main():
     return (await process.communicate())[0]
 assert asyncio.run(main()) == b'hello\\n'",
     ] {
-        assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed, "{source}");
+        assert_eq!(sandbox.run(&program(source)).await, ProgramOutcome::Passed, "{source}");
     }
 }
 
@@ -227,11 +232,11 @@ async fn an_output_flood_is_stopped() {
             "for _ in range(10 * 1024): os.write(1, b'x' * (1 << 20))",
             "for _ in range(10 * 1024): os.write(2, b'x' * (1 << 20))",
         ] {
-            let verdict = sandbox.run(&program(source)).await;
-            assert_eq!(verdict, Verdict::OutputFlood, "{}: {source}", sandbox.isolation());
+            let outcome = sandbox.run(&program(source)).await;
+            assert_eq!(outcome, ProgramOutcome::OutputFlood, "{}: {source}", sandbox.isolation());
         }
         // Within the bound output is nobody's business.
-        assert_eq!(sandbox.run(&program("for _ in range(100): print('x' * 10000)")).await, Verdict::Passed);
+        assert_eq!(sandbox.run(&program("for _ in range(100): print('x' * 10000)")).await, ProgramOutcome::Passed);
         goes_on(&sandbox).await;
     }
 }
@@ -251,7 +256,7 @@ except OSError:
     pass
 assert started < 64, started";
     for sandbox in sandboxes().await {
-        assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed, "{}", sandbox.isolation());
+        assert_eq!(sandbox.run(&program(source)).await, ProgramOutcome::Passed, "{}", sandbox.isolation());
         goes_on(&sandbox).await;
     }
 }
@@ -269,7 +274,7 @@ except RuntimeError:
     pass
 assert started < 1000, started";
     for sandbox in sandboxes().await {
-        assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed, "{}", sandbox.isolation());
+        assert_eq!(sandbox.run(&program(source)).await, ProgramOutcome::Passed, "{}", sandbox.isolation());
         goes_on(&sandbox).await;
     }
 }
@@ -284,7 +289,7 @@ for limit in [resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, re
         continue
     raise AssertionError(limit)";
     for sandbox in sandboxes().await {
-        assert_eq!(sandbox.run(&program(source)).await, Verdict::Passed, "{}", sandbox.isolation());
+        assert_eq!(sandbox.run(&program(source)).await, ProgramOutcome::Passed, "{}", sandbox.isolation());
     }
 }
 
@@ -295,7 +300,7 @@ async fn programs_side_by_side_do_not_starve_each_other() {
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
     let wide = Limits { wall: Duration::from_secs(60), ..Limits::default() };
     let programs = (0..8).map(|at| program(if at % 2 == 0 { bomb } else { honest }).within(wide)).collect();
-    for verdict in sandbox.execute(programs).await {
-        assert_eq!(verdict, Verdict::Passed);
+    for outcome in sandbox.execute(programs).await {
+        assert_eq!(outcome, ProgramOutcome::Passed);
     }
 }

@@ -1,7 +1,7 @@
 //! Sandboxes to test, and what each program of the tests begins with.
 
 use compass_plan as plan;
-use compass_sandbox::{Isolation, Limits, Policy, Program, Sandbox, Stage, Verdict};
+use compass_sandbox::{Isolation, Limits, Policy, Program, ProgramOutcome, Sandbox, Stage};
 use std::fs;
 use std::time::Duration;
 
@@ -69,15 +69,15 @@ pub(crate) fn planned(program: plan::Program) -> Program {
 /// Runs the program in each sandbox and expects it to pass, which it does only when every attempt in it is refused.
 pub(crate) async fn contained(source: &str) {
     for sandbox in sandboxes().await {
-        let verdict = sandbox.run(&program(source)).await;
-        assert_eq!(verdict, Verdict::Passed, "{}: {source}", sandbox.isolation());
+        let outcome = sandbox.run(&program(source)).await;
+        assert_eq!(outcome, ProgramOutcome::Passed, "{}: {source}", sandbox.isolation());
         goes_on(&sandbox).await;
     }
 }
 
 /// The next program is not harmed.
 pub(crate) async fn goes_on(sandbox: &Sandbox) {
-    assert_eq!(sandbox.run(&program("assert 1 + 1 == 2")).await, Verdict::Passed, "{}", sandbox.isolation());
+    assert_eq!(sandbox.run(&program("assert 1 + 1 == 2")).await, ProgramOutcome::Passed, "{}", sandbox.isolation());
 }
 
 /// Processes of this machine whose command line holds `mark`.

