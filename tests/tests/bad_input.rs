@@ -344,7 +344,7 @@ fn workers_that_cannot_work_say_so() {
     for (arguments, code, said) in [
         (vec!["--master", "127.0.0.1:1", "--master-lost-timeout", "1s"], 3, "no master answered for 1 s"),
         (vec!["--master", "head"], 2, "write host:port"),
-        (vec!["--master", "a b:1"], 2, "holds no spaces"),
+        (vec!["--master", "a b:1"], 2, "cannot contain spaces"),
         (vec!["--master", "head:1", "--slots", "0"], 2, "0 is not in 1..=1024"),
         (vec!["--master", "head:1", "--device", "gpu"], 2, "write auto, cpu or cuda:N"),
         (vec!["--master", "head:1", "--name", ""], 2, "visible characters"),

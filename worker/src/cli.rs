@@ -1,4 +1,4 @@
-//! The command line, parsed into what the rest may trust.
+//! The command line, parsed into validated options.
 
 use crate::agent::{AgentOptions, ProgramPolicy};
 use crate::dial::Proxies;
@@ -23,30 +23,30 @@ Examples:
     compass-worker --master 127.0.0.1:50051 --device cpu --slots 4 --threads 2
   One worker on each of eight nodes, each with all the GPUs of its node:
     srun -N 8 --gres=gpu:8 compass-worker --master head:50051
-  To a master of another home, with the token that it gave (its file, mode 600):
+  A master of another home, with its join token (a file of mode 600):
     compass-worker --master head:50051 --token-file token
-  Whichever of two masters leads:
+  Two masters, one of which leads:
     compass-worker --master head1:50051,head2:50051
-  Can this machine run programs that a model wrote?
+  Test whether this machine can run model-written programs:
     compass-worker sandbox --check
-  What becomes of task 3 of a run, without a master?
+  Run task 3 of a run without a master:
     compass-worker --once --plan outputs/demo/20260102_030405 --task 3
 
-Under Slurm each task of a step is a worker of its own, named after its job
-and number, where the step binds GPUs to tasks (CUDA_VISIBLE_DEVICES is then a
-part of SLURM_STEP_GPUS) or has none. Where all tasks of a node see the same
-GPUs, the first one (SLURM_LOCALID=0) takes them all, with an engine for each,
-and the others go home. A worker finishes in time for SLURM_JOB_END_TIME.
+Under Slurm each task of a step is a worker, named after its job and number,
+if the step binds GPUs to tasks (CUDA_VISIBLE_DEVICES is then a part of
+SLURM_STEP_GPUS) or has none. If all tasks of a node see the same GPUs, the
+first one (SLURM_LOCALID=0) uses all of them, with an engine for each, and the
+others exit. A worker finishes in time for SLURM_JOB_END_TIME.
 
-Stop it with Ctrl-C or SIGTERM: it finishes the samples that it has begun,
-hands them in and goes. A second signal ends it at once. Nothing is lost
-either way: what is not handed in, another worker does.
+Stop it with Ctrl-C or SIGTERM: it finishes the samples that have started,
+sends their results and exits. A second signal ends it at once. Either way
+nothing is lost: another worker runs the samples without a result.
 
 Exit codes:
   0         the master's work is done
   2         wrong usage
-  3         no master answered for too long
-  4         the master refused the worker; the last line says why
+  3         no master answered in time
+  4         the master rejected the worker; the last line says why
   130, 143  ended by SIGINT, SIGTERM";
 
 /// Runs evaluation tasks for a compass-master.
@@ -64,13 +64,13 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum ChildCommand {
-    /// The engine child that an agent starts; standard input is its end of a socket pair.
+    /// The engine child that an agent starts; stdin is its end of a socket pair.
     #[command(hide = true)]
     Engine {
         #[arg(long, default_value = "1")]
         threads: NonZeroU32,
     },
-    /// Shows what isolates programs written by a model on this machine, or runs one
+    /// Tests how this machine isolates model-written programs, or runs one
     Sandbox(SandboxArgs),
     #[command(flatten)]
     Generated(Generated),
@@ -78,50 +78,49 @@ enum ChildCommand {
 
 #[derive(Debug, Args)]
 struct AgentArgs {
-    /// Where the master listens; of several masters, all of them: whoever leads is found
+    /// Address of the master; of all masters, if there are several: the worker finds the leader
     #[arg(long, value_name = "HOST:PORT,...", required_unless_present = "once", value_delimiter = ',')]
     master: Vec<MasterAddress>,
-    /// The file with the join token that a master asks for [default: what a master of this home has left under
-    /// ~/.local/state/compass/join]
+    /// File with the join token [default: the token that a master left in this home, under ~/.local/state/compass/join]
     #[arg(long, value_name = "FILE", env = "COMPASS_TOKEN_FILE", value_parser = parse_file)]
     token_file: Option<PathBuf>,
-    /// Reach the masters through this proxy: http://HOST:PORT or socks5://HOST:PORT [default: HTTPS_PROXY, ALL_PROXY and
-    /// NO_PROXY, where user and password may stand too]
+    /// Reach the masters through this proxy: http://HOST:PORT or socks5://HOST:PORT [default: HTTPS_PROXY, ALL_PROXY
+    /// and NO_PROXY, which may hold user and password]
     #[arg(long, value_name = "URL", value_parser = parse_proxy)]
     proxy: Option<Proxies>,
-    /// Where models run: auto takes the first GPU when there is one
+    /// Device for models: auto uses the first GPU, or the CPU if there is none
     #[arg(long, value_name = "auto|cpu|cuda:N", default_value = "auto")]
     device: Device,
-    /// Engines to run at once; each holds its own copy of the model [default: 1, or as many as Slurm gives it GPUs]
+    /// Number of engines; each loads its own copy of the model [default: 1, or the number of GPUs under Slurm]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     slots: Option<u32>,
-    /// The pool of the master's configuration that it works for
+    /// Pool of the master's configuration that the worker joins
     #[arg(long, value_name = "NAME", env = "COMPASS_POOL", value_parser = parse_name)]
     pool: Option<String>,
-    /// Name shown by the master, unique among its workers [default: <hostname>-<pid>, under Slurm the job's]
+    /// Name of the worker, unique among the master's workers [default: <hostname>-<pid>, or the job's under Slurm]
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
-    /// Threads within one engine
+    /// Threads per engine
     #[arg(long, value_name = "N", default_value = "1")]
     threads: NonZeroU32,
-    /// Give up when no master has answered for so long, such as 90s, 10m or 2h
+    /// Exit when no master has answered for this long, such as 90s, 10m or 2h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_duration)]
     master_lost_timeout: Duration,
-    /// Run no programs that a model wrote, and do not look for a sandbox
+    /// Run no model-written programs, and do not test for a sandbox
     #[arg(long, conflicts_with = "unsafe_local_exec")]
     no_sandbox: bool,
-    /// Where no sandbox works, run programs that a model wrote as plain processes: they can do all that you can
+    /// Where no sandbox works, run model-written programs as plain processes with all of your rights
     #[arg(long)]
     unsafe_local_exec: bool,
-    /// End when standard input ends: the launcher holds its other end
+    /// Exit when stdin reaches EOF: the launcher holds its other end
     #[arg(long, hide = true)]
     exit_with_parent: bool,
-    /// Speak without encryption and token to a master on loopback, which a test plays: no other master is so
+    /// Connect to a master on loopback without encryption and token: for fake masters of tests only
     #[arg(long, hide = true)]
     plain_loopback: bool,
 }
 
-/// What this process is to be.
+/// What this process does.
 #[derive(Debug)]
 pub enum Role {
     Agent(AgentOptions),
@@ -132,7 +131,7 @@ pub enum Role {
 }
 
 impl Cli {
-    /// What was asked for.
+    /// Returns the parsed role.
     pub fn role(self) -> Role {
         let agent = self.agent.as_ref();
         let device = agent.map_or("auto", |agent| agent.device.0.as_str()).to_owned();
@@ -146,9 +145,9 @@ impl Cli {
             (Some(ChildCommand::Sandbox(args)), _) => Role::Sandbox(args.options()),
             (Some(ChildCommand::Generated(generated)), _) => Role::Generated(generated),
             (None, Some(args)) => Role::Agent(args.options()),
-            // `--master` is required, so that clap has already answered a command line without it.
+            // `--master` is required: clap rejects a command line without it.
             (None, None) => clap::Command::new("compass-worker")
-                .error(clap::error::ErrorKind::MissingRequiredArgument, "--master HOST:PORT is needed")
+                .error(clap::error::ErrorKind::MissingRequiredArgument, "--master HOST:PORT is missing")
                 .exit(),
         }
     }
@@ -175,9 +174,9 @@ impl AgentArgs {
             slots: self.slots.unwrap_or(slurm.slots),
             name: self.name.or(slurm.name).unwrap_or_else(|| format!("{node}-{}", std::process::id())),
             pool: self.pool.unwrap_or_default(),
-            leaves_at: slurm.leaves_at,
-            // Who says how many engines there are to be means this process.
-            stands_back: slurm.stands_back.filter(|_| self.slots.is_none() && !self.exit_with_parent),
+            ends_at: slurm.ends_at,
+            // With an explicit number of engines, this process is meant to run.
+            idle_reason: slurm.idle_reason.filter(|_| self.slots.is_none() && !self.exit_with_parent),
             threads: self.threads.get(),
             master_lost_timeout: self.master_lost_timeout,
             exit_with_parent: self.exit_with_parent,
@@ -199,12 +198,12 @@ impl FromStr for MasterAddress {
             return Err("write host:port without a scheme, such as head:50051".into());
         }
         if host.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err("a host's name holds no spaces; write host:port, such as head:50051".into());
+            return Err("a host name cannot contain spaces; write host:port, such as head:50051".into());
         }
         if host.contains(':') && !(host.starts_with('[') && host.ends_with(']')) {
             return Err("write an IPv6 address in brackets, such as [::1]:50051".into());
         }
-        port.parse::<u16>().map_err(|_| format!("`{port}` is no port; write host:port, such as {host}:50051"))?;
+        port.parse::<u16>().map_err(|_| format!("`{port}` is not a port; write host:port, such as {host}:50051"))?;
         Ok(Self(text.to_owned()))
     }
 }
@@ -236,7 +235,7 @@ fn parse_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// As any path, but that an empty variable of the environment is none.
+/// Parses a path; an empty environment variable counts as none.
 fn parse_file(text: &str) -> Result<PathBuf, std::convert::Infallible> {
     Ok(text.into())
 }
@@ -267,12 +266,12 @@ mod tests {
         let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
         match cli.role() {
             Role::Agent(options) => Ok(options),
-            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) | Role::Generated(_) => Err("no agent".into()),
+            Role::Once(_) | Role::Engine(_) | Role::Sandbox(_) | Role::Generated(_) => Err("not an agent".into()),
         }
     }
 
     #[test]
-    fn a_bare_command_line_gets_the_defaults() {
+    fn defaults_apply_to_a_minimal_command_line() {
         let options = agent("compass-worker --master head:50051").unwrap();
         assert_eq!(options.masters, ["head:50051"]);
         assert_eq!(agent("compass-worker --master a:1,[::1]:2").unwrap().masters, ["a:1", "[::1]:2"]);
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_refused_with_what_to_write() {
+    fn errors_say_what_to_write() {
         for (line, hint) in [
             ("compass-worker", "--master"),
             ("compass-worker --master a:1,b", "such as head:50051"),
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn one_task_needs_no_master() {
+    fn once_needs_no_master() {
         let role =
             |line: &str| Cli::try_parse_from(line.split_whitespace()).map(Cli::role).map_err(|error| error.to_string());
         let once = role("compass-worker --once --plan out/run --task 3 --out r.jsonl --device cpu").unwrap();
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_child_needs_no_master() {
+    fn engine_child_needs_no_master() {
         let cli = Cli::try_parse_from(["compass-worker", "engine", "--threads", "3"]).unwrap();
         assert!(matches!(cli.role(), Role::Engine(EngineOptions { threads: 3 })));
     }

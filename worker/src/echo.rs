@@ -1,10 +1,10 @@
-//! The echo engine: answers that are a hash of the prompt. No model, no libtorch; for tests of everything else.
+//! The echo engine: its answers are hashes of the prompts. No model, no libtorch; for tests of everything else.
 //!
-//! Environment variables make it misbehave on purpose: `COMPASS_ECHO_DELAY_MS` sleeps before every sample, and
-//! `COMPASS_ECHO_DIE_ON` aborts the process at a prompt that holds the given text. `COMPASS_ECHO_TRACE` names a file that
-//! gets a line for every sample that is run, the digest of its prompts: who runs a sample twice is found out.
-//! `COMPASS_ECHO_HANG_ON` computes nothing any more from a prompt that holds the given text on.
-//! `COMPASS_ECHO_MISSING` names a path that this host is said to lack: the model cannot be loaded here.
+//! Environment variables inject faults: `COMPASS_ECHO_DELAY_MS` sleeps before every sample, and `COMPASS_ECHO_DIE_ON`
+//! aborts the process at a prompt that contains the given text. `COMPASS_ECHO_TRACE` names a file to which every sample
+//! run appends a line, the digest of its prompts: samples that run twice can be found. `COMPASS_ECHO_HANG_ON` stops
+//! computing at a prompt that contains the given text. `COMPASS_ECHO_MISSING` names a model path that counts as missing
+//! on this host.
 
 use compass_plan::engine::{BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters};
 use compass_plan::prompt::{Message, Prompt, RenderedPrompt};
@@ -16,13 +16,13 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-/// Longest input when the plan names none, in tokens.
+/// Maximum input length in tokens when the plan does not set one.
 const DEFAULT_MAX_SEQ_LEN: u32 = 2048;
 const CHARACTERS_PER_TOKEN: u32 = 4;
-/// The role of the turns that are asked for.
+/// Role of the turns to generate.
 const ASSISTANT: &str = "assistant";
 
-/// Engine whose answers are a hash of the prompt.
+/// Engine whose answers are hashes of the prompts.
 #[derive(Debug)]
 pub struct EchoEngine {
     facts: ModelFacts,
@@ -33,12 +33,12 @@ pub struct EchoEngine {
 }
 
 impl EchoEngine {
-    /// Path of the model that this host lacks, as the environment says.
+    /// Path of the model that counts as missing on this host, from the environment.
     pub fn missing() -> Option<String> {
         std::env::var("COMPASS_ECHO_MISSING").ok().filter(|path| !path.is_empty())
     }
 
-    /// An engine for `plan` that misbehaves as the environment says.
+    /// Creates an engine for `plan` with the faults that the environment asks for.
     pub fn from_env(plan: &ModelPlan) -> Self {
         let delay = std::env::var("COMPASS_ECHO_DELAY_MS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
         let facts = ModelFacts {
@@ -115,7 +115,7 @@ impl EchoEngine {
                 let text = read(render(text));
                 Outcome::Rolling(RollingScore { sum: -nll(&text), tokens: token_count(&text) })
             }
-            Body::Execute { .. } => Outcome::Failed { reason: "an engine runs no programs".into() },
+            Body::Execute { .. } => Outcome::Failed { reason: "an engine cannot run programs".into() },
             Body::Chat { turns } => {
                 let asked = |at: &usize| turns.get(*at).is_some_and(|turn| turn.role == ASSISTANT);
                 let mut asked: Vec<usize> = (0..turns.len()).filter(asked).collect();
@@ -130,7 +130,8 @@ impl EchoEngine {
             tokens.generated += answers.iter().map(|answer| u64::from(answer.tokens)).sum::<u64>();
         }
         if let Some(mut trace) = self.trace.as_ref() {
-            // One write, so that lines of several engines do not mix. A trace that fails is found to be short.
+            // A single write, so that lines of several engines do not mix. Errors are ignored: a short trace shows
+            // them.
             let _ = trace.write_all(format!("{}\n", prompts.finalize().to_hex()).as_bytes());
         }
         let fit = PromptFit { shots_kept: request.shots.len() as u32, tokens: longest, truncated_from: 0 };
@@ -158,7 +159,7 @@ impl Engine for EchoEngine {
     }
 }
 
-/// A chat as text: a line for each role and one for its words.
+/// Formats a chat as text: for each message a line with its role and one with its content.
 fn chat(messages: &[Message]) -> String {
     messages.iter().map(|message| format!("{}\n{}\n", message.role, message.content)).collect()
 }
@@ -167,14 +168,14 @@ fn token_count(text: &str) -> u32 {
     text.chars().count() as u32 / CHARACTERS_PER_TOKEN + 1
 }
 
-/// In [0, 256): the first four bytes of the digest over 2^24.
+/// Returns a value in [0, 256): the first four bytes of the digest over 2^24.
 fn nll(text: &str) -> f64 {
     let digest = blake3::hash(text.as_bytes());
     let [a, b, c, d, ..] = *digest.as_bytes();
     f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(1 << 24)
 }
 
-/// The answer number `at` to a prompt: a hash and the prompt's last word.
+/// Returns answer number `at` to a prompt: a hash and the prompt's last word.
 fn generation(prompt: &str, at: u32) -> Generation {
     let digest = match at {
         0 => blake3::hash(prompt.as_bytes()),
@@ -192,7 +193,7 @@ mod tests {
     use compass_plan::{GenSpec, Sample};
 
     #[test]
-    fn answers_depend_on_the_rendered_prompt_alone() {
+    fn answers_depend_only_on_the_rendered_prompt() {
         let facts = ModelFacts {
             max_seq_len: 2048,
             characters_per_token: 4.0,

@@ -1,7 +1,7 @@
-//! Runs tasks: an agent that talks to the master, and engine children that compute.
+//! Runs tasks: an agent that holds a session with the master, and engine children that compute.
 //!
-//! The two live in one executable and share nothing but the messages of `engine.proto`: an engine that crashes, or that a
-//! CUDA fault leaves unusable, is a dead process that the agent replaces. The agent itself never touches a tensor.
+//! Both are one executable and share only the messages of `engine.proto`: an engine that crashed, or that a CUDA fault
+//! left unusable, is a dead process that the agent replaces. The agent itself never touches a tensor.
 
 pub mod agent;
 pub mod cli;

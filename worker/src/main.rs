@@ -1,8 +1,8 @@
-//! `compass-worker`: the agent, with the hidden subcommand `engine` one of its children, with `sandbox` a look at what
-//! isolates programs here.
+//! `compass-worker`: the agent; with the hidden subcommand `engine` one of its children; with `sandbox` a test of the
+//! isolations on this machine.
 
 use clap::{CommandFactory, Parser};
-use compass_worker::agent::{self, Ending};
+use compass_worker::agent::{self, ExitReason};
 use compass_worker::cli::{Cli, Role};
 use compass_worker::{engine_child, once, sandbox_command};
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         },
         Role::Agent(options) => {
             let ending = agent::run(options);
-            if !matches!(ending, Ending::Shutdown { .. } | Ending::ParentGone) {
+            if !matches!(ending, ExitReason::Shutdown { .. } | ExitReason::ParentGone) {
                 let _ = writeln!(io::stderr(), "compass-worker: {ending}");
             }
             ExitCode::from(ending.exit_code())

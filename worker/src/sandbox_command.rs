@@ -1,4 +1,4 @@
-//! `compass-worker sandbox`: which isolation works on this machine, and one program run in it, seen from a shell.
+//! `compass-worker sandbox`: lists the isolations that work on this machine, or runs one program in the best of them.
 
 use crate::cli::parse_duration;
 use clap::{Args, Subcommand};
@@ -18,7 +18,8 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 pub struct SandboxArgs {
-    /// Try every isolation with a program that attempts to get out, and say which ones hold it and what bounds its memory
+    /// Test every isolation with a program that tries to escape; list the ones that contain it and how they limit
+    /// memory
     #[arg(long)]
     check: bool,
     #[command(subcommand)]
@@ -41,7 +42,7 @@ struct RunArgs {
     /// The interpreter [default: the first python3 that works]
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
-    /// Where no isolation works, run the program as a plain process all the same
+    /// Where no isolation works, run the program as a plain process
     #[arg(long)]
     unsafe_local_exec: bool,
 }
@@ -54,7 +55,7 @@ pub enum SandboxOptions {
 }
 
 impl SandboxArgs {
-    /// What was asked for; without `run` it is the check.
+    /// Returns the parsed options; without `run` it is the check.
     pub(crate) fn options(self) -> SandboxOptions {
         let Some(RunCommand::Run(args)) = self.run else { return SandboxOptions::Check };
         SandboxOptions::Run {
@@ -65,7 +66,7 @@ impl SandboxArgs {
     }
 }
 
-/// Carries it out and returns the process's exit code.
+/// Runs the command and returns the process's exit code.
 pub fn run(options: SandboxOptions) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = runtime.and_then(|runtime| {
@@ -118,7 +119,7 @@ async fn run_file(file: &Path, limits: Limits, policy: &Policy) -> io::Result<Ex
     }))
 }
 
-/// An exception's message is the program's own: it gets no say over the terminal.
+/// Escapes control characters: an exception's message comes from the program and must not control the terminal.
 fn printable(text: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()

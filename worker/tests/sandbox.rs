@@ -1,4 +1,4 @@
-//! `compass-worker sandbox` as a person types it.
+//! `compass-worker sandbox` on the command line.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its fixtures too")]
 
@@ -15,7 +15,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn the_check_names_what_works_and_says_why_the_rest_does_not() {
+fn check_names_working_isolations_and_why_others_fail() {
     let output = sandbox(&["--check"]);
     let report = text(&output.stdout);
     for isolation in ["bubblewrap", "landlock"] {
@@ -23,7 +23,7 @@ fn the_check_names_what_works_and_says_why_the_rest_does_not() {
         let told = line.is_some_and(|line| line.starts_with("works") || line.starts_with("refused"));
         assert!(told, "{report}{}", text(&output.stderr));
     }
-    // What bounds a program is said of each that works.
+    // Each working isolation is listed with its limits.
     let working = report.lines().filter(|line| line.starts_with("works")).count();
     let bounds = report.lines().filter(|line| {
         let told = line.strip_prefix("         memory and processes: ").unwrap_or_default();
@@ -35,7 +35,7 @@ fn the_check_names_what_works_and_says_why_the_rest_does_not() {
 }
 
 #[test]
-fn a_run_prints_the_verdict_and_tells_by_its_exit_code() {
+fn run_prints_the_outcome_and_sets_the_exit_code() {
     if sandbox(&["--check"]).status.code() != Some(0) {
         compass_needs::skipped(compass_needs::Need::Sandbox, "no isolation works on this machine");
         return;
@@ -61,7 +61,7 @@ fn a_run_prints_the_verdict_and_tells_by_its_exit_code() {
 }
 
 #[test]
-fn a_killed_worker_takes_its_program_along() {
+fn program_ends_with_a_killed_worker() {
     if sandbox(&["--check"]).status.code() != Some(0) {
         compass_needs::skipped(compass_needs::Need::Sandbox, "no isolation works on this machine");
         return;
@@ -76,7 +76,7 @@ fn a_killed_worker_takes_its_program_along() {
     until(|| runs(&mark), "the program runs");
     worker.kill().unwrap();
     worker.wait().unwrap();
-    until(|| !runs(&mark), "the program is gone");
+    until(|| !runs(&mark), "the program has ended");
 }
 
 fn runs(mark: &str) -> bool {
@@ -96,7 +96,7 @@ fn until(holds: impl Fn() -> bool, what: &str) {
 }
 
 #[test]
-fn wrong_usage_is_answered() {
+fn wrong_usage_is_explained() {
     for (arguments, hint) in [
         (vec![], "--check"),
         (vec!["run", "/nowhere/program.py"], "/nowhere/program.py"),
@@ -109,7 +109,7 @@ fn wrong_usage_is_answered() {
 }
 
 #[test]
-fn a_missing_interpreter_is_refused_in_words() {
+fn error_names_a_missing_interpreter() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("program.py");
     fs::write(&file, "pass").unwrap();

@@ -33,8 +33,8 @@ impl World {
                 self.oracle.saw("there was no room for an upload");
                 Err(BulkError::Full(error.to_string()))
             }
-            Err(error @ UploadError::TooLarge { .. }) => Err(BulkError::Hopeless(error.to_string())),
-            Err(error) => Err(BulkError::Again(error.to_string())),
+            Err(error @ UploadError::TooLarge { .. }) => Err(BulkError::Permanent(error.to_string())),
+            Err(error) => Err(BulkError::Retryable(error.to_string())),
         };
         if self.mutant == Some(Mutant::UploadFreedEarly) {
             self.masters[known.master].uploads.expire(now + Duration::from_secs(3_600));

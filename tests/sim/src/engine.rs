@@ -138,7 +138,7 @@ impl World {
                 self.oracle.engine_died(job, unit, running.samples.iter().copied());
             }
         }
-        self.batch_ends(at, slot, BatchEnd::Broken { message: format!("an engine of w{at} broke") });
+        self.batch_ends(at, slot, BatchEnd::EngineDied { message: format!("an engine of w{at} broke") });
     }
 
     fn batch_ends(&mut self, at: usize, slot: usize, end: BatchEnd) {

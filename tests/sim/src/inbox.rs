@@ -3,7 +3,7 @@
 use super::links::Weather;
 use super::scenario::{Fault, FaultKind};
 use super::world::{Happening, Up, World};
-use compass_agent::{ConnectError, Input, News};
+use compass_agent::{ConnectError, ConnectionEvent, Input};
 
 impl World {
     pub(super) fn happens(&mut self, happening: Happening) {
@@ -28,10 +28,10 @@ impl World {
             Happening::Up { link, what } => self.up_arrives(link, what),
             Happening::Opens { link } => {
                 let hello_sent_ms = self.links.all[link].hello_sent;
-                self.comes_down(link, News::Opened { hello_sent_ms });
+                self.comes_down(link, ConnectionEvent::Opened { hello_sent_ms });
             }
-            Happening::Down { link, frame } => self.comes_down(link, News::Frame(Box::new(frame))),
-            Happening::Fetching { link } => self.comes_down(link, News::Fetching),
+            Happening::Down { link, frame } => self.comes_down(link, ConnectionEvent::Frame(Box::new(frame))),
+            Happening::Fetching { link } => self.comes_down(link, ConnectionEvent::Fetching),
             Happening::NotOpened { worker, life, number } => {
                 if self.lives(worker, life) {
                     self.not_opened(worker, number);
@@ -39,7 +39,10 @@ impl World {
             }
             Happening::Lost { link } => {
                 self.answers_end(link);
-                self.hears(link, News::Closed { why: ConnectError::Unavailable("the connection is gone".into()) });
+                self.hears(
+                    link,
+                    ConnectionEvent::Closed { why: ConnectError::Unavailable("the connection is gone".into()) },
+                );
             }
             Happening::Uploads { link, seq, digest, bytes, pause } => {
                 self.upload_arrives(link, seq, digest, bytes, pause);
@@ -88,7 +91,7 @@ impl World {
         self.masters[master].up && self.masters[master].life == life
     }
 
-    fn comes_down(&mut self, link: usize, news: News) {
+    fn comes_down(&mut self, link: usize, news: ConnectionEvent) {
         if !self.links.all[link].broken {
             self.hears(link, news);
         }

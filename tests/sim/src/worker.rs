@@ -5,7 +5,7 @@ use super::job::{JobSample, garble};
 use super::mutant::Mutant;
 use super::spool::{SimSpool, SpoolUse};
 use super::world::{Happening, Up, World};
-use compass_agent::{AgentCore, Boot, ConnectError, Ending, Input, News, Output};
+use compass_agent::{AgentConfig, AgentCore, ConnectError, ConnectionEvent, ExitReason, Input, Output};
 use compass_proto::{Envelope as _, MAX_FRAME_BYTES, intervals_from_wire, unspill, v1};
 use compass_scheduler::invariants::{C4, R1, S1};
 use compass_types::ids::GrantId;
@@ -143,10 +143,10 @@ impl Worker {
     }
 }
 
-/// News in the words of a history.
-fn in_short(news: &News) -> String {
+/// A connection event in the words of a history.
+fn in_short(news: &ConnectionEvent) -> String {
     match news {
-        News::Frame(frame) => format!("{} (ack {}) {:?}", frame.seq, frame.ack, frame.body),
+        ConnectionEvent::Frame(frame) => format!("{} (ack {}) {:?}", frame.seq, frame.ack, frame.body),
         news => format!("{news:?}"),
     }
 }
@@ -165,7 +165,7 @@ impl World {
         // Some hosts' disks are nearly full.
         let room = if (self.scenario.seed + at as u64).is_multiple_of(4) { LITTLE_ROOM } else { usize::MAX };
         let spool = SimSpool::new(room, worker.spool.clone());
-        let boot = Boot {
+        let boot = AgentConfig {
             name: worker.name.clone(),
             session: worker.session(),
             pool: if is_far { FAR.into() } else { String::new() },
@@ -222,7 +222,7 @@ impl World {
         let mut frames = 0;
         while core.wants_to_send() && self.workers[at].has_room(self.now) {
             let link = self.workers[at].dialled;
-            core.step(now, Input::Link { link, news: News::Writable }, &mut outputs);
+            core.step(now, Input::Link { link, news: ConnectionEvent::Writable }, &mut outputs);
             self.carry_out(at, &mut outputs);
             frames += 1;
             if frames > MOST_FRAMES {
@@ -264,19 +264,19 @@ impl World {
         }
     }
 
-    fn agent_ended(&mut self, at: usize, ending: &Ending) {
+    fn agent_ended(&mut self, at: usize, ending: &ExitReason) {
         self.oracle.note(self.now, || format!("w{at} ends: {ending}"));
         match ending {
-            Ending::Refused { reason } if reason.contains("barred") => {
+            ExitReason::Refused { reason } if reason.contains("barred") => {
                 self.oracle.saw("a worker was barred");
                 self.worker_ends(at);
             }
-            Ending::Signal(_) | Ending::TimeIsUp => {
+            ExitReason::Signal(_) | ExitReason::TimeIsUp => {
                 self.oracle.saw("a worker drained");
                 self.worker_dies(at, 1_500);
             }
             // What it has not brought home is lost with it.
-            Ending::Shutdown { .. } => {
+            ExitReason::Shutdown { .. } => {
                 self.leaves_behind(at, None, "a worker that is told to end forgets a result");
                 self.worker_dies(at, 2_000);
             }
@@ -313,7 +313,7 @@ impl World {
                 Output::RunPrograms { .. } => {
                     self.oracle.violation(R1, format!("w{at} is to run programs, of which the job has none"));
                 }
-                Output::ProgramsMayBeEnded => {}
+                Output::ExitRequested => {}
             }
         }
     }
@@ -332,9 +332,9 @@ impl World {
         let master = self.workers[at].link.map(|link| &self.links.all[link]).filter(|link| !link.broken);
         let answers = master.is_some_and(|link| self.is_up(link.master, link.master_life));
         let content = match self.jobs.iter().find_map(|job| job.content(&digest)) {
-            _ if !answers => Err(compass_agent::BulkError::Again("no answer".into())),
+            _ if !answers => Err(compass_agent::BulkError::Retryable("no answer".into())),
             Some(content) => Ok(content.to_vec()),
-            None => Err(compass_agent::BulkError::Hopeless("no such content".into())),
+            None => Err(compass_agent::BulkError::Permanent("no such content".into())),
         };
         let late = if content.is_ok() { 0 } else { pause.as_millis() as u64 };
         let arrives = self.links.bulk(now, at, &mut self.rng) + late;
@@ -382,13 +382,13 @@ impl World {
     }
 
     /// The worker hears of its connection.
-    pub(super) fn hears(&mut self, link: usize, mut news: News) {
+    pub(super) fn hears(&mut self, link: usize, mut news: ConnectionEvent) {
         let known = self.links.all[link].clone();
         if self.mutant == Some(Mutant::DeadlineFromReceipt) {
             let now = self.now - self.workers[known.worker].born.min(self.now);
             match &mut news {
-                News::Opened { hello_sent_ms } => *hello_sent_ms = now,
-                News::Frame(frame) => {
+                ConnectionEvent::Opened { hello_sent_ms } => *hello_sent_ms = now,
+                ConnectionEvent::Frame(frame) => {
                     if let Some(v1::master_frame::Body::HeartbeatAck(ack)) = &mut frame.body {
                         ack.sent_ms = now;
                     }
@@ -403,13 +403,15 @@ impl World {
         let is_current = self.workers[at].dialled == known.number;
         let number = match self.mutant {
             // Whatever connection it comes from.
-            Some(Mutant::OldLinkHeard) if !is_current && matches!(news, News::Frame(_)) => self.workers[at].dialled,
+            Some(Mutant::OldLinkHeard) if !is_current && matches!(news, ConnectionEvent::Frame(_)) => {
+                self.workers[at].dialled
+            }
             _ => known.number,
         };
         match &news {
-            News::Opened { .. } if is_current => self.workers[at].opened = true,
-            News::Frame(frame) if is_current => self.is_told(at, known.job, frame),
-            News::Closed { .. } if is_current => {
+            ConnectionEvent::Opened { .. } if is_current => self.workers[at].opened = true,
+            ConnectionEvent::Frame(frame) if is_current => self.is_told(at, known.job, frame),
+            ConnectionEvent::Closed { .. } if is_current => {
                 self.workers[at].opened = false;
                 self.links.all[link].broken = true;
                 self.workers[at].link = None;
@@ -428,7 +430,7 @@ impl World {
         if let Some(link) = self.workers[at].link.take() {
             self.sever(link, 20);
         }
-        let news = News::Closed { why: ConnectError::Unavailable("no answer".into()) };
+        let news = ConnectionEvent::Closed { why: ConnectError::Unavailable("no answer".into()) };
         self.agent(at, Input::Link { link: number, news });
     }
 

@@ -1,8 +1,8 @@
 //! Bisection for the sample that kills its engine.
 //!
-//! Pure. When an engine dies, the samples without a result are suspects: they are retried in batches of half as many, down
-//! to one; a sample that kills its engine twice alone is given up. So a poison sample costs its neighbours one batch per
-//! halving, and a death that no sample caused costs two batches in place of one.
+//! Pure. When an engine dies, the samples without a result are suspects: they are retried in batches of half the size,
+//! down to one. A sample that kills its engine twice alone is given up. So a poison sample costs its neighbours one
+//! batch per halving, and a death that no sample caused costs two batches in place of one.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ pub struct PoisonBisection(BTreeMap<u32, Suspect>);
 
 #[derive(Clone, Copy, Debug)]
 struct Suspect {
-    /// Suspects that may be run in one batch with it, itself included.
+    /// Suspects that may share a batch with it, itself included.
     batch_size: usize,
-    /// How often its engine died with it alone.
+    /// Number of engine deaths with it alone.
     deaths: u32,
 }
 
 impl PoisonBisection {
-    /// Returns how many suspects of its kind a suspect is run with; `None` when the sample is not a suspect.
+    /// Returns how many suspects share a batch; `None` if the sample is not a suspect.
     pub fn batch_size(&self, sample: u32) -> Option<usize> {
         self.0.get(&sample).map(|suspect| suspect.batch_size)
     }
@@ -32,8 +32,8 @@ impl PoisonBisection {
         self.0.remove(&sample);
     }
 
-    /// Notes that the engine died on a batch of `submitted` samples before `unfinished` had results. Returns the samples that
-    /// must not be tried again.
+    /// Notes that the engine died on a batch of `submitted` samples before `unfinished` had results. Returns the
+    /// samples that must not be retried.
     pub fn engine_died(&mut self, submitted: usize, unfinished: &[u32]) -> Vec<u32> {
         let mut given_up = Vec::new();
         let batch_size = unfinished.len().div_ceil(2).max(1);
@@ -54,8 +54,8 @@ impl PoisonBisection {
 mod tests {
     use super::*;
 
-    /// Runs batches as the agent does, with an engine that dies at `poison`: the samples before it have results, or, when it
-    /// computes all `at_once`, none has. Returns the samples that are done, those that are given up, and the deaths.
+    /// Runs batches as the agent does, with an engine that dies at `poison`: the samples before it have results; with
+    /// `at_once`, none has. Returns the finished samples, those given up, and the number of deaths.
     fn run(samples: &[u32], poison: &[u32], at_once: bool) -> (Vec<u32>, Vec<u32>, u32) {
         let (mut bisection, mut done, mut given_up, mut deaths) =
             (PoisonBisection::default(), Vec::new(), Vec::new(), 0);
@@ -90,18 +90,18 @@ mod tests {
             let (done, given_up, deaths) = run(&samples, &[3, 11], at_once);
             assert_eq!(given_up, [3, 11]);
             assert_eq!(done.len(), 62);
-            // Of 64, 32, 16 and 8 or less together; then each on its own way down to 1, twice.
+            // In batches of 64, 32, 16 and 8 or less; then each halves down to 1, twice.
             assert!(deaths <= 3 + 2 * (3 + 2), "{deaths}");
         }
     }
 
     #[test]
-    fn a_poison_sample_in_a_batch_of_its_own_dies_twice() {
+    fn poison_sample_alone_dies_twice() {
         assert_eq!(run(&[7], &[7], true), (vec![], vec![7], 2));
     }
 
     #[test]
-    fn a_death_that_no_sample_caused_gives_up_no_sample() {
+    fn unrelated_death_gives_up_no_sample() {
         let mut bisection = PoisonBisection::default();
         assert!(bisection.engine_died(1, &[5]).is_empty());
         bisection.succeeded(5);

@@ -1,12 +1,12 @@
-//! Why there is no connection to a master, and whether to try again.
+//! Connection errors, and whether to retry.
 
-/// Reason for which a master cannot be reached.
+/// Why a master cannot be reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The network is down, or the master is not running: a later attempt may succeed.
+    /// The network is down, or the master is not running: a retry may succeed.
     #[error("{0}")]
     Unavailable(String),
-    /// Retrying does not help: a person has to change something.
+    /// A retry does not help: a person has to change something.
     #[error("{0}")]
     Refused(String),
 }

@@ -1,6 +1,6 @@
-//! Which slot runs what next.
+//! Assigns batches to idle slots.
 
-use super::grants::Held;
+use super::grants::GrantState;
 use super::order::{BatchOrder, ModelOrder, PartOrder};
 use super::output::Output;
 use super::session::{AgentCore, UnitOrder};
@@ -13,27 +13,28 @@ use compass_types::ids::{Digest, GrantId, UnitId};
 use compass_types::path_rules::map_path;
 use std::sync::Arc;
 
-/// What waits of a grant must be so many times what its samples begin with, for another slot to join in.
-const HELP_WORTH: u64 = 50;
-/// Or only so many times, once the batch under way has taken so many milliseconds. Answers that are still to be written take
-/// time that nobody knows: there the milliseconds suffice.
-const HELP_WORTH_OF_LONG: u64 = 10;
+/// Ratio of a grant's pending samples to their shared prefix from which another slot helps.
+const HELP_RATIO: u64 = 50;
+/// The same ratio once the running batch has taken [`SLOW_MS`]. The duration of generation is unknown: there the time alone
+/// decides.
+const HELP_RATIO_WHEN_SLOW: u64 = 10;
 const HELP_AFTER_MS: u64 = 20_000;
 
-/// How long a slot leaves to the master to send it something better than a model that another slot holds, in milliseconds.
+/// Time that an idle slot waits for better work from the master before it loads a model that another slot has, in
+/// milliseconds.
 const JOIN_AFTER_MS: u64 = 500;
-/// What waits of a model must take so many times as long as loading it, for another slot to load it.
-const PAYS: f64 = 1.25;
+/// Another slot loads a model if its pending samples take this many times as long as loading.
+const LOAD_RATIO: f64 = 1.25;
 
-/// Whether a unit's samples are programs to run.
+/// Whether a unit's samples are programs.
 fn runs_programs(plan: &Plan, unit: UnitId) -> bool {
     plan.unit(unit).is_some_and(|unit| unit.model.kind == ModelKind::Sandbox)
 }
 
 impl AgentCore {
-    /// Whether another slot may join in a grant, which may have to compute once more what its samples begin with: where that is
-    /// little beside what waits, or where all would wait for long.
-    fn is_worth_help(&self, plan: &Plan, held: &Held, now_ms: u64) -> bool {
+    /// Whether another slot may help with a grant, which may have to compute the shared prefix again: if the prefix is
+    /// short compared with the pending samples, or if all would wait for long.
+    fn is_worth_help(&self, plan: &Plan, held: &GrantState, now_ms: u64) -> bool {
         let Some(unit) = plan.unit(held.unit) else { return false };
         let each = unit.dataset.characters / u64::from(unit.dataset.samples.max(1));
         let shared = unit.dataset.beginnings.iter().map(|beginning| beginning.characters).max().unwrap_or(0);
@@ -41,8 +42,8 @@ impl AgentCore {
         let is_long = busy.into_iter().any(|busy| now_ms.saturating_sub(busy.since_ms) >= HELP_AFTER_MS);
         let times = match unit.dataset.labels {
             None if is_long => 0,
-            Some(_) if is_long => HELP_WORTH_OF_LONG,
-            _ => HELP_WORTH,
+            Some(_) if is_long => HELP_RATIO_WHEN_SLOW,
+            _ => HELP_RATIO,
         };
         each.saturating_mul(u64::from(held.waiting().len())) >= shared.saturating_mul(times)
     }
@@ -55,7 +56,7 @@ impl AgentCore {
             self.fetch(head);
             return;
         };
-        // W1, but for a pool that goes on while it is cut off: what is done twice then counts once.
+        // Rule W1, except in a pool that continues while disconnected: results computed twice count once.
         let may_start = self.lease.may_start(now_ms) || terms.offline_continue;
         let cut_off = self.stream.as_ref().is_none_or(|stream| !stream.welcomed);
         if self.drain.is_some() || !may_start || self.outbox.is_full(cut_off) {
@@ -80,13 +81,13 @@ impl AgentCore {
         }
     }
 
-    /// The grant that the slot works on; else one that no active slot has: of what the slot has just computed, or of its
-    /// resident model, or the oldest, those last of which another slot is at the unit. When all are taken, it helps.
+    /// Chooses the slot's current grant; otherwise one without a slot: of the slot's last unit, of its loaded model, or
+    /// the oldest; last, those whose unit another slot works on. If every grant has a slot, the slot helps with one.
     fn choose_grant(&self, slot: usize, active: usize, plan: &Plan, now_ms: u64) -> Option<GrantId> {
         let (resident, unit) = (self.slots[slot].resident, self.slots[slot].unit);
         let open = || self.grants.iter().filter(|held| held.has_waiting());
         let own = open().find(|held| held.slot == Some(slot));
-        let elsewhere = |held: &Held| {
+        let elsewhere = |held: &GrantState| {
             let others = self.slots[..active].iter().enumerate().filter(|(other, _)| *other != slot);
             others.into_iter().any(|(_, other)| other.unit == Some(held.unit))
         };
@@ -96,16 +97,17 @@ impl AgentCore {
             let cold = Some(plan.model_of(held.unit)) != resident;
             (cold, Some(held.unit) != unit, elsewhere(held))
         });
-        // Programs of one task are run side by side: they share nothing that a slot would hold.
+        // Programs of one task run concurrently: they share nothing that a slot could keep.
         let programs = || open().find(|held| runs_programs(plan, held.unit));
         let help =
             || open().find(|held| self.is_worth_help(plan, held, now_ms) && Some(plan.model_of(held.unit)) == resident);
         own.or(best).or_else(programs).or_else(help).map(|held| held.key)
     }
 
-    /// Whether the slot may load the model of a grant, if it does not hold it: where slots are fewer than models, what another
-    /// slot holds is left to that one, unless the master wants more slots at it, or what waits takes longer than loading it.
-    fn may_load(&self, slot: usize, active: usize, plan: &Plan, held: &Held, now_ms: u64) -> bool {
+    /// Whether the slot may load the model of a grant if it has another one. With fewer slots than models, a model that
+    /// another slot has is left to that slot, unless the master wants more slots for it, or the pending samples take
+    /// longer than loading it.
+    fn may_load(&self, slot: usize, active: usize, plan: &Plan, held: &GrantState, now_ms: u64) -> bool {
         let model = plan.model_of(held.unit);
         let holds = |state: &SlotState| {
             state.busy.as_ref().map_or(state.resident == Some(model), |busy| busy.model == model && !busy.stale)
@@ -119,15 +121,15 @@ impl AgentCore {
         let Some((load, (ms, samples))) = known else { return false };
         let of_model = self.grants.iter().filter(|other| plan.model_of(other.unit) == model);
         let waiting: u32 = of_model.map(|other| other.waiting().len()).sum();
-        waited >= JOIN_AFTER_MS && f64::from(waiting) * ms / samples > PAYS * f64::from(at) * load
+        waited >= JOIN_AFTER_MS && f64::from(waiting) * ms / samples > LOAD_RATIO * f64::from(at) * load
     }
 
-    /// Sends the grant's next batch to the slot, or asks for the part that it needs.
+    /// Sends the grant's next batch to the slot, or requests the part that it needs.
     fn start_batch(&mut self, slot: usize, grant: GrantId, plan: &Plan, now_ms: u64) -> Result<(), String> {
         let Some(held) = self.grants.get(grant) else { return Ok(()) };
         let unit = plan.unit(held.unit).ok_or_else(|| format!("the plan has no unit {}", held.unit))?;
         let active = self.terms.as_ref().map_or(1, |terms| terms.active_slots);
-        // What is left for all slots is shared out.
+        // The remaining samples are shared among all slots.
         let is_last = self.grants.iter().all(|other| other.key == grant || !other.has_waiting());
         let slots = if is_last && self.is_worth_help(plan, held, now_ms) { active } else { 1 };
         let mut batch = held.next_batch(unit.dataset, slots).ok_or_else(|| missing_sample(held, &unit))?;
@@ -139,7 +141,7 @@ impl AgentCore {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
         if runs_programs && !self.boot.runs_programs {
-            return Err("this worker runs no programs that a model wrote".into());
+            return Err("this worker cannot run model-written programs".into());
         }
         let order = self.unit_order(&unit)?;
         let part = self.parts.get(&batch.part);
@@ -170,11 +172,11 @@ impl AgentCore {
             self.outputs.push(Output::Start { slot, batch });
         }
         if let Some(held) = self.grants.get_mut(grant) {
-            held.begun(&batch.samples);
+            held.started(&batch.samples);
         }
-        self.credit_control.begun(grant, now_ms);
+        self.credit_control.started(grant, now_ms);
         let model = plan.model_of(unit.id);
-        // As the plan names it, whatever its path is here.
+        // The path in the plan, whatever the path on this host.
         let holds = serde_json::to_vec(unit.model).ok().filter(|_| !runs_programs).map(|model| Digest::of(&model));
         let Some(state) = self.slots.get_mut(slot) else { return Ok(()) };
         state.unit = Some(unit.id);
@@ -207,11 +209,11 @@ impl AgentCore {
         Ok(order)
     }
 
-    /// Asks for the parts that grants in waiting will need first, while that costs nobody his own; where work goes on without
-    /// a master, for all that they will need.
+    /// Requests the parts that pending grants will need first, unless it delays a needed part; in a pool that continues
+    /// while disconnected, all parts that they will need.
     fn fetch_ahead(&mut self, plan: &Plan) {
         let all = self.terms.as_ref().is_some_and(|terms| terms.offline_continue);
-        let dataset = |held: &Held| plan.unit(held.unit).map(|unit| unit.dataset);
+        let dataset = |held: &GrantState| plan.unit(held.unit).map(|unit| unit.dataset);
         let digests: Vec<_> = match all {
             true => self.grants.iter().filter_map(|held| Some(held.parts(dataset(held)?))).flatten().collect(),
             false => {
@@ -227,6 +229,6 @@ impl AgentCore {
     }
 }
 
-fn missing_sample(held: &Held, unit: &Unit<'_>) -> String {
-    format!("the grant of task {} holds samples that {} does not have", held.key.task, unit.dataset.abbr)
+fn missing_sample(held: &GrantState, unit: &Unit<'_>) -> String {
+    format!("the grant of task {} has samples that are missing in {}", held.key.task, unit.dataset.abbr)
 }

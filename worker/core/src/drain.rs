@@ -1,31 +1,31 @@
 //! Draining: running samples finish and their results are sent, no new sample starts.
 
-use super::ending::Ending;
+use super::ending::ExitReason;
 use super::output::Output;
 use super::session::AgentCore;
 use compass_proto::v1;
 use v1::worker_frame::Body;
 
-/// How long the master may take to acknowledge the last results.
+/// Time for the master to acknowledge the last results.
 const ACKNOWLEDGE_TIMEOUT_MS: u64 = 10_000;
 
 /// Drain in progress.
 #[derive(Debug)]
 pub(super) struct Drain {
-    pub(super) ending: Ending,
+    pub(super) ending: ExitReason,
     /// When the last slot became idle.
     idle_since_ms: Option<u64>,
 }
 
 impl AgentCore {
-    /// Begins to drain; `ending` is how the agent ends afterwards.
-    pub(super) fn start_drain(&mut self, ending: Ending, reason: &str) {
+    /// Starts to drain; `ending` is the exit reason afterwards.
+    pub(super) fn start_drain(&mut self, ending: ExitReason, reason: &str) {
         if self.drain.is_some() {
             return;
         }
         tracing::info!(reason, "draining");
         self.drain = Some(Drain { ending, idle_since_ms: None });
-        self.outputs.push(Output::ProgramsMayBeEnded);
+        self.outputs.push(Output::ExitRequested);
         if self.terms.is_some() {
             self.outbox.push(Body::Draining(v1::Draining { reason: reason.to_owned() }));
             self.send_credit();

@@ -1,39 +1,39 @@
-//! Why an agent ends, and what its exit code says of it.
+//! Why an agent exits, and its exit code.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Reason for which an agent ends.
+/// Why an agent exits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ExitReason {
     /// The master has no more work.
     Shutdown { reason: String },
-    /// The master told this worker to finish what it had begun and go.
+    /// The master told this worker to finish started samples and exit.
     Drained,
-    /// The launcher's time for this worker was up.
+    /// The launcher's time for this worker is over.
     TimeIsUp,
-    /// Another process of this node does what this one was started for.
-    StoodBack { reason: String },
-    /// The launcher at the other end of standard input is gone.
+    /// Another process of this node does the work.
+    NotNeeded { reason: String },
+    /// The launcher at the other end of stdin has exited.
     ParentGone,
-    /// No master answered for so long.
+    /// No master answered for this long.
     MasterLost { after: Duration },
-    /// The master will not have this worker.
+    /// The master rejected the session.
     Refused { reason: String },
-    /// No master lets this worker in; the reason is a whole sentence.
+    /// No master accepts the worker; the reason is a whole sentence.
     NotAdmitted { reason: String },
     /// SIGINT (2) or SIGTERM (15).
     Signal(u8),
-    /// The agent could not so much as start.
-    Broken { reason: String },
+    /// The agent could not start, or lost results.
+    Failed { reason: String },
 }
 
-impl Ending {
-    /// The process's exit code.
+impl ExitReason {
+    /// Returns the process's exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Shutdown { .. } | Self::Drained | Self::ParentGone | Self::TimeIsUp | Self::StoodBack { .. } => 0,
-            Self::Broken { .. } => 1,
+            Self::Shutdown { .. } | Self::Drained | Self::ParentGone | Self::TimeIsUp | Self::NotNeeded { .. } => 0,
+            Self::Failed { .. } => 1,
             Self::MasterLost { .. } => 3,
             Self::Refused { .. } | Self::NotAdmitted { .. } => 4,
             Self::Signal(signal) => 128 + signal,
@@ -41,22 +41,22 @@ impl Ending {
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for ExitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shutdown { reason } => write!(f, "shut down by the master: {reason}"),
             Self::Drained => f.write_str("drained by the master"),
-            Self::TimeIsUp => f.write_str("its time is up: what had begun is handed in"),
-            Self::StoodBack { reason } => f.write_str(reason),
-            Self::ParentGone => f.write_str("the launcher is gone"),
+            Self::TimeIsUp => f.write_str("its time is over; results of started samples were sent"),
+            Self::NotNeeded { reason } => f.write_str(reason),
+            Self::ParentGone => f.write_str("the launcher has exited"),
             Self::MasterLost { after } => {
                 let seconds = after.as_secs();
                 write!(f, "no master answered for {seconds} s; is it running, and is --master its address?")
             }
-            Self::Refused { reason } => write!(f, "refused by the master: {reason}"),
+            Self::Refused { reason } => write!(f, "rejected by the master: {reason}"),
             Self::NotAdmitted { reason } => f.write_str(reason),
             Self::Signal(signal) => write!(f, "ended by signal {signal}"),
-            Self::Broken { reason } => write!(f, "cannot start: {reason}"),
+            Self::Failed { reason } => f.write_str(reason),
         }
     }
 }

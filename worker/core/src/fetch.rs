@@ -1,6 +1,6 @@
-//! The plan's head and its parts: asked for when needed, kept when they come.
+//! Fetches the plan's head and its parts when they are needed.
 
-use super::ending::Ending;
+use super::ending::ExitReason;
 use super::output::Output;
 use super::session::AgentCore;
 use super::transfer::BulkError;
@@ -10,18 +10,18 @@ use compass_types::ids::Digest;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Pause after a fetch that failed.
+/// Pause after a failed fetch.
 const FETCH_PAUSE: Duration = Duration::from_millis(500);
 
 impl AgentCore {
-    /// Asks for content, unless it is on its way already or nobody can be asked.
+    /// Requests content, unless it is already on its way or there is no connection.
     pub(super) fn fetch(&mut self, digest: Digest) {
         if self.stream.as_ref().is_some_and(|stream| stream.welcomed) && self.fetching.insert(digest) {
             self.outputs.push(Output::Fetch { digest, pause: FETCH_PAUSE });
         }
     }
 
-    /// Takes what came. What did not is asked for again by whoever still needs it.
+    /// Handles the result of a fetch. After a failure, the content is requested again if it is still needed.
     pub(super) fn fetched(&mut self, digest: Digest, content: Result<Vec<u8>, BulkError>) {
         self.fetching.remove(&digest);
         let is_head = self.terms.as_ref().is_some_and(|terms| terms.plan == digest);
@@ -29,11 +29,11 @@ impl AgentCore {
             Ok(bytes) if is_head => self.take_head(&bytes),
             Ok(bytes) => {
                 if let Err(error) = self.parts.keep(digest, bytes) {
-                    self.part_is_hopeless(digest, &error.to_string());
+                    self.part_failed(digest, &error.to_string());
                 }
             }
-            Err(BulkError::Hopeless(reason)) if !is_head => self.part_is_hopeless(digest, &reason),
-            Err(error) => tracing::warn!(digest = digest.short(), %error, "fetch failed; trying again"),
+            Err(BulkError::Permanent(reason)) if !is_head => self.part_failed(digest, &reason),
+            Err(error) => tracing::warn!(digest = digest.short(), %error, "fetch failed; retrying"),
         }
     }
 
@@ -42,15 +42,15 @@ impl AgentCore {
             Ok(plan) if plan.format == PLAN_FORMAT => self.plan = Some(Arc::new(plan)),
             Ok(plan) => {
                 let reason = format!("its plan has format {}, this worker reads {PLAN_FORMAT}", plan.format);
-                self.ending = Some(Ending::Refused { reason });
+                self.ending = Some(ExitReason::Refused { reason });
             }
-            Err(error) => self.ending = Some(Ending::Refused { reason: format!("its plan cannot be read: {error}") }),
+            Err(error) => self.ending = Some(ExitReason::Refused { reason: format!("cannot read its plan: {error}") }),
         }
     }
 
-    fn part_is_hopeless(&mut self, digest: Digest, reason: &str) {
+    fn part_failed(&mut self, digest: Digest, reason: &str) {
         let Some(plan) = self.plan.clone() else { return };
-        let needs = |held: &&super::grants::Held| {
+        let needs = |held: &&super::grants::GrantState| {
             let batch = plan.unit(held.unit).and_then(|unit| held.next_batch(unit.dataset, 1));
             batch.is_some_and(|batch| batch.part == digest)
         };

@@ -1,7 +1,7 @@
-//! What this worker holds: grants with their samples that wait, run and are done.
+//! Grants of this worker, with their pending, running and finished samples.
 //!
-//! Pure state. A grant lives from the master's frame until its last sample is handed in, or its revocation is
-//! acknowledged. Frames may come twice: an attempt that was seen is not taken again.
+//! Pure state. A grant lives from the master's frame until its last result is sent, or its revocation is acknowledged.
+//! Frames may arrive twice: an attempt that was seen before is ignored.
 
 use super::bisection::PoisonBisection;
 use super::shard::Shard;
@@ -12,14 +12,14 @@ use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Samples of one batch at most.
-/// Enough to keep an engine's slots full while long answers end, and to share beginnings.
+/// Maximum number of samples in a batch: enough to keep an engine's slots full while long answers end, and to share
+/// prefixes.
 pub const MAX_BATCH_SAMPLES: usize = 64;
 
-/// A batch is not made smaller than this to leave something for other slots.
-const LEAST_SHARE: usize = 8;
+/// Minimum size of a batch that is shared with other slots.
+const MIN_SHARE: usize = 8;
 
-/// A grant as it was made, with the master's proof of it: what a leader that never heard of it goes by.
+/// A grant as it was made, with the master's proof: all that a new leader knows of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Assignment {
     pub(super) samples: IntervalSet,
@@ -28,28 +28,28 @@ pub(super) struct Assignment {
 
 /// Samples of a grant whose results, or whose report, the master has not acknowledged.
 #[derive(Clone, Debug)]
-pub(super) struct UnderWay {
+pub(super) struct Unacknowledged {
     pub(super) grant: GrantId,
     pub(super) unit: UnitId,
     pub(super) samples: Vec<u32>,
     pub(super) assignment: Arc<Assignment>,
 }
 
-/// One grant.
+/// State of one grant.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct GrantState {
     pub(super) key: GrantId,
     pub(super) unit: UnitId,
-    /// As it was made under this name.
+    /// The grant as made under this name.
     pub(super) assignment: Arc<Assignment>,
-    /// All of its samples that were not returned.
+    /// All samples of the grant that were not returned.
     pub(super) samples: IntervalSet,
     waiting: IntervalSet,
     running: IntervalSet,
     bisection: PoisonBisection,
-    /// Taken back: what waits was dropped, what runs is handed in.
+    /// Whether the grant was revoked: pending samples were dropped, running ones finish.
     pub(super) revoked: bool,
-    /// Slots that may hold its model, as the master sees it; 0 where it does not say.
+    /// Maximum number of slots for its model, as set by the master; 0 if not set.
     pub(super) slots: u32,
     /// The slot that works on it.
     pub(super) slot: Option<usize>,
@@ -57,15 +57,15 @@ pub(super) struct Held {
     pub(super) shard: Option<Shard>,
 }
 
-/// Samples to run together, all of one part.
+/// Samples of one part to run together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BatchChoice {
     pub(super) part: Digest,
     pub(super) samples: Vec<u32>,
 }
 
-impl Held {
-    /// A grant of which nothing has begun.
+impl GrantState {
+    /// Creates a grant without started samples.
     pub(super) fn new(key: GrantId, unit: UnitId, samples: IntervalSet, proof: Vec<u8>) -> Self {
         let (waiting, running) = (samples.clone(), IntervalSet::new());
         let assignment = Arc::new(Assignment { samples: samples.clone(), proof });
@@ -84,34 +84,34 @@ impl Held {
         }
     }
 
-    /// Whether samples wait.
+    /// Whether samples are pending.
     pub(super) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether nothing waits and nothing runs.
+    /// Whether no sample is pending or running.
     pub(super) fn is_over(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    /// The samples that wait.
+    /// Returns the pending samples.
     pub(super) fn waiting(&self) -> &IntervalSet {
         &self.waiting
     }
 
-    /// Returns the next samples in order: neighbours of one part, suspects only with suspects of their kind; no more than
-    /// leaves some for each of `slots`. `None` when nothing is pending, or when the plan does not have the next sample.
+    /// Returns the next samples in order, all of one part; suspects only with suspects of their kind; leaves some for
+    /// each of `slots`. `None` when nothing is pending, or when the plan does not have the next sample.
     pub(super) fn next_batch(&self, dataset: &DatasetPlan, slots: usize) -> Option<BatchChoice> {
         let first = self.waiting.iter().next()?;
         let part = dataset.part_of(first)?;
-        let share = (self.waiting.len() as usize).div_ceil(slots.max(1)).clamp(LEAST_SHARE, MAX_BATCH_SAMPLES);
+        let share = (self.waiting.len() as usize).div_ceil(slots.max(1)).clamp(MIN_SHARE, MAX_BATCH_SAMPLES);
         let (end, suspects) = (part.first + part.samples, self.bisection.batch_size(first));
         let alike = |index: &u32| *index < end && self.bisection.batch_size(*index) == suspects;
         let samples = self.waiting.iter().take_while(alike).take(suspects.unwrap_or(share)).collect();
         Some(BatchChoice { part: part.digest, samples })
     }
 
-    /// The parts that hold what waits, in order.
+    /// Returns the parts that hold the pending samples, in order.
     pub(super) fn parts(&self, dataset: &DatasetPlan) -> Vec<Digest> {
         let mut parts: Vec<Digest> =
             self.waiting.iter().filter_map(|index| Some(dataset.part_of(index)?.digest)).collect();
@@ -119,22 +119,22 @@ impl Held {
         parts
     }
 
-    /// The batch went to an engine.
-    pub(super) fn begun(&mut self, samples: &[u32]) {
+    /// Marks samples as running.
+    pub(super) fn started(&mut self, samples: &[u32]) {
         for &sample in samples {
             self.waiting.remove(sample);
             self.running.insert(sample);
         }
     }
 
-    /// A result came; false when it is not awaited.
+    /// Marks a sample as finished; returns false if it was not running.
     pub(super) fn finished(&mut self, sample: u32) -> bool {
         self.bisection.succeeded(sample);
         self.running.remove(sample)
     }
 
-    /// The batch's engine died before it began, or the batch was never sent: its samples wait again.
-    pub(super) fn unbegun(&mut self, samples: &[u32]) {
+    /// Makes samples of a batch that did not run pending again.
+    pub(super) fn requeue(&mut self, samples: &[u32]) {
         for &sample in samples {
             if self.running.remove(sample) && !self.revoked {
                 self.waiting.insert(sample);
@@ -142,23 +142,23 @@ impl Held {
         }
     }
 
-    /// The batch's engine died in the middle. Samples without a result wait again, as suspects; those that must not be
-    /// tried again stay running and are returned: their result is that they failed.
+    /// Makes samples without a result pending again, as suspects, after the engine died. Returns those that must not be
+    /// retried; they stay running until their failure is recorded.
     pub(super) fn engine_died(&mut self, samples: &[u32]) -> Vec<u32> {
         let unfinished: Vec<u32> = samples.iter().copied().filter(|&sample| self.running.contains(sample)).collect();
         let given_up = self.bisection.engine_died(samples.len(), &unfinished);
         let again: Vec<u32> = unfinished.into_iter().filter(|sample| !given_up.contains(sample)).collect();
-        self.unbegun(&again);
+        self.requeue(&again);
         given_up
     }
 
-    /// Whether none of the grant has begun.
-    pub(super) fn is_unbegun(&self) -> bool {
+    /// Whether no sample of the grant has started.
+    pub(super) fn is_unstarted(&self) -> bool {
         self.waiting == self.samples
     }
 
-    /// Lets go of those of the samples that have not begun, and names them.
-    pub(super) fn give_back(&mut self, asked: &IntervalSet) -> IntervalSet {
+    /// Drops those of the samples that have not started, and returns them.
+    pub(super) fn return_unstarted(&mut self, asked: &IntervalSet) -> IntervalSet {
         let kept = self.waiting.minus(asked);
         let returned = self.waiting.minus(&kept);
         self.waiting = kept;
@@ -166,7 +166,7 @@ impl Held {
         returned
     }
 
-    /// What waits or runs.
+    /// Pending and running samples.
     pub(super) fn open(&self) -> IntervalSet {
         IntervalSet::from_pairs(self.waiting.pairs().iter().chain(self.running.pairs()).copied())
     }
@@ -176,52 +176,52 @@ impl Held {
         self.waiting = IntervalSet::new();
     }
 
-    /// Only `kept` may still begin.
+    /// Drops pending samples that are not in `kept`.
     fn confine(&mut self, kept: &IntervalSet) {
         let lost = self.waiting.minus(kept);
-        self.give_back(&lost);
+        self.return_unstarted(&lost);
         self.revoked = false;
     }
 }
 
-/// What the master leaves of a grant to this worker, and under which name from now on.
+/// A grant that the master leaves to this worker, with its new name.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptGrant {
     pub(super) held: GrantId,
     pub(super) now: GrantId,
     pub(super) samples: IntervalSet,
-    /// Of the grant under its name from now on.
+    /// Proof of the grant under its new name.
     pub(super) proof: Vec<u8>,
 }
 
 /// All grants, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Grants {
-    held: Vec<Held>,
+    held: Vec<GrantState>,
     /// Latest attempt seen of every task.
     seen: BTreeMap<TaskId, (Epoch, Attempt)>,
 }
 
 impl Grants {
-    /// Takes a grant; false when it was seen before. An older attempt of the same task is revoked by it.
-    pub(super) fn offer(&mut self, grant: Held) -> bool {
+    /// Adds a grant; returns false if it was seen before. Revokes an older attempt of the same task.
+    pub(super) fn offer(&mut self, grant: GrantState) -> bool {
         let GrantId { epoch, task, attempt } = grant.key;
         if self.seen.get(&task).is_some_and(|&seen| seen >= (epoch, attempt)) {
             return false;
         }
         self.seen.insert(task, (epoch, attempt));
-        self.held.iter_mut().filter(|held| held.key.task == task).for_each(Held::revoke);
+        self.held.iter_mut().filter(|held| held.key.task == task).for_each(GrantState::revoke);
         self.held.push(grant);
         true
     }
 
-    /// Takes back what has not begun of a grant; false when it is not held.
+    /// Revokes a grant; returns false if the worker does not hold it.
     pub(super) fn revoke(&mut self, key: GrantId) -> bool {
-        self.get_mut(key).map(Held::revoke).is_some()
+        self.get_mut(key).map(GrantState::revoke).is_some()
     }
 
-    /// What the master that welcomed this worker leaves to it; all else is revoked. Returns the grants with a new name.
-    pub(super) fn keep(&mut self, kept: &[Kept]) -> Vec<(GrantId, GrantId)> {
+    /// Keeps the grants that a welcome leaves to this worker, and revokes the others. Returns the old and new names.
+    pub(super) fn keep(&mut self, kept: &[KeptGrant]) -> Vec<(GrantId, GrantId)> {
         let mut renamed = Vec::new();
         for held in &mut self.held {
             let Some(kept) = kept.iter().find(|kept| kept.held == held.key) else {
@@ -240,37 +240,37 @@ impl Grants {
         renamed
     }
 
-    /// A held grant.
-    pub(super) fn get(&self, key: GrantId) -> Option<&Held> {
+    /// Returns a grant.
+    pub(super) fn get(&self, key: GrantId) -> Option<&GrantState> {
         self.held.iter().find(|held| held.key == key)
     }
 
-    /// A held grant.
-    pub(super) fn get_mut(&mut self, key: GrantId) -> Option<&mut Held> {
+    /// Returns a grant, mutable.
+    pub(super) fn get_mut(&mut self, key: GrantId) -> Option<&mut GrantState> {
         self.held.iter_mut().find(|held| held.key == key)
     }
 
-    /// Lets a grant go.
-    pub(super) fn remove(&mut self, key: GrantId) -> Option<Held> {
+    /// Removes a grant.
+    pub(super) fn remove(&mut self, key: GrantId) -> Option<GrantState> {
         let at = self.held.iter().position(|held| held.key == key)?;
         Some(self.held.remove(at))
     }
 
-    /// All of them, oldest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Held> {
+    /// Returns the grants, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &GrantState> {
         self.held.iter()
     }
 
-    /// Drops everything, because the plan is another.
+    /// Drops all grants, because the plan has changed.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// For the hello: what waits and what runs, and what of `unacknowledged` is on its way, by grant.
-    pub(super) fn to_wire(&self, unacknowledged: Vec<UnderWay>) -> Vec<v1::HeldGrant> {
+    /// Returns the grants for a hello: pending and running samples, and those of `unacknowledged`, by grant.
+    pub(super) fn to_wire(&self, unacknowledged: Vec<Unacknowledged>) -> Vec<v1::HeldGrant> {
         let held = self.held.iter().map(|held| (held.key, (held.unit, held.open(), held.assignment.clone())));
         let mut all: BTreeMap<GrantId, (UnitId, IntervalSet, Arc<Assignment>)> = held.collect();
-        for UnderWay { grant, unit, samples, assignment } in unacknowledged {
+        for Unacknowledged { grant, unit, samples, assignment } in unacknowledged {
             let (_, known, _) = all.entry(grant).or_insert_with(|| (unit, IntervalSet::new(), assignment));
             for sample in samples {
                 known.insert(sample);

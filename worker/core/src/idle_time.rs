@@ -1,4 +1,4 @@
-//! How long slots were idle while the run went on: what a distant master costs. Pure; times in milliseconds.
+//! Idle time of slots during a run: the cost of a distant master. Pure; times in milliseconds.
 
 /// Meter of the idle time of slots between the first grant and the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) struct IdleTimeMeter {
     idle_ms: u64,
     /// How often a slot was idle and then got work.
     gaps: u32,
-    /// Slot-milliseconds of the present idle time: whether work follows is not known yet.
+    /// Slot-milliseconds of the current idle time: whether work follows is not known yet.
     pending_ms: u64,
     idle_slots: u32,
     last_ms: Option<u64>,
@@ -48,13 +48,13 @@ mod tests {
         let mut seen = IdleTimeMeter::default();
         seen.observe(0, 2, 0);
         seen.observe(2, 2, 1_000);
-        assert_eq!(seen.sum(), (0, 0, 0), "before the first grant nothing is missed");
+        assert_eq!(seen.sum(), (0, 0, 0), "idle time before the first grant does not count");
         seen.observe(1, 2, 2_000);
         assert_eq!(seen.sum(), (2_000, 0, 0));
         seen.observe(2, 2, 2_100);
         assert_eq!(seen.sum(), (2_100, 100, 1));
         seen.observe(0, 2, 3_000);
         seen.observe(0, 2, 9_000);
-        assert_eq!(seen.sum(), (3_900, 100, 1), "at the end nothing is missed");
+        assert_eq!(seen.sum(), (3_900, 100, 1), "idle time after the last grant does not count");
     }
 }

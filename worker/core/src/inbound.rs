@@ -1,8 +1,8 @@
-//! Handles the frames of the master. Every frame may arrive twice.
+//! Handles frames of the master. Every frame may arrive twice.
 
-use super::ending::Ending;
-use super::grants::{Held, Kept};
-use super::session::{AgentCore, Terms};
+use super::ending::ExitReason;
+use super::grants::{GrantState, KeptGrant};
+use super::session::{AgentCore, WelcomeTerms};
 use compass_plan::engine::ENGINE_TIMEOUT;
 use compass_proto::session::Arrival;
 use compass_proto::{Protocols, digest_from_wire, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
@@ -24,7 +24,7 @@ impl AgentCore {
             match stream.received.accept(frame.seq) {
                 Arrival::New => stream.received.handled(frame.seq),
                 Arrival::Repeat => return,
-                Arrival::Gap => return self.redial("the master left out a frame"),
+                Arrival::Gap => return self.redial("the master skipped a frame"),
             }
         }
         match frame.body {
@@ -39,10 +39,10 @@ impl AgentCore {
             Some(Body::Wait(_)) => self.wait(),
             Some(Body::Release(_)) => self.release(),
             Some(Body::Shutdown(shutdown)) => self.shutdown(shutdown.reason),
-            Some(Body::Refused(refused)) => self.ending = Some(Ending::Refused { reason: refused.reason }),
+            Some(Body::Refused(refused)) => self.ending = Some(ExitReason::Refused { reason: refused.reason }),
             Some(Body::Rejected(rejected)) => self.rejected(rejected.seq, &rejected.reason),
-            Some(Body::Spilled(_)) => tracing::error!(seq = frame.seq, "a frame came without its body"),
-            // What is durable leaves the outbox by acknowledgement; nothing else is kept of a result.
+            Some(Body::Spilled(_)) => tracing::error!(seq = frame.seq, "received a spilled frame without its body"),
+            // Acknowledged results leave the outbox; nothing else of them is kept.
             None => {}
         }
     }
@@ -53,11 +53,11 @@ impl AgentCore {
             let reason = format!(
                 "the master speaks protocol {theirs}, this worker speaks {ours}; install the same version on both sides"
             );
-            self.ending = Some(Ending::Refused { reason });
+            self.ending = Some(ExitReason::Refused { reason });
             return;
         }
         let Ok(plan) = digest_from_wire(&welcome.plan) else {
-            self.ending = Some(Ending::Refused { reason: "the welcome names no plan".into() });
+            self.ending = Some(ExitReason::Refused { reason: "the welcome has no plan".into() });
             return;
         };
         let epoch = Epoch(welcome.epoch);
@@ -81,7 +81,7 @@ impl AgentCore {
             0 => ENGINE_TIMEOUT,
             given => Duration::from_millis(given.into()),
         };
-        self.terms = Some(Terms {
+        self.terms = Some(WelcomeTerms {
             epoch,
             plan,
             lease_ttl_ms,
@@ -105,14 +105,14 @@ impl AgentCore {
         self.send_credit();
     }
 
-    /// Confines the grants to what the master's welcome leaves to this worker.
+    /// Keeps the grants that the welcome leaves to this worker.
     fn keep(&mut self, welcome: &v1::Welcome) {
         for grant in self.result_batches.grants() {
             self.send_results(grant);
         }
         let kept = welcome.kept.iter().filter_map(|kept| {
             let now = kept.now.as_ref()?;
-            Some(Kept {
+            Some(KeptGrant {
                 held: kept.held?.into(),
                 now: now.id?.into(),
                 samples: intervals_from_wire(&now.samples),
@@ -129,13 +129,13 @@ impl AgentCore {
             }
         }
         for (before, now) in renamed {
-            tracing::info!(?before, ?now, "kept under a new name");
+            tracing::info!(?before, ?now, "grant renamed");
             for busy in self.slots.iter_mut().filter_map(|slot| slot.busy.as_mut()).filter(|busy| busy.grant == before)
             {
                 busy.grant = now;
             }
         }
-        self.settle_all();
+        self.finish_all();
     }
 
     /// Returns how many grants the worker will hold: those that its slots run, and those ahead of them.
@@ -195,12 +195,12 @@ impl AgentCore {
             return;
         };
         let samples = intervals_from_wire(&grant.samples);
-        let mut held = Held::new(key, UnitId(grant.unit), samples, grant.proof.clone());
+        let mut held = GrantState::new(key, UnitId(grant.unit), samples, grant.proof.clone());
         held.slots = grant.slots;
         if self.grants.offer(held) {
             tracing::debug!(task = %key.task, attempt = %key.attempt, unit = grant.unit, "grant");
             // An older attempt may have been pending with nothing running: it is finished.
-            self.settle_all();
+            self.finish_all();
         }
     }
 
@@ -212,11 +212,11 @@ impl AgentCore {
         tracing::info!(task = %key.task, attempt = %key.attempt, reason = revoke.reason, "grant revoked");
         let asked = intervals_from_wire(&revoke.samples);
         if asked.is_empty() && self.grants.revoke(key) {
-            self.settle_all();
+            self.finish_all();
             return;
         }
-        let wanted = self.grants.get_mut(key).filter(|held| !revoke.only_unbegun || held.is_unbegun());
-        let returned = wanted.map(|held| held.give_back(&asked)).unwrap_or_default();
+        let wanted = self.grants.get_mut(key).filter(|held| !revoke.only_unbegun || held.is_unstarted());
+        let returned = wanted.map(|held| held.return_unstarted(&asked)).unwrap_or_default();
         // A grant that is returned before any sample started needs no report.
         let emptied = self.grants.get(key).is_some_and(|held| held.samples.is_empty());
         if emptied {
@@ -224,14 +224,14 @@ impl AgentCore {
         }
         let (held, returned) = (self.grants.get(key).is_some(), intervals_to_wire(&returned));
         self.outbox.push(WorkerBody::RevokeAck(v1::RevokeAck { grant: revoke.grant, returned, held }));
-        self.settle_all();
+        self.finish_all();
     }
 
     fn shutdown(&mut self, reason: String) {
-        tracing::info!(reason, "the master shuts down");
+        tracing::info!(reason, "the master is shutting down");
         let (busy_ms, idle_ms, gaps) = self.idle_time.sum();
-        tracing::info!(busy_ms, idle_ms, gaps, "slots had work, and waited for it");
+        tracing::info!(busy_ms, idle_ms, gaps, "busy and idle time of the slots");
         let drained = self.drain.take().map(|drain| drain.ending);
-        self.ending = Some(drained.unwrap_or(Ending::Shutdown { reason }));
+        self.ending = Some(drained.unwrap_or(ExitReason::Shutdown { reason }));
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to an agent, one at a time.
+//! Inputs of an agent's core, handled one at a time.
 
 use super::connect_error::ConnectError;
 use super::order::SlotReport;
@@ -6,40 +6,40 @@ use super::transfer::BulkError;
 use compass_proto::v1;
 use compass_types::ids::Digest;
 
-/// Something that the core of an agent takes.
+/// An input of an agent's core.
 #[derive(Debug)]
 pub enum Input {
-    /// Nothing but that time has passed.
+    /// Time has passed.
     Tick,
-    /// Of the connection with this number; what comes of an older one is stale.
-    Link { link: u64, news: News },
-    /// A slot's child or batch.
+    /// From the connection with this number; events of earlier connections are stale.
+    Link { link: u64, news: ConnectionEvent },
+    /// From a slot, about its child or batch.
     Slot(SlotReport),
-    /// Content that was asked for; checked against its digest.
+    /// Requested content, checked against its digest, or why it could not be fetched.
     Fetched { digest: Digest, content: Result<Vec<u8>, BulkError> },
-    /// The attachment of an outbox entry is at the master, or not.
+    /// Result of uploading the attachment of an outbox entry.
     Uploaded { link: u64, seq: u64, done: Result<(), BulkError> },
     /// SIGINT or SIGTERM.
     Signal(u8),
     /// The launcher will end this process soon.
     TimeIsUp,
-    /// Standard input ended.
+    /// Stdin reached EOF.
     ParentGone,
 }
 
-/// What happens to a connection.
+/// Event of a connection.
 #[derive(Debug)]
-pub enum News {
-    /// It is open, and its hello left at this time.
+pub enum ConnectionEvent {
+    /// The connection is open, and its hello was sent at this time.
     Opened { hello_sent_ms: u64 },
-    /// The master sent this.
+    /// A frame of the master arrived.
     Frame(Box<v1::MasterFrame>),
-    /// The body of a frame is on its way, and nothing else can come meanwhile.
+    /// The body of a frame is being fetched, and no other frame can arrive meanwhile.
     Fetching,
-    /// It has room for a frame.
+    /// The connection can send a frame.
     Writable,
-    /// The transport takes nothing more; why will be reported.
+    /// The transport accepts no more frames; `Closed` will follow.
     Stuck,
-    /// It is over, or never came about.
+    /// The connection has ended or could not be opened.
     Closed { why: ConnectError },
 }

@@ -1,7 +1,7 @@
-//! Until when this worker may start samples, by its own clock.
+//! The worker's lease: until when it may start samples, by its own clock.
 //!
-//! Pure: times are milliseconds of a clock that never goes back. A deadline counts from when a heartbeat was *sent*, so
-//! that it lies before the master's own whatever the network did, with a fifth of the lease to spare.
+//! Pure: times are milliseconds of a monotonic clock. A deadline counts from when a heartbeat was *sent*, so that it
+//! precedes the master's own whatever the network does, with a fifth of the lease to spare.
 
 /// The lease under which samples are started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,18 +11,18 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// The master welcomed the hello sent at `sent_ms` and leases for `ttl_ms` at a time from now on.
+    /// Starts a lease of `ttl_ms`, since the master welcomed the hello sent at `sent_ms`.
     pub(super) fn granted(&mut self, sent_ms: u64, ttl_ms: u32) {
         self.ttl_ms = u64::from(ttl_ms);
         self.renewed(sent_ms);
     }
 
-    /// The master acknowledged the heartbeat sent at `sent_ms`; a late answer to an old one changes nothing.
+    /// Renews the lease from `sent_ms`, when the acknowledged heartbeat was sent; a late acknowledgement has no effect.
     pub(super) fn renewed(&mut self, sent_ms: u64) {
         self.deadline_ms = self.deadline_ms.max(sent_ms + self.ttl_ms * 4 / 5);
     }
 
-    /// Whether a sample may be started. What has begun may be finished and handed in at any time.
+    /// Whether a sample may start. Started samples may finish and be sent at any time.
     pub(super) fn may_start(&self, now_ms: u64) -> bool {
         now_ms < self.deadline_ms
     }
@@ -33,12 +33,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_starts_before_a_welcome() {
+    fn no_sample_starts_before_a_welcome() {
         assert!(!Lease::default().may_start(0));
     }
 
     #[test]
-    fn the_deadline_lies_a_fifth_before_the_masters_and_counts_from_sending() {
+    fn deadline_counts_from_sending_and_precedes_the_masters() {
         let mut lease = Lease::default();
         lease.granted(1_000, 30_000);
         assert!(lease.may_start(24_999));
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn late_answers_never_shorten_it_and_a_renewal_revives_it() {
+    fn late_answers_have_no_effect_and_a_renewal_revives_the_lease() {
         let mut lease = Lease::default();
         lease.granted(0, 10_000);
         lease.renewed(5_000);

@@ -1,7 +1,7 @@
-//! What a worker decides, and nothing that it does: which master it dials, what it says, what it runs next, until when.
+//! The decisions of a worker: which master to connect to, what to send, what to run next, and until when.
 //!
-//! [`AgentCore`] takes one [`Input`] at a time, with the time, and says what is to be done as [`Output`]. It holds no socket,
-//! no task, no process, no file and no clock: the worker's shell does what it says, and so does a simulation.
+//! [`AgentCore`] takes one [`Input`] at a time, with the time, and returns [`Output`]s. It has no socket, task,
+//! process, file or clock: the worker's shell carries out its outputs, and so does a simulation.
 
 mod bisection;
 mod connect_error;
@@ -35,11 +35,11 @@ mod transfer;
 
 pub use bisection::PoisonBisection;
 pub use connect_error::ConnectError;
-pub use ending::Ending;
+pub use ending::ExitReason;
 pub use grants::MAX_BATCH_SAMPLES;
-pub use input::{Input, News};
+pub use input::{ConnectionEvent, Input};
 pub use order::{BatchEnd, BatchOrder, ModelOrder, PartOrder, SlotEvent, SlotReport};
 pub use output::Output;
-pub use session::{AgentCore, Boot};
+pub use session::{AgentConfig, AgentCore};
 pub use spool::SpoolFile;
 pub use transfer::BulkError;

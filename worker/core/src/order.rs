@@ -1,4 +1,4 @@
-//! What the agent asks of a slot and what it hears back.
+//! Orders to slots, and their reports.
 
 use compass_plan::engine::{PrefixSegment, TokenCounters, UnableKind};
 use compass_proto::v1;
@@ -6,14 +6,14 @@ use compass_types::ids::Digest;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The model that must be resident; a slot that holds another replaces its child.
+/// The model to load; a slot with another model replaces its child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelOrder {
     /// A `ModelPlan` as JSON.
     pub plan: Vec<u8>,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: String,
-    /// GPUs that a replica of it takes.
+    /// Number of GPUs per replica.
     pub num_gpus: u32,
 }
 
@@ -34,23 +34,23 @@ pub struct BatchOrder {
     pub spec: Arc<Vec<u8>>,
     pub part: PartOrder,
     pub samples: Vec<u32>,
-    /// How long its engine may compute nothing before it is ended.
+    /// Time without progress after which the engine is killed.
     pub timeout: Duration,
 }
 
-/// What a slot says about its child and its batch.
+/// Report of a slot about its child and its batch.
 #[derive(Debug)]
 pub enum SlotEvent {
-    /// A child holds the model of the batch under way; `facts` are `ModelFacts` as JSON. Said before every batch, with the time
-    /// that the load took where there was one.
+    /// The model of the running batch is loaded; `facts` are `ModelFacts` as JSON. Sent before every batch, with the
+    /// loading time if the model was loaded now.
     Ready { facts: Vec<u8>, loaded_seconds: Option<f64> },
-    /// One sample of the batch under way.
+    /// Result of one sample of the running batch.
     Result(v1::SampleResult),
-    /// The batch is over; the slot is idle.
+    /// The batch has ended; the slot is idle.
     Ended { batch: u64, end: BatchEnd },
 }
 
-/// What a slot says, with its number.
+/// Report of the slot with this number.
 #[derive(Debug)]
 pub struct SlotReport {
     pub slot: usize,
@@ -62,10 +62,10 @@ pub struct SlotReport {
 pub enum BatchEnd {
     /// Every sample has its result.
     Done { tokens: TokenCounters, notes: Vec<String>, prefix_segments: Vec<PrefixSegment> },
-    /// The model cannot be loaded here.
+    /// This worker cannot load the model.
     LoadFailed { kind: UnableKind, message: String },
-    /// Children kept dying before they began the batch: its samples are not to blame.
+    /// Children kept dying before the batch started: its samples are not the cause.
     NeverStarted { message: String },
-    /// The child died in the middle, or gave up: samples without a result are suspects.
-    Broken { message: String },
+    /// The child died during the batch, or gave up: samples without a result are suspects.
+    EngineDied { message: String },
 }

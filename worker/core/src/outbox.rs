@@ -1,13 +1,13 @@
-//! What the master must hear exactly as it was said: frames in sequence, kept until acknowledged, replayed after a
-//! reconnect under their own numbers.
+//! Frames to the master in sequence, kept until acknowledged, replayed unchanged after a reconnect under their own
+//! numbers.
 //!
-//! Bounded softly: nothing is refused, but while [`Outbox::is_full`] nothing that makes more frames is begun. What memory
-//! should not hold lies in the spool until it goes out: a pool that is cut off for long makes more than that. A body that is
-//! too large for a frame is spilled, whatever it is; a frame that the master rejects again and again gives way to the failure
-//! of its samples.
+//! The bound is soft: no frame is rejected, but while [`Outbox::is_full`], no sample starts. Frames that memory should
+//! not hold are spooled until they are sent: a pool that is disconnected for long produces more than memory holds. A
+//! body that is too large for a frame is spilled, of whatever kind; a frame that the master keeps rejecting is replaced
+//! by the failure of its samples.
 
-use super::grants::{Assignment, UnderWay};
-use super::rejection::{instead, named};
+use super::grants::{Assignment, Unacknowledged};
+use super::rejection::{describe, replacement};
 use super::spool::{Extent, Spool, SpoolFile};
 use compass_proto::session::SendWindow;
 use compass_proto::v1::worker_frame::Body;
@@ -17,10 +17,10 @@ use prost::Message;
 use std::io;
 use std::sync::Arc;
 
-/// Bytes kept in memory; while the master is there, the slots are held back beyond them.
+/// Limit on bytes in memory; beyond it slots wait, if the master is connected.
 pub(super) const OUTBOX_BYTES: usize = 4 * 1024 * 1024;
 
-/// A body too large for its frame: it must be at the master before the frame.
+/// A body too large for its frame: it is uploaded before the frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Attachment {
     pub(super) digest: Digest,
@@ -33,7 +33,7 @@ impl From<Spill> for Attachment {
     }
 }
 
-/// A frame that can be sent; without a body where it was given up.
+/// A frame to send; without a body if it was given up.
 #[derive(Clone, Debug)]
 pub(super) struct Outgoing {
     pub(super) seq: u64,
@@ -41,40 +41,40 @@ pub(super) struct Outgoing {
     pub(super) attachment: Option<Attachment>,
 }
 
-/// A frame in waiting.
+/// An unacknowledged frame.
 #[derive(Debug)]
 struct Entry {
-    kept: Kept,
-    /// What the hello says of it.
-    under_way: Option<UnderWay>,
+    kept: Storage,
+    /// What a hello reports of it.
+    unacknowledged: Option<Unacknowledged>,
     size: usize,
-    /// Whether it stands in the place of what was rejected.
+    /// Whether it replaces a rejected body.
     replaced: bool,
 }
 
 #[derive(Debug)]
-enum Kept {
+enum Storage {
     InMemory(Box<Outgoing>),
     /// The frame, then its attachment.
     Spooled(Extent),
 }
 
 impl Entry {
-    /// Frees what it holds: bytes in memory, or an extent of the spool.
-    fn let_go(&self, bytes: &mut usize, spool: &mut Spool) {
+    /// Frees its bytes in memory, or its extent of the spool.
+    fn free(&self, bytes: &mut usize, spool: &mut Spool) {
         match &self.kept {
-            Kept::InMemory(_) => *bytes -= self.size,
-            Kept::Spooled(extent) => spool.free(*extent),
+            Storage::InMemory(_) => *bytes -= self.size,
+            Storage::Spooled(extent) => spool.free(*extent),
         }
     }
 }
 
-/// What comes of a rejection.
+/// Consequence of a rejection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Rejection {
-    /// The frame goes out again with the next connection.
-    Again,
-    /// Something else stands in its place from now on. The words say of what it was.
+    /// The frame is sent again on the next connection.
+    Resend,
+    /// The body was replaced. `what` describes the old one.
     Replaced { what: String },
 }
 
@@ -82,15 +82,15 @@ pub(super) enum Rejection {
 #[derive(Debug)]
 pub(super) struct Outbox {
     window: SendWindow<Entry>,
-    /// Of entries in memory.
+    /// Size of the entries in memory.
     bytes: usize,
     spool: Spool,
-    /// The spooled frame that goes out next.
+    /// The spooled frame to send next.
     loaded: Option<Outgoing>,
 }
 
 impl Outbox {
-    /// An empty one that spools to this file.
+    /// Creates an empty outbox that spools to this file.
     pub(super) fn new(file: Box<dyn SpoolFile>) -> Self {
         Self { window: SendWindow::default(), bytes: 0, spool: Spool::new(file), loaded: None }
     }
@@ -100,72 +100,72 @@ impl Outbox {
         self.append(body, None);
     }
 
-    /// Appends results or the report of a grant: until they are acknowledged, the hello presents the grant.
+    /// Appends results or the report of a grant: a hello presents the grant until they are acknowledged.
     pub(super) fn push_of(&mut self, assignment: &Arc<Assignment>, body: Body) {
-        let under_way = under_way(&body, assignment);
-        self.append(body, under_way);
+        let unacknowledged = unacknowledged(&body, assignment);
+        self.append(body, unacknowledged);
     }
 
-    fn append(&mut self, body: Body, under_way: Option<UnderWay>) {
+    fn append(&mut self, body: Body, unacknowledged: Option<Unacknowledged>) {
         let (outgoing, size) = outgoing(self.window.next_seq(), Some(body));
         let spooled = if self.bytes >= OUTBOX_BYTES { self.spool.put(&to_bytes(&outgoing)) } else { None };
         let kept = match spooled {
-            Some(extent) => Kept::Spooled(extent),
+            Some(extent) => Storage::Spooled(extent),
             None => {
                 self.bytes += size;
-                Kept::InMemory(Box::new(outgoing))
+                Storage::InMemory(Box::new(outgoing))
             }
         };
-        self.window.push(Entry { kept, under_way, size, replaced: false });
+        self.window.push(Entry { kept, unacknowledged, size, replaced: false });
     }
 
-    /// The master has handled everything up to `seq`.
+    /// Drops the frames up to `seq`, which the master has handled.
     pub(super) fn acknowledged(&mut self, seq: u64) {
         for entry in self.window.acknowledged(seq) {
-            entry.let_go(&mut self.bytes, &mut self.spool);
+            entry.free(&mut self.bytes, &mut self.spool);
         }
     }
 
-    /// The master cannot take the frame `seq`. The third time something else is put in its place: the failure of its
-    /// samples, or an empty frame where it has none, or where that was rejected as well.
+    /// Notes that the master rejected the frame `seq`. The third time its body is replaced by the failure of its
+    /// samples, or by an empty body if it has none, or if the failure was rejected as well.
     ///
     /// # Errors
-    /// The spool lost it.
+    /// The spool cannot be read.
     pub(super) fn rejected(&mut self, seq: u64, reason: &str) -> io::Result<Rejection> {
         if self.window.get(seq).is_none() || self.window.rejected(seq) < MAX_REJECTIONS {
-            return Ok(Rejection::Again);
+            return Ok(Rejection::Resend);
         }
         self.window.replaced(seq);
-        let Some(entry) = self.window.get_mut(seq) else { return Ok(Rejection::Again) };
+        let Some(entry) = self.window.get_mut(seq) else { return Ok(Rejection::Resend) };
         let loaded = match &entry.kept {
-            Kept::InMemory(outgoing) => (**outgoing).clone(),
-            Kept::Spooled(extent) => from_bytes(&self.spool.get(*extent)?)?,
+            Storage::InMemory(outgoing) => (**outgoing).clone(),
+            Storage::Spooled(extent) => from_bytes(&self.spool.get(*extent)?)?,
         };
-        entry.let_go(&mut self.bytes, &mut self.spool);
+        entry.free(&mut self.bytes, &mut self.spool);
         let body = loaded.whole()?;
-        let what = body.as_ref().map(named).unwrap_or_default();
-        let other = body.filter(|_| !entry.replaced).and_then(|body| instead(body, reason));
+        let what = body.as_ref().map(describe).unwrap_or_default();
+        let other = body.filter(|_| !entry.replaced).and_then(|body| replacement(body, reason));
         let (outgoing, size) = outgoing(seq, other);
         self.bytes += size;
-        (entry.kept, entry.size, entry.replaced) = (Kept::InMemory(Box::new(outgoing)), size, true);
+        (entry.kept, entry.size, entry.replaced) = (Storage::InMemory(Box::new(outgoing)), size, true);
         self.loaded = None;
         Ok(Rejection::Replaced { what })
     }
 
-    /// A new connection: everything that is kept goes out again.
+    /// Starts a new connection: every kept frame is sent again.
     pub(super) fn rewind(&mut self) {
         self.window.rewind();
     }
 
-    /// The next frame for the present connection.
+    /// Returns the next frame for the current connection.
     ///
     /// # Errors
-    /// The spool lost it: this process cannot hand in what it promised.
+    /// The spool cannot be read: the process cannot send results that it promised.
     pub(super) fn next_unsent(&mut self) -> io::Result<Option<&Outgoing>> {
         let Some((seq, entry)) = self.window.unsent() else { return Ok(None) };
         match &entry.kept {
-            Kept::InMemory(outgoing) => Ok(Some(outgoing)),
-            Kept::Spooled(extent) => {
+            Storage::InMemory(outgoing) => Ok(Some(outgoing)),
+            Storage::Spooled(extent) => {
                 if self.loaded.as_ref().is_none_or(|loaded| loaded.seq != seq) {
                     self.loaded = Some(from_bytes(&self.spool.get(*extent)?)?);
                 }
@@ -174,36 +174,36 @@ impl Outbox {
         }
     }
 
-    /// The frame `seq` went to the present connection.
+    /// Marks the frame `seq` as sent on the current connection.
     pub(super) fn sent(&mut self, seq: u64) {
         self.window.sent(seq);
         self.loaded = None;
     }
 
-    /// The number of the first frame that the next connection will carry.
+    /// Number of the first frame on the next connection.
     pub(super) fn first_seq(&self) -> u64 {
         self.window.first_seq()
     }
 
-    /// What of grants is not acknowledged, frame by frame.
-    pub(super) fn unacknowledged(&self) -> Vec<UnderWay> {
-        self.window.iter().filter_map(|entry| entry.under_way.clone()).collect()
+    /// Returns the unacknowledged samples of grants, frame by frame.
+    pub(super) fn unacknowledged(&self) -> Vec<Unacknowledged> {
+        self.window.iter().filter_map(|entry| entry.unacknowledged.clone()).collect()
     }
 
-    /// Whether enough waits that no more should be made. Cut off from the master, the spool takes what memory should not.
+    /// Whether no more frames should be produced. While disconnected, the spool takes the excess.
     pub(super) fn is_full(&self, cut_off: bool) -> bool {
         self.bytes >= OUTBOX_BYTES && !(cut_off && self.spool.takes())
     }
 
-    /// Whether the master has everything.
+    /// Whether the master has handled every frame.
     pub(super) fn is_empty(&self) -> bool {
         self.window.is_empty()
     }
 
-    /// Drops everything: it belongs to a plan that nobody asks for any more. Numbers go on.
+    /// Drops every frame, since its plan is obsolete. Numbers continue.
     pub(super) fn clear(&mut self) {
         for entry in self.window.clear() {
-            entry.let_go(&mut self.bytes, &mut self.spool);
+            entry.free(&mut self.bytes, &mut self.spool);
         }
         self.loaded = None;
     }
@@ -216,7 +216,7 @@ fn outgoing(seq: u64, body: Option<Body>) -> (Outgoing, usize) {
 }
 
 impl Outgoing {
-    /// The body, wherever it travels.
+    /// Returns the body, including a spilled one.
     fn whole(self) -> io::Result<Option<Body>> {
         match &self.attachment {
             None => Ok(self.body),
@@ -229,7 +229,7 @@ impl Outgoing {
     }
 }
 
-fn under_way(body: &Body, assignment: &Arc<Assignment>) -> Option<UnderWay> {
+fn unacknowledged(body: &Body, assignment: &Arc<Assignment>) -> Option<Unacknowledged> {
     let (grant, unit, samples) = match body {
         Body::Results(results) => {
             let samples = results.samples.iter().map(|result| result.index).collect();
@@ -238,7 +238,7 @@ fn under_way(body: &Body, assignment: &Arc<Assignment>) -> Option<UnderWay> {
         Body::Report(report) => (report.grant?, report.unit, Vec::new()),
         _ => return None,
     };
-    Some(UnderWay { grant: grant.into(), unit: UnitId(unit), samples, assignment: assignment.clone() })
+    Some(Unacknowledged { grant: grant.into(), unit: UnitId(unit), samples, assignment: assignment.clone() })
 }
 
 fn to_bytes(outgoing: &Outgoing) -> Vec<u8> {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_goes_once_per_connection_until_it_is_acknowledged() {
+    fn frames_are_sent_once_per_connection_until_acknowledged() {
         let mut outbox = empty();
         (0..5).for_each(|task| outbox.push(small(task)));
         assert_eq!(send_all(&mut outbox), [1, 2, 3, 4, 5]);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_acknowledgement_and_one_of_the_future_are_harmless() {
+    fn old_and_future_acknowledgements_are_harmless() {
         let mut outbox = empty();
         (0..3).for_each(|task| outbox.push(small(task)));
         outbox.acknowledged(2);
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(send_all(&mut outbox), [4]);
     }
 
-    /// A frame of one result of so many bytes.
+    /// A frame with one result of the given size.
     fn large(sample: u32, bytes: usize) -> Body {
         let outcome = Some(v1::sample_result::Outcome::Failed("x".repeat(bytes)));
         let result = v1::SampleResult { index: sample, outcome, ..Default::default() };
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_body_of_whatever_kind_is_attached_and_counts_towards_the_bound() {
+    fn large_bodies_of_any_kind_are_spilled_and_count() {
         let mut outbox = empty();
         let runs = |at: u32| v1::Interval { first: 2 * at, end: 2 * at + 1 };
         let returned = (0..60_000).map(runs).collect();
@@ -343,7 +343,7 @@ mod tests {
         assert!(!outbox.is_full(false) && outbox.bytes == 0);
     }
 
-    /// What goes over a connection, as a master would read it.
+    /// Returns the frames of a connection, as a master reads them.
     fn transmit(outbox: &mut Outbox) -> Vec<(u64, Option<Body>)> {
         let mut sent = Vec::new();
         while let Some(outgoing) = outbox.next_unsent().unwrap().cloned() {
@@ -355,18 +355,18 @@ mod tests {
     }
 
     #[test]
-    fn what_memory_should_not_hold_waits_on_disk_and_goes_out_the_same_as_often_as_needed() {
+    fn spooled_frames_are_sent_unchanged_on_every_connection() {
         let mut outbox = empty();
         outbox.push(large(0, OUTBOX_BYTES));
         let in_memory = outbox.bytes;
         // Some are spilled, some are not.
         let said: Vec<_> = (1..=100).map(|sample| large(sample, 3_000 * sample as usize)).collect();
         for body in said.clone() {
-            assert!(!outbox.is_full(true), "cut off, the spool takes it");
+            assert!(!outbox.is_full(true), "while disconnected, the spool takes them");
             outbox.push_of(&Arc::default(), body);
         }
-        assert!(outbox.is_full(false), "with the master there, slots wait");
-        assert_eq!(outbox.bytes, in_memory, "none of it is in memory");
+        assert!(outbox.is_full(false), "while connected, slots wait");
+        assert_eq!(outbox.bytes, in_memory, "no new frame is in memory");
         let listed = outbox.unacknowledged();
         assert_eq!((listed.len(), &listed[3].samples), (100, &vec![4]));
         for _ in 0..2 {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_disk_it_stays_in_memory_and_slots_wait() {
+    fn without_disk_space_frames_stay_in_memory_and_slots_wait() {
         let mut outbox = Outbox::new(Box::new(Full));
         (0..6000).for_each(|sample| outbox.push(large(sample, 1000)));
         assert!(outbox.is_full(true));
@@ -395,19 +395,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rejected_three_times_gives_way_to_the_failure_of_its_samples_and_then_to_nothing() {
+    fn third_rejection_replaces_results_by_failures_then_by_nothing() {
         let mut outbox = empty();
         // One in memory, one in the spool; both too large for a frame.
         outbox.push_of(&Arc::default(), large(5, OUTBOX_BYTES));
         outbox.push_of(&Arc::default(), large(6, 300_000));
         outbox.push(small(9));
         for (seq, sample) in [(1, 5), (2, 6)] {
-            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
-            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
+            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Resend);
+            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Resend);
             assert!(matches!(outbox.rejected(seq, "no").unwrap(), Rejection::Replaced { .. }));
             outbox.rewind();
             let sent = transmit(&mut outbox);
-            assert_eq!(sent.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [1, 2, 3], "no number is left out");
+            assert_eq!(sent.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [1, 2, 3], "numbers have no gaps");
             let Some(Body::Results(results)) = &sent[seq as usize - 1].1 else { panic!("{sent:?}") };
             assert_eq!((results.grant, results.samples[0].index), (Some(GrantId::new(2, 7, 1).into()), sample));
             let Some(v1::sample_result::Outcome::Failed(reason)) = &results.samples[0].outcome else { panic!() };
@@ -415,22 +415,22 @@ mod tests {
         }
         assert_eq!(outbox.unacknowledged().len(), 2);
         for _ in 0..2 {
-            assert_eq!(outbox.rejected(1, "not even that").unwrap(), Rejection::Again);
+            assert_eq!(outbox.rejected(1, "not even that").unwrap(), Rejection::Resend);
         }
         assert!(matches!(outbox.rejected(1, "not even that").unwrap(), Rejection::Replaced { .. }));
         outbox.rewind();
         assert_eq!(transmit(&mut outbox)[0], (1, None));
-        assert_eq!(outbox.rejected(99, "never sent").unwrap(), Rejection::Again);
+        assert_eq!(outbox.rejected(99, "never sent").unwrap(), Rejection::Resend);
         outbox.acknowledged(3);
         assert!(outbox.is_empty() && outbox.bytes == 0);
     }
 
     #[test]
-    fn rejections_of_different_frames_are_not_added_up() {
+    fn rejections_count_per_frame() {
         let mut outbox = empty();
         (0..2).for_each(|task| outbox.push(small(task)));
         for seq in [1, 2, 1, 2, 1, 2] {
-            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Again);
+            assert_eq!(outbox.rejected(seq, "no").unwrap(), Rejection::Resend);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the core of an agent wants done.
+//! Outputs of an agent's core.
 
 use super::order::BatchOrder;
 use compass_plan::Part;
@@ -7,22 +7,22 @@ use compass_types::ids::Digest;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Something that is to be done, after all that was output before it.
+/// An action, to be carried out in order.
 #[derive(Debug)]
 pub enum Output {
-    /// Leave the connection in use, if there is one, and after a pause dial this master (by its place in the list), as
-    /// connection `link`.
+    /// Close the current connection, and after a pause connect to this master (its position in the list), as connection
+    /// `link`.
     Dial { link: u64, master: usize, pause: Duration, hello: Box<v1::Hello> },
-    /// Send a frame on the connection in use, which has room for it.
+    /// Send a frame on the current connection, which can take it.
     Send { frame: Box<v1::WorkerFrame> },
-    /// Bring content to the master on behalf of the frame `seq`, and report it; after a pause where that failed.
+    /// Upload content that the frame `seq` names, after a pause, and report the result.
     Upload { link: u64, seq: u64, digest: Digest, bytes: Arc<Vec<u8>>, pause: Duration },
-    /// Fetch content from the master, and report it; after a pause where that failed.
+    /// Fetch content from the master, after a pause, and report the result.
     Fetch { digest: Digest, pause: Duration },
-    /// Have a slot's engine run a batch.
+    /// Run a batch on a slot's engine.
     Start { slot: usize, batch: BatchOrder },
     /// Run the programs of a sample in a slot, as the batch `batch`.
     RunPrograms { slot: usize, batch: u64, part: Arc<Part>, index: u32 },
-    /// The worker was told to go: what a signal ends from here on has no outcome.
-    ProgramsMayBeEnded,
+    /// The worker was asked to exit: the outcome of a program that a signal ends from now on does not count.
+    ExitRequested,
 }

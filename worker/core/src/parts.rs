@@ -1,14 +1,14 @@
-//! Parts of the plan that are here, the least recently used leaving first.
+//! Cache of the plan's parts, least recently used first out.
 
 use compass_plan::Part;
 use compass_types::ids::Digest;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Bytes kept, as they came; one part is kept however large.
+/// Size of the cache in bytes; one part is kept whatever its size.
 pub(super) const PART_CACHE_BYTES: usize = 64 * 1024 * 1024;
 
-/// A part in both its forms: as it came, for the engine, and read, for the gold answers.
+/// A part, raw for the engine and parsed for the gold answers.
 #[derive(Clone, Debug)]
 pub(super) struct CachedPart {
     pub(super) digest: Digest,
@@ -16,7 +16,7 @@ pub(super) struct CachedPart {
     pub(super) part: Arc<Part>,
 }
 
-/// Cache of parts of the plan; the least recently used leaves first.
+/// Cache of parts of the plan; drops the least recently used.
 #[derive(Debug)]
 pub(super) struct PartCache {
     /// Most recently used last.
@@ -25,15 +25,15 @@ pub(super) struct PartCache {
 }
 
 impl PartCache {
-    /// An empty cache of at most `limit` bytes.
+    /// Creates an empty cache of at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { parts: VecDeque::new(), limit }
     }
 
-    /// Reads and keeps a part; its digest was checked when it was fetched.
+    /// Parses and keeps a part; its digest was verified when it was fetched.
     ///
     /// # Errors
-    /// When the bytes are not a part.
+    /// The bytes are not a part.
     pub(super) fn keep(&mut self, digest: Digest, bytes: Vec<u8>) -> Result<(), serde_json::Error> {
         let part = Arc::new(serde_json::from_slice(&bytes)?);
         self.parts.push_back(CachedPart { digest, bytes: Arc::new(bytes), part });
@@ -43,7 +43,7 @@ impl PartCache {
         Ok(())
     }
 
-    /// A part that is here.
+    /// Returns a cached part.
     pub(super) fn get(&mut self, digest: &Digest) -> Option<CachedPart> {
         let at = self.parts.iter().position(|part| part.digest == *digest)?;
         let part = self.parts.remove(at)?;
@@ -51,7 +51,7 @@ impl PartCache {
         Some(part)
     }
 
-    /// Whether another part can be kept without one that is in use having to leave.
+    /// Whether another part fits without dropping one that is in use.
     pub(super) fn has_room(&self) -> bool {
         self.bytes() < self.limit / 2
     }
@@ -71,14 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_leaves_and_one_always_stays() {
+    fn least_recently_used_part_is_dropped_and_one_always_stays() {
         let (a, b, c) = (part("a"), part("b"), part("c"));
         let mut cache = PartCache::new(a.1.len() * 2);
         cache.keep(a.0, a.1.clone()).unwrap();
         cache.keep(b.0, b.1.clone()).unwrap();
         assert!(cache.get(&a.0).is_some());
         cache.keep(c.0, c.1).unwrap();
-        assert!(cache.get(&b.0).is_none(), "b was used longest ago");
+        assert!(cache.get(&b.0).is_none(), "b is the least recently used");
         assert!(cache.get(&a.0).is_some() && cache.get(&c.0).is_some());
         let huge = part(&"x".repeat(1000));
         cache.keep(huge.0, huge.1).unwrap();

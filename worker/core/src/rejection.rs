@@ -1,13 +1,13 @@
-//! What stands in the place of a frame that the master cannot take.
+//! Replacement of frames that the master rejects.
 
 use compass_proto::v1;
 use compass_types::intervals::IntervalSet;
 use v1::sample_result::Outcome;
 use v1::worker_frame::Body;
 
-/// The failure of the samples of a frame; of one that ends a grant, that the grant is not held any more: what the master
-/// lacks of it, it grants again. `None` for one that is only dropped.
-pub(super) fn instead(body: Body, reason: &str) -> Option<Body> {
+/// Returns the failure of a frame's samples; for a frame that ends a grant, the notice that the worker does not hold
+/// it: the master grants what is missing again. `None` if the frame can be dropped.
+pub(super) fn replacement(body: Body, reason: &str) -> Option<Body> {
     let not_held = |grant| Some(Body::RevokeAck(v1::RevokeAck { grant, ..Default::default() }));
     match body {
         Body::Results(results) => {
@@ -26,8 +26,8 @@ pub(super) fn instead(body: Body, reason: &str) -> Option<Body> {
     }
 }
 
-/// What a frame is, for the log.
-pub(super) fn named(body: &Body) -> String {
+/// Describes a frame for the log.
+pub(super) fn describe(body: &Body) -> String {
     let of = |kind: &str, grant: Option<v1::GrantId>| {
         let v1::GrantId { task, attempt, .. } = grant.unwrap_or_default();
         format!("{kind} of task {task}, attempt {attempt}")

@@ -1,5 +1,5 @@
-//! From one job to another under the same master: what has begun is finished and handed in, the rest handed back, and then
-//! the master is dialled again, which says whose turn it is.
+//! Moves from one job to another under the same master: finishes started samples, returns the others, and then connects
+//! again, for the master to assign the next job.
 
 use super::session::AgentCore;
 use compass_proto::{intervals_to_wire, v1};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use v1::worker_frame::Body;
 
 impl AgentCore {
-    /// There is nothing to do yet; the master is there all the same.
+    /// Notes that there is no work yet; the master is alive.
     pub(super) fn wait(&mut self) {
         let now_ms = self.now_ms;
         if let Some(stream) = &mut self.stream {
@@ -16,18 +16,18 @@ impl AgentCore {
         self.reset_backoff();
     }
 
-    /// Another job waits for this worker.
+    /// Starts to leave the current job.
     pub(super) fn release(&mut self) {
         if self.released || self.drain.is_some() {
             return;
         }
-        tracing::info!("wanted by another job");
+        tracing::info!("released to another job");
         self.released = true;
         self.send_credit();
         for key in self.grants.iter().map(|held| held.key).collect::<Vec<_>>() {
             let Some(held) = self.grants.get_mut(key) else { continue };
             let asked = held.open();
-            let returned = held.give_back(&asked);
+            let returned = held.return_unstarted(&asked);
             if returned.is_empty() {
                 continue;
             }
@@ -39,10 +39,10 @@ impl AgentCore {
             let ack = v1::RevokeAck { grant: Some(key.into()), returned, held };
             self.outbox.push(Body::RevokeAck(ack));
         }
-        self.settle_all();
+        self.finish_all();
     }
 
-    /// Dials again when the job that this worker leaves has everything from it.
+    /// Connects again when the old job has acknowledged everything from this worker.
     pub(super) fn check_released(&mut self) {
         let idle = self.slots.iter().all(|slot| slot.busy.is_none()) && self.grants.iter().next().is_none();
         if self.released && idle && self.result_batches.grants().is_empty() && self.outbox.is_empty() {
@@ -51,7 +51,7 @@ impl AgentCore {
         }
     }
 
-    /// Digests of the models that engines hold, each once.
+    /// Returns digests of the models loaded by engines, each once.
     pub(super) fn models_held(&self) -> Vec<Vec<u8>> {
         let mut models: Vec<_> = self.slots.iter().filter_map(|slot| slot.model).collect();
         models.sort_unstable();

@@ -1,14 +1,14 @@
-//! Results gathered into frames: few frames when results come fast, no waiting when they come slowly.
+//! Gathers results into frames: few frames when results come fast, no delay when they come slowly.
 //!
-//! Pure. A batch closes at [`BATCH_BYTES`], and the one result that may take it beyond is smaller than
-//! [`LARGE_RESULT_BYTES`]; a larger one has a frame of its own, whose body the outbox sends apart where it must.
+//! Pure. A batch closes at [`BATCH_BYTES`], and the one result that may exceed this is smaller than
+//! [`LARGE_RESULT_BYTES`]; a larger one has its own frame, whose body the outbox spills if needed.
 
 use compass_proto::v1::SampleResult;
 use compass_types::ids::GrantId;
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// A result whose encoding is larger goes alone.
+/// A result with a larger encoding has its own frame.
 pub(super) const LARGE_RESULT_BYTES: usize = 80 * 1024;
 const BATCH_BYTES: usize = 100 * 1024;
 const BATCH_SAMPLES: usize = 64;
@@ -27,7 +27,7 @@ struct ResultBatch {
 pub(super) struct ResultBatches(BTreeMap<GrantId, ResultBatch>);
 
 impl ResultBatches {
-    /// Adds a result; returns the batch when it is large enough to go.
+    /// Adds a result; returns the batch when it is large enough to be sent.
     pub(super) fn add(&mut self, grant: GrantId, result: SampleResult, now_ms: u64) -> Option<Vec<SampleResult>> {
         let due_ms = now_ms + BATCH_MS;
         let batch = self.0.entry(grant).or_insert(ResultBatch { results: Vec::new(), bytes: 0, due_ms });
@@ -37,27 +37,27 @@ impl ResultBatches {
         closed.then(|| self.take(grant)).flatten()
     }
 
-    /// The open batch of a grant.
+    /// Removes the open batch of a grant.
     pub(super) fn take(&mut self, grant: GrantId) -> Option<Vec<SampleResult>> {
         self.0.remove(&grant).map(|batch| batch.results)
     }
 
-    /// A grant whose batch has waited long enough.
+    /// Returns a grant whose batch has waited long enough.
     pub(super) fn due(&self, now_ms: u64) -> Option<GrantId> {
         self.0.iter().find(|(_, batch)| batch.due_ms <= now_ms).map(|(grant, _)| *grant)
     }
 
-    /// When the next batch is due.
+    /// Returns when the next batch is due.
     pub(super) fn next_due_ms(&self) -> Option<u64> {
         self.0.values().map(|batch| batch.due_ms).min()
     }
 
-    /// Grants with an open batch.
+    /// Returns the grants with an open batch.
     pub(super) fn grants(&self) -> Vec<GrantId> {
         self.0.keys().copied().collect()
     }
 
-    /// Drops everything.
+    /// Drops all batches.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_goes_when_it_is_long_or_old() {
+    fn batch_is_sent_when_large_or_old() {
         let mut batches = ResultBatches::default();
         for index in 0..BATCH_SAMPLES as u32 - 1 {
             assert!(batches.add(GRANT, result(index, 5), 1_000 + u64::from(index)).is_none());
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_batch_stays_in_its_frame() {
+    fn largest_batch_fits_its_frame() {
         let mut batches = ResultBatches::default();
         assert!(batches.add(GRANT, result(0, BATCH_BYTES - 100), 0).is_none());
         let batch = batches.add(GRANT, result(1, LARGE_RESULT_BYTES - 20), 0).unwrap();

@@ -1,4 +1,4 @@
-//! From the reports of the slots to frames for the master: results, reports, failures.
+//! Converts reports of slots into frames for the master: results, reports, failures.
 
 use super::order::{BatchEnd, SlotEvent, SlotReport};
 use super::result_batch::LARGE_RESULT_BYTES;
@@ -13,14 +13,14 @@ use prost::Message;
 use v1::sample_result::Outcome;
 use v1::worker_frame::Body;
 
-/// Largest result that is handed in, in bytes.
+/// Largest result that is kept, in bytes.
 const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 
-/// A message to the master is cut to so many characters: it goes into logs and summaries.
+/// Maximum length of a message to the master, which logs and summaries contain.
 const MESSAGE_CHARACTERS: usize = 4000;
 
 impl AgentCore {
-    /// Takes what a slot says.
+    /// Handles a report of a slot.
     pub(super) fn slot_report(&mut self, report: SlotReport) {
         let Some(state) = self.slots.get_mut(report.slot) else { return };
         match report.event {
@@ -33,7 +33,7 @@ impl AgentCore {
                 }
                 if loaded_seconds.is_some() || self.facts.get(&model) != Some(&facts) {
                     if let Some(difference) = self.facts.get(&model).and_then(|known| difference(known, &facts)) {
-                        self.changed_since(report.slot, difference);
+                        self.weights_changed(report.slot, difference);
                         return;
                     }
                     self.facts.insert(model, facts.clone());
@@ -60,19 +60,19 @@ impl AgentCore {
         }
     }
 
-    /// An engine has loaded other weights of its model than one before it, which this worker has told the master of: what it
-    /// computes is nobody's answer.
-    fn changed_since(&mut self, slot: usize, difference: String) {
+    /// Handles that an engine has loaded other weights of its model than an earlier one, whose facts the master has:
+    /// its results must not count.
+    fn weights_changed(&mut self, slot: usize, difference: String) {
         let Some(state) = self.slots.get_mut(slot) else { return };
         (state.resident, state.model, state.unit) = (None, None, None);
         let Some(busy) = &mut state.busy else { return };
         busy.stale = true;
         let grant = busy.grant;
-        let message = format!("the model's files were changed while this worker used them: {difference}");
+        let message = format!("the model's files changed while this worker used them: {difference}");
         self.give_up(grant, v1::FailureClass::Unable, v1::UnableKind::Content, message);
     }
 
-    /// The digest of the weights with which this worker computes a unit; empty where the model has none.
+    /// Returns the digest of the weights with which this worker computes a unit; empty for a model without weights.
     fn weights_of(&self, unit: UnitId) -> Vec<u8> {
         let model = self.plan.as_ref().map(|plan| plan.model_of(unit));
         let pin = model.and_then(|model| self.facts.get(&model)).and_then(|facts| pin_of(facts));
@@ -92,12 +92,12 @@ impl AgentCore {
         }
         match end {
             BatchEnd::Done { .. } => self.retry_alone(&busy, "the engine gave no result for this sample, twice".into()),
-            BatchEnd::Broken { message } => {
+            BatchEnd::EngineDied { message } => {
                 self.retry_alone(&busy, format!("the engine died on this sample twice: {message}"));
             }
             BatchEnd::LoadFailed { kind, message } => {
-                held.unbegun(&busy.samples);
-                // Where another slot holds it, this slot's device is at fault, not what the worker has.
+                held.requeue(&busy.samples);
+                // If another slot has loaded the model, this slot's device is at fault, not the files.
                 let is_held =
                     kind == UnableKind::Device && self.slots.iter().any(|slot| slot.resident == Some(busy.model));
                 match is_held {
@@ -106,14 +106,14 @@ impl AgentCore {
                 }
             }
             BatchEnd::NeverStarted { message } => {
-                held.unbegun(&busy.samples);
+                held.requeue(&busy.samples);
                 self.fail(grant, v1::FailureClass::Infrastructure, message);
             }
         }
-        self.settle_all();
+        self.finish_all();
     }
 
-    /// Gives up every grant of a model that cannot be loaded here, the one that showed it first.
+    /// Gives up every grant of a model that cannot be loaded, starting with the one that showed it.
     fn cannot_load(&mut self, model: ModelId, first: GrantId, kind: UnableKind, message: &str) {
         let plan = self.plan.clone();
         let is_of_model = |unit| plan.as_ref().is_some_and(|plan| plan.model_of(unit) == model);
@@ -124,7 +124,7 @@ impl AgentCore {
         }
     }
 
-    /// Samples of the batch without a result wait again, each alone; for those that had their chances, `reason` is the
+    /// Makes samples without a result pending again, each alone; for those that must not be retried, `reason` is the
     /// result.
     fn retry_alone(&mut self, busy: &Busy, reason: String) {
         let Some(held) = self.grants.get_mut(busy.grant) else { return };
@@ -137,7 +137,7 @@ impl AgentCore {
     }
 
     fn result(&mut self, grant: GrantId, part: &compass_plan::Part, result: v1::SampleResult) {
-        let result = sensible(result);
+        let result = valid_or_failed(result);
         let Some(held) = self.grants.get_mut(grant) else { return };
         if !held.finished(result.index) {
             return;
@@ -174,16 +174,16 @@ impl AgentCore {
         }
     }
 
-    /// Lets every grant go that is over: with its report, or the acknowledgement of its revocation.
-    pub(super) fn settle_all(&mut self) {
+    /// Removes every finished grant: sends its report, or acknowledges its revocation.
+    pub(super) fn finish_all(&mut self) {
         let over: Vec<_> = self.grants.iter().filter(|held| held.is_over()).map(|held| held.key).collect();
         for grant in over {
             self.send_results(grant);
             let Some(held) = self.grants.remove(grant) else { continue };
-            self.credit_control.over(grant, self.now_ms);
+            self.credit_control.finished(grant, self.now_ms);
             self.send_credit_if_changed();
             if self.stream.as_ref().is_none_or(|stream| !stream.welcomed) {
-                tracing::info!(?grant, "a grant is over that no master hears of yet");
+                tracing::info!(?grant, "a grant finished while no master is connected");
             }
             let body = match &held.shard {
                 Some(shard) if !held.revoked => Body::Report(shard.report(grant, held.unit, &held.samples)),
@@ -193,7 +193,7 @@ impl AgentCore {
         }
     }
 
-    /// Gives a grant up; results so far stand.
+    /// Gives a grant up; its results so far count.
     pub(super) fn fail(&mut self, grant: GrantId, class: v1::FailureClass, message: String) {
         self.give_up(grant, class, v1::UnableKind::Unspecified, message);
     }
@@ -215,24 +215,24 @@ impl AgentCore {
     }
 }
 
-/// What an engine says that it loaded, by its facts as JSON.
+/// Returns the weights that an engine has loaded, by its facts as JSON.
 fn pin_of(facts: &[u8]) -> Option<Pin> {
     serde_json::from_slice::<ModelFacts>(facts).ok()?.pin
 }
 
-/// How what an engine loaded differs from what one before it did, both by their facts.
+/// Describes the difference between the weights of two engines, by their facts.
 fn difference(known: &[u8], found: &[u8]) -> Option<String> {
     pin_of(known)?.difference(&pin_of(found)?)
 }
 
-/// A result as the master takes it. One that makes no sense, or is too large to travel, would be refused at every replay;
-/// that it is so is what is known of the sample.
-fn sensible(result: v1::SampleResult) -> v1::SampleResult {
+/// Returns the result if the master will accept it; otherwise its failure. A malformed or too large result would be
+/// rejected at every replay.
+fn valid_or_failed(result: v1::SampleResult) -> v1::SampleResult {
     let size = result.encoded_len();
     let reason = match SampleResult::try_from(result.clone()) {
         Ok(_) if size <= MAX_RESULT_BYTES => return result,
         Ok(_) => format!("the result takes {size} bytes; one of more than {MAX_RESULT_BYTES} is not kept"),
-        Err(error) => format!("the engine gave a result that makes no sense: {error}"),
+        Err(error) => format!("the engine gave a malformed result: {error}"),
     };
     v1::SampleResult { index: result.index, outcome: Some(Outcome::Failed(reason)), ..Default::default() }
 }
@@ -243,16 +243,16 @@ mod tests {
     use compass_proto::MAX_SPILLED_BYTES;
 
     #[test]
-    fn a_result_that_makes_no_sense_becomes_a_failure_that_the_master_takes() {
+    fn malformed_result_becomes_a_valid_failure() {
         let broken = v1::SampleResult { index: 7, ..Default::default() };
-        let mended = sensible(broken);
-        assert!(matches!(&mended.outcome, Some(Outcome::Failed(reason)) if reason.contains("makes no sense")));
+        let mended = valid_or_failed(broken);
+        assert!(matches!(&mended.outcome, Some(Outcome::Failed(reason)) if reason.contains("malformed")));
         assert_eq!(SampleResult::try_from(mended.clone()).map(|result| result.index), Ok(7));
-        assert_eq!(sensible(mended.clone()), mended);
+        assert_eq!(valid_or_failed(mended.clone()), mended);
     }
 
     #[test]
-    fn the_largest_result_travels_and_one_byte_more_is_a_failure_with_its_size() {
+    fn result_beyond_the_maximum_becomes_a_failure_with_its_size() {
         let of_size = |bytes: usize| {
             let result = |length| {
                 let outcome = Some(Outcome::Failed("x".repeat(length)));
@@ -261,12 +261,12 @@ mod tests {
             result(bytes - (result(bytes).encoded_len() - bytes))
         };
         for bytes in [MAX_RESULT_BYTES - 1, MAX_RESULT_BYTES] {
-            let result = sensible(of_size(bytes));
+            let result = valid_or_failed(of_size(bytes));
             assert_eq!(result.encoded_len(), bytes);
             let results = v1::Results { plan: vec![0; 32], samples: vec![result], ..Default::default() };
             assert!(results.encoded_len() + 100 < MAX_SPILLED_BYTES);
         }
-        let failed = sensible(of_size(MAX_RESULT_BYTES + 1));
+        let failed = valid_or_failed(of_size(MAX_RESULT_BYTES + 1));
         let Some(Outcome::Failed(reason)) = &failed.outcome else { panic!() };
         assert!(reason.contains(&(MAX_RESULT_BYTES + 1).to_string()), "{reason}");
     }

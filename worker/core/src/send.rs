@@ -1,9 +1,9 @@
-//! What is sent to the master, and when: heartbeats and credit at once, the outbox in order, content before the frame that
-//! names it.
+//! Sends frames to the master: heartbeats and credit first, the outbox in order, content before the frame that names
+//! it.
 //!
-//! Where the master has no room for content, the upload is retried with back-off; heartbeats continue meanwhile.
+//! If the master has no room for content, the upload is retried with back-off; heartbeats continue meanwhile.
 
-use super::ending::Ending;
+use super::ending::ExitReason;
 use super::outbox::{Attachment, Rejection};
 use super::output::Output;
 use super::session::AgentCore;
@@ -14,7 +14,7 @@ use std::mem::discriminant;
 use std::time::Duration;
 use v1::worker_frame::Body;
 
-/// Shortest and longest pause after an upload that failed.
+/// Shortest and longest pause after a failed upload.
 const UPLOAD_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 /// Returns the pauses between attempts to upload content.
@@ -83,7 +83,7 @@ impl AgentCore {
         self.outputs.push(Output::Send { frame: Box::new(frame) });
     }
 
-    /// Notes that the transport takes no more frames; that the connection is down will be reported.
+    /// Notes that the transport accepts no more frames; a `Closed` event will follow.
     pub(super) fn stuck(&mut self) {
         if let Some(stream) = &mut self.stream {
             stream.welcomed = false;
@@ -105,15 +105,15 @@ impl AgentCore {
                     tracing::info!(reason, "the master has no room for this worker's results; waiting");
                 }
             }
-            Err(BulkError::Hopeless(reason)) => self.rejected(seq, &reason),
-            Err(error) => tracing::warn!(%error, seq, "upload failed; trying again"),
+            Err(BulkError::Permanent(reason)) => self.rejected(seq, &reason),
+            Err(error) => tracing::warn!(%error, seq, "upload failed; retrying"),
         }
     }
 
     /// Handles the master's rejection of a frame of the outbox.
     pub(super) fn rejected(&mut self, seq: u64, reason: &str) {
         match self.outbox.rejected(seq, reason) {
-            Ok(Rejection::Again) => tracing::warn!(seq, reason, "the master rejected a frame; sending it again"),
+            Ok(Rejection::Resend) => tracing::warn!(seq, reason, "the master rejected a frame; sending it again"),
             Ok(Rejection::Replaced { what }) => {
                 tracing::error!(seq, reason, "the master rejects {what}; given up, its samples count as failed");
             }
@@ -123,6 +123,6 @@ impl AgentCore {
 
     fn lost_spool(&mut self, error: &std::io::Error) {
         let reason = format!("cannot read spooled results back from the temporary folder: {error}");
-        self.ending = Some(Ending::Broken { reason });
+        self.ending = Some(ExitReason::Failed { reason });
     }
 }

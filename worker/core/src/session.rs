@@ -1,9 +1,9 @@
-//! The core of the agent: what it knows, and the life of its connections.
+//! The core of the agent: its state, and the life of its connections.
 
 use super::connect_error::ConnectError;
 use super::credit_control::CreditControl;
 use super::drain::Drain;
-use super::ending::Ending;
+use super::ending::ExitReason;
 use super::grants::Grants;
 use super::idle_time::IdleTimeMeter;
 use super::lease::Lease;
@@ -25,41 +25,41 @@ use std::sync::Arc;
 use std::time::Duration;
 use v1::worker_frame::Body;
 
-/// How long an open stream may stay without a welcome.
+/// Time limit for a welcome on an open stream.
 const WELCOME_TIMEOUT_MS: u64 = 10_000;
 
-/// Longest pause between two attempts to reach the one master.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Longest pause between two attempts to reach the only master.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// The same where another master may lead by now: who waits long is missing when the new leader asks who holds what.
-const LONGEST_PAUSE_OF_MANY: Duration = Duration::from_secs(1);
+/// Longest pause with several masters: a worker that waits for long misses the new leader's survey of held grants.
+const MAX_PAUSE_AMONG_MASTERS: Duration = Duration::from_secs(1);
 
-/// The agent looks at its clock far more often, unless it was stopped.
-const LONGEST_TURN_MS: u64 = 3_000;
+/// Longest time between two steps, unless the process was stopped.
+const MAX_STEP_MS: u64 = 3_000;
 
-/// A stream is not given up for a shorter silence, whatever the master's terms.
-const LEAST_SILENCE_MS: u64 = 5_000;
+/// Shortest silence after which a stream is given up, whatever the lease.
+const MIN_SILENCE_MS: u64 = 5_000;
 
-/// What engines must be told of a unit, encoded once.
+/// Specification of a unit for engines, encoded once.
 #[derive(Clone, Debug)]
 pub(super) struct UnitOrder {
     pub(super) model: Arc<ModelOrder>,
     pub(super) spec: Arc<Vec<u8>>,
 }
 
-/// The terms of the master that welcomed this worker last.
+/// Settings of the last welcome.
 #[derive(Clone, Debug)]
-pub(super) struct Terms {
+pub(super) struct WelcomeTerms {
     pub(super) epoch: Epoch,
     pub(super) plan: Digest,
     pub(super) lease_ttl_ms: u64,
     pub(super) heartbeat_ms: u64,
     pub(super) active_slots: usize,
-    /// Whether samples that were granted are begun although no master renews the lease.
+    /// Whether granted samples may start although no master renews the lease.
     pub(super) offline_continue: bool,
-    /// How long an engine may compute nothing.
+    /// Time without progress after which an engine is killed.
     pub(super) engine_timeout: Duration,
-    /// Beginnings of model paths and what stands in their place here.
+    /// Prefixes of model paths and their replacements on this worker.
     pub(super) paths: Vec<(String, String)>,
 }
 
@@ -68,11 +68,11 @@ pub(super) struct Terms {
 pub(super) struct Stream {
     pub(super) hello_sent_ms: u64,
     pub(super) welcomed: bool,
-    /// When the master last said that there is nothing to do yet.
+    /// When the master last reported that there is no work.
     pub(super) asked_to_wait_ms: u64,
-    /// The master's frames on this stream: after the welcome it goes on with any number.
+    /// Received frames: after the welcome, the master continues from any number.
     pub(super) received: ReceiveWindow,
-    /// Attachments up to this seq of ours are at the master.
+    /// Attachments up to this seq are uploaded.
     pub(super) uploaded: u64,
     pub(super) uploading: bool,
     pub(super) upload_pauses: FullJitter,
@@ -80,53 +80,53 @@ pub(super) struct Stream {
     pub(super) upload_waits: bool,
 }
 
-/// What an agent is told and finds when it starts, and does not look for again.
+/// Configuration of an agent, fixed at its start.
 #[derive(Clone, Debug)]
-pub struct Boot {
+pub struct AgentConfig {
     /// Unique among the master's workers.
     pub name: String,
-    /// Names this process: two of the same worker have two.
+    /// Identifies this process: two processes of one worker have different sessions.
     pub session: String,
-    /// The pool that it works for; empty where nobody said one.
+    /// Pool of the worker; empty if none was given.
     pub pool: String,
     /// Name of the host.
     pub host: String,
     /// `host:port` of every master that may lead; never empty.
     pub masters: Vec<String>,
-    /// How long to go on without a word from any master.
+    /// Time without an answer from any master after which the agent exits.
     pub master_lost_timeout: Duration,
-    /// Engines at once.
+    /// Number of engines.
     pub slots: u32,
-    /// The device that engines are told: `auto`, `cpu` or `cuda:N`.
+    /// Device for engines: `auto`, `cpu` or `cuda:N`.
     pub device: String,
-    /// `cpu` or `cuda`, as far as one can tell before an engine has looked.
+    /// `cpu` or `cuda`, a guess until an engine has started.
     pub device_kind: &'static str,
-    /// Whether real models can be run, or only the echo engine.
+    /// Whether the binary can run real models, or only the echo engine.
     pub has_engine: bool,
-    /// What was found out about running programs; `None` when nobody looked.
+    /// Result of the sandbox's detection; `None` if it was not looked for.
     pub sandbox: Option<v1::Sandbox>,
-    /// Whether programs can be run.
+    /// Whether programs can run.
     pub runs_programs: bool,
-    /// Of the pauses between tries.
+    /// Seed of the pauses between attempts.
     pub seed: u64,
 }
 
-/// Decides all that a worker does, and does nothing itself: [`AgentCore::step`] takes what has happened and says what is to
-/// be done.
+/// Decides everything that a worker does and has no side effects: [`AgentCore::step`] takes an input and returns
+/// outputs.
 #[derive(Debug)]
 pub struct AgentCore {
-    pub(super) boot: Boot,
-    /// The time of the step under way, in milliseconds since the agent began.
+    pub(super) boot: AgentConfig,
+    /// Time of the current step, in milliseconds since the agent started.
     pub(super) now_ms: u64,
-    /// What is to be done, as far as the step under way has got.
+    /// Outputs of the current step.
     pub(super) outputs: Vec<Output>,
-    /// The master that is dialled now or next.
+    /// The master of the current or next connection.
     master: usize,
     pub(super) link: u64,
     backoff: FullJitter,
     pub(super) stream: Option<Stream>,
     last_heard_ms: u64,
-    /// When [`Self::check_silence`] looked last.
+    /// When [`Self::check_silence`] ran last.
     last_check_ms: u64,
     pub(super) next_heartbeat_ms: u64,
     /// Frames that are not replayed: heartbeats and credit. At most one of each kind.
@@ -135,10 +135,10 @@ pub struct AgentCore {
     pub(super) result_batches: ResultBatches,
     pub(super) lease: Lease,
     pub(super) credit_control: CreditControl,
-    /// Grants that the master was last told would be held.
+    /// The credit that the master was last told.
     pub(super) credit: u32,
     pub(super) idle_time: IdleTimeMeter,
-    pub(super) terms: Option<Terms>,
+    pub(super) terms: Option<WelcomeTerms>,
     pub(super) plan: Option<Arc<Plan>>,
     pub(super) unit_orders: BTreeMap<UnitId, UnitOrder>,
     pub(super) parts: PartCache,
@@ -148,26 +148,26 @@ pub struct AgentCore {
     pub(super) last_batch: u64,
     /// `ModelFacts` as JSON by the model's position in the plan.
     pub(super) facts: BTreeMap<ModelId, Vec<u8>>,
-    /// How long models took to load here, in milliseconds, by their position in the plan.
+    /// Loading times of models on this worker, in milliseconds, by their position in the plan.
     pub(super) loads: BTreeMap<ModelId, f64>,
-    /// How long a sample of a model takes a slot, in milliseconds: all of them and their number.
+    /// Time of samples in a slot by model, in milliseconds: their sum and number.
     pub(super) sample_ms: BTreeMap<ModelId, (f64, f64)>,
     pub(super) drain: Option<Drain>,
-    /// Whether another job waits for this worker: it dials again when nothing is left of this one.
+    /// Whether another job needs this worker: it reconnects when this job has everything.
     pub(super) released: bool,
-    pub(super) ending: Option<Ending>,
-    /// Whether a frame waits until the connection has room.
+    pub(super) ending: Option<ExitReason>,
+    /// Whether a frame waits for the connection.
     pub(super) wants_to_send: bool,
 }
 
-fn new_backoff(boot: &Boot, link: u64) -> FullJitter {
-    let longest = if boot.masters.len() > 1 { LONGEST_PAUSE_OF_MANY } else { LONGEST_PAUSE };
+fn new_backoff(boot: &AgentConfig, link: u64) -> FullJitter {
+    let longest = if boot.masters.len() > 1 { MAX_PAUSE_AMONG_MASTERS } else { MAX_PAUSE };
     backoff::seeded_policy(Duration::from_millis(200), longest, boot.seed.wrapping_add(link))
 }
 
 impl AgentCore {
-    /// A core that has not dialled yet. What it puts aside for want of memory goes to `spool`.
-    pub fn new(boot: Boot, spool: Box<dyn SpoolFile>) -> Self {
+    /// Creates a core without a connection. Excess results are written to `spool`.
+    pub fn new(boot: AgentConfig, spool: Box<dyn SpoolFile>) -> Self {
         let slots = (0..boot.slots).map(|_| SlotState::default()).collect();
         Self {
             now_ms: 0,
@@ -205,11 +205,11 @@ impl AgentCore {
         }
     }
 
-    /// Dials after `pause`; what was connected before is closed.
+    /// Connects after `pause`; closes the current connection.
     pub(super) fn dial(&mut self, pause: Duration) {
         self.stream = None;
         self.control.clear();
-        // The hello lists all that is held, and what is under way to the master is held until it is acknowledged.
+        // The hello lists all held grants; unacknowledged results count as held.
         for grant in self.result_batches.grants() {
             self.send_results(grant);
         }
@@ -223,8 +223,9 @@ impl AgentCore {
             device: self.boot.device_kind.to_owned(),
             has_engine: self.boot.has_engine,
             held: self.grants.to_wire(self.outbox.unacknowledged()),
-            // A master that forgot this session counts from 1 again, and ours would make it drop what was never here.
-            // What it was told is handled it knows from the frames; the rest comes again, and twice is harmless.
+            // A master that lost this session would count from 1 again, and our acknowledgement would make it drop
+            // frames that never arrived. It learns from the frames what was handled; the others are sent again, which
+            // is harmless.
             last_ack: 0,
             dial: self.link,
             first_seq: self.outbox.first_seq(),
@@ -237,7 +238,7 @@ impl AgentCore {
         self.outputs.push(Output::Dial { link: self.link, master: self.master, pause, hello: Box::new(hello) });
     }
 
-    /// The connection is open, and its hello has left.
+    /// Handles that the connection is open and its hello was sent.
     pub(super) fn opened(&mut self, hello_sent_ms: u64) {
         self.stream = Some(Stream {
             hello_sent_ms,
@@ -251,28 +252,28 @@ impl AgentCore {
         });
     }
 
-    /// The connection is down, or never came up.
+    /// Handles that the connection has ended, or could not be opened.
     pub(super) fn closed(&mut self, why: ConnectError) {
         match why {
             ConnectError::Unavailable(reason) => self.redial(&reason),
-            ConnectError::Refused(reason) => self.ending = Some(Ending::NotAdmitted { reason }),
+            ConnectError::Refused(reason) => self.ending = Some(ExitReason::NotAdmitted { reason }),
         }
     }
 
     /// Notes that the master has sent something.
-    pub(super) fn note_heard(&mut self) {
+    pub(super) fn note_received(&mut self) {
         self.last_heard_ms = self.now_ms;
     }
 
-    /// The master took this worker in: the next failure is a new one.
+    /// Resets the back-off after a welcome.
     pub(super) fn reset_backoff(&mut self) {
         self.backoff = new_backoff(&self.boot, self.link);
     }
 
-    /// Leaves the master and dials the next one after a pause; the same again where there is only one.
+    /// Leaves the master and connects to the next one after a pause; to the same if there is only one.
     pub(super) fn redial(&mut self, reason: &str) {
         self.master = (self.master + 1) % self.boot.masters.len().max(1);
-        let pause = self.backoff.next().unwrap_or(LONGEST_PAUSE);
+        let pause = self.backoff.next().unwrap_or(MAX_PAUSE);
         tracing::warn!(
             master = self.boot.masters.get(self.master),
             reason,
@@ -282,19 +283,19 @@ impl AgentCore {
         self.dial(pause);
     }
 
-    /// What the passing of time brings about: a dead stream is left, and a master that stays away is given up.
+    /// Leaves a dead stream, and gives up when no master has answered for too long.
     pub(super) fn check_silence(&mut self, now_ms: u64) {
-        // While this process was stopped, what the master said could not be heard: that is no silence of the master's.
+        // While this process was stopped, it could not receive anything: this is no silence of the master.
         let absent_ms = now_ms.saturating_sub(self.last_check_ms);
         self.last_check_ms = now_ms;
-        if absent_ms > LONGEST_TURN_MS {
+        if absent_ms > MAX_STEP_MS {
             self.last_heard_ms = (self.last_heard_ms + absent_ms).min(now_ms);
         }
         if let Some(stream) = &self.stream {
             let (since, limit) = match (&self.terms, stream.welcomed) {
                 (Some(terms), true) => {
-                    // Half the lease: a dead connection is left in time to come back before the lease runs out.
-                    (self.last_heard_ms, (terms.lease_ttl_ms / 2).max(3 * terms.heartbeat_ms).max(LEAST_SILENCE_MS))
+                    // Half the lease: a dead connection is replaced before the lease expires.
+                    (self.last_heard_ms, (terms.lease_ttl_ms / 2).max(3 * terms.heartbeat_ms).max(MIN_SILENCE_MS))
                 }
                 _ => (stream.hello_sent_ms.max(stream.asked_to_wait_ms), WELCOME_TIMEOUT_MS),
             };
@@ -305,7 +306,7 @@ impl AgentCore {
         let after = self.boot.master_lost_timeout;
         let welcomed = self.stream.as_ref().is_some_and(|stream| stream.welcomed);
         if !welcomed && now_ms >= self.last_heard_ms + after.as_millis() as u64 {
-            self.ending = Some(Ending::MasterLost { after });
+            self.ending = Some(ExitReason::MasterLost { after });
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What the worker makes of its own results of one grant: counts, token counters, seconds, and the digest of the evaluator's
-//! state. The state itself stays here: it may hold an item for every sample, and a report must not grow with them.
+//! The worker's summary of its own results of one grant: counts, token counters, seconds, and the digest of the
+//! evaluator's state. The state itself stays here: it may have an item per sample, and a report must not grow with
+//! them.
 
 use super::order::BatchEnd;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
@@ -11,29 +12,29 @@ use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;
 use std::collections::BTreeSet;
 
-/// Most prefix segments in one report.
+/// Maximum number of prefix segments in a report.
 const MAX_PREFIX_SEGMENTS: usize = 8192;
-/// Most notes in one report, and most characters of each.
+/// Maximum number of notes in a report.
 const MAX_NOTES: usize = 32;
 const NOTE_CHARACTERS: usize = 500;
-/// Most distinct notes beyond those of a report that are counted.
+/// Maximum number of further distinct notes that are counted.
 const KNOWN_NOTES: usize = 1024;
 
-/// Accumulates while a grant runs.
+/// Accumulates the results of a grant.
 #[derive(Clone, Debug)]
 pub(super) struct Shard {
     evaluator: Accumulator,
     tokens: TokenCounters,
     seconds: f64,
     notes: Vec<String>,
-    /// Hashes of the notes that the report has no room for.
+    /// Hashes of the notes that do not fit into the report.
     more_notes: BTreeSet<Digest>,
     prefix_segments: Vec<PrefixSegment>,
     prefix_segments_left_out: u64,
 }
 
 impl Shard {
-    /// An empty shard of a data set that is evaluated as `eval` says.
+    /// Creates an empty shard for a data set with the evaluator of `eval`.
     pub(super) fn new(eval: &EvalSpec) -> Self {
         Self {
             evaluator: Accumulator::new(eval),
@@ -46,19 +47,19 @@ impl Shard {
         }
     }
 
-    /// One result of a sample of `part`, which holds its gold answer. A result that makes no sense is not counted, so
-    /// that the master's check of the report finds it.
+    /// Adds the result of a sample of `part`, which has its gold answer. A malformed result is not counted, so that the
+    /// master's check of the report detects it.
     pub(super) fn observe(&mut self, part: &Part, result: &v1::SampleResult) {
         let Some(sample) = part.sample(result.index) else { return };
         match SampleResult::try_from(result.clone()) {
             Ok(result) => {
                 self.evaluator.observe(sample, &result);
             }
-            Err(error) => tracing::error!(index = result.index, %error, "the engine gave a result that makes no sense"),
+            Err(error) => tracing::error!(index = result.index, %error, "the engine gave a malformed result"),
         }
     }
 
-    /// A batch took so long. Tokens and notes are known only of batches that ended well.
+    /// Adds a batch's duration. Tokens and notes are known only for completed batches.
     pub(super) fn batch_ended(&mut self, end: &BatchEnd, seconds: f64) {
         self.seconds += seconds;
         if let BatchEnd::Done { tokens, notes, prefix_segments } = end {
@@ -82,7 +83,7 @@ impl Shard {
         }
     }
 
-    /// The report after the last sample.
+    /// Returns the report after the last sample.
     pub(super) fn report(&self, grant: GrantId, unit: UnitId, samples: &IntervalSet) -> v1::ShardReport {
         let counts = self.evaluator.counts();
         let first = self.evaluator.running().values.into_iter().next();
@@ -117,7 +118,7 @@ mod tests {
 
     const GRANT: GrantId = GrantId::new(1, 2, 3);
 
-    /// Samples of a part, with what the model says to each.
+    /// Samples of a part, with the model's results.
     fn part_of(count: u32, spec: &EvaluatorSpec) -> (Part, Vec<v1::SampleResult>) {
         let chosen = matches!(spec, EvaluatorSpec::AucRoc | EvaluatorSpec::MultipleChoice { .. });
         let sample = |index: u32| {
@@ -195,11 +196,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_report_has_no_room_for_is_counted() {
+    fn excess_notes_and_prefix_segments_are_counted() {
         let mut shard = Shard::new(&EvalSpec::new(EvaluatorSpec::Acc));
         let tokens = TokenCounters::default();
         for batch in 0..2 {
-            // The second batch notes the same once more.
+            // The second batch has the same notes.
             let notes = (0..40).map(|note| format!("note {note} {}", "é".repeat(1000))).collect();
             let prefix_segments =
                 (0..5000).map(|path| PrefixSegment { path: path + batch * 5000, tokens: 1 }).collect();

@@ -1,23 +1,23 @@
-//! The agent's record of its slots: what each is doing and which model it holds.
+//! The agent's record of its slots: current batch and loaded model.
 
 use super::parts::CachedPart;
 use compass_types::ids::{Digest, GrantId, ModelId, UnitId};
 
-/// One slot.
+/// State of one slot.
 #[derive(Debug, Default)]
 pub(super) struct SlotState {
-    /// Position in the plan of the model that its child holds.
+    /// Position in the plan of the model that its child has loaded.
     pub(super) resident: Option<ModelId>,
-    /// The model that its child holds, whatever the plan.
+    /// The model that its child has loaded, whatever the plan.
     pub(super) model: Option<Digest>,
-    /// The unit of its latest batch: its child holds what samples of it begin with.
+    /// Unit of its latest batch: its child has the shared prefix of the unit's samples.
     pub(super) unit: Option<UnitId>,
     pub(super) busy: Option<Busy>,
-    /// Since when it has nothing to do.
+    /// When the slot became idle.
     pub(super) idle_since_ms: u64,
 }
 
-/// A batch under way.
+/// A running batch.
 #[derive(Debug)]
 pub(super) struct Busy {
     pub(super) batch: u64,
@@ -28,6 +28,6 @@ pub(super) struct Busy {
     pub(super) samples: Vec<u32>,
     pub(super) part: CachedPart,
     pub(super) since_ms: u64,
-    /// Of a plan that nobody asks for any more: its results are dropped.
+    /// Whether its plan is obsolete: its results are dropped.
     pub(super) stale: bool,
 }

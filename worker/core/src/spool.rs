@@ -1,28 +1,28 @@
-//! Where results wait that memory should not hold: in a file that the shell has, and of which the core decides what lies where.
+//! Spool for results that memory should not hold: a file of the shell, whose layout the core decides.
 //!
-//! A place is good until it is freed. The file is emptied whenever nothing in it is needed any more.
+//! An extent is valid until it is freed. The file is truncated when no extent is in use.
 
 use std::fmt::Debug;
 use std::io;
 
-/// Most bytes in the file. Beyond them, and where it cannot be written, results stay in memory and nothing new is begun.
-const MOST_BYTES: u64 = 16 * 1024 * 1024 * 1024;
+/// Maximum size of the file. Beyond it, or if it cannot be written, results stay in memory and no sample starts.
+const MAX_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 
-/// The file of a spool. It need not outlive its process.
+/// File of a spool. It need not outlive its process.
 pub trait SpoolFile: Debug + Send {
-    /// Writes bytes from `start` on.
+    /// Writes bytes at `start`.
     ///
     /// # Errors
-    /// They are not written, or not all of them.
+    /// Not all of them could be written.
     fn write(&mut self, start: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Reads `length` bytes from `start` on.
+    /// Reads `length` bytes at `start`.
     ///
     /// # Errors
-    /// They are not what was written there.
+    /// The bytes cannot be read.
     fn read(&self, start: u64, length: u64) -> io::Result<Vec<u8>>;
 
-    /// Gives its room back: nothing in it is needed. One that cannot be emptied is written over.
+    /// Truncates the file, of which no extent is in use. If that fails, it is overwritten.
     fn clear(&mut self);
 }
 
@@ -33,14 +33,14 @@ pub(super) struct Extent {
     length: u64,
 }
 
-/// Entries in a file, one behind the other.
+/// Entries in a file, one after the other.
 #[derive(Debug)]
 pub(super) struct Spool {
     file: Box<dyn SpoolFile>,
     end: u64,
-    /// Bytes that are needed.
+    /// Bytes in use.
     live: u64,
-    /// It could not be written: not tried again until it is empty.
+    /// Whether a write failed: no more writes until the spool is empty.
     broken: bool,
 }
 
@@ -49,12 +49,12 @@ impl Spool {
         Self { file, end: 0, live: 0, broken: false }
     }
 
-    /// Whether it takes more.
+    /// Whether the spool takes more.
     pub(super) fn takes(&self) -> bool {
-        !self.broken && self.end < MOST_BYTES
+        !self.broken && self.end < MAX_BYTES
     }
 
-    /// Puts bytes away; `None` where that is impossible, which is said.
+    /// Writes bytes; `None` if that fails, which is logged.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Extent> {
         if !self.takes() {
             return None;
@@ -67,7 +67,7 @@ impl Spool {
                 Some(extent)
             }
             Err(error) => {
-                tracing::warn!(%error, "cannot put results aside; nothing new is begun");
+                tracing::warn!(%error, "cannot write results to the spool; no sample starts until they are sent");
                 self.broken = true;
                 None
             }
@@ -77,12 +77,12 @@ impl Spool {
     /// Reads an entry.
     ///
     /// # Errors
-    /// The disk lost it.
+    /// The file cannot be read.
     pub(super) fn get(&self, extent: Extent) -> io::Result<Vec<u8>> {
         self.file.read(extent.start, extent.length)
     }
 
-    /// Lets go of an entry that is no longer needed.
+    /// Frees an entry.
     pub(super) fn free(&mut self, extent: Extent) {
         self.live = self.live.saturating_sub(extent.length);
         if self.live == 0 {
@@ -93,7 +93,7 @@ impl Spool {
     }
 }
 
-/// A file in memory, and one that takes nothing.
+/// A file in memory, and one that cannot be written.
 #[cfg(test)]
 pub(super) mod doubles {
     use super::*;
@@ -115,7 +115,7 @@ pub(super) mod doubles {
         }
     }
 
-    /// A disk without room.
+    /// A full disk.
     #[derive(Debug)]
     pub(crate) struct Full;
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_back_until_they_are_freed_and_an_empty_spool_begins_again() {
+    fn entries_are_readable_until_freed_and_an_empty_spool_starts_over() {
         let mut spool = Spool::new(Box::new(Vec::new()));
         let (a, b) = (spool.put(b"first").unwrap(), spool.put(b"second").unwrap());
         assert_eq!((spool.get(b).unwrap(), spool.get(a).unwrap()), (b"second".to_vec(), b"first".to_vec()));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_takes_nothing_is_not_tried_again() {
+    fn failing_file_is_not_retried() {
         let mut spool = Spool::new(Box::new(doubles::Full));
         assert_eq!(spool.put(b"x"), None);
         assert!(!spool.takes());

@@ -1,22 +1,22 @@
-//! One step of the core: what has happened goes in, what is to be done comes out, and nothing else is read or written.
+//! One step of the core: takes an input and returns outputs, without side effects.
 
-use super::ending::Ending;
-use super::input::{Input, News};
+use super::ending::ExitReason;
+use super::input::{ConnectionEvent, Input};
 use super::output::Output;
 use super::session::AgentCore;
 use std::time::Duration;
 
-/// How often the clock is looked at when nothing else happens.
+/// How often the time is checked when nothing else happens.
 const TICK_MS: u64 = 500;
 
 impl AgentCore {
-    /// Dials for the first time.
+    /// Connects for the first time.
     pub fn start(&mut self, out: &mut Vec<Output>) {
         self.dial(Duration::ZERO);
         out.append(&mut self.outputs);
     }
 
-    /// Takes what has happened at `now_ms`; what is to be done for it is appended to `out`, to be done in this order.
+    /// Handles an input at `now_ms` and appends its outputs to `out`, to be carried out in order.
     pub fn step(&mut self, now_ms: u64, input: Input, out: &mut Vec<Output>) {
         self.now_ms = now_ms;
         match input {
@@ -26,10 +26,10 @@ impl AgentCore {
             Input::Slot(report) => self.slot_report(report),
             Input::Fetched { digest, content } => self.fetched(digest, content),
             Input::Uploaded { link, seq, done } => self.uploaded(link, seq, done),
-            Input::Signal(number) if self.drain.is_some() => self.ending = Some(Ending::Signal(number)),
-            Input::Signal(number) => self.start_drain(Ending::Signal(number), "a signal"),
-            Input::TimeIsUp => self.start_drain(Ending::TimeIsUp, "the time of this job is nearly up"),
-            Input::ParentGone => self.ending = Some(Ending::ParentGone),
+            Input::Signal(number) if self.drain.is_some() => self.ending = Some(ExitReason::Signal(number)),
+            Input::Signal(number) => self.start_drain(ExitReason::Signal(number), "a signal"),
+            Input::TimeIsUp => self.start_drain(ExitReason::TimeIsUp, "the time of this job is nearly over"),
+            Input::ParentGone => self.ending = Some(ExitReason::ParentGone),
         }
         self.send_due_results(now_ms);
         self.check_silence(now_ms);
@@ -41,34 +41,34 @@ impl AgentCore {
         out.append(&mut self.outputs);
     }
 
-    fn news(&mut self, news: News) {
+    fn news(&mut self, news: ConnectionEvent) {
         match news {
-            News::Opened { hello_sent_ms } => self.opened(hello_sent_ms),
-            News::Frame(frame) => {
-                self.note_heard();
+            ConnectionEvent::Opened { hello_sent_ms } => self.opened(hello_sent_ms),
+            ConnectionEvent::Frame(frame) => {
+                self.note_received();
                 self.master_frame(*frame);
             }
-            News::Fetching => self.note_heard(),
-            News::Writable => self.writable(),
-            News::Stuck => self.stuck(),
-            News::Closed { why } => self.closed(why),
+            ConnectionEvent::Fetching => self.note_received(),
+            ConnectionEvent::Writable => self.writable(),
+            ConnectionEvent::Stuck => self.stuck(),
+            ConnectionEvent::Closed { why } => self.closed(why),
         }
     }
 
-    /// Whether a frame waits until the connection has room.
+    /// Whether a frame waits for the connection.
     pub fn wants_to_send(&self) -> bool {
         self.wants_to_send
     }
 
-    /// How the agent ends, once it does.
-    pub fn take_ending(&mut self) -> Option<Ending> {
+    /// Returns the exit reason once the agent has ended.
+    pub fn take_ending(&mut self) -> Option<ExitReason> {
         self.ending.take()
     }
 
-    /// When the next step is due though nothing happens.
+    /// Returns when the next step is due without an input.
     pub fn wake_at_ms(&self) -> u64 {
         let batch_due = self.result_batches.next_due_ms().unwrap_or(u64::MAX);
-        // A heartbeat that is due but not welcome yet must not spin the loop.
+        // A due heartbeat without a welcome must not spin the loop.
         let beat_due = if self.next_heartbeat_ms > self.now_ms { self.next_heartbeat_ms } else { u64::MAX };
         batch_due.min(beat_due).min(self.now_ms + TICK_MS)
     }

@@ -1,10 +1,10 @@
-//! The core alone: no connection, no clock, no engine, only what it takes and what it says.
+//! Tests of the core alone: no connection, no clock, no engine.
 
 use super::connect_error::ConnectError;
-use super::ending::Ending;
-use super::input::{Input, News};
+use super::ending::ExitReason;
+use super::input::{ConnectionEvent, Input};
 use super::output::Output;
-use super::session::{AgentCore, Boot};
+use super::session::{AgentConfig, AgentCore};
 use compass_proto::{PROTOCOL_VERSION, v1};
 use compass_types::ids::Digest;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use v1::worker_frame::Body as WorkerBody;
 
 const LEASE_MS: u64 = 30_000;
 
-/// A core of two masters and one slot, and all that it wanted done.
+/// A core with two masters and one slot, and all its outputs.
 struct Played {
     core: AgentCore,
     now: u64,
@@ -22,7 +22,7 @@ struct Played {
 
 impl Played {
     fn new() -> Self {
-        let boot = Boot {
+        let boot = AgentConfig {
             name: "w".into(),
             session: "s".into(),
             pool: String::new(),
@@ -42,32 +42,32 @@ impl Played {
         played
     }
 
-    /// What the core wants done when this has happened.
+    /// Runs a step and returns its outputs.
     fn step(&mut self, input: Input) -> Vec<Output> {
         self.core.step(self.now, input, &mut self.outputs);
         std::mem::take(&mut self.outputs)
     }
 
-    fn news(&mut self, link: u64, news: News) -> Vec<Output> {
+    fn news(&mut self, link: u64, news: ConnectionEvent) -> Vec<Output> {
         self.step(Input::Link { link, news })
     }
 
     fn receive(&mut self, link: u64, seq: u64, ack: u64, body: MasterBody) -> Vec<Output> {
-        self.news(link, News::Frame(Box::new(v1::MasterFrame { seq, ack, body: Some(body) })))
+        self.news(link, ConnectionEvent::Frame(Box::new(v1::MasterFrame { seq, ack, body: Some(body) })))
     }
 
     /// Opens a connection and welcomes the worker on it.
     fn welcome(&mut self, link: u64, last_ack: u64) -> Vec<Output> {
-        let mut outputs = self.news(link, News::Opened { hello_sent_ms: self.now });
+        let mut outputs = self.news(link, ConnectionEvent::Opened { hello_sent_ms: self.now });
         outputs.extend(self.receive(link, 0, 0, MasterBody::Welcome(welcome(last_ack))));
         outputs
     }
 
-    /// Lets all frames leave that wait.
+    /// Sends all waiting frames and returns them.
     fn sent(&mut self, link: u64) -> Vec<v1::WorkerFrame> {
         let mut frames = Vec::new();
         while self.core.wants_to_send() {
-            for output in self.news(link, News::Writable) {
+            for output in self.news(link, ConnectionEvent::Writable) {
                 if let Output::Send { frame } = output {
                     frames.push(*frame);
                 }
@@ -89,7 +89,7 @@ fn welcome(last_ack: u64) -> v1::Welcome {
     }
 }
 
-/// Number, master and pause of the dials among these.
+/// Number, master and pause of the `Dial` outputs.
 fn dials(outputs: &[Output]) -> Vec<(u64, usize, Duration)> {
     let dials = outputs.iter().filter_map(|output| match output {
         Output::Dial { link, master, pause, .. } => Some((*link, *master, *pause)),
@@ -98,61 +98,61 @@ fn dials(outputs: &[Output]) -> Vec<(u64, usize, Duration)> {
     dials.collect()
 }
 
-/// The numbered frames among these, with whether each tells of a drain.
+/// Numbers of the numbered frames, with whether each starts a drain.
 fn numbered(frames: &[v1::WorkerFrame]) -> Vec<(u64, bool)> {
     let numbered = frames.iter().filter(|frame| frame.seq > 0);
     numbered.map(|frame| (frame.seq, matches!(frame.body, Some(WorkerBody::Draining(_))))).collect()
 }
 
 #[test]
-fn it_dials_at_once_and_after_a_failure_the_next_master() {
+fn core_dials_at_once_and_the_next_master_after_a_failure() {
     let mut played = Played::new();
     let first = std::mem::take(&mut played.outputs);
     assert_eq!(dials(&first), [(1, 0, Duration::ZERO)]);
-    let again = played.news(1, News::Closed { why: ConnectError::Unavailable("no route".into()) });
+    let again = played.news(1, ConnectionEvent::Closed { why: ConnectError::Unavailable("no route".into()) });
     let [(2, 1, pause)] = dials(&again)[..] else { panic!("{again:?}") };
     assert!(pause <= Duration::from_millis(200), "{pause:?}");
-    // What a connection says after it was given up is void.
-    assert!(played.news(1, News::Closed { why: ConnectError::Unavailable("late".into()) }).is_empty());
+    // Events of a closed connection are ignored.
+    assert!(played.news(1, ConnectionEvent::Closed { why: ConnectError::Unavailable("late".into()) }).is_empty());
     assert!(played.welcome(1, 0).is_empty() && !played.core.wants_to_send());
-    let refused = played.news(2, News::Closed { why: ConnectError::Refused("no".into()) });
+    let refused = played.news(2, ConnectionEvent::Closed { why: ConnectError::Refused("no".into()) });
     assert!(dials(&refused).is_empty());
-    assert_eq!(played.core.take_ending(), Some(Ending::NotAdmitted { reason: "no".into() }));
+    assert_eq!(played.core.take_ending(), Some(ExitReason::NotAdmitted { reason: "no".into() }));
 }
 
 #[test]
-fn a_frame_goes_on_every_connection_until_it_is_acknowledged() {
+fn frames_are_sent_on_every_connection_until_acknowledged() {
     let mut played = Played::new();
     let welcomed = played.welcome(1, 0);
     assert!(matches!(welcomed[..], [Output::Dial { .. }, Output::Fetch { .. }]), "{welcomed:?}");
     played.sent(1);
     let drain = played.step(Input::Signal(15));
-    assert!(matches!(drain[..], [Output::ProgramsMayBeEnded]), "{drain:?}");
+    assert!(matches!(drain[..], [Output::ExitRequested]), "{drain:?}");
     assert_eq!(numbered(&played.sent(1)), [(1, true)]);
     assert!(numbered(&played.sent(1)).is_empty(), "once on each connection");
-    played.news(1, News::Closed { why: ConnectError::Unavailable("cut".into()) });
+    played.news(1, ConnectionEvent::Closed { why: ConnectError::Unavailable("cut".into()) });
     played.welcome(2, 0);
     assert_eq!(numbered(&played.sent(2)), [(1, true)], "again on the next");
     assert_eq!(played.core.take_ending(), None, "the master may not have it yet");
     played.receive(2, 0, 1, MasterBody::HeartbeatAck(v1::HeartbeatAck { sent_ms: 0 }));
-    assert_eq!(played.core.take_ending(), Some(Ending::Signal(15)));
+    assert_eq!(played.core.take_ending(), Some(ExitReason::Signal(15)));
 }
 
 #[test]
-fn what_the_last_welcome_says_is_acknowledged_does_not_go_again() {
+fn frames_acknowledged_by_a_welcome_are_not_sent_again() {
     let mut played = Played::new();
     played.welcome(1, 0);
     played.sent(1);
     played.step(Input::Signal(15));
     assert_eq!(numbered(&played.sent(1)), [(1, true)]);
-    played.news(1, News::Closed { why: ConnectError::Unavailable("cut".into()) });
+    played.news(1, ConnectionEvent::Closed { why: ConnectError::Unavailable("cut".into()) });
     played.welcome(2, 1);
     assert!(numbered(&played.sent(2)).is_empty());
-    assert_eq!(played.core.take_ending(), Some(Ending::Signal(15)));
+    assert_eq!(played.core.take_ending(), Some(ExitReason::Signal(15)));
 }
 
 #[test]
-fn a_silent_master_is_left_after_half_a_lease() {
+fn silent_master_is_left_after_half_a_lease() {
     let mut played = Played::new();
     played.welcome(1, 0);
     played.sent(1);
@@ -169,7 +169,7 @@ fn a_silent_master_is_left_after_half_a_lease() {
 }
 
 #[test]
-fn heartbeats_leave_in_time_by_nothing_but_its_own_wake() {
+fn heartbeats_are_sent_in_time_without_other_inputs() {
     let mut played = Played::new();
     played.welcome(1, 0);
     played.sent(1);
@@ -188,17 +188,17 @@ fn heartbeats_leave_in_time_by_nothing_but_its_own_wake() {
 }
 
 #[test]
-fn a_master_of_another_version_is_left_for_good() {
+fn worker_exits_for_a_master_of_another_version() {
     let mut played = Played::new();
-    played.news(1, News::Opened { hello_sent_ms: 0 });
+    played.news(1, ConnectionEvent::Opened { hello_sent_ms: 0 });
     let other = v1::Welcome { protocol: PROTOCOL_VERSION - 1, ..welcome(0) };
     played.receive(1, 0, 0, MasterBody::Welcome(other));
-    let Some(Ending::Refused { reason }) = played.core.take_ending() else { panic!("it goes on") };
+    let Some(ExitReason::Refused { reason }) = played.core.take_ending() else { panic!("the worker continues") };
     assert!(reason.contains(&format!("this worker speaks {PROTOCOL_VERSION}")), "{reason}");
 }
 
 #[test]
-fn the_same_inputs_make_the_same_outputs() {
+fn equal_inputs_give_equal_outputs() {
     let play = || {
         let mut played = Played::new();
         let mut outputs = vec![format!("{:?}", std::mem::take(&mut played.outputs))];
@@ -210,7 +210,7 @@ fn the_same_inputs_make_the_same_outputs() {
             }
             outputs.push(format!(
                 "{:?}",
-                played.news(link, News::Closed { why: ConnectError::Unavailable("cut".into()) })
+                played.news(link, ConnectionEvent::Closed { why: ConnectError::Unavailable("cut".into()) })
             ));
         }
         outputs

@@ -1,15 +1,15 @@
-//! Why large content did not travel.
+//! Errors of bulk transfers.
 
-/// What became of a fetch or an upload that failed.
+/// Why a fetch or an upload failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BulkError {
-    /// Trying again is of no use.
+    /// A retry does not help.
     #[error("{0}")]
-    Hopeless(String),
+    Permanent(String),
     /// The master has no room for it now.
     #[error("{0}")]
     Full(String),
-    /// The connection, or the master's mood.
+    /// A retry may succeed: the connection or the master failed.
     #[error("{0}")]
-    Again(String),
+    Retryable(String),
 }

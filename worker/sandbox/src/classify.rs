@@ -1,11 +1,12 @@
-//! The outcome on a program whose process ended without the harness saying why.
+//! Outcome of a program whose process exited without a report of the harness.
 
 use crate::outcome::ProgramOutcome;
 use crate::policy::Isolation;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// `bwrap` passes a signal on as 128 plus its number; a program that exits with such a code by itself reads the same.
+/// Classifies an exit status. `bwrap` reports a signal as 128 plus its number; a program that exits with such a code
+/// itself is indistinguishable.
 pub(crate) fn ended(isolation: Isolation, status: ExitStatus) -> ProgramOutcome {
     let told = status.code().filter(|&code| isolation == Isolation::Bubblewrap && code > 128).map(|code| code - 128);
     match status.signal().or(told) {

@@ -1,4 +1,4 @@
-//! What the child does to itself between fork and exec. The only file of this package with `unsafe`.
+//! Confinement of the child between fork and exec. The only file of this package with `unsafe`.
 
 use landlock::{RulesetCreated, RulesetStatus};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
@@ -12,7 +12,7 @@ use tokio::process::Command;
 pub(crate) struct Confinement {
     /// Soft and hard limits.
     pub limits: Vec<(Resource, u64, u64)>,
-    /// Where a control group is entered.
+    /// Open `cgroup.procs` of the control group to enter.
     pub group: Option<OwnedFd>,
     /// Descriptors that the executed program keeps, under the same numbers. All others above 2 are closed.
     pub passed: Vec<OwnedFd>,
@@ -21,16 +21,16 @@ pub(crate) struct Confinement {
 }
 
 impl Confinement {
-    /// Has `command` confine itself before it executes anything.
+    /// Makes `command` confine itself before it executes anything.
     pub(crate) fn apply(mut self, command: &mut Command) {
-        // SAFETY: the closure runs in a forked child of a process with threads. It makes system calls on memory that was
-        // laid out before the fork, takes no lock and spawns nothing; on an error it returns a code, not a message.
+        // SAFETY: the closure runs in a forked child of a process with threads. It makes system calls on memory that
+        // was laid out before the fork, takes no lock and spawns nothing; on an error it returns a code, not a message.
         unsafe { command.pre_exec(move || self.enter()) };
     }
 
     fn enter(&mut self) -> io::Result<()> {
-        if let Some(entrance) = &self.group {
-            rustix::io::write(entrance, b"0")?;
+        if let Some(procs_file) = &self.group {
+            rustix::io::write(procs_file, b"0")?;
         }
         setsid()?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -54,7 +54,7 @@ impl Confinement {
     }
 }
 
-/// Marks every descriptor above 2, among them those that this process itself inherited, to be closed by exec.
+/// Marks every descriptor above 2, including those that this process inherited, as close-on-exec.
 fn close_on_exec() -> io::Result<()> {
     // SAFETY: a system call that takes three integers and touches no memory; descriptors stay open in this process.
     let done = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };

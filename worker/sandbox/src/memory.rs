@@ -1,32 +1,32 @@
-//! How much memory a program holds in all that it made: processes, sockets, files. Limits bound one process each; many
-//! together could still fill the machine. What cannot be counted from outside (shared pages that nobody has mapped, the
-//! buffers of TCP) the filter of system calls refuses.
+//! Total memory of a program: processes, sockets, files. Other limits apply to one process each; many processes
+//! together could still fill the machine. The seccomp filter rejects what cannot be counted from outside (unmapped
+//! shared pages, TCP buffers).
 
 use rustix::process::Pid;
 use std::fs;
 use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_millis(20);
-/// What a line of `/proc/PID/net/unix` may hold beyond the bound of its buffer: a last piece begins below it.
+/// Excess of a socket buffer over its limit: the last piece starts below the limit.
 const LAST_PIECE: u64 = 64 << 10;
-/// What the kernel says a file in memory costs beside its content (`BOGO_INODE_SIZE`).
+/// Cost of a file in memory besides its content, as the kernel counts it (`BOGO_INODE_SIZE`).
 const INODE: u64 = 1 << 10;
 
-/// Returns once `root` and its descendants together hold more than `limit` bytes. `room`: `root` has namespaces of its own,
-/// whose sockets and files count too.
-pub(crate) async fn exceeds(root: Pid, room: bool, limit: u64) {
+/// Returns once `root` and its descendants together use more than `limit` bytes. With `namespaces`, `root` has its own,
+/// and their sockets and files count too.
+pub(crate) async fn exceeds(root: Pid, namespaces: bool, limit: u64) {
     let buffer = sent_by_default() + LAST_PIECE;
     loop {
         tokio::time::sleep(PERIOD).await;
-        let around = if room { sockets(root) * buffer + inodes(root) * INODE } else { 0 };
+        let around = if namespaces { sockets(root) * buffer + inodes(root) * INODE } else { 0 };
         if resident(root) + around > limit {
             return;
         }
     }
 }
 
-/// Bytes that belong to no file of the host's: private pages wherever they are, shared memory, and the tables of them all.
-/// Pages shared after a fork count for each.
+/// Bytes that belong to no file of the host: private pages, shared memory, and their page tables. Pages shared after a
+/// fork count once per process.
 fn resident(root: Pid) -> u64 {
     const COUNTED: [&str; 5] = ["RssAnon:", "RssShmem:", "VmSwap:", "HugetlbPages:", "VmPTE:"];
     let mut bytes = 0;
@@ -44,7 +44,7 @@ fn kilobytes(status: &str, name: &str) -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Every thread may have children of its own. A process that ends meanwhile has none.
+/// Child processes of all threads of `pid`; none if it has ended.
 fn children(pid: i32) -> Vec<i32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads
@@ -53,23 +53,23 @@ fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Sockets of the room, among them those that no process has open: waiting to be accepted, or on their way in a message.
-/// All are streams of the family unix, for the filter refuses others; so what lies in one was sent by one other alone, within
-/// the bound of that one's buffer, which the filter does not let be raised.
+/// Number of sockets in the namespaces, including those that no process has open: waiting to be accepted, or sent in a
+/// message. All are unix streams, as the filter rejects others; the data in one comes from a single peer, within the
+/// limit of that peer's buffer, which the filter does not let a program raise.
 fn sockets(root: Pid) -> u64 {
     let listed = fs::read(format!("/proc/{}/net/unix", root.as_raw_pid())).unwrap_or_default();
-    // The first line names the columns.
+    // The first line is the header.
     (listed.iter().filter(|&&byte| byte == b'\n').count() as u64).saturating_sub(1)
 }
 
-/// How much a socket may have sent that nobody has read yet.
+/// Default limit of unread data that a socket may have sent.
 fn sent_by_default() -> u64 {
     const USUAL: u64 = 212_992;
     let set = fs::read_to_string("/proc/sys/net/core/wmem_default");
     set.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(USUAL)
 }
 
-/// Files in the room's own file systems. Their content is bounded when these are made, their number is not.
+/// Number of files in the namespaces' own file systems. Mounting limits their content, but not their number.
 fn inodes(root: Pid) -> u64 {
     let inside = |place| rustix::fs::statvfs(format!("/proc/{}/root/{place}", root.as_raw_pid()));
     let used = ["tmp", "dev/shm"].into_iter().filter_map(|place| inside(place).ok());

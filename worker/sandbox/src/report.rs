@@ -1,5 +1,5 @@
-//! The private channel to the harness: the order and the token go out, lines come back. Who knows the token has run the
-//! program to its end; every other line is a failure, which needs no proof, or the program's noise.
+//! Private channel to the harness: request and token are sent, lines are received. A line with the token proves that
+//! the program ran to its end; any other line is a failure, which needs no proof, or noise of the program.
 
 use crate::outcome::ProgramOutcome;
 use std::fs::File;
@@ -7,26 +7,26 @@ use std::io::{self, Read};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-/// More than the harness ever says; a program that writes more than this on the channel is not listened to any longer.
-const LONGEST: usize = 64 * 1024;
+/// More than the harness ever sends; after more than this without a line the channel counts as closed.
+const MAX_BUFFERED: usize = 64 * 1024;
 
 pub(crate) struct Channel {
     stream: UnixStream,
     token: String,
-    heard: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Channel {
     pub(crate) fn new(stream: std::os::unix::net::UnixStream, token: String) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        Ok(Self { stream: UnixStream::from_std(stream)?, token, heard: Vec::new() })
+        Ok(Self { stream: UnixStream::from_std(stream)?, token, buffer: Vec::new() })
     }
 
-    /// Hands the order over, waits until the harness is about to run the program, and lets it begin. False when the harness
-    /// went away.
-    pub(crate) async fn begin(&mut self, order: &str) -> bool {
+    /// Sends the request, waits until the harness is ready to run the program, and sends the token. Returns false if
+    /// the channel closed.
+    pub(crate) async fn begin(&mut self, request: &str) -> bool {
         let begun = async {
-            self.stream.write_all(order.as_bytes()).await?;
+            self.stream.write_all(request.as_bytes()).await?;
             self.stream.write_all(b"\n").await?;
             while self.line().await.ok_or(io::ErrorKind::UnexpectedEof)? != b"ready" {}
             self.stream.write_all(self.token.as_bytes()).await?;
@@ -35,7 +35,7 @@ impl Channel {
         begun.await.is_ok()
     }
 
-    /// What the harness says of the program; `None` when the channel closes without it. Loses nothing when dropped.
+    /// Reads the harness's report; `None` if the channel closes without one. Cancel safe.
     pub(crate) async fn outcome(&mut self) -> Option<ProgramOutcome> {
         loop {
             let line = self.line().await?;
@@ -50,19 +50,19 @@ impl Channel {
 
     async fn line(&mut self) -> Option<Vec<u8>> {
         loop {
-            if let Some(end) = self.heard.iter().position(|&byte| byte == b'\n') {
-                let mut line: Vec<u8> = self.heard.drain(..=end).collect();
+            if let Some(end) = self.buffer.iter().position(|&byte| byte == b'\n') {
+                let mut line: Vec<u8> = self.buffer.drain(..=end).collect();
                 line.pop();
                 return Some(line);
             }
-            if self.heard.len() > LONGEST || self.stream.read_buf(&mut self.heard).await.ok()? == 0 {
+            if self.buffer.len() > MAX_BUFFERED || self.stream.read_buf(&mut self.buffer).await.ok()? == 0 {
                 return None;
             }
         }
     }
 }
 
-/// How the program did not pass, as the harness puts it.
+/// Parses the harness's report of a failure.
 fn failure(line: &[u8]) -> Option<ProgramOutcome> {
     let (kind, exception, message): (String, String, String) = serde_json::from_slice(line).ok()?;
     match kind.as_str() {

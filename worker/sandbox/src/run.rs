@@ -1,12 +1,12 @@
-//! One program from its start to its outcome, and the end of everything that it started.
+//! Runs one program from its start to its outcome, and ends everything that it started.
 
 use crate::groups::Group;
-use crate::launch::{Ground, Launched, launch};
+use crate::launch::{Launched, Setup, launch};
+use crate::namespaces::Namespaces;
 use crate::outcome::ProgramOutcome;
 use crate::policy::Isolation;
 use crate::program::Program;
 use crate::report::{Channel, token};
-use crate::room::Room;
 use crate::{classify, memory, processes};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
@@ -16,55 +16,55 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::Child;
 use tokio::time::{sleep, timeout};
 
-/// For the interpreter to start, on a machine that may be busy with other things.
-const START: Duration = Duration::from_secs(60);
-/// For the kernel to take down what was killed.
-const END: Duration = Duration::from_secs(20);
+/// Time for the interpreter to start, also on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time for the kernel to end killed processes.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(crate) async fn run(ground: &Ground, program: &Program) -> ProgramOutcome {
-    attempt(ground, program).await.unwrap_or_else(|error| ProgramOutcome::SandboxError { detail: error.to_string() })
+pub(crate) async fn run(setup: &Setup, program: &Program) -> ProgramOutcome {
+    attempt(setup, program).await.unwrap_or_else(|error| ProgramOutcome::SandboxError { detail: error.to_string() })
 }
 
-async fn attempt(ground: &Ground, program: &Program) -> io::Result<ProgramOutcome> {
-    let order = program.order(processes::limit(ground.isolation, program.limits.processes));
-    let Launched { mut child, channel, output, info, group } = launch(ground, &program.limits)?;
+async fn attempt(setup: &Setup, program: &Program) -> io::Result<ProgramOutcome> {
+    let request = program.request(processes::limit(setup.isolation, program.limits.processes));
+    let Launched { mut child, channel, output, info, group } = launch(setup, &program.limits)?;
     let mut channel = Channel::new(channel, token()?)?;
     let mut output = Output { pipe: Receiver::from_owned_fd(output.into())?, seen: 0, tail: Vec::new() };
-    // The room is found before the program runs: a short one could be gone by then.
-    let begun = timeout(START, async {
-        let room = match info {
-            Some(info) => Some(Room::read(info).await?),
+    // Read before the program runs: afterwards a short one may have ended already.
+    let begun = timeout(START_TIMEOUT, async {
+        let namespaces = match info {
+            Some(info) => Some(Namespaces::read(info).await?),
             None => None,
         };
-        if channel.begin(&order).await { Ok(room) } else { Err(io::Error::other("the harness went away")) }
+        if channel.begin(&request).await { Ok(namespaces) } else { Err(io::Error::other("the harness has ended")) }
     });
-    let room = match begun.await {
-        Ok(Ok(room)) => room,
+    let namespaces = match begun.await {
+        Ok(Ok(namespaces)) => namespaces,
         Ok(Err(error)) => return not_started(child, output, &error.to_string()).await,
-        Err(_) => return not_started(child, output, "it takes too long").await,
+        Err(_) => return not_started(child, output, "no answer in time").await,
     };
-    let root = match &room {
-        Some(room) => room.first,
+    let root = match &namespaces {
+        Some(namespaces) => namespaces.first,
         None => child.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?,
     };
-    let held = ProgramOutcome::MemoryHeld { limit: program.limits.memory };
+    let held = ProgramOutcome::TotalMemory { limit: program.limits.memory };
     let outcome = tokio::select! {
         biased;
         Some(outcome) = channel.outcome() => outcome,
         () = output.flood(program.limits.output) => ProgramOutcome::OutputFlood,
-        () = memory::exceeds(root, room.is_some(), program.limits.memory) => held,
-        status = child.wait() => match timeout(END, channel.outcome()).await {
+        () = memory::exceeds(root, namespaces.is_some(), program.limits.memory) => held,
+        status = child.wait() => match timeout(EXIT_TIMEOUT, channel.outcome()).await {
             Ok(Some(outcome)) => outcome,
-            _ if group.as_ref().is_some_and(Group::ran_out) => held,
-            _ => classify::ended(ground.isolation, status?),
+            _ if group.as_ref().is_some_and(Group::oom_killed) => held,
+            _ => classify::ended(setup.isolation, status?),
         },
         () = sleep(program.limits.wall) => ProgramOutcome::Timeout,
     };
-    end(ground.isolation, child, root, room).await?;
+    end(setup.isolation, child, root, namespaces).await?;
     Ok(outcome)
 }
 
-/// What `bwrap` or the interpreter said stands in the outcome.
+/// Reports the output of `bwrap` or of the interpreter.
 async fn not_started(mut child: Child, mut output: Output, reason: &str) -> io::Result<ProgramOutcome> {
     let _ = child.start_kill();
     let status = child.wait().await?;
@@ -73,28 +73,31 @@ async fn not_started(mut child: Child, mut output: Output, reason: &str) -> io::
     Ok(ProgramOutcome::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {said}") })
 }
 
-/// Kills what is left and waits until it is gone.
-async fn end(isolation: Isolation, mut child: Child, root: Pid, room: Option<Room>) -> io::Result<()> {
-    if let Some(room) = &room {
-        // `bwrap` outside the room ends when its child does; the other way round the room would outlive it a little.
-        room.kill();
+/// Kills the remaining processes and waits until they have ended.
+async fn end(isolation: Isolation, mut child: Child, root: Pid, namespaces: Option<Namespaces>) -> io::Result<()> {
+    if let Some(namespaces) = &namespaces {
+        // `bwrap` outside the namespaces ends when its child does; otherwise the namespaces would outlive it for a
+        // moment.
+        namespaces.kill();
     } else {
         let _ = child.start_kill();
     }
     if isolation == Isolation::Unsafe {
         let _ = kill_process_group(root, Signal::KILL);
     }
-    if timeout(END, child.wait()).await.is_err() {
+    if timeout(EXIT_TIMEOUT, child.wait()).await.is_err() {
         child.start_kill()?;
         child.wait().await?;
     }
-    if let Some(room) = room {
-        timeout(END, room.gone()).await.map_err(|_| io::Error::other("a killed program does not end"))??;
+    if let Some(namespaces) = namespaces {
+        timeout(EXIT_TIMEOUT, namespaces.gone())
+            .await
+            .map_err(|_| io::Error::other("a killed program has not ended"))??;
     }
     Ok(())
 }
 
-/// What the program prints: counted, and but for the last of it thrown away.
+/// Output of the program: counted, and discarded except for its end.
 struct Output {
     pipe: Receiver,
     seen: u64,
@@ -104,7 +107,7 @@ struct Output {
 impl Output {
     const TAIL: usize = 2048;
 
-    /// Returns once more than `limit` bytes have come; never when the output ends before.
+    /// Returns once more than `limit` bytes were received; never if the output ends before.
     async fn flood(&mut self, limit: u64) {
         let mut part = vec![0; 64 * 1024];
         while self.seen <= limit {

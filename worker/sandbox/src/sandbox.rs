@@ -1,7 +1,7 @@
-//! The sandbox as its users see it.
+//! The public interface of the sandbox.
 
 use crate::detect::{self, Refusal};
-use crate::launch::Ground;
+use crate::launch::Setup;
 use crate::outcome::ProgramOutcome;
 use crate::policy::{Isolation, Policy};
 use crate::program::Program;
@@ -11,60 +11,60 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-/// Runs programs. Clones share the bound on how many run at once.
+/// Runs programs. Clones share the limit on concurrent programs.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    ground: Arc<Ground>,
+    setup: Arc<Setup>,
     slots: Arc<Semaphore>,
 }
 
 impl Sandbox {
-    /// Chooses an isolation and an interpreter and proves on a program that tries to get out that they contain it. Takes
-    /// the time of a few runs of the interpreter.
+    /// Chooses an isolation and an interpreter, and tests them with a program that tries to escape. Takes as long as a
+    /// few starts of the interpreter.
     ///
     /// # Errors
-    /// When none works and the policy does not allow to go without.
+    /// None works, and the policy requires one.
     pub async fn detect(policy: &Policy) -> Result<Self, Refusal> {
-        let ground = detect::detect(policy).await?;
-        let sandbox = Self { ground: Arc::new(ground), slots: Arc::new(Semaphore::new(policy.concurrent.get())) };
+        let setup = detect::detect(policy).await?;
+        let sandbox = Self { setup: Arc::new(setup), slots: Arc::new(Semaphore::new(policy.concurrent.get())) };
         let python = sandbox.python().display();
         tracing::info!(isolation = %sandbox.isolation(), bound = sandbox.bound(), %python, "sandbox");
         Ok(sandbox)
     }
 
-    /// What keeps programs in.
+    /// Returns the isolation in use.
     pub fn isolation(&self) -> Isolation {
-        self.ground.isolation
+        self.setup.isolation
     }
 
-    /// What bounds the memory and the processes that a program has in all, for people.
+    /// Describes the limits on a program's total memory and processes.
     pub fn bound(&self) -> String {
-        match &self.ground.groups {
+        match &self.setup.groups {
             Ok(groups) => format!("by control groups in {}, and counted", groups.home().display()),
             Err(why) => format!("counted 50 times a second; no control group: {why}"),
         }
     }
 
-    /// What runs them.
+    /// Returns the interpreter's path.
     pub fn python(&self) -> &Path {
-        &self.ground.python.executable
+        &self.setup.python.executable
     }
 
-    /// Its version, such as `3.11.2`.
+    /// Returns the interpreter's version, such as `3.11.2`.
     pub fn python_version(&self) -> &str {
-        &self.ground.python.version
+        &self.setup.python.version
     }
 
-    /// Runs one program, after others where all slots are taken. When this returns nothing of the program is left; when
-    /// the future is dropped, the program is killed.
+    /// Runs one program once a slot is free. On return all its processes have ended; dropping the future kills the
+    /// program.
     pub async fn run(&self, program: &Program) -> ProgramOutcome {
         let Ok(_slot) = self.slots.acquire().await else {
             return ProgramOutcome::SandboxError { detail: "the sandbox is closed".into() };
         };
-        run(&self.ground, program).await
+        run(&self.setup, program).await
     }
 
-    /// Runs programs side by side and returns their outcomes in their order.
+    /// Runs programs concurrently and returns their outcomes in order.
     pub async fn execute(&self, programs: Vec<Program>) -> Vec<ProgramOutcome> {
         let lost = || ProgramOutcome::SandboxError { detail: "the run was abandoned".into() };
         let mut outcomes: Vec<ProgramOutcome> = programs.iter().map(|_| lost()).collect();

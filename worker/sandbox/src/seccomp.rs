@@ -1,6 +1,6 @@
-//! The system calls that a program under test may not make: each answers "not implemented", so that C libraries take
-//! their older ways. A list of what is refused, not of what is allowed: the walls are the namespaces or Landlock, and this
-//! takes away what those leave open and what the kernel has often been attacked through.
+//! System calls that a program under test may not make: each fails with "not implemented", so that C libraries fall
+//! back to older ones. A deny list: the isolation comes from namespaces or Landlock, and the filter closes what those
+//! leave open and what attacks on the kernel often use.
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Refused whatever isolates the program. Unnumbered ones are newer than the C library's list of names.
+/// Rejected under every isolation. Numeric entries are newer than the C library's list of names.
 const NEVER: &[i64] = &[
-    // Other processes' memory and the kernel's own doors.
+    // Memory of other processes, and interfaces to the kernel itself.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -63,8 +63,8 @@ const NEVER: &[i64] = &[
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
-    // Memory that no limit counts. A pipe holds on to whole pages that it is given, even to huge ones; attributes of files in
-    // memory have no bound of their own.
+    // Memory that no limit counts. A pipe keeps whole pages given to it, even huge ones; extended attributes of files
+    // in memory have no limit of their own.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
     libc::SYS_shmget,
@@ -79,8 +79,8 @@ const NEVER: &[i64] = &[
     463, // setxattrat
 ];
 
-/// Refused as well where nothing but Landlock hides the host: it knows no sockets other than TCP's, no attributes of files,
-/// and no other ways of touching a process of the same user than signals and tracing.
+/// Rejected as well under Landlock alone, which knows no sockets other than TCP's, no extended attributes, and no
+/// access to processes of the same user other than signals and tracing.
 const WITHOUT_NAMESPACES: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_fchmod,
@@ -120,25 +120,25 @@ const LEGACY_WITHOUT_NAMESPACES: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY_WITHOUT_NAMESPACES: &[i64] = &[];
 
-/// For a program within namespaces.
+/// Filter for a program inside namespaces.
 pub(crate) fn within_namespaces() -> Result<BpfProgram, BackendError> {
     let mut rules = never()?;
-    // The memory of TCP and UDP is one for the whole machine, whatever the namespace, and no control group divides it.
+    // Memory of TCP and UDP belongs to the whole machine, across namespaces, and no control group divides it.
     let unix = libc::AF_UNIX.unsigned_abs().into();
     let others = SeccompRule::new(vec![argument(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, unix)?])?;
     rules.entry(libc::SYS_socket).or_default().push(others);
     compile(rules)
 }
 
-/// For a single process under Landlock.
+/// Filter for a single process under Landlock.
 pub(crate) fn without_namespaces() -> Result<BpfProgram, BackendError> {
     let mut rules = never()?;
     rules.extend(WITHOUT_NAMESPACES.iter().chain(LEGACY_WITHOUT_NAMESPACES).map(|&call| (call, Vec::new())));
-    // Threads, but no processes.
+    // Threads are allowed, processes are not.
     let thread = libc::CLONE_THREAD.unsigned_abs().into();
     let no_thread = argument(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(thread), 0)?;
     rules.entry(libc::SYS_clone).or_default().push(SeccompRule::new(vec![no_thread])?);
-    // Its own limits and placement only: the first argument names another process of the same user.
+    // Only its own limits and scheduling: the first argument names another process of the same user.
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity, libc::SYS_sched_setscheduler] {
         rules.insert(call, vec![SeccompRule::new(vec![argument(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?])?]);
     }
@@ -161,7 +161,7 @@ fn never() -> Result<Rules, BackendError> {
         let wanted = argument(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(space), space)?;
         rules.entry(libc::SYS_clone).or_default().push(SeccompRule::new(vec![wanted])?);
     }
-    // Typing into, or pasting from, a terminal.
+    // Typing into a terminal, or pasting from it.
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
         let same = argument(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request)?;
         rules.entry(libc::SYS_ioctl).or_default().push(SeccompRule::new(vec![same])?);
@@ -170,15 +170,15 @@ fn never() -> Result<Rules, BackendError> {
     Ok(rules)
 }
 
-/// What holds memory that cannot be counted from outside, by its arguments.
+/// Calls whose arguments allocate memory that cannot be counted from outside.
 fn uncounted() -> Result<Rules, BackendError> {
     let mut rules = Rules::new();
-    // Shared pages without a file stay when nobody has them mapped any longer but for one. Files in `/dev/shm` serve as well.
+    // Shared pages without a file outlive all their mappings but one. Files in `/dev/shm` serve the same purpose.
     let kind = u64::from((libc::MAP_TYPE | libc::MAP_ANONYMOUS).unsigned_abs());
     let shared = u64::from((libc::MAP_SHARED | libc::MAP_ANONYMOUS).unsigned_abs());
     let shared = argument(3, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(kind), shared)?;
     rules.entry(libc::SYS_mmap).or_default().push(SeccompRule::new(vec![shared])?);
-    // Streams alone: what others sent stays with the one that does not read it, when those others are closed and gone.
+    // Streams only: unread datagrams stay with the receiver after their senders have closed and ended.
     const KINDS: u64 = 0xf;
     for other in (0..=KINDS).filter(|&kind| kind != u64::from(libc::SOCK_STREAM.unsigned_abs())) {
         for call in [libc::SYS_socket, libc::SYS_socketpair] {
@@ -186,7 +186,7 @@ fn uncounted() -> Result<Rules, BackendError> {
             rules.entry(call).or_default().push(SeccompRule::new(vec![same])?);
         }
     }
-    // Their buffers keep their size, which is what a socket is counted with.
+    // Socket buffers keep their size, by which a socket is counted.
     for option in [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_ATTACH_FILTER, libc::SO_ATTACH_REUSEPORT_CBPF] {
         let equal = |at, value: libc::c_int| {
             argument(at, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value.unsigned_abs().into())
@@ -212,7 +212,7 @@ fn compile(rules: Rules) -> Result<BpfProgram, BackendError> {
     SeccompFilter::new(with_second_abi(rules), SeccompAction::Allow, refused, arch)?.try_into()
 }
 
-/// On x86-64 a kernel may offer a second set of numbers (x32: bit 30, and 512 to 547 of its own) for the same calls.
+/// Adds the second set of numbers for the same calls that an x86-64 kernel may offer (x32: bit 30, and 512 to 547).
 fn with_second_abi(mut rules: Rules) -> Rules {
     if cfg!(target_arch = "x86_64") {
         const X32: i64 = 0x4000_0000;
@@ -222,7 +222,7 @@ fn with_second_abi(mut rules: Rules) -> Rules {
     rules
 }
 
-/// The bytes that `bwrap --seccomp` reads: the kernel's `struct sock_filter`s.
+/// Returns the bytes that `bwrap --seccomp` reads: the kernel's `struct sock_filter`s.
 pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(program.len() * 8);
     for instruction in program {

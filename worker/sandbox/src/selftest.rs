@@ -1,6 +1,6 @@
-//! Proof that an isolation contains: a program that tries to get out, and says so when it can.
+//! Self-test of an isolation: a program that tries to escape and reports when it can.
 
-use crate::launch::Ground;
+use crate::launch::Setup;
 use crate::limits::Limits;
 use crate::outcome::ProgramOutcome;
 use crate::program::Program;
@@ -26,7 +26,7 @@ def write(path):
         file.write("x")
 
 def kill():
-    if worker > 64:  # smaller numbers may be the room's own
+    if worker > 64:  # smaller numbers may be of the namespaces
         os.kill(worker, 0)
     else:
         raise OSError
@@ -40,23 +40,25 @@ reach("see the worker's process", kill)
 reach("read the worker's environment", lambda: open("/proc/%d/environ" % worker, "rb").read() if worker > 64 else kill())
 "#;
 
+/// Tests whether the isolation contains programs.
+///
 /// # Errors
-/// Why this ground cannot be used, in words.
-pub(crate) async fn prove(ground: &Ground) -> Result<(), String> {
+/// The reason why it cannot be used.
+pub(crate) async fn prove(setup: &Setup) -> Result<(), String> {
     let wide = Limits { wall: Duration::from_secs(20), ..Limits::default() };
-    match run(ground, &Program::new("assert 1 + 1 == 2").within(wide)).await {
+    match run(setup, &Program::new("assert 1 + 1 == 2").within(wide)).await {
         ProgramOutcome::Passed => {}
         ProgramOutcome::SandboxError { detail } => return Err(detail),
-        other => return Err(format!("the simplest program ends with: {other}")),
+        other => return Err(format!("a trivial program ended with: {other}")),
     }
-    let canary = Canary::plant().map_err(|error| format!("cannot be checked: {error}"))?;
+    let canary = Canary::plant().map_err(|error| format!("cannot test the isolation: {error}"))?;
     let known = format!(
         "canary = {}\nport = {}\nworker = {}\n",
         serde_json::Value::from(canary.path.to_string_lossy()),
         canary.port,
         std::process::id()
     );
-    match run(ground, &Program::new(known + ESCAPES).within(wide)).await {
+    match run(setup, &Program::new(known + ESCAPES).within(wide)).await {
         ProgramOutcome::Passed if !canary.alive() => {
             Err("does not contain: a program can write the host's files".into())
         }
@@ -64,11 +66,11 @@ pub(crate) async fn prove(ground: &Ground) -> Result<(), String> {
         ProgramOutcome::Failed { message, assertion: true, .. } => {
             Err(format!("does not contain: a program {message}"))
         }
-        other => Err(format!("the check of what it contains ends with: {other}")),
+        other => Err(format!("the self-test ended with: {other}")),
     }
 }
 
-/// A file that everybody on the host may read and write, and a port that answers.
+/// A file that every user of the host may read and write, and a listening port.
 struct Canary {
     path: PathBuf,
     port: u16,

@@ -1,4 +1,4 @@
-//! Large content by digest, on a connection of its own, so that no heartbeat waits behind it.
+//! Bulk content by digest, on a connection of its own, so that heartbeats never wait behind it.
 
 use crate::dial::error_chain;
 use compass_agent::BulkError;
@@ -9,17 +9,17 @@ use std::sync::Arc;
 use tonic::Code;
 use tonic::transport::Channel;
 
-/// What an answer means to whoever waits for the content.
+/// Converts a status: whether a retry may succeed.
 fn told(status: tonic::Status) -> BulkError {
     let message = error_chain(&status);
     match status.code() {
-        Code::NotFound | Code::InvalidArgument | Code::OutOfRange => BulkError::Hopeless(message),
+        Code::NotFound | Code::InvalidArgument | Code::OutOfRange => BulkError::Permanent(message),
         Code::ResourceExhausted => BulkError::Full(message),
-        _ => BulkError::Again(message),
+        _ => BulkError::Retryable(message),
     }
 }
 
-/// The session for which content is uploaded, as its hello names it.
+/// The session for which content is uploaded, as in its hello.
 #[derive(Clone, Debug)]
 pub(super) struct Uploader {
     pub(super) worker: String,
@@ -33,7 +33,7 @@ impl Uploader {
     }
 }
 
-/// Fetches and uploads large content by digest. Connects when first used.
+/// Fetches and uploads bulk content by digest. Connects on first use.
 #[derive(Clone, Debug)]
 pub(super) struct Bulk {
     client: WorkersClient<Channel>,
@@ -45,7 +45,7 @@ impl Bulk {
         Self { client: WorkersClient::new(channel).max_decoding_message_size(MAX_FRAME_BYTES), from }
     }
 
-    /// The content named `digest`, checked.
+    /// Fetches the content with this digest, and verifies it.
     pub(super) async fn fetch(mut self, digest: Digest) -> Result<Vec<u8>, BulkError> {
         let mut chunks =
             self.client.fetch(v1::FetchRequest { digest: digest.0.to_vec() }).await.map_err(told)?.into_inner();
@@ -53,20 +53,23 @@ impl Bulk {
         while let Some(chunk) = chunks.message().await.map_err(told)? {
             bytes.extend_from_slice(&chunk.data);
             if bytes.len() > delimited::MAX_MESSAGE_BYTES.max(MAX_SPILLED_BYTES) {
-                return Err(BulkError::Hopeless(format!("{} is larger than any part may be", digest.short())));
+                return Err(BulkError::Permanent(format!(
+                    "the content {} exceeds the maximum size of a part",
+                    digest.short()
+                )));
             }
         }
         if Digest::of(&bytes) != digest {
-            return Err(BulkError::Again(format!("{} came damaged", digest.short())));
+            return Err(BulkError::Retryable(format!("the content {} was received damaged", digest.short())));
         }
         Ok(bytes)
     }
 
-    /// Puts content at the master.
+    /// Uploads content to the master.
     pub(super) async fn upload(mut self, digest: Digest, bytes: Arc<Vec<u8>>) -> Result<(), BulkError> {
         let Uploader { worker, session, dial } = self.from;
         let length = bytes.len() as u64;
-        // Says whose it is, and how large, before anything of it comes: the master reserves room.
+        // The first chunk names session and total size: the master reserves memory.
         let first = v1::UploadChunk { digest: digest.0.to_vec(), worker, session, dial, length, data: Vec::new() };
         let content = (0..bytes.len()).step_by(CHUNK_BYTES).map(move |at| {
             let data = bytes.get(at..bytes.len().min(at + CHUNK_BYTES)).unwrap_or_default().to_vec();

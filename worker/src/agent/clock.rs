@@ -1,8 +1,8 @@
-//! The agent's monotonic clock, in the milliseconds that leases and heartbeats are counted in.
+//! The agent's monotonic clock in milliseconds, the unit of leases and heartbeats.
 
 use std::time::{Duration, Instant};
 
-/// Milliseconds since the agent began: the only clock that its decisions know.
+/// Milliseconds since the agent started: the only clock that its decisions use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock(Instant);
 

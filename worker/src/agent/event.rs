@@ -1,25 +1,25 @@
-//! What happens to an agent, one at a time.
+//! Events of an agent, handled one at a time.
 
 use super::link::LinkEvent;
 use compass_agent::{BulkError, SlotReport};
 use compass_types::ids::Digest;
 
-/// Event in the life of an agent.
+/// An event of an agent.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// Of the connection with this number; those of an older one are stale.
+    /// From the connection with this number; events of earlier connections are stale.
     Link { link: u64, event: LinkEvent },
-    /// A slot's child or batch.
+    /// From a slot, about its child or batch.
     Slot(SlotReport),
-    /// Content that was asked for; checked against its digest.
+    /// Requested content, checked against its digest, or why it could not be fetched.
     Fetched { digest: Digest, content: Result<Vec<u8>, BulkError> },
-    /// The attachment of an outbox entry is at the master, or not.
+    /// Result of uploading the attachment of an outbox entry.
     Uploaded { link: u64, seq: u64, done: Result<(), BulkError> },
     /// SIGINT or SIGTERM.
     Signal(u8),
     /// The launcher will end this process soon.
     TimeIsUp,
-    /// Standard input ended.
+    /// Stdin reached EOF.
     ParentGone,
 }
 

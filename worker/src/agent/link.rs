@@ -1,7 +1,7 @@
-//! One connection to the master, from dialling to its end, as a task that reports what it hears.
+//! One connection to the master, from connecting to its end: a task that reports events.
 //!
-//! Bodies that were too large for their frames are put back here: nobody behind it knows of them. The hello is the one body
-//! of this side that goes out here.
+//! Spilled bodies are put back into their frames here, unnoticed by the rest of the agent. The hello is the only body
+//! of the worker that is spilled here.
 
 use super::bulk::{Bulk, Uploader};
 use super::clock::Clock;
@@ -19,23 +19,23 @@ use tonic::Code;
 
 /// Frames between the agent and the transport: few, so that a heartbeat never waits behind many.
 const OUTBOUND_FRAMES: usize = 8;
-/// How long the master may take to answer the hello.
+/// Time for the master to answer the hello.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often it is said that the body of a frame is on its way.
+/// How often the fetching of a frame's body is reported.
 const FETCHING_EVERY: Duration = Duration::from_secs(1);
 
-/// What a connection reports.
+/// Event of a connection.
 #[derive(Debug)]
 pub(super) enum LinkEvent {
-    /// The stream is open and the hello is on its way.
+    /// The stream is open and the hello was sent.
     Up {
         frames: mpsc::Sender<v1::WorkerFrame>,
         bulk: Box<Bulk>,
         hello_sent_ms: u64,
     },
     Frame(Box<v1::MasterFrame>),
-    /// The body of a frame is on its way.
+    /// The body of a frame is being fetched.
     Fetching,
     /// The last event of a connection.
     Down {
@@ -43,7 +43,7 @@ pub(super) enum LinkEvent {
     },
 }
 
-/// A connection's task; dropping it closes the connection.
+/// Task of a connection; dropping it closes the connection.
 #[derive(Debug)]
 pub(super) struct LinkTask(JoinHandle<()>);
 
@@ -53,7 +53,7 @@ impl Drop for LinkTask {
     }
 }
 
-/// What is dialled, after which pause, and what is said first.
+/// Endpoint, delay and hello of a connection.
 #[derive(Debug)]
 pub(super) struct Dial {
     pub(super) number: u64,
@@ -72,7 +72,7 @@ impl Dial {
                 Ok(()) => ConnectError::Unavailable("the master closed the stream".to_owned()),
                 Err(why) => why,
             };
-            // Nobody listens only when the agent is ending.
+            // The send fails only if the agent is ending.
             let _ = events.send(Event::Link { link, event: LinkEvent::Down { why } }).await;
         }))
     }
@@ -99,7 +99,7 @@ impl Dial {
         let mut inbound = answer.map_err(timed_out)?.map_err(|status| connection.status_error(&status))?.into_inner();
         let event = LinkEvent::Up { frames: frames.clone(), bulk: Box::new(bulk.clone()), hello_sent_ms };
         events.send(Event::Link { link, event }).await.map_err(gone)?;
-        // A welcome has no number, and comes first.
+        // The first frame is a welcome and has no number.
         let mut next = 0;
         loop {
             let frame = match inbound.message().await {
@@ -124,29 +124,29 @@ impl Dial {
     }
 }
 
-/// Why a frame cannot be handed on.
+/// Why a frame cannot be processed.
 enum Unreadable {
-    /// It would be no better if it came again.
+    /// Sending it again would not help.
     Malformed(String),
     /// Its body could not be fetched.
     NotHere(String),
 }
 
-/// Tells the master which frame cannot be taken, and waits until it has closed the connection.
+/// Tells the master which frame cannot be processed, and waits until it closes the connection.
 async fn reject(frames: &mpsc::Sender<v1::WorkerFrame>, seq: u64, reason: String) -> ConnectError {
-    tracing::error!(seq, reason, "cannot take a frame of the master's");
+    tracing::error!(seq, reason, "cannot process a frame of the master");
     let body = Some(v1::worker_frame::Body::Rejected(v1::Rejected { seq, reason: reason.clone() }));
     let told = async {
         if frames.send(v1::WorkerFrame { seq: 0, ack: 0, body }).await.is_ok() {
             frames.closed().await;
         }
     };
-    // A master that does not listen hears of it by the end of the connection alone.
+    // If the master cannot receive this, the end of the connection tells it.
     let _ = tokio::time::timeout(ANSWER_TIMEOUT, told).await;
-    ConnectError::Unavailable(format!("cannot take a frame of the master's: {reason}"))
+    ConnectError::Unavailable(format!("cannot process a frame of the master: {reason}"))
 }
 
-/// A frame with its body, wherever that travelled.
+/// Returns a frame with its body, fetched if it was spilled.
 async fn whole(
     frame: v1::MasterFrame,
     bulk: &Bulk,
@@ -162,7 +162,7 @@ async fn whole(
     let content = loop {
         tokio::select! {
             fetched = &mut fetching => break fetched.map_err(not_here)?,
-            // Nothing else can come meanwhile, which is no silence of the master's.
+            // No other frame can arrive in the meantime, so this does not count as silence of the master.
             _ = sign.tick() => drop(events.send(Event::Link { link, event: LinkEvent::Fetching }).await),
         }
     };

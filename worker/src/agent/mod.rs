@@ -1,7 +1,7 @@
-//! The agent: holds the session with the master, and keeps the engine slots busy with what was granted.
+//! The agent: holds the session with the master and keeps the engine slots busy with granted samples.
 //!
-//! [`compass_agent::AgentCore`] decides: it takes one input at a time, with the time, and says what is to be done. The shell
-//! does it: everything slow (connecting, fetching, uploading, computing) happens on tasks of its own that report back.
+//! [`compass_agent::AgentCore`] decides: it takes one input at a time, with the time, and returns outputs. The shell
+//! carries them out: everything slow (connecting, fetching, uploading, computing) runs in tasks that report back.
 
 mod bulk;
 mod clock;
@@ -13,7 +13,7 @@ mod run;
 mod shell;
 mod spool_file;
 
-pub use compass_agent::Ending;
+pub use compass_agent::ExitReason;
 pub use options::{AgentOptions, ProgramPolicy};
 pub(crate) use programs::Programs;
 pub use run::run;

@@ -1,4 +1,4 @@
-//! What an agent is told when it starts.
+//! Options of an agent.
 
 use crate::dial::Proxies;
 use crate::engine_child::sees_gpu;
@@ -8,49 +8,49 @@ use std::time::{Duration, SystemTime};
 /// The parsed command line of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// `host:port` of every master that may lead; never empty.
+    /// `host:port` of every master; never empty.
     pub masters: Vec<String>,
-    /// The file with the join token; `None` looks where masters of this home leave theirs.
+    /// File with the join token; `None` searches where masters of this home write theirs.
     pub token_file: Option<PathBuf>,
-    /// Whether masters on loopback are spoken to without encryption and token: tests play such.
+    /// Whether masters on loopback are reached without encryption and token: for fake masters of tests.
     pub plain_loopback: bool,
-    /// Through what masters are reached.
+    /// Proxies to the masters.
     pub proxies: Proxies,
-    /// `auto`, `cpu` or `cuda:N`; every slot uses the same.
+    /// `auto`, `cpu` or `cuda:N`, for every slot.
     pub device: String,
-    /// Engines at once.
+    /// Number of engines.
     pub slots: u32,
     /// Unique among the master's workers.
     pub name: String,
-    /// The pool that it works for; empty where nobody said one.
+    /// Pool of the worker; empty if none was given.
     pub pool: String,
-    /// When the launcher will end this process: the agent goes before.
-    pub leaves_at: Option<SystemTime>,
-    /// Why there is nothing to do for this process: another one of its node does it.
-    pub stands_back: Option<String>,
-    /// Threads within one engine.
+    /// When the launcher will end this process: the agent exits before.
+    pub ends_at: Option<SystemTime>,
+    /// Why this process has no work; another process of its node does it.
+    pub idle_reason: Option<String>,
+    /// Threads per engine.
     pub threads: u32,
-    /// How long to go on without a word from any master.
+    /// Time without an answer from any master after which the agent exits.
     pub master_lost_timeout: Duration,
-    /// Whether the end of standard input ends the agent.
+    /// Whether EOF on stdin ends the agent.
     pub exit_with_parent: bool,
-    /// Whether programs that a model wrote may be run here.
+    /// Whether model-written programs may run here.
     pub programs: ProgramPolicy,
 }
 
-/// What the operator says of programs that a model wrote.
+/// The operator's policy for model-written programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramPolicy {
-    /// None are run, and nobody looks whether they could be.
+    /// Run none, and do not test for a sandbox.
     Never,
-    /// Where an isolation holds them.
+    /// Run them if an isolation works.
     Contained,
-    /// Where none does, as plain processes.
+    /// Run them as plain processes if no isolation works.
     Unsafe,
 }
 
 impl AgentOptions {
-    /// `cpu` or `cuda`, as far as one can tell without a tensor library: the engine has the last word.
+    /// Returns `cpu` or `cuda`, a guess without a tensor library: the engine decides.
     pub(super) fn device_kind(&self) -> &'static str {
         match self.device.as_str() {
             "cpu" => "cpu",

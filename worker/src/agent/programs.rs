@@ -1,7 +1,7 @@
-//! Programs that a model wrote: run in the sandbox, beside the engines and without one.
+//! Model-written programs: run in the sandbox, beside the engines.
 //!
-//! One sample at a time in a slot, so that none begins past the lease and a worker that dies loses no more than these. A
-//! program that fails is a result; a sandbox that fails is a failure of the task, for another try.
+//! One sample at a time per slot, so that no sample starts after the lease and a dying worker loses no more than these.
+//! A program that fails is a result; a sandbox that fails is a failure of the task, which is retried.
 
 use super::event::Event;
 use super::options::ProgramPolicy;
@@ -18,40 +18,40 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// What this worker found out about running programs, once.
+/// Programs runner, with the result of the sandbox's detection.
 #[derive(Debug)]
 pub(crate) struct Programs {
     sandbox: Option<Sandbox>,
-    /// For the hello; `None` when nobody looked.
+    /// For the hello; `None` if no sandbox was looked for.
     pub(super) found: Option<v1::Sandbox>,
-    going: Going,
+    exit_request: ExitRequest,
 }
 
-/// Whether this worker was told to go. Who tells it so may tell every process of the job, programs included: what such a
-/// signal ended has no outcome.
+/// Whether this worker was asked to exit. The same signal may reach every process of the job, programs included: the
+/// outcome of a program that it ended does not count.
 #[derive(Clone, Debug, Default)]
-struct Going(CancellationToken);
+struct ExitRequest(CancellationToken);
 
-/// How much later than a program the worker may hear that all are to go.
-const HEARSAY: Duration = Duration::from_secs(1);
+/// How long after a program the worker may receive the signal.
+const SIGNAL_DELAY: Duration = Duration::from_secs(1);
 
-impl Going {
-    /// Whether the outcome says nothing of the program: it was ended as this worker was.
+impl ExitRequest {
+    /// Whether the program was ended together with this worker, so that its outcome does not count.
     async fn ended(&self, outcome: &ProgramOutcome) -> bool {
         let asks_to_end = [Signal::HUP, Signal::INT, Signal::TERM].map(Signal::as_raw);
         let ProgramOutcome::Killed { signal } = outcome else { return false };
         if !asks_to_end.contains(signal) {
             return false;
         }
-        tokio::time::timeout(HEARSAY, self.0.cancelled()).await.is_ok()
+        tokio::time::timeout(SIGNAL_DELAY, self.0.cancelled()).await.is_ok()
     }
 }
 
 impl Programs {
-    /// Looks for an isolation that holds, as far as `policy` allows; programs run in up to `slots` slots at once.
-    pub(crate) async fn look(policy: ProgramPolicy, slots: u32) -> Self {
+    /// Detects an isolation as far as `policy` allows; programs run in up to `slots` slots at once.
+    pub(crate) async fn detect(policy: ProgramPolicy, slots: u32) -> Self {
         if policy == ProgramPolicy::Never {
-            return Self { sandbox: None, found: None, going: Going::default() };
+            return Self { sandbox: None, found: None, exit_request: ExitRequest::default() };
         }
         let policy = Policy {
             unsafe_local_exec: policy == ProgramPolicy::Unsafe,
@@ -61,21 +61,21 @@ impl Programs {
         match Sandbox::detect(&policy).await {
             Ok(sandbox) => {
                 let (isolation, python) = (sandbox.isolation().to_string(), sandbox.python_version().to_owned());
-                tracing::info!(isolation, python, "programs that a model wrote can be run");
+                tracing::info!(isolation, python, "model-written programs can run");
                 let found = v1::Sandbox { refusal: String::new(), isolation, python };
-                Self { sandbox: Some(sandbox), found: Some(found), going: Going::default() }
+                Self { sandbox: Some(sandbox), found: Some(found), exit_request: ExitRequest::default() }
             }
             Err(refusal) => {
                 let refusal = refusal.to_string();
-                tracing::info!(refusal, "programs that a model wrote cannot be run");
+                tracing::info!(refusal, "model-written programs cannot run");
                 let found = Some(v1::Sandbox { refusal, ..v1::Sandbox::default() });
-                Self { sandbox: None, found, going: Going::default() }
+                Self { sandbox: None, found, exit_request: ExitRequest::default() }
             }
         }
     }
 
-    /// Runs the programs of the sample `index` of `part` and reports as the slot `slot`; `None` without a sandbox, or when
-    /// there is no such sample.
+    /// Runs the programs of the sample `index` of `part` and reports as the slot `slot`; `None` without a sandbox, or
+    /// if there is no such sample.
     pub(super) fn start(
         &self,
         slot: usize,
@@ -84,11 +84,11 @@ impl Programs {
         index: u32,
         reports: mpsc::Sender<Event>,
     ) -> Option<ProgramRun> {
-        let (sandbox, going) = (self.sandbox.clone()?, self.going.clone());
+        let (sandbox, exit_request) = (self.sandbox.clone()?, self.exit_request.clone());
         let programs = programs_of(part, index)?.to_vec();
         Some(ProgramRun(tokio::spawn(async move {
             let report = |event| Event::Slot(SlotReport { slot, event });
-            let end = match run_sample(&sandbox, index, &programs, &going).await {
+            let end = match run_sample(&sandbox, index, &programs, &exit_request).await {
                 Ok(result) => {
                     let _ = reports.send(report(SlotEvent::Result((&result).into()))).await;
                     BatchEnd::Done { tokens: TokenCounters::default(), notes: Vec::new(), prefix_segments: Vec::new() }
@@ -101,12 +101,12 @@ impl Programs {
 }
 
 impl Programs {
-    /// The worker was told to go.
-    pub(super) fn told_to_go(&self) {
-        self.going.0.cancel();
+    /// Notes that the worker was asked to exit.
+    pub(super) fn request_exit(&self) {
+        self.exit_request.0.cancel();
     }
 
-    /// Why no programs are run here; `None` when they are.
+    /// Returns why no programs run here; `None` if they do.
     pub(crate) fn refusal(&self) -> Option<String> {
         match (&self.sandbox, &self.found) {
             (Some(_), _) => None,
@@ -115,11 +115,11 @@ impl Programs {
         }
     }
 
-    /// Runs the programs of the sample `index` of `part` here and now; `None` without a sandbox, or when there are none. The
-    /// error is the sandbox's.
+    /// Runs the programs of the sample `index` of `part` and waits for them; `None` without a sandbox, or if there are
+    /// none. The error is the sandbox's.
     pub(crate) async fn run(&self, part: &Part, index: u32) -> Option<Result<SampleResult, String>> {
         let sandbox = self.sandbox.as_ref()?;
-        Some(run_sample(sandbox, index, programs_of(part, index)?, &self.going).await)
+        Some(run_sample(sandbox, index, programs_of(part, index)?, &self.exit_request).await)
     }
 }
 
@@ -134,18 +134,18 @@ async fn run_sample(
     sandbox: &Sandbox,
     index: u32,
     programs: &[Program],
-    going: &Going,
+    exit_request: &ExitRequest,
 ) -> Result<SampleResult, String> {
-    let outcome = Outcome::Executed(run_all(sandbox, programs, going).await?);
+    let outcome = Outcome::Executed(run_all(sandbox, programs, exit_request).await?);
     Ok(SampleResult { index, fit: PromptFit::default(), outcome })
 }
 
-/// Programs under way. Dropping it kills them.
+/// Running programs. Dropping it kills them.
 #[derive(Debug)]
 pub(super) struct ProgramRun(JoinHandle<()>);
 
 impl ProgramRun {
-    /// Kills them and waits until they are gone.
+    /// Kills them and waits until they have ended.
     pub(super) async fn stop(mut self) {
         self.0.abort();
         let _ = (&mut self.0).await;
@@ -158,12 +158,16 @@ impl Drop for ProgramRun {
     }
 }
 
-/// One after the other; the first failure of the sandbox ends it, with what it said.
-async fn run_all(sandbox: &Sandbox, programs: &[Program], going: &Going) -> Result<Vec<Execution>, String> {
+/// Runs programs in order until the sandbox fails, and returns its error.
+async fn run_all(
+    sandbox: &Sandbox,
+    programs: &[Program],
+    exit_request: &ExitRequest,
+) -> Result<Vec<Execution>, String> {
     let mut executions = Vec::with_capacity(programs.len());
     for program in programs {
         let outcome = sandbox.run(&contained(program)).await;
-        if going.ended(&outcome).await {
+        if exit_request.ended(&outcome).await {
             return Err("the program was ended with its worker".into());
         }
         executions.push(execution(&outcome)?);
@@ -184,7 +188,7 @@ fn execution(outcome: &ProgramOutcome) -> Result<Execution, String> {
         ProgramOutcome::Failed { assertion: true, .. } => ExecutionClass::WrongAnswer,
         ProgramOutcome::Failed { .. } => ExecutionClass::Failed,
         ProgramOutcome::Timeout => ExecutionClass::Timeout,
-        ProgramOutcome::Memory | ProgramOutcome::MemoryHeld { .. } => ExecutionClass::Memory,
+        ProgramOutcome::Memory | ProgramOutcome::TotalMemory { .. } => ExecutionClass::Memory,
         ProgramOutcome::OutputFlood => ExecutionClass::Output,
         ProgramOutcome::Killed { .. } => ExecutionClass::Killed,
         ProgramOutcome::SandboxError { detail } => return Err(detail.clone()),
@@ -192,7 +196,7 @@ fn execution(outcome: &ProgramOutcome) -> Result<Execution, String> {
     Ok(Execution { class, result: without_addresses(&outcome.human_eval()), answer: String::new() })
 }
 
-/// Where an object lay in memory differs from run to run, and says nothing: `0x7f3a10` becomes `0x...`.
+/// Replaces addresses of objects, which differ between runs: `0x7f3a10` becomes `0x...`.
 fn without_addresses(text: &str) -> String {
     const SHORTEST: usize = 6;
     let mut shown = String::with_capacity(text.len());
@@ -217,29 +221,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_do_not_differ_between_runs() {
+    fn addresses_are_masked() {
         let text = "failed: <object at 0x7f3a1c2b4d90> is not 0xff, 0x";
         assert_eq!(without_addresses(text), "failed: <object at 0x...> is not 0xff, 0x");
         assert_eq!(without_addresses("passed"), "passed");
     }
 
     #[tokio::test]
-    async fn what_ended_with_its_worker_has_no_outcome() {
+    async fn outcome_of_a_program_ended_with_its_worker_does_not_count() {
         let term = ProgramOutcome::Killed { signal: 15 };
-        let going = Going::default();
-        assert!(!going.ended(&term).await, "nobody told the worker: the program did that itself");
-        // The worker hears of it after the program's end.
-        let (ended, ()) = tokio::join!(going.ended(&term), async { going.0.cancel() });
-        assert!(ended && going.ended(&term).await);
+        let exit_request = ExitRequest::default();
+        assert!(!exit_request.ended(&term).await, "the worker got no signal: the program killed itself");
+        // The worker receives the signal after the program's end.
+        let (ended, ()) = tokio::join!(exit_request.ended(&term), async { exit_request.0.cancel() });
+        assert!(ended && exit_request.ended(&term).await);
         assert!(
-            !going.ended(&ProgramOutcome::Killed { signal: 11 }).await && !going.ended(&ProgramOutcome::Passed).await
+            !exit_request.ended(&ProgramOutcome::Killed { signal: 11 }).await
+                && !exit_request.ended(&ProgramOutcome::Passed).await
         );
     }
 
     #[test]
-    fn a_sandbox_that_fails_is_no_outcome() {
-        let error = execution(&ProgramOutcome::SandboxError { detail: "no room".into() });
-        assert_eq!(error, Err("no room".into()));
+    fn sandbox_error_is_not_an_outcome() {
+        let error = execution(&ProgramOutcome::SandboxError { detail: "no namespaces".into() });
+        assert_eq!(error, Err("no namespaces".into()));
         let wrong = ProgramOutcome::Failed { exception: "AssertionError".into(), message: "1".into(), assertion: true };
         let wrong = execution(&wrong).unwrap();
         assert_eq!((wrong.class, wrong.result.as_str()), (ExecutionClass::WrongAnswer, "failed: 1"));

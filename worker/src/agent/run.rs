@@ -1,4 +1,4 @@
-//! An agent from its options to its end.
+//! Runs an agent from its options to its end.
 
 use super::event::Event;
 use super::options::AgentOptions;
@@ -8,26 +8,26 @@ use super::spool_file::UnnamedFile;
 use crate::dial::{DialOptions, JoinTokenSource, MasterEndpoint};
 use crate::engine_child::HAS_ENGINE;
 use crate::parent::end_with_parent;
-use compass_agent::{AgentCore, Boot, Ending};
+use compass_agent::{AgentConfig, AgentCore, ExitReason};
 use compass_types::ids::Digest;
 use std::io::Read;
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-/// Events that may wait; those who report wait when it is full.
+/// Capacity of the event queue; reporters wait while it is full.
 const WAITING_EVENTS: usize = 1024;
-/// How long before its launcher ends it the agent begins to go.
-const LEAVING: Duration = Duration::from_secs(60);
-/// How long the slots may take to be gone at the end.
+/// How long before the launcher ends the process the agent starts to drain.
+const DRAIN_BEFORE_END: Duration = Duration::from_secs(60);
+/// Time for the slots to stop at the end.
 const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// Runs an agent to its end.
-pub fn run(options: AgentOptions) -> Ending {
-    if let Some(reason) = options.stands_back {
-        return Ending::StoodBack { reason };
+pub fn run(options: AgentOptions) -> ExitReason {
+    if let Some(reason) = options.idle_reason {
+        return ExitReason::NotNeeded { reason };
     }
-    let broken = |reason: String| Ending::Broken { reason };
+    let broken = |reason: String| ExitReason::Failed { reason: format!("cannot start: {reason}") };
     if options.exit_with_parent {
         end_with_parent();
     }
@@ -35,7 +35,7 @@ pub fn run(options: AgentOptions) -> Ending {
     match runtime {
         Ok(runtime) => {
             let ending = runtime.block_on(Box::pin(run_agent(options))).unwrap_or_else(broken);
-            // The thread that reads standard input may never return.
+            // The thread that reads stdin may never return.
             runtime.shutdown_background();
             ending
         }
@@ -43,7 +43,7 @@ pub fn run(options: AgentOptions) -> Ending {
     }
 }
 
-async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
+async fn run_agent(options: AgentOptions) -> Result<ExitReason, String> {
     let tokens = JoinTokenSource::of(options.token_file.clone(), std::env::home_dir().as_deref());
     let endpoints = MasterEndpoint::all(
         &options.masters,
@@ -53,7 +53,7 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     );
     let endpoints = endpoints.map_err(|error| format!("--master: {error}"))?;
     let (events, inbox) = mpsc::channel(WAITING_EVENTS);
-    if let Some(end) = options.leaves_at {
+    if let Some(end) = options.ends_at {
         tokio::spawn(report_end_of_time(end, events.clone()));
     }
     report_signals(&events).map_err(|error| error.to_string())?;
@@ -62,8 +62,8 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     }
     tracing::info!(name = options.name, masters = options.masters.join(","), slots = options.slots, "worker starts");
     let session = session_name(&options.name);
-    let programs = Programs::look(options.programs, options.slots).await;
-    let boot = Boot {
+    let programs = Programs::detect(options.programs, options.slots).await;
+    let boot = AgentConfig {
         name: options.name.clone(),
         seed: seed_of(&session),
         session,
@@ -85,13 +85,14 @@ async fn run_agent(options: AgentOptions) -> Result<Ending, String> {
     Ok(ending)
 }
 
-/// Differs between any two processes, whatever their names.
+/// Returns a name that is unique among all processes.
 fn session_name(worker: &str) -> String {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     Digest::of(format!("{worker} {} {now}", std::process::id()).as_bytes()).short()
 }
 
-/// Differs like the name does: workers that lost one master at one moment do not all come back at another.
+/// Derives a seed from the session name: workers that lost one master at the same moment do not reconnect at the same
+/// moment.
 fn seed_of(session: &str) -> u64 {
     let Digest(bytes) = Digest::of(session.as_bytes());
     bytes.iter().take(8).fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
@@ -107,10 +108,10 @@ fn report_signals(events: &mpsc::Sender<Event>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A minute before the end, or a tenth of what is left where that is less.
+/// Reports a minute before the end, or at nine tenths of the remaining time if that is later.
 async fn report_end_of_time(end: SystemTime, events: mpsc::Sender<Event>) {
     let left = end.duration_since(SystemTime::now()).unwrap_or_default();
-    tokio::time::sleep(left - LEAVING.min(left / 10)).await;
+    tokio::time::sleep(left - DRAIN_BEFORE_END.min(left / 10)).await;
     let _ = events.send(Event::TimeIsUp).await;
 }
 

@@ -1,4 +1,4 @@
-//! Carries out what the core decides: connections, transfers, engines and programs, and the clock.
+//! Carries out the core's outputs: connections, transfers, engines, programs, and the clock.
 
 use super::bulk::Bulk;
 use super::clock::Clock;
@@ -8,13 +8,13 @@ use super::options::AgentOptions;
 use super::programs::{ProgramRun, Programs};
 use crate::dial::MasterEndpoint;
 use crate::engine_link::{Gpus, Slot, count_gpus};
-use compass_agent::{AgentCore, BatchEnd, Ending, Input, News, Output, SlotEvent, SlotReport};
+use compass_agent::{AgentCore, BatchEnd, ConnectionEvent, ExitReason, Input, Output, SlotEvent, SlotReport};
 use compass_proto::v1;
 use std::collections::VecDeque;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::OwnedPermit;
 
-/// The connection in use.
+/// The current connection.
 #[derive(Debug)]
 struct Link {
     number: u64,
@@ -22,29 +22,29 @@ struct Link {
     bulk: Bulk,
 }
 
-/// The hands of an agent.
+/// The agent's side effects.
 #[derive(Debug)]
 pub(super) struct Shell {
     core: AgentCore,
     clock: Clock,
     endpoints: Vec<MasterEndpoint>,
     events: mpsc::Sender<Event>,
-    /// The number of the connection that was dialled last.
+    /// Number of the last connection.
     dialled: u64,
     link: Option<Link>,
-    /// Dropping it ends the connection.
+    /// Dropping it closes the connection.
     _task: Option<LinkTask>,
     slots: Vec<Slot>,
     programs: Programs,
-    /// Programs under way, by slot.
+    /// Running programs, by slot.
     running: Vec<Option<ProgramRun>>,
     outputs: Vec<Output>,
-    /// What came of an output at once, before anything else can happen.
+    /// Inputs that outputs caused directly, handled before any other event.
     at_once: VecDeque<Input>,
 }
 
 impl Shell {
-    /// A shell whose slots wait for their first batch.
+    /// Creates a shell whose slots wait for their first batch.
     pub(super) fn new(
         core: AgentCore,
         options: &AgentOptions,
@@ -72,8 +72,8 @@ impl Shell {
         }
     }
 
-    /// One event at a time, until something ends the agent.
-    pub(super) async fn run(&mut self, mut inbox: mpsc::Receiver<Event>) -> Ending {
+    /// Handles one event at a time until the agent ends.
+    pub(super) async fn run(&mut self, mut inbox: mpsc::Receiver<Event>) -> ExitReason {
         self.core.start(&mut self.outputs);
         self.carry_out(None);
         self.step(Input::Tick, None);
@@ -96,7 +96,7 @@ impl Shell {
                     self.step(input, None);
                 }
                 (link, permit) = room, if can_send => {
-                    let news = if permit.is_some() { News::Writable } else { News::Stuck };
+                    let news = if permit.is_some() { ConnectionEvent::Writable } else { ConnectionEvent::Stuck };
                     self.step(Input::Link { link, news }, permit);
                 }
                 () = tokio::time::sleep_until(wake) => self.step(Input::Tick, None),
@@ -104,7 +104,7 @@ impl Shell {
         }
     }
 
-    /// Ends what runs in the slots.
+    /// Stops what runs in the slots.
     pub(super) async fn stop(self) {
         for (slot, running) in self.slots.into_iter().zip(self.running) {
             if let Some(programs) = running {
@@ -114,7 +114,7 @@ impl Shell {
         }
     }
 
-    /// What an event is to the core; keeps the ends of a connection that came up.
+    /// Converts an event to an input of the core; keeps the ends of a new connection.
     fn input(&mut self, event: Event) -> Input {
         match event {
             Event::Link { link, event } => {
@@ -123,11 +123,11 @@ impl Shell {
                         if link == self.dialled {
                             self.link = Some(Link { number: link, frames, bulk: *bulk });
                         }
-                        News::Opened { hello_sent_ms }
+                        ConnectionEvent::Opened { hello_sent_ms }
                     }
-                    LinkEvent::Frame(frame) => News::Frame(frame),
-                    LinkEvent::Fetching => News::Fetching,
-                    LinkEvent::Down { why } => News::Closed { why },
+                    LinkEvent::Frame(frame) => ConnectionEvent::Frame(frame),
+                    LinkEvent::Fetching => ConnectionEvent::Fetching,
+                    LinkEvent::Down { why } => ConnectionEvent::Closed { why },
                 };
                 Input::Link { link, news }
             }
@@ -189,19 +189,19 @@ impl Shell {
                 Output::Start { slot, batch } => {
                     let id = batch.id;
                     if !self.slots.get(slot).is_some_and(|engine| engine.submit(batch)) {
-                        self.never_started(slot, id, format!("slot {slot} takes no batches"));
+                        self.never_started(slot, id, format!("slot {slot} is not idle"));
                     }
                 }
                 Output::RunPrograms { slot, batch, part, index } => {
                     let started = self.programs.start(slot, batch, &part, index, self.events.clone());
                     if started.is_none() {
-                        self.never_started(slot, batch, "this worker runs no programs that a model wrote".into());
+                        self.never_started(slot, batch, "this worker cannot run model-written programs".into());
                     }
                     if let Some(running) = self.running.get_mut(slot) {
                         *running = started;
                     }
                 }
-                Output::ProgramsMayBeEnded => self.programs.told_to_go(),
+                Output::ExitRequested => self.programs.request_exit(),
             }
         }
         self.outputs = outputs;

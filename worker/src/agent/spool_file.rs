@@ -1,4 +1,4 @@
-//! The file of the spool: in the temporary folder, without a name, gone with its process.
+//! The spool's file: in the temporary folder, without a name, deleted with its process.
 
 use compass_agent::SpoolFile;
 use std::fs::{File, OpenOptions};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-/// A file that is made when it is first needed.
+/// A file that is created on first use.
 #[derive(Debug)]
 pub(super) struct UnnamedFile {
     folder: PathBuf,
@@ -14,7 +14,7 @@ pub(super) struct UnnamedFile {
 }
 
 impl UnnamedFile {
-    /// A file in this folder.
+    /// Creates the file in this folder.
     pub(super) fn in_folder(folder: PathBuf) -> Self {
         Self { folder, file: None }
     }
@@ -46,7 +46,7 @@ impl SpoolFile for UnnamedFile {
     }
 
     fn clear(&mut self) {
-        // One that cannot be emptied is written over.
+        // If it cannot be truncated, it is overwritten.
         let _ = self.file.as_ref().map(|file| file.set_len(0));
     }
 }
@@ -56,20 +56,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_comes_back_and_leaves_no_name_in_the_folder() {
+    fn written_bytes_are_read_back_and_the_file_has_no_name() {
         let folder = tempfile::tempdir().unwrap();
         let mut file = UnnamedFile::in_folder(folder.path().to_owned());
-        assert!(file.read(0, 1).is_err(), "nothing was written");
+        assert!(file.read(0, 1).is_err(), "the file is empty");
         file.write(0, b"first").unwrap();
         file.write(5, b"second").unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!((file.read(5, 6).unwrap(), file.read(0, 5).unwrap()), (b"second".to_vec(), b"first".to_vec()));
         file.clear();
-        assert!(file.read(0, 5).is_err(), "its room went back to others");
+        assert!(file.read(0, 5).is_err(), "its space was freed");
     }
 
     #[test]
-    fn a_folder_that_takes_nothing_is_named() {
+    fn error_names_a_folder_that_cannot_be_written() {
         let error = UnnamedFile::in_folder("/proc/nowhere".into()).write(0, b"x").unwrap_err();
         assert!(error.to_string().starts_with("/proc/nowhere: "), "{error}");
     }

@@ -1,8 +1,8 @@
 //! Connection to a master: its channels, and the identity that the worker presents on it.
 //!
-//! With a valid certificate the connection is encrypted; without one the worker first enrols with its join token, encrypted
-//! too; without a token it only probes the master, so that both sides report the missing token. Plaintext is used only where
-//! the command line asks for it, for tests with a fake master.
+//! With a valid certificate the connection is encrypted; without one the worker first enrols with its join token,
+//! encrypted too; without a token it only probes the master, so that both sides report the missing token. Plaintext is
+//! used only where the command line asks for it, for tests with a fake master.
 
 use super::identity::{Identity, OwnKey};
 use super::join_token_source::JoinTokenSource;
@@ -25,7 +25,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tower::service_fn;
 
-/// How long a connection may take, with proxy and handshake.
+/// Time limit for connecting, including proxy and handshake.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Address of one master, with everything that is needed to connect to it.
@@ -42,7 +42,7 @@ pub struct DialOptions {
     pub worker: String,
     /// Pool that the worker joins; empty for the pool of its token, or none.
     pub pool: String,
-    /// Whether masters on loopback are reached in plaintext and without a token: only fake masters of tests.
+    /// Whether masters on loopback are reached in plaintext and without a token: for fake masters of tests.
     pub plain: bool,
 }
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-/// How long a master may take to enrol a worker.
+/// Time limit for an enrolment.
 const ENROL: Duration = Duration::from_secs(15);
-/// Pause after a renewal that failed.
+/// Pause after a failed renewal.
 const RENEWAL_PAUSE: Duration = Duration::from_secs(20);
 
 /// Why a master issued no certificate.
@@ -82,7 +82,7 @@ impl MasterEndpoint {
     pub(super) async fn probe(&self) -> ConnectError {
         let master = &self.master;
         match self.ask(Trust::Unverified, None).await {
-            // The master's certificate was not verified, so the content of its answer is ignored.
+            // The master's certificate is not verified, so the content of its answer is ignored.
             Ok(_) | Err(EnrolError::Status(_)) => ConnectError::Refused(format!(
                 "the master at {master} admits invited workers only; put the line that `compass-master token create` prints \
                  into a file, and name it with --token-file or COMPASS_TOKEN_FILE"
@@ -94,7 +94,7 @@ impl MasterEndpoint {
         }
     }
 
-    /// Renews the certificate before it expires, again and again.
+    /// Renews the certificate before it expires, repeatedly.
     pub(super) async fn renew(self, mut identity: Arc<Identity>, bulk: Channel) {
         let mut client = EnrolmentClient::new(bulk);
         loop {
@@ -110,7 +110,7 @@ impl MasterEndpoint {
                     Err(error) => tracing::warn!(reason = %error, "cannot renew the certificate"),
                 },
                 Ok(Err(status)) => tracing::warn!(reason = status.message(), "cannot renew the certificate"),
-                Err(_) => tracing::warn!("the master renews no certificate in time"),
+                Err(_) => tracing::warn!("the master did not renew the certificate in time"),
             }
             tokio::time::sleep(RENEWAL_PAUSE).await;
         }

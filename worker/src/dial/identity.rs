@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Why no identity could be made; the network is not at fault.
+/// Why no identity could be made; the network is not the cause.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IdentityError {
-    #[error("cannot make a key")]
+    #[error("cannot generate a key")]
     Key(#[from] rcgen::Error),
-    #[error("the certificate that the master gave cannot be used")]
+    #[error("cannot use the certificate issued by the master")]
     Certificate(#[from] tokio_rustls::rustls::Error),
-    #[error("the master gave no certificate")]
+    #[error("the master issued no certificate")]
     Missing,
 }
 
-/// The key of this process.
+/// Key of this process.
 pub(super) struct OwnKey(KeyPair);
 
 impl std::fmt::Debug for OwnKey {
@@ -54,8 +54,8 @@ impl OwnKey {
         PrivatePkcs8KeyDer::from(self.0.serialize_der()).into()
     }
 
-    /// Returns the configuration for enrolling: with a self-signed certificate, which proves in the handshake that the worker
-    /// holds the key.
+    /// Returns the TLS configuration for enrolling, with a self-signed certificate, which proves in the handshake that
+    /// the worker holds the key.
     pub(super) fn enrolment_config(&self, trust: Trust) -> Result<(ClientConfig, Arc<AtomicBool>), IdentityError> {
         let mut params = CertificateParams::default();
         params.distinguished_name = DistinguishedName::new();
@@ -64,7 +64,7 @@ impl OwnKey {
         Ok(client_config(trust, Some((vec![own.der().clone()], self.private())))?)
     }
 
-    /// Returns the identity that an enrolment or a renewal gives this key.
+    /// Returns the identity of this key with the certificate from an enrolment or a renewal.
     pub(super) fn identity(&self, authority: Digest, answer: v1::Enrolled) -> Result<Identity, IdentityError> {
         let chain: Vec<CertificateDer<'static>> = answer.chain.into_iter().map(CertificateDer::from).collect();
         if chain.is_empty() {
@@ -77,12 +77,12 @@ impl OwnKey {
 }
 
 impl Identity {
-    /// Whether masters still accept the certificate, with a second to spare.
+    /// Whether masters still accept the certificate in a second.
     pub(super) fn is_good(&self) -> bool {
         Instant::now() + Duration::from_secs(1) < self.until
     }
 
-    /// When the certificate is to be renewed.
+    /// Time of the next renewal.
     pub(super) fn renewal(&self) -> Instant {
         self.renewal
     }

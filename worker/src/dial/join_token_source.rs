@@ -1,15 +1,15 @@
-//! Where a worker finds its join token: in the file that is named for it, else where a master of this home directory left one.
+//! Locations of a worker's join token: the file given by name, or a file that a master left in this home directory.
 
 use compass_common::join_token::{DEFAULT_STATE, JoinToken, file_name, folder, is_loopback, loopback_name};
 use compass_common::private_file::{self, PrivateFileError};
 use std::path::{Path, PathBuf};
 
-/// Files in which the join token may be. Read whenever a token is needed: a master may start later than its worker.
+/// Files that may contain the join token. Read whenever a token is needed, as a master may start later than its worker.
 #[derive(Clone, Debug, Default)]
 pub struct JoinTokenSource {
     /// `--token-file`, COMPASS_TOKEN_FILE.
     pub file: Option<PathBuf>,
-    /// The folder into which masters of this home directory write their tokens.
+    /// Folder in which masters of this home directory write their tokens.
     pub state_folder: Option<PathBuf>,
 }
 
@@ -19,10 +19,10 @@ impl JoinTokenSource {
         Self { file, state_folder: home.map(|home| folder(&home.join(DEFAULT_STATE))) }
     }
 
-    /// The token for a master, if there is one.
+    /// Returns the token for a master, if there is one.
     ///
     /// # Errors
-    /// What is wrong with the named file, or that other users can read a token.
+    /// The named file is unusable, or other users can read a token.
     pub fn find(&self, master: &str) -> Result<Option<JoinToken>, String> {
         if let Some(path) = &self.file {
             let help = "write the line that `compass-master token create` printed into it";
@@ -44,7 +44,7 @@ impl JoinTokenSource {
     }
 }
 
-/// The token that a master left in a file; `None` where there is none.
+/// Reads the token that a master left in a file; `None` if there is no file.
 fn read(path: &Path) -> Result<Option<JoinToken>, String> {
     match private_file::read_text(path) {
         Ok(text) => Ok(JoinToken::parse(&text).ok()),
@@ -60,8 +60,8 @@ fn fault(path: &Path, error: PrivateFileError) -> String {
     }
 }
 
-/// Returns a file of this port where all of them hold the same token. A master may have another name here than on its own
-/// host, and writes a file for each of its names.
+/// Returns a file of this port if all files of this port hold the same token. A master may have another name here than
+/// on its own host, and writes a file for each of its names.
 fn only_one_of(folder: &Path, port: u16) -> Option<PathBuf> {
     let ending = format!("_{port}");
     let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_masters_token_is_found_by_host_and_port_or_by_the_port_alone_where_it_is_unambiguous() {
+    fn token_is_found_by_host_and_port_or_by_an_unambiguous_port() {
         let home = tempfile::tempdir().unwrap();
         let tokens = JoinTokenSource::of(None, Some(home.path()));
         assert_eq!(tokens.find("head:50051"), Ok(None));

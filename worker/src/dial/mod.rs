@@ -1,6 +1,7 @@
-//! Connections to masters: through a proxy or directly, encrypted or not, with a join token exchanged for a certificate.
+//! Connections to masters: through a proxy or directly, encrypted or not, with a join token exchanged for a
+//! certificate.
 //!
-//! Workers open connections and never accept any. What runs over an open connection (the session, bulk) belongs to `agent`.
+//! Workers open connections and never accept any. What uses an open connection (session, bulk) is part of `agent`.
 
 mod connection;
 mod enrolment;

@@ -1,7 +1,7 @@
-//! Through which proxy a master is reached: `--proxy`, else what the environment says, as curl reads it.
+//! Proxy selection: `--proxy`, otherwise the environment as curl reads it.
 //!
-//! Loopback is never reached through a proxy. Credentials of a proxy belong into the environment, which other users do not
-//! see; they show themselves nowhere.
+//! Loopback is never reached through a proxy. Credentials of a proxy belong into the environment, which other users
+//! cannot see; they never appear in messages.
 
 use compass_common::join_token::is_loopback;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
@@ -14,29 +14,29 @@ use tower::{Service as _, service_fn};
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// What is wrong with `--proxy`.
+/// Why `--proxy` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProxyError {
     #[error("write http://HOST:PORT or socks5://HOST:PORT")]
     Form,
-    #[error("a command line is for all to see: put user and password into HTTPS_PROXY or ALL_PROXY instead")]
+    #[error("other users can see a command line: put user and password into HTTPS_PROXY or ALL_PROXY instead")]
     Credentials,
 }
 
-/// Rules that say through which proxy a master is reached.
+/// Proxy rules for masters.
 #[derive(Clone, Debug)]
 pub struct Proxies(Arc<Matcher>);
 
 impl Proxies {
-    /// What the environment says: HTTPS_PROXY, ALL_PROXY, NO_PROXY, in capitals or not.
+    /// Rules of the environment: HTTPS_PROXY, ALL_PROXY, NO_PROXY, in upper or lower case.
     pub fn of_environment() -> Self {
         Self(Matcher::from_env().into())
     }
 
-    /// One proxy for all but loopback.
+    /// One proxy for all addresses but loopback.
     ///
     /// # Errors
-    /// See [`ProxyError`].
+    /// The URL is not supported, see [`ProxyError`].
     pub fn one(url: &str) -> Result<Self, ProxyError> {
         let uri: Uri = url.parse().map_err(|_| ProxyError::Form)?;
         let authority = uri.authority().ok_or(ProxyError::Form)?;
@@ -58,26 +58,26 @@ impl Proxies {
         self.0.intercept(&destination(master).ok()?)
     }
 
-    /// A connection to `host:port`, through the proxy if there is one.
+    /// Connects to `host:port`, through the proxy if there is one.
     ///
     /// # Errors
-    /// What went wrong where, without credentials.
+    /// The cause and its place, without credentials.
     pub async fn connect(&self, master: &str) -> Result<TcpStream, String> {
         let Some(proxy) = self.on_the_way_to(master) else {
             return direct(master.to_owned()).await.map_err(|error| format!("cannot reach {master}: {error}"));
         };
         let uri = proxy.uri().clone();
         let shown = format!("{}://{}", uri.scheme_str().unwrap_or("http"), uri.authority().map_or("", |a| a.as_str()));
-        let failed = |error: Cause| format!("no way to {master} through the proxy {shown}: {}", chain(&*error));
+        let failed = |error: Cause| format!("cannot reach {master} through the proxy {shown}: {}", chain(&*error));
         let to_master = destination(master).map_err(|error| failed(error.into()))?;
         let port = uri.port_u16();
         let connector = service_fn(|uri: Uri| async move {
-            // A proxy without a port has the one of its kind.
+            // The default port of the proxy's scheme.
             let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 1080 });
             let stream = direct(format!("{}:{port}", uri.host().unwrap_or_default())).await?;
             Ok::<_, std::io::Error>(TokioIo::new(stream))
         });
-        tracing::debug!(proxy = shown, ?port, master, "through a proxy");
+        tracing::debug!(proxy = shown, ?port, master, "connecting through a proxy");
         let stream = match uri.scheme_str() {
             Some("http") => {
                 let mut tunnel = Tunnel::new(uri, connector);
@@ -93,7 +93,7 @@ impl Proxies {
                 }
                 socks.call(to_master).await.map_err(|error| failed(error.to_string().into()))?
             }
-            _ => return Err(failed("only http:// and socks5:// proxies are spoken".into())),
+            _ => return Err(failed("only http:// and socks5:// proxies are supported".into())),
         };
         Ok(stream.into_inner())
     }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_is_named_without_credentials() {
+    fn messages_name_a_proxy_without_credentials() {
         for (url, wrong) in [
             ("http://user:hunter2@proxy:3128", ProxyError::Credentials),
             ("socks5://user@proxy:1080", ProxyError::Credentials),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_of_the_environment_hold_and_credentials_do_not_show() {
+    fn no_proxy_applies_and_credentials_are_hidden() {
         let matcher = Matcher::builder().all("http://u:hunter2@proxy:3128").no(".cluster,10.0.0.0/8").build();
         let proxies = Proxies(matcher.into());
         assert!(proxies.on_the_way_to("head:1").is_some() && proxies.on_the_way_to("head.cluster:1").is_none());

@@ -1,7 +1,7 @@
-//! Which masters a worker trusts: those whose certificate is signed by the authority that its token names.
+//! Trust in masters: a worker trusts those whose certificate is signed by the authority named in its token.
 //!
-//! Through NAT and proxies a host has many names, so names are not checked. The authority's certificate comes with the
-//! master's own, and its digest identifies it.
+//! Behind NAT and proxies a host has many names, so names are not checked. The master presents the authority's
+//! certificate with its own, and the authority's digest identifies it.
 
 use compass_types::ids::Digest;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub(super) enum Trust {
     Unverified,
 }
 
-/// Returns the TLS configuration; `own` is the worker's chain and key. The flag says after the handshake whether the master
-/// belongs to another authority.
+/// Returns the TLS configuration; `own` is the worker's chain and key. After the handshake, the flag tells whether the
+/// master belongs to another authority.
 pub(super) fn client_config(
     trust: Trust,
     own: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
@@ -80,7 +80,7 @@ impl ServerCertVerifier for Pinned {
         _certificate: &CertificateDer<'_>,
         _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("TLS 1.3 is spoken here".into()))
+        Err(rustls::Error::General("TLS 1.3 is required".into()))
     }
 
     fn verify_tls13_signature(

@@ -1,19 +1,19 @@
-//! The device of an engine: what was asked for, or a refusal with the remedy. Never silently another one.
+//! The device of an engine: the requested one, or an error with a remedy. Another device is never used silently.
 //!
-//! Pure: what the machine, the environment and libtorch show comes in as [`Seen`].
+//! Pure: the state of machine, environment and libtorch is an argument ([`Seen`]).
 
 use compass_engine::{CudaLibrary, CudaRuntime, DeviceChoice};
 use compass_plan::engine::EngineFault;
 use compass_plan::{DeviceRequest, ModelPlan};
 
-/// What can be seen of GPUs before a model is loaded.
+/// What is known of GPUs before a model is loaded.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Whether the driver shows this process a GPU.
+    /// Whether the driver shows a GPU to this process.
     pub(super) gpu: bool,
-    /// CUDA_VISIBLE_DEVICES, where it is set.
+    /// CUDA_VISIBLE_DEVICES, if set.
     pub(super) visible: Option<String>,
-    /// What became of the CUDA half of libtorch.
+    /// Result of loading the CUDA half of libtorch.
     pub(super) library: CudaLibrary,
     /// What that half can use.
     pub(super) runtime: CudaRuntime,
@@ -26,7 +26,7 @@ impl Seen {
         first.is_some_and(|first| first.is_empty() || first.starts_with('-'))
     }
 
-    /// Why libtorch cannot use a GPU that is there, with the remedy.
+    /// Returns why libtorch cannot use an existing GPU, with a remedy.
     fn trouble(&self) -> String {
         let install = "unpack the -cuda archive of this version over the first one, in a checkout run ./deploy/setup.sh --cuda, or \
                        put the folder of a torch 2.11 with CUDA first in LD_LIBRARY_PATH: \
@@ -46,26 +46,27 @@ impl Seen {
                     Some(list) => format!(
                         "CUDA finds none of the GPUs that CUDA_VISIBLE_DEVICES={list} names; help: compare with `nvidia-smi -L`"
                     ),
-                    None => "CUDA finds no GPU that works; help: look at `nvidia-smi` and at the kernel's log (Xid)"
-                        .to_owned(),
+                    None => {
+                        "CUDA finds no working GPU; help: look at `nvidia-smi` and at the kernel's log (Xid)".to_owned()
+                    }
                 },
             },
         }
     }
 }
 
-/// `13000` as `13.0`.
+/// Formats `13000` as `13.0`.
 fn version(number: u32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }
 
-/// The device on which `plan` is loaded by a worker that was started with `--device choice`.
+/// Returns the device for `plan` on a worker that was started with `--device choice`.
 ///
 /// # Errors
-/// [`EngineFault::Device`] where a GPU is asked for, or is there, and cannot be used.
+/// [`EngineFault::Device`] if a GPU is requested or exists, and cannot be used.
 pub(super) fn judge(plan: &ModelPlan, choice: DeviceChoice, seen: &Seen) -> Result<DeviceChoice, EngineFault> {
     let fault = |cause: String| Err(EngineFault::Device(format!("cannot run model `{}` on a GPU: {cause}", plan.abbr)));
-    // An operator's word about this node comes first, then the model's.
+    // The operator's choice for this node takes precedence over the model's.
     if choice == DeviceChoice::Cpu || plan.device == DeviceRequest::Cpu {
         return Ok(DeviceChoice::Cpu);
     }
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_that_cannot_be_used_is_never_replaced_by_the_cpu_in_silence() {
+    fn unusable_gpu_is_never_silently_replaced_by_the_cpu() {
         let auto = model(DeviceRequest::Auto, 0);
         for (library, runtime, said) in [
             (CudaLibrary::Absent, NONE, "libtorch_cuda.so is missing"),
@@ -127,13 +128,17 @@ mod tests {
             let node = seen(true, library, runtime);
             let text = refusal(&auto, DeviceChoice::Auto, &node);
             assert!(text.contains(said) && text.contains("--device cpu") && text.contains("help:"), "{text}");
-            assert_eq!(judge(&auto, DeviceChoice::Cpu, &node).unwrap(), DeviceChoice::Cpu, "the operator says so");
+            assert_eq!(
+                judge(&auto, DeviceChoice::Cpu, &node).unwrap(),
+                DeviceChoice::Cpu,
+                "the operator chose the CPU"
+            );
             assert_eq!(judge(&model(DeviceRequest::Cpu, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
         }
     }
 
     #[test]
-    fn a_machine_without_a_gpu_runs_only_what_asks_for_none() {
+    fn machine_without_gpu_runs_only_models_that_need_none() {
         let node = seen(false, CudaLibrary::Absent, NONE);
         assert_eq!(judge(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
         for (plan, asks) in
@@ -146,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_gpus_are_as_none_and_wrong_names_are_named() {
+    fn hidden_gpus_count_as_none_and_wrong_names_are_reported() {
         for list in ["", "-1", "-1,0"] {
             let node = Seen { visible: Some(list.into()), ..seen(true, loaded(), NONE) };
             assert_eq!(judge(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cpu);
@@ -159,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_that_works_is_taken() {
+    fn working_gpu_is_used() {
         let node = seen(true, loaded(), CudaRuntime { devices: 2, driver: Some(13_000), needs: Some(13_000) });
         assert_eq!(judge(&model(DeviceRequest::Auto, 0), DeviceChoice::Auto, &node).unwrap(), DeviceChoice::Cuda(0));
         assert_eq!(judge(&model(DeviceRequest::Cuda, 1), DeviceChoice::Cuda(1), &node).unwrap(), DeviceChoice::Cuda(1));

@@ -1,16 +1,16 @@
-//! What the agent sends, read on a thread of its own, so that the agent's end is noticed in the middle of a computation.
+//! Messages of the agent, read in a thread of its own, so that the agent's end is noticed during a computation.
 //!
-//! Invariant: the agent has one batch under way at a time, so the channel never fills and the reader never stops reading.
+//! Invariant: the agent has one batch running at a time, so the channel never fills and the reader never blocks.
 
 use compass_proto::{delimited, v1};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-/// Messages that may wait: many times what an agent sends ahead.
+/// Capacity of the channel: many times what an agent sends ahead.
 const WAITING_MESSAGES: usize = 64;
 
-/// Starts the reader. When the stream ends, or makes no sense, the whole process dies on the spot: nobody is left to
-/// take a result, and a computation cannot be interrupted in any other way.
+/// Starts the reader. When the stream ends or is malformed, the process exits at once: no agent is left to receive
+/// results, and a computation cannot be interrupted otherwise.
 pub(super) fn read_on_a_thread(mut stream: UnixStream) -> std::io::Result<Receiver<v1::ToEngine>> {
     let (sender, receiver) = sync_channel(WAITING_MESSAGES);
     std::thread::Builder::new().name("inbox".into()).spawn(move || {
@@ -33,6 +33,6 @@ pub(super) fn read_on_a_thread(mut stream: UnixStream) -> std::io::Result<Receiv
 }
 
 fn die() {
-    // No destructor of a library that is busy on another thread may run, so this is no `exit`.
+    // Destructors of a library that is busy in another thread must not run, so this is not `exit`.
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }

@@ -1,4 +1,4 @@
-//! From the plan's words about a model to an engine.
+//! Creates the engine for a model of the plan.
 
 use crate::echo::EchoEngine;
 use compass_plan::engine::{Engine, EngineFault};
@@ -7,18 +7,18 @@ use compass_plan::{ModelKind, ModelPlan};
 /// Whether this build can run real models.
 pub(crate) const HAS_ENGINE: bool = cfg!(feature = "engine");
 
-/// Whether the driver shows this process a GPU that it may open, as far as one can tell without a tensor library.
+/// Whether the driver shows this process a GPU that it may open; a guess without a tensor library.
 pub(crate) fn sees_gpu() -> bool {
     let numbered = (0..64).map(|number| format!("/dev/nvidia{number}"));
     // A device file that a control group denies is another job's GPU.
     numbered.chain(["/dev/dxg".to_owned()]).any(|path| std::fs::File::open(path).is_ok())
 }
 
-/// Loads the model of `plan` on `device` with so many threads, where so many engines share the device.
+/// Loads the model of `plan` on `device` with `threads` threads, where `colocated_engines` share the device.
 ///
 /// # Errors
-/// [`EngineFault::Missing`] when this host lacks files of it, [`EngineFault::Model`] when no worker with these files could
-/// load it, [`EngineFault::Device`] when this one cannot now.
+/// [`EngineFault::Missing`] if this host lacks files of the model, [`EngineFault::Model`] if no worker with these files
+/// could load it, [`EngineFault::Device`] if this worker cannot now.
 pub(super) fn load(
     plan: &ModelPlan,
     device: &str,
@@ -31,7 +31,7 @@ pub(super) fn load(
             None => Ok(Box::new(EchoEngine::from_env(plan))),
         },
         // The agent runs programs itself.
-        ModelKind::Sandbox => Err(EngineFault::Model("an engine runs no programs".into())),
+        ModelKind::Sandbox => Err(EngineFault::Model("an engine cannot run programs".into())),
         ModelKind::Hf | ModelKind::Llama | ModelKind::InternLm => {
             load_with_libtorch(plan, device, threads, colocated_engines)
         }
@@ -61,7 +61,7 @@ fn load_with_libtorch(
 
 #[cfg(not(feature = "engine"))]
 fn load_with_libtorch(plan: &ModelPlan, _: &str, _: u32, _: u32) -> Result<Box<dyn Engine>, EngineFault> {
-    // Not the model's fault: a worker that was built with libtorch can run it.
+    // Not the model's fault: a worker with libtorch can run it.
     let build = "build compass-worker with its default features";
     Err(EngineFault::Device(format!("this worker was built without libtorch and cannot run {}; {build}", plan.abbr)))
 }

@@ -1,21 +1,21 @@
-//! The parts of the plan that the child keeps. The agent knows the rule and sends a part again when it has gone.
+//! Parts of the plan that the child keeps. The agent applies the same rule and sends a dropped part again.
 
 use compass_plan::Part;
 use compass_types::ids::Digest;
 use std::collections::VecDeque;
 
-/// Parts kept, newest sent last; the agent's record of what it sent follows the same rule.
+/// Number of parts kept; the agent's record of sent parts follows the same rule.
 pub const KEPT_PARTS: usize = 8;
 
-/// The last [`KEPT_PARTS`] parts that were sent.
+/// The last [`KEPT_PARTS`] parts received.
 #[derive(Debug, Default)]
 pub(super) struct Parts(VecDeque<(Digest, Part)>);
 
 impl Parts {
-    /// Checks, parses and keeps a part; the one sent first makes room.
+    /// Verifies, parses and keeps a part; drops the oldest if needed.
     ///
     /// # Errors
-    /// In words, when the bytes are not what their name says or not a part.
+    /// The bytes do not match their digest, or are not a part.
     pub(super) fn keep(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), String> {
         if Digest::of(bytes) != digest {
             return Err(format!("part {} does not match its digest", digest.short()));
@@ -29,7 +29,7 @@ impl Parts {
         Ok(())
     }
 
-    /// A kept part.
+    /// Returns a kept part.
     pub(super) fn get(&self, digest: &Digest) -> Option<&Part> {
         self.0.iter().find(|(kept, _)| kept == digest).map(|(_, part)| part)
     }

@@ -1,4 +1,4 @@
-//! The main thread of the child: loads the model, runs batches one after another, sends every result as soon as it is known.
+//! The main thread of the child: loads the model, runs batches in order, sends every result as soon as it is known.
 
 use super::inbox::read_on_a_thread;
 use super::load::load;
@@ -17,20 +17,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most prefix segments reported for one batch; samples with more have little in common.
+/// Maximum number of prefix segments reported per batch; samples with more share little.
 const MAX_PREFIX_SEGMENTS: usize = 1024;
 
 /// How often progress of the computation is checked.
 const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
-/// What the agent tells an engine child on its command line.
+/// Options of an engine child.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
-    /// Threads within an operation.
+    /// Threads per operation.
     pub threads: u32,
 }
 
-/// Serves the agent at the other end of standard input until one of the two ends.
+/// Serves the agent at the other end of stdin until either end exits.
 pub fn run(options: EngineOptions) -> ExitCode {
     match serve(options) {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,7 +62,7 @@ struct Child {
 }
 
 fn serve(options: EngineOptions) -> io::Result<()> {
-    // A thread notices the end of the link, but in a stopped process no thread runs.
+    // A thread notices the end of the link, but a stopped process runs no threads.
     end_with_parent();
     end_before_parent();
     leave_signals_to_agent()?;
@@ -143,16 +143,16 @@ impl Child {
         }
     }
 
-    /// Runs a batch. The inner error is that of the batch, the outer one that of the link.
+    /// Runs a batch. The inner error is the batch's, the outer one the link's.
     fn compute(&mut self, batch: &v1::Batch) -> io::Result<Result<v1::BatchDone, String>> {
         let Some(engine) = &mut self.engine else { return Ok(Err("no model is loaded".into())) };
         let spec: BatchSpec = match serde_json::from_slice(&batch.spec) {
             Ok(spec) => spec,
-            Err(error) => return Ok(Err(format!("cannot read what to compute: {error}"))),
+            Err(error) => return Ok(Err(format!("cannot parse the batch's specification: {error}"))),
         };
         let digest = digest_from_wire(&batch.part).map_err(io::Error::other)?;
         let Some(part) = self.parts.get(&digest) else {
-            return Ok(Err(format!("part {} is not here", digest.short())));
+            return Ok(Err(format!("part {} is missing", digest.short())));
         };
         let mut requests = Vec::with_capacity(batch.samples.len());
         for &index in &batch.samples {

@@ -17,11 +17,11 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 
-/// How long a child that has closed its end of the link may take to exit.
+/// Time for a child that has closed its end of the link to exit.
 const DEATH_GRACE: Duration = Duration::from_secs(5);
 
-/// Returns the path of this executable, even when the file was replaced since: then through the inode that this process runs,
-/// so that agent and engines are always of one version.
+/// Returns the path of this executable. If its file was replaced, the path leads to the running inode, so that agent
+/// and engines always have the same version.
 fn this_executable() -> io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     Ok(if path.is_file() { path } else { "/proc/self/exe".into() })
@@ -46,7 +46,7 @@ pub(super) struct EngineChild {
     pub(super) model: ModelOrder,
     /// `ModelFacts` as JSON; empty until the model is loaded.
     pub(super) facts: Vec<u8>,
-    /// How long the model took to load, until that is reported.
+    /// Duration of loading the model, until it is reported.
     pub(super) loaded_seconds: Option<f64>,
 }
 
@@ -62,10 +62,12 @@ impl EngineChild {
         if let Some(share) = &share {
             command.env("CUDA_VISIBLE_DEVICES", &share.visible);
         }
-        // A process group of its own: the agent alone handles a Ctrl-C at the terminal, and lets running batches finish.
+        // A process group of its own: the agent alone handles a Ctrl-C at the terminal, and lets running batches
+        // finish.
         command.process_group(0).kill_on_drop(true);
         let process = command.spawn()?;
-        // `command` still owns the child's end of the pair; until it is dropped, the exit of the child does not close the link.
+        // `command` still owns the child's end of the pair; until it is dropped, the exit of the child does not close
+        // the link.
         drop(command);
         ours.set_nonblocking(true)?;
         let link = UnixStream::from_std(ours)?;
@@ -121,7 +123,8 @@ impl EngineChild {
         ended.map_or_else(|error| error.to_string(), how)
     }
 
-    /// Kills a child that is no longer needed and waits until it has exited, so that its memory is free for the next one.
+    /// Kills a child that is no longer needed and waits until it has exited, so that its memory is free for the next
+    /// one.
     pub(super) async fn kill(mut self) {
         if let Err(error) = self.process.kill().await {
             tracing::debug!(%error, "engine had already exited");

@@ -1,35 +1,36 @@
-//! Which GPUs each slot's engine sees.
+//! GPUs visible to each slot's engine.
 //!
-//! Pure. An engine sees only its own replica's devices, through CUDA_VISIBLE_DEVICES: it cannot take memory on another's, and
-//! `cuda:0` is the first of its own. Slots beyond what the GPUs give a replica each share them evenly.
+//! Pure. An engine sees only its own replica's devices, through CUDA_VISIBLE_DEVICES: it cannot use memory of others,
+//! and `cuda:0` is its own first device. If there are more slots than replicas fit on the GPUs, slots share them
+//! evenly.
 
-/// What an agent was started with.
+/// The agent's GPUs and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gpus {
-    /// As CUDA_VISIBLE_DEVICES names them; empty where there are none, or the engine is to choose for itself.
+    /// As named in CUDA_VISIBLE_DEVICES; empty if there are none, or the engine is to choose itself.
     names: Vec<String>,
     slots: usize,
 }
 
-/// A slot's share.
+/// A slot's share of the GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Share {
-    /// For CUDA_VISIBLE_DEVICES.
+    /// Value for CUDA_VISIBLE_DEVICES.
     pub(super) visible: String,
     /// Engines that share these GPUs, this slot's included.
     pub(super) colocated_engines: u32,
 }
 
 impl Gpus {
-    /// The GPUs of this machine as `visible`, the value of CUDA_VISIBLE_DEVICES, leaves them, or else `count` of them, for
-    /// `slots` slots on `device`.
+    /// Distributes the GPUs of `visible`, the value of CUDA_VISIBLE_DEVICES, or else `count` GPUs of this machine,
+    /// among `slots` slots on `device`.
     pub fn new(device: &str, visible: Option<&str>, count: usize, slots: usize) -> Self {
         let names = match (device, visible) {
-            // A device that is named is the one for all slots.
+            // An explicit device applies to all slots.
             (device, _) if device != "auto" => Vec::new(),
             (_, Some(visible)) => {
                 let names = visible.split(',').map(str::trim).filter(|name| !name.is_empty());
-                // CUDA stops at the first that it does not know, which -1 always is.
+                // CUDA stops at the first unknown name, which -1 always is.
                 names.take_while(|name| !name.starts_with('-')).map(str::to_owned).collect()
             }
             (_, None) => (0..count).map(|gpu| gpu.to_string()).collect(),
@@ -37,7 +38,7 @@ impl Gpus {
         Self { names, slots }
     }
 
-    /// What the engine of a slot sees whose model takes `per_replica` GPUs (0 counts as one); `None` leaves it all.
+    /// Returns the share of a slot whose model takes `per_replica` GPUs (0 counts as one); `None` leaves all visible.
     pub(super) fn share(&self, slot: usize, per_replica: u32) -> Option<Share> {
         let each = per_replica.max(1) as usize;
         let groups = self.names.len() / each;
@@ -51,7 +52,7 @@ impl Gpus {
     }
 }
 
-/// GPUs that the driver shows.
+/// Number of GPUs shown by the driver.
 pub fn count_gpus() -> usize {
     let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
     let numbered = entries.filter(|entry| {
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn each_replica_has_its_own() {
+    fn each_replica_has_its_own_gpus() {
         let gpus = Gpus::new("auto", None, 4, 2);
         assert_eq!(shares(&gpus, 2), named(&[("0,1", 1), ("2,3", 1)]));
         assert_eq!(shares(&gpus, 0), named(&[("0", 1), ("1", 1)]));
@@ -92,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_hidden_where_there_is_nothing_to_share_out() {
+    fn gpus_stay_visible_without_anything_to_share() {
         for gpus in
             [Gpus::new("auto", None, 0, 2), Gpus::new("auto", Some(""), 4, 2), Gpus::new("auto", Some("-1"), 4, 2)]
         {
             assert_eq!(shares(&gpus, 1), []);
         }
-        assert_eq!(shares(&Gpus::new("cuda:1", None, 4, 2), 1), [], "a device that is named is the one for all");
+        assert_eq!(shares(&Gpus::new("cuda:1", None, 4, 2), 1), [], "an explicit device applies to all");
         assert_eq!(shares(&Gpus::new("auto", Some("0,-1,2"), 4, 1), 1), named(&[("0", 1)]), "CUDA stops at -1");
-        assert_eq!(shares(&Gpus::new("auto", None, 1, 1), 2), [], "the engine says that it lacks one");
+        assert_eq!(shares(&Gpus::new("auto", None, 1, 1), 2), [], "the engine reports the missing GPU");
     }
 }

@@ -1,4 +1,4 @@
-//! The agent's record of which parts a child still has: the child's own rule, followed from here.
+//! The agent's record of the parts that a child still has; follows the child's rule.
 
 use crate::engine_child::KEPT_PARTS;
 use compass_types::ids::Digest;
@@ -14,7 +14,7 @@ impl SentParts {
         self.0.contains(digest)
     }
 
-    /// The part was sent; the child has forgotten the oldest.
+    /// Notes that the part was sent; the child has dropped the oldest.
     pub(super) fn sent(&mut self, digest: Digest) {
         self.0.retain(|kept| *kept != digest);
         self.0.push_back(digest);
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forgets_the_oldest_beyond_what_a_child_keeps() {
+    fn forgets_parts_that_the_child_dropped() {
         let mut sent = SentParts::default();
         let digests: Vec<_> = (0..=KEPT_PARTS as u8).map(|n| Digest([n; 32])).collect();
         for digest in &digests[..KEPT_PARTS] {

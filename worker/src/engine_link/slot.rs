@@ -1,7 +1,7 @@
 //! A slot: room for one engine child, a task of its own that runs one batch at a time.
 //!
-//! The slot keeps a child alive and its model resident between batches. Samples whose child died are retried elsewhere; the slot
-//! only reports whether the batch had started.
+//! The slot keeps a child alive and its model loaded between batches. Samples whose child died are retried elsewhere;
+//! the slot only reports whether the batch had started.
 
 use super::child::EngineChild;
 use super::gpus::Gpus;
@@ -23,7 +23,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Starts the slot's task; its child is started with the first batch. Events go to `reports`.
+    /// Starts the slot's task, which starts its child with the first batch. Events go to `reports`.
     pub fn start<T>(slot: usize, threads: u32, gpus: Gpus, reports: mpsc::Sender<T>) -> Self
     where
         T: From<SlotReport> + Send + 'static,
@@ -77,7 +77,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             let child = match self.ready_child(order).await {
                 Ok(child) => child,
                 Err(Unready::LoadFailed(UnableKind::Device, reason)) => {
-                    // A new process is the best remedy for a fault of the device.
+                    // A new process is the best remedy for a device fault.
                     tracing::warn!(slot = self.slot, reason, "failed to load the model onto the device");
                     (message, unable) = (reason, Some(UnableKind::Device));
                     continue;
@@ -92,8 +92,8 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
             };
             match self.compute(child, order).await {
                 Some(end) => return end,
-                // Killed while idle, for example: a new child may start the batch.
-                None => (message, unable) = ("the engine died before it began".into(), None),
+                // For example killed while idle: a new child may start the batch.
+                None => (message, unable) = ("the engine died before the batch started".into(), None),
             }
         }
         let message = format!("{message} ({DEATHS_BEFORE_START} times in a row)");
@@ -128,7 +128,7 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
     }
 
-    /// Runs the batch; `None` when the child died before it began.
+    /// Runs the batch; `None` if the child died before it started.
     async fn compute(&mut self, mut child: EngineChild, order: &BatchOrder) -> Option<BatchEnd> {
         let loaded_seconds = child.loaded_seconds.take();
         let _ = self.report(SlotEvent::Ready { facts: child.facts.clone(), loaded_seconds }).await;
@@ -139,12 +139,12 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
         }
         let mut started = false;
         loop {
-            // Any message is a sign of progress; while the engine computes, it sends one every second.
+            // Any message is a sign of progress; a computing engine sends one every second.
             let Ok(message) = tokio::time::timeout(order.timeout, child.recv()).await else {
-                let message = format!("it computed nothing for {} s and was ended", order.timeout.as_secs());
+                let message = format!("the engine made no progress for {} s and was killed", order.timeout.as_secs());
                 tracing::warn!(slot = self.slot, message, started, "engine hangs; restarting it");
                 child.kill().await;
-                return started.then_some(BatchEnd::Broken { message });
+                return started.then_some(BatchEnd::EngineDied { message });
             };
             match message {
                 Some(FromEngine::BatchStarted(_)) => started = true,
@@ -161,12 +161,12 @@ impl<T: From<SlotReport> + Send + 'static> Actor<T> {
                 Some(FromEngine::BatchFailed(failed)) => {
                     tracing::warn!(slot = self.slot, message = failed.message, "batch failed; restarting the engine");
                     child.kill().await;
-                    return Some(BatchEnd::Broken { message: failed.message });
+                    return Some(BatchEnd::EngineDied { message: failed.message });
                 }
                 Some(FromEngine::Loaded(_) | FromEngine::LoadFailed(_)) | None => {
                     let message = child.reap().await;
                     tracing::warn!(slot = self.slot, status = message, started, "engine died");
-                    return started.then_some(BatchEnd::Broken { message });
+                    return started.then_some(BatchEnd::EngineDied { message });
                 }
             }
         }

@@ -1,46 +1,47 @@
-//! What is said on the command line.
+//! Command-line flags of `--once`.
 
 use crate::agent::ProgramPolicy;
 use clap::Args;
 use compass_plan::partition::TaskName;
 use std::path::PathBuf;
 
-/// Flags beside those of every worker.
+/// Flags in addition to those of every worker.
 #[derive(Debug, Default, Args)]
 pub(crate) struct OnceArgs {
-    /// Run one task of a run folder without a master and print its results as JSON lines; the run stays as it is
+    /// Run one task of a run folder without a master and print its results as JSON lines; the run folder does not
+    /// change
     #[arg(long, requires_all = ["plan", "task"], conflicts_with = "master")]
     pub(crate) once: bool,
-    /// With --once: the run folder, or a folder below its execution/ for programs that a model wrote
+    /// With --once: the run folder, or a folder below its execution/ for model-written programs
     #[arg(long, value_name = "RUN_FOLDER", requires = "once")]
     plan: Option<PathBuf>,
-    /// With --once: the task's number, as `compass-master --config FILE -r RUN --dry-run` lists it, or samples as they
-    /// are listed there: model/dataset[0..5,9]
+    /// With --once: the task's number, as listed by `compass-master --config FILE -r RUN --dry-run`, or samples in the
+    /// notation of that list: model/dataset[0..5,9]
     #[arg(long, value_name = "N", requires = "once")]
     task: Option<TaskName>,
-    /// With --once: write the results into FILE instead of to standard output
+    /// With --once: write the results to FILE instead of stdout
     #[arg(long, value_name = "FILE", requires = "once")]
     out: Option<PathBuf>,
 }
 
-/// See [`super::run()`].
+/// Options of [`super::run()`].
 #[derive(Clone, Debug)]
 pub struct OnceOptions {
     /// The run folder.
     pub plan: PathBuf,
     pub task: TaskName,
-    /// `None` is standard output.
+    /// `None` is stdout.
     pub out: Option<PathBuf>,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: String,
     /// Threads within the engine.
     pub threads: u32,
-    /// Whether programs that a model wrote may be run here.
+    /// Whether model-written programs may run.
     pub programs: ProgramPolicy,
 }
 
 impl OnceArgs {
-    /// What is asked for; `None` when it is not this.
+    /// Returns the options; `None` without `--once`.
     pub(crate) fn options(self, device: String, threads: u32, programs: ProgramPolicy) -> Option<OnceOptions> {
         let (Some(plan), Some(task), true) = (self.plan, self.task, self.once) else { return None };
         Some(OnceOptions { plan, task, out: self.out, device, threads, programs })

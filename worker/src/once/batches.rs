@@ -1,4 +1,5 @@
-//! The batches of a task: each of one part, those of a batch whose engine died in batches of half as many, as an agent does it.
+//! The batches of a task: each of one part; samples of a batch whose engine died are retried in batches of half as
+//! many, as by an agent.
 
 use compass_agent::PoisonBisection;
 use compass_plan::{DatasetPlan, PartRef};
@@ -12,7 +13,7 @@ pub(super) struct Batch {
     pub(super) samples: Vec<u32>,
 }
 
-/// What is left of the samples of one unit.
+/// The remaining samples of one unit.
 #[derive(Debug)]
 pub(super) struct Batches {
     waiting: VecDeque<Batch>,
@@ -20,7 +21,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// The samples in batches of at most `most`.
+    /// Splits the samples into batches of at most `most`.
     pub(super) fn new(dataset: &DatasetPlan, samples: &IntervalSet, most: usize) -> Self {
         let mut waiting: VecDeque<Batch> = VecDeque::new();
         for index in samples.iter() {
@@ -33,7 +34,7 @@ impl Batches {
         Self { waiting, bisection: PoisonBisection::default() }
     }
 
-    /// The next batch.
+    /// Returns the next batch.
     pub(super) fn next(&mut self) -> Option<Batch> {
         self.waiting.pop_front()
     }
@@ -43,7 +44,7 @@ impl Batches {
         self.bisection.succeeded(sample);
     }
 
-    /// Notes that the engine died on `batch` before `unfinished` had results. Returns the samples that are not tried again.
+    /// Notes that the engine died on `batch` before `unfinished` had results. Returns the samples that are not retried.
     pub(super) fn died(&mut self, batch: &Batch, unfinished: &[u32]) -> Vec<u32> {
         let given_up = self.bisection.engine_died(batch.samples.len(), unfinished);
         let again: Vec<u32> = unfinished.iter().copied().filter(|sample| !given_up.contains(sample)).collect();

@@ -1,7 +1,7 @@
-//! One task of a run folder, without a master: to see with one's own eyes what became of it.
+//! Runs one task of a run folder without a master, to inspect its results.
 //!
-//! The plan is read from disk, engines run its samples as an agent's do, and what comes out goes to standard output, a JSON
-//! line for each sample. Nothing is written into the run folder: results of a run come from its master alone.
+//! The plan is read from disk, engines run its samples as an agent's do, and results are printed to stdout, a JSON line
+//! for each sample. The run folder does not change: only its master writes results.
 
 mod arguments;
 mod batches;

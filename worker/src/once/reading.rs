@@ -1,4 +1,4 @@
-//! The plan of a run folder, checked as it is read: every file is what its name says, or is named as damaged.
+//! Reads the plan of a run folder. Every file is verified against its name.
 
 use compass_plan::partition::{TaskList, TaskName, TaskNameError};
 use compass_plan::{ModelKind, PLAN_FORMAT, Part, PartRef, Plan, head_path, part_path, tasks_path};
@@ -7,33 +7,33 @@ use compass_types::intervals::IntervalSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a task cannot be run here; nothing was started.
+/// Why a task cannot run here; no engine was started.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
-    #[error("{run} is no run folder: it has no plan/job.json; name the folder <work_dir>/YYYYmmdd_HHMMSS of a run")]
+    #[error("{run} is not a run folder, as it has no plan/job.json; give a run's folder <work_dir>/YYYYmmdd_HHMMSS")]
     NoRun { run: PathBuf },
     #[error("the plan is damaged: {path}: {reason}; restore the file from a copy of the run")]
     Damaged { path: PathBuf, reason: String },
     #[error(
-        "the run was planned by format {found}, this worker reads format {PLAN_FORMAT}; use the version that began it"
+        "the run's plan has format {found}, this worker reads format {PLAN_FORMAT}; use the version that started the run"
     )]
     Format { found: u32 },
     #[error(
-        "the run has no list of its tasks ({path}), which its master writes when it begins; name samples instead: \
+        "the run has no task list ({path}), which its master writes at the start; give samples instead: \
          --task 'model/dataset[0..5]'"
     )]
     NoList { path: PathBuf },
     #[error(transparent)]
     Task(#[from] TaskNameError),
     #[error(
-        "model `{model}` is at {path} in the plan, which this machine does not have; run this where the path is mounted"
+        "model `{model}` is missing on this machine: the plan's path is {path}; run this where the path is mounted"
     )]
     NoModel { model: String, path: PathBuf },
-    #[error("model `{model}` needs libtorch, without which this worker was built")]
+    #[error("model `{model}` needs libtorch, but this worker was built without it")]
     NoEngine { model: String },
 }
 
-/// A run folder's plan.
+/// The plan of a run folder.
 #[derive(Debug)]
 pub(super) struct PlanFolder {
     run: PathBuf,
@@ -41,7 +41,7 @@ pub(super) struct PlanFolder {
     digest: Digest,
 }
 
-/// A part in both its forms: as it lies there, for the engine, and read.
+/// A part, raw for the engine and parsed.
 #[derive(Debug)]
 pub(super) struct ReadPart {
     pub(super) digest: Digest,
@@ -50,7 +50,7 @@ pub(super) struct ReadPart {
 }
 
 impl PlanFolder {
-    /// Reads the head.
+    /// Reads the plan's head.
     pub(super) fn open(run: &Path) -> Result<Self, ReadError> {
         let path = head_path(run);
         let bytes = match std::fs::read(&path) {
@@ -66,7 +66,7 @@ impl PlanFolder {
         Ok(Self { run: run.into(), plan, digest: Digest::of(&bytes) })
     }
 
-    /// The samples of a task, each of whose models is here.
+    /// Returns the samples of a task, and checks that their models are on this machine.
     pub(super) fn task(&self, task: &TaskName, has_engine: bool) -> Result<Vec<(UnitId, IntervalSet)>, ReadError> {
         let list = match task {
             TaskName::Number(_) => Some(self.list()?),

@@ -1,4 +1,4 @@
-//! Runs the task's samples and prints what comes out.
+//! Runs the samples of a task and prints their results.
 
 use super::arguments::OnceOptions;
 use super::batches::{Batch, Batches};
@@ -24,16 +24,16 @@ const INCOMPLETE: u8 = 1;
 const BAD_INPUT: u8 = 2;
 const INFRASTRUCTURE: u8 = 3;
 
-/// Why the task did not come to its end.
+/// Why the task could not be completed.
 #[derive(Debug, thiserror::Error)]
 enum OnceError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("model `{model}` cannot be loaded: {reason}")]
+    #[error("cannot load model `{model}`: {reason}")]
     Load { model: String, reason: String },
-    #[error("the engine cannot run {unit}: {reason}")]
+    #[error("cannot run {unit}: {reason}")]
     Engine { unit: String, reason: String },
-    #[error("programs that a model wrote cannot be run here: {0}")]
+    #[error("cannot run model-written programs: {0}")]
     Sandbox(String),
     #[error("cannot write the results")]
     Write(#[source] io::Error),
@@ -51,7 +51,7 @@ impl OnceError {
     }
 }
 
-/// What there is to say at the end.
+/// Totals, printed at the end.
 #[derive(Debug, Default)]
 struct Tally {
     scored: u32,
@@ -59,8 +59,8 @@ struct Tally {
     tokens: TokenCounters,
 }
 
-/// Runs one task of a run folder. Exit codes: 0 every sample has a result, 1 some failed or the model cannot be loaded, 2
-/// there is no such task or the plan is damaged, 3 the results cannot be written.
+/// Runs one task of a run folder. Exit codes: 0 every sample has a result; 1 some samples failed, or the model cannot
+/// be loaded; 2 there is no such task, or the plan is damaged; 3 the results cannot be written.
 pub fn run(options: OnceOptions) -> ExitCode {
     let print = |text: String| drop(writeln!(io::stderr(), "compass-worker: {text}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -88,7 +88,7 @@ pub fn run(options: OnceOptions) -> ExitCode {
 async fn run_task(options: &OnceOptions) -> Result<Tally, OnceError> {
     let folder = PlanFolder::open(&options.plan)?;
     let pieces = folder.task(&options.task, HAS_ENGINE)?;
-    // Read before anything is started, so that a damaged part is the only thing that is said.
+    // Parts are read before an engine is started, so that a damaged one is reported alone.
     for (unit, samples) in &pieces {
         let Some(unit) = folder.plan.unit(*unit) else { continue };
         let mut batches = Batches::new(unit.dataset, samples, MAX_BATCH_SAMPLES);
@@ -162,7 +162,7 @@ impl Task<'_> {
                 timeout: ENGINE_TIMEOUT,
             };
             if !slot.submit(order) {
-                return Err(broken("it takes no batches".into()));
+                return Err(broken("the engine's slot is not idle".into()));
             }
             let mut unfinished = batch.samples.clone();
             let end = loop {
@@ -173,23 +173,23 @@ impl Task<'_> {
                         unfinished.retain(|index| *index != result.index);
                         let index = result.index;
                         let result = SampleResult::try_from(result).unwrap_or_else(|error| {
-                            failed(index, format!("the engine gave a result that makes no sense: {error}"))
+                            failed(index, format!("the engine gave a malformed result: {error}"))
                         });
                         self.print(unit, &part, &result)?;
                     }
                     Some(SlotEvent::Ended { end, .. }) => break end,
-                    None => return Err(broken("its slot is gone".into())),
+                    None => return Err(broken("the engine's slot has ended".into())),
                 }
             };
             let reason = match end {
                 BatchEnd::Done { tokens, notes, .. } => {
                     self.tally.tokens.add(&tokens);
                     for note in notes {
-                        tracing::info!(note, "the engine notes");
+                        tracing::info!(note, "note of the engine");
                     }
                     "the engine gave no result for this sample, twice".to_owned()
                 }
-                BatchEnd::Broken { message } => format!("the engine died on this sample twice: {message}"),
+                BatchEnd::EngineDied { message } => format!("the engine died on this sample twice: {message}"),
                 BatchEnd::LoadFailed { message, .. } => {
                     return Err(OnceError::Load { model: unit.model.abbr.clone(), reason: message });
                 }
@@ -203,7 +203,7 @@ impl Task<'_> {
     }
 
     async fn programs(&mut self, unit: &Unit<'_>, mut batches: Batches) -> Result<(), OnceError> {
-        let programs = Programs::look(self.options.programs, 1).await;
+        let programs = Programs::detect(self.options.programs, 1).await;
         if let Some(refusal) = programs.refusal() {
             return Err(OnceError::Sandbox(refusal));
         }
@@ -211,14 +211,14 @@ impl Task<'_> {
             let part = self.folder.part(&part)?;
             for index in samples {
                 let result = programs.run(&part.part, index).await;
-                let result = result.unwrap_or_else(|| Err("the sample holds no programs".into()));
+                let result = result.unwrap_or_else(|| Err("the sample has no programs".into()));
                 self.print(unit, &part, &result.map_err(OnceError::Sandbox)?)?;
             }
         }
         Ok(())
     }
 
-    /// A line: model, data set and index, then the record as predictions have it.
+    /// Prints a line: model, data set and index, then the record as in predictions.
     fn print(&mut self, unit: &Unit<'_>, part: &ReadPart, result: &SampleResult) -> Result<(), OnceError> {
         let Some(sample) = part.part.sample(result.index) else { return Ok(()) };
         match result.outcome {

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 #[tokio::test]
-async fn host_files_are_neither_read_nor_written() {
+async fn host_files_cannot_be_read_or_written() {
     contained(
         "for path in ['/etc/passwd', '/etc/shadow', '/etc/hostname', '/sys/kernel/notes', '/proc/1/mem', '/proc/kcore']:
     refused(lambda: open(path, 'rb').read(1))
@@ -28,7 +28,7 @@ for path in ['/usr/bin/python3', '/usr/bin/env', '/proc/sys/kernel/hostname', '/
 }
 
 #[tokio::test]
-async fn a_world_writable_file_of_the_host_stays_as_it_is() {
+async fn world_writable_host_file_stays_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let path = folder.path().join("canary");
@@ -55,9 +55,9 @@ refused(lambda: open('/proc/1/root' + path).read())"
 }
 
 #[tokio::test]
-async fn links_lead_nowhere_else() {
+async fn links_do_not_lead_outside() {
     for sandbox in sandboxes().await {
-        // Under Landlock links cannot even be made.
+        // Under Landlock links cannot be made at all.
         let source = if sandbox.isolation() == Isolation::Bubblewrap {
             "os.symlink('/etc/passwd', '/tmp/link')
 refused(lambda: open('/tmp/link').read())
@@ -78,7 +78,7 @@ refused(lambda: os.listdir('../../../../../../root'))"
 }
 
 #[tokio::test]
-async fn mounts_namespaces_and_roots_are_refused() {
+async fn mounts_namespaces_and_chroot_are_rejected() {
     contained(
         "import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -109,8 +109,8 @@ if os.uname().machine == 'x86_64':
 }
 
 #[tokio::test]
-async fn the_environment_holds_no_secrets() {
-    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "something that must not be seen");
+async fn environment_has_no_secrets() {
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "a variable that programs must not see");
     contained(
         "assert set(os.environ) <= {'PATH', 'HOME', 'LANG', 'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'PYTHONHASHSEED', \
          'PWD', 'LC_CTYPE'}, os.environ
@@ -126,7 +126,7 @@ for pid in ['self', os.getppid()] + list(range(1, 64)):
 }
 
 #[tokio::test]
-async fn the_private_file_systems_are_small_and_vanish() {
+async fn private_file_systems_are_small_and_temporary() {
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
     let fill = "def fill(folder):
     written = 0
@@ -147,7 +147,7 @@ for folder in ['/', '/dev', '/usr', '/tmp/..', '/dev/pts']:
     let big = "with open('/tmp/big', 'wb') as file:\n    for _ in range(40): file.write(bytes(1 << 20))";
     let outcome = sandbox.run(&program(big)).await;
     assert_eq!(outcome.to_string(), "failed: OSError: [Errno 27] File too large");
-    // Each program finds an empty folder.
+    // Each program starts with an empty folder.
     assert_eq!(
         sandbox.run(&program("assert os.listdir('/tmp') == [] and os.getcwd() == '/tmp'")).await,
         ProgramOutcome::Passed

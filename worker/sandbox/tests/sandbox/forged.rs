@@ -1,13 +1,13 @@
-//! Programs that want to pass without passing their tests.
+//! Programs that try to pass without passing their tests.
 
 use super::support::{goes_on, patient, planned, sandboxes};
 use compass_plan as plan;
 use compass_sandbox::{Program, ProgramOutcome};
 
-/// What stands after each program: tests that none of them passes.
+/// Tests after each program, which none of them passes.
 const TESTS: &str = "\nassert False, 'the tests ran'\n";
 
-/// What must come out: the tests' own failure, an exception on the way, or an end before them. Never `passed`.
+/// Runs the program and expects the tests' own failure, an exception before, or an early exit. Never `passed`.
 async fn not_passed(source: &str) -> Vec<ProgramOutcome> {
     let mut outcomes = Vec::new();
     for sandbox in sandboxes().await {
@@ -21,7 +21,7 @@ async fn not_passed(source: &str) -> Vec<ProgramOutcome> {
 }
 
 #[tokio::test]
-async fn ending_early_is_no_pass() {
+async fn early_exit_does_not_pass() {
     for source in ["import sys\nsys.exit(0)", "exit(0)", "raise SystemExit(0)"] {
         for outcome in not_passed(source).await {
             assert_eq!(outcome.to_string(), "failed: SystemExit: 0", "{source}");
@@ -39,7 +39,7 @@ async fn ending_early_is_no_pass() {
 }
 
 #[tokio::test]
-async fn saying_passed_is_no_pass() {
+async fn writing_passed_does_not_pass() {
     not_passed("print('passed')\nprint('ready')").await;
     let everywhere = "import os
 for descriptor in range(256):
@@ -54,7 +54,7 @@ for descriptor in range(256):
 }
 
 #[tokio::test]
-async fn replacing_what_the_harness_uses_is_no_pass() {
+async fn replacing_functions_of_the_harness_does_not_pass() {
     for source in [
         "import os\nos.write = os._exit = lambda *a: None",
         "import json\njson.dumps = json.JSONEncoder.encode = lambda *a: '[\"passed\", \"\", \"\"]'",
@@ -71,10 +71,10 @@ async fn replacing_what_the_harness_uses_is_no_pass() {
 }
 
 #[tokio::test]
-async fn closing_or_moving_the_channel_is_no_pass() {
+async fn closing_or_moving_the_channel_does_not_pass() {
     not_passed("import os\nos.closerange(0, 256)").await;
     not_passed("import os\nfor d in range(3, 32):\n    os.dup2(1, d)").await;
-    // Even where the tests would hold, for nobody can know.
+    // Even if the tests would pass, since there is no proof.
     for sandbox in sandboxes().await {
         let outcome = sandbox.run(&Program::new("import os\nos.closerange(0, 256)").within(patient())).await;
         assert!(matches!(outcome, ProgramOutcome::Failed { .. }), "{}: {outcome}", sandbox.isolation());
@@ -82,14 +82,14 @@ async fn closing_or_moving_the_channel_is_no_pass() {
 }
 
 #[tokio::test]
-async fn an_error_that_cannot_be_described_is_no_pass() {
+async fn exception_without_description_does_not_pass() {
     not_passed("class E(Exception):\n    def __str__(self):\n        raise E()\nraise E()").await;
     not_passed("class E(Exception):\n    def __str__(self):\n        import sys; sys.exit(0)\nraise E()").await;
     not_passed("raise type('passed' * 1000, (Exception,), {})('\\ud800' * 9000)").await;
 }
 
-/// What a program that knows the harness finds in its own interpreter: `frames` from its own to the first, and `everything`
-/// that frames and the collector of garbage lead to.
+/// What a program that knows the harness finds in its interpreter: `frames` from its own to the first, and `everything`
+/// reachable from frames and the garbage collector.
 const SEARCH: &str = "import gc, os, sys, types
 def frames():
     found, frame = [], sys._getframe()
@@ -115,7 +115,7 @@ def harness():
 ";
 
 #[tokio::test]
-async fn calling_what_the_harness_reports_with_is_no_pass() {
+async fn calling_report_functions_of_the_harness_does_not_pass() {
     for attack in [
         "for frame in frames():
     for scope in [frame.f_locals, frame.f_globals]:
@@ -135,7 +135,7 @@ async fn calling_what_the_harness_reports_with_is_no_pass() {
 }
 
 #[tokio::test]
-async fn no_secret_of_the_harness_is_found_in_the_interpreter() {
+async fn interpreter_does_not_expose_secrets_of_the_harness() {
     let attack = "secrets = set()
 for thing in everything():
     if isinstance(thing, (bytes, bytearray)):
@@ -155,7 +155,7 @@ for descriptor in range(3, 256):
 ";
     not_passed(&format!("{SEARCH}{attack}")).await;
     not_passed(&format!("{SEARCH}{attack}os._exit(0)")).await;
-    // Nor is it still to be read.
+    // The token cannot be read from a descriptor either.
     let reads = "for descriptor in range(3, 256):
     try:
         os.set_blocking(descriptor, False)
@@ -169,14 +169,14 @@ for descriptor in range(3, 256):
 }
 
 #[tokio::test]
-async fn steering_the_harness_is_no_pass() {
+async fn steering_the_harness_does_not_pass() {
     for attack in [
-        // Ends of an iteration, which loops in C take for their own.
+        // Exceptions that end an iteration in C loops.
         "raise StopIteration('passed')",
         "raise StopIteration",
         "raise IndexError",
         "raise GeneratorExit",
-        // Lines of the frames below are skipped, where tracing lets them be.
+        // Skips lines of the frames below, if tracing allows it.
         "def skip(frame, event, argument):
     for line in range(frame.f_lineno + 1, frame.f_lineno + 64):
         try:
@@ -188,14 +188,14 @@ for frame in frames()[2:]:
     frame.f_trace = skip
 sys.settrace(skip)
 raise AssertionError",
-        // Names of the frames below, which Python 3.13 lets be written.
+        // Writes names of the frames below, which Python 3.13 allows.
         "for frame in frames()[1:]:
     for name in list(frame.f_locals):
         try:
             frame.f_locals[name] = lambda *arguments, **more: None
         except Exception:
             pass",
-        // Iterators in use, wound on, wound back, and fed.
+        // Exhausts, rewinds and feeds iterators in use.
         "for thing in list(everything()):
     if type(thing).__name__ in ('map', 'filter', 'chain', 'tuple_iterator', 'list_iterator', 'bytes_iterator', 'generator'):
         for attempt in [lambda: thing.__setstate__(0), lambda: thing.__setstate__((iter([iter([1] * 64)]),)), lambda: next(thing)]:
@@ -203,7 +203,7 @@ raise AssertionError",
                 attempt()
             except BaseException:
                 pass",
-        // Functions of the harness do nothing, or say that all is well.
+        // Replaces functions of the harness by ones that do nothing or report success.
         "for one in harness():
     try:
         if one.__name__ != 'main': one.__code__ = (lambda *arguments, **more: True).__code__
@@ -215,7 +215,7 @@ raise AssertionError",
 }
 
 #[tokio::test]
-async fn tests_that_are_still_to_come_cannot_be_exchanged() {
+async fn pending_tests_cannot_be_replaced() {
     let attack = "for thing in list(everything()):
     if isinstance(thing, list):
         for at, one in enumerate(thing):

@@ -1,4 +1,4 @@
-//! The canonical solutions of HumanEval pass, and solutions with nothing in them do not.
+//! HumanEval's canonical solutions pass, and empty solutions fail.
 
 use super::support::{planned, sandboxes};
 use compass_plan as plan;

@@ -1,4 +1,4 @@
-//! The sandbox on this machine, with real programs: what they get told, and what they cannot do.
+//! The sandbox on this machine, with real programs.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its fixtures too")]
 

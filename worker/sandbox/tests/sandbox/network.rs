@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 
 #[tokio::test]
-async fn nothing_reaches_the_host() {
+async fn programs_cannot_reach_the_host() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -53,7 +53,7 @@ assert b.recv(1) == b'x'",
 }
 
 #[tokio::test]
-async fn a_program_may_talk_to_itself() {
+async fn program_may_connect_to_itself() {
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
     let source = "import socket
 server = socket.socket(socket.AF_UNIX)
@@ -66,9 +66,9 @@ assert server.accept()[0].recv(5) == b'hello'";
     assert_eq!(sandbox.run(&program(source)).await, ProgramOutcome::Passed);
 }
 
-/// The memory of TCP and UDP is the whole machine's: what a program kept there, the host would lack.
+/// TCP and UDP memory belongs to the whole machine: a program that filled it would starve the host.
 #[tokio::test]
-async fn no_program_has_a_part_of_the_hosts_tcp_memory() {
+async fn programs_cannot_use_the_hosts_tcp_memory() {
     contained(
         "import socket
 for family in [socket.AF_INET, socket.AF_INET6]:

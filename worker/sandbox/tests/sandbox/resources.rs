@@ -1,15 +1,15 @@
-//! Memory, output and processes without end.
+//! Unbounded memory, output and processes.
 
 use super::support::{goes_on, patient, program, sandbox, sandboxes};
 use compass_sandbox::{Isolation, Limits, ProgramOutcome};
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_memory_bomb_is_told_so() {
+async fn memory_bomb_runs_out_of_memory() {
     for sandbox in sandboxes().await {
         for source in [
             "bytearray(2 << 30)",
-            "kept = []\nfor _ in range(48): kept.append(bytearray(64 << 20))", // 3 GB if nothing held it
+            "kept = []\nfor _ in range(48): kept.append(bytearray(64 << 20))", // 3 GB without a limit
             "x = 'x' * (1 << 29)\ny = x + x + x",
         ] {
             let outcome = sandbox.run(&program(source)).await;
@@ -22,9 +22,9 @@ async fn a_memory_bomb_is_told_so() {
 }
 
 #[tokio::test]
-async fn many_processes_together_have_no_more_memory_than_one() {
+async fn memory_limit_applies_to_all_processes_together() {
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
-    // 16 children of 40 MB each, within an allowance of 256 MB: each is small, together they are not.
+    // 16 children of 40 MB each with a limit of 256 MB: each is small, together they exceed it.
     let source = "for _ in range(16):
     if os.fork() == 0:
         kept = bytearray(b'x') * (40 << 20)
@@ -32,13 +32,13 @@ async fn many_processes_together_have_no_more_memory_than_one() {
         os._exit(0)
 time.sleep(60)";
     let limits = Limits { memory: 256 << 20, ..patient() };
-    assert_eq!(sandbox.run(&program(source).within(limits)).await, ProgramOutcome::MemoryHeld { limit: 256 << 20 });
+    assert_eq!(sandbox.run(&program(source).within(limits)).await, ProgramOutcome::TotalMemory { limit: 256 << 20 });
     goes_on(&sandbox).await;
 }
 
-/// Memory that no process shows as its own: shared pages stay when their mapping is left empty, or all but gone.
+/// Memory that no process shows as its own: shared pages outlive mappings that are empty or nearly gone.
 #[tokio::test]
-async fn shared_memory_is_not_to_be_had_beside_the_count() {
+async fn uncounted_shared_memory_is_rejected() {
     let source = "import ctypes, mmap
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
@@ -98,9 +98,9 @@ def fill(sender):
 ";
 
 #[tokio::test]
-async fn what_lies_in_sockets_is_counted() {
+async fn memory_in_sockets_counts() {
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
-    // 8 children with 200 sockets each of about 200 KB: 300 MB, where 128 are allowed.
+    // 8 children with 200 sockets each of about 200 KB: 300 MB with a limit of 128 MB.
     let held = "for _ in range(8):
     if os.fork() == 0:
         kept = [socket.socketpair() for _ in range(100)]
@@ -108,7 +108,7 @@ async fn what_lies_in_sockets_is_counted() {
         time.sleep(60)
         os._exit(0)
 time.sleep(60)";
-    // What nobody has accepted lies there too, and no descriptor is left that shows it.
+    // Data of connections that were not accepted counts too, although no descriptor refers to it any longer.
     let waiting = "for child in range(4):
     if os.fork() == 0:
         listener = socket.socket(socket.AF_UNIX)
@@ -125,14 +125,14 @@ time.sleep(60)";
     let limits = Limits { memory: 128 << 20, ..patient() };
     for source in [held, waiting] {
         let outcome = sandbox.run(&program(&format!("{FILL}{source}")).within(limits)).await;
-        assert_eq!(outcome, ProgramOutcome::MemoryHeld { limit: 128 << 20 }, "{source}");
+        assert_eq!(outcome, ProgramOutcome::TotalMemory { limit: 128 << 20 }, "{source}");
         assert_eq!(outcome.human_eval(), "failed: out of memory: all that it held together was more than 128 MiB");
     }
     goes_on(&sandbox).await;
 }
 
 #[tokio::test]
-async fn no_socket_holds_more_than_the_count_assumes() {
+async fn sockets_cannot_exceed_their_assumed_size() {
     for sandbox in sandboxes().await {
         let larger = "import socket
 a, b = socket.socketpair()
@@ -148,7 +148,7 @@ refused(lambda: os.openpty())";
 }
 
 #[tokio::test]
-async fn files_without_content_are_counted() {
+async fn empty_files_count() {
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };
     let source = "for folder in range(1000):
     os.mkdir('/tmp/%d' % folder)
@@ -156,13 +156,13 @@ async fn files_without_content_are_counted() {
 time.sleep(60)";
     let limits = Limits { memory: 128 << 20, ..patient() };
     let outcome = sandbox.run(&program(source).within(limits)).await;
-    assert_eq!(outcome, ProgramOutcome::MemoryHeld { limit: 128 << 20 });
+    assert_eq!(outcome, ProgramOutcome::TotalMemory { limit: 128 << 20 });
     let attributes = "refused(lambda: os.setxattr('/tmp', 'user.x', b'x' * 60000))";
     assert_eq!(sandbox.run(&program(attributes)).await, ProgramOutcome::Passed);
 }
 
 #[tokio::test]
-async fn what_programs_are_made_of_works() {
+async fn common_libraries_work() {
     for sandbox in sandboxes().await {
         for source in [
             "import asyncio
@@ -223,10 +223,10 @@ assert asyncio.run(main()) == b'hello\\n'",
 }
 
 #[tokio::test]
-async fn an_output_flood_is_stopped() {
+async fn output_flood_is_stopped() {
     for sandbox in sandboxes().await {
         for source in [
-            // 10 GB if nothing stopped it.
+            // 10 GB without a limit.
             "for _ in range(10 * 1024): print('x' * (1 << 20))",
             "for _ in range(10 * 1024): sys.stderr.write('x' * (1 << 20))",
             "for _ in range(10 * 1024): os.write(1, b'x' * (1 << 20))",
@@ -235,15 +235,15 @@ async fn an_output_flood_is_stopped() {
             let outcome = sandbox.run(&program(source)).await;
             assert_eq!(outcome, ProgramOutcome::OutputFlood, "{}: {source}", sandbox.isolation());
         }
-        // Within the bound output is nobody's business.
+        // Output within the limit is ignored.
         assert_eq!(sandbox.run(&program("for _ in range(100): print('x' * 10000)")).await, ProgramOutcome::Passed);
         goes_on(&sandbox).await;
     }
 }
 
 #[tokio::test]
-async fn a_fork_bomb_stays_small() {
-    // At most 200 processes of two seconds each if nothing held it.
+async fn fork_bomb_stays_small() {
+    // At most 200 processes of two seconds each without a limit.
     let source = "contained()
 started = 0
 try:
@@ -262,7 +262,7 @@ assert started < 64, started";
 }
 
 #[tokio::test]
-async fn a_thread_bomb_stays_small() {
+async fn thread_bomb_stays_small() {
     let source = "import threading
 threading.stack_size(65536)
 started = 0
@@ -280,7 +280,7 @@ assert started < 1000, started";
 }
 
 #[tokio::test]
-async fn raising_limits_is_refused() {
+async fn raising_limits_is_rejected() {
     let source = "import resource
 for limit in [resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC]:
     try:
@@ -294,7 +294,7 @@ for limit in [resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, re
 }
 
 #[tokio::test]
-async fn programs_side_by_side_do_not_starve_each_other() {
+async fn concurrent_programs_do_not_starve_each_other() {
     let bomb = "for _ in range(100):\n    try:\n        if os.fork() == 0: time.sleep(3); os._exit(0)\n    except OSError: pass\ntime.sleep(1)";
     let honest = "import subprocess\nfor _ in range(5): assert subprocess.run(['/usr/bin/true']).returncode == 0";
     let Some(sandbox) = sandbox(Isolation::Bubblewrap).await else { return };

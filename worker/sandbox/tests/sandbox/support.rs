@@ -1,11 +1,11 @@
-//! Sandboxes to test, and what each program of the tests begins with.
+//! Sandboxes under test, and the prelude of test programs.
 
 use compass_plan as plan;
 use compass_sandbox::{Isolation, Limits, Policy, Program, ProgramOutcome, Sandbox, Stage};
 use std::fs;
 use std::time::Duration;
 
-/// One sandbox for each isolation that works here. What does not is said, loudly.
+/// Returns one sandbox for each isolation that works on this machine; reports the others.
 pub(crate) async fn sandboxes() -> Vec<Sandbox> {
     let mut found = Vec::new();
     for isolation in Isolation::SAFE {
@@ -19,7 +19,7 @@ pub(crate) async fn sandbox(isolation: Isolation) -> Option<Sandbox> {
     match Sandbox::detect(&policy).await {
         Ok(sandbox) => Some(sandbox),
         Err(refusal) => {
-            // What is missing is skipped; what is there and leaks is a failure.
+            // A missing isolation is skipped; one that leaks is a failure.
             assert!(!refusal.to_string().contains("does not contain"), "{refusal}");
             compass_needs::skipped(compass_needs::Need::Sandbox, format_args!("{isolation}: {refusal}"));
             None
@@ -27,7 +27,7 @@ pub(crate) async fn sandbox(isolation: Isolation) -> Option<Sandbox> {
     }
 }
 
-/// `refused(attempt)` holds when the attempt raises what the system raises.
+/// `refused(attempt)` passes when the attempt raises what the system raises.
 const PRELUDE: &str = r#"
 import os, sys, time
 def refused(attempt):
@@ -51,7 +51,7 @@ def contained():
         raise SystemExit("sees the host's processes")
 "#;
 
-/// Wide enough that a busy machine decides nothing.
+/// Limits that are wide enough for a busy machine.
 pub(crate) fn patient() -> Limits {
     Limits { wall: Duration::from_secs(60), ..Limits::default() }
 }
@@ -60,13 +60,13 @@ pub(crate) fn program(source: &str) -> Program {
     Program::new(format!("{PRELUDE}{source}")).within(patient())
 }
 
-/// A benchmark's program, as jobs put it together.
+/// Builds a benchmark's program as jobs do.
 pub(crate) fn planned(program: plan::Program) -> Program {
     let stage = |stage: plan::Stage| Stage { source: stage.source, type_aware: stage.type_aware };
     Program { stages: program.stages.into_iter().map(stage).collect(), limits: patient() }
 }
 
-/// Runs the program in each sandbox and expects it to pass, which it does only when every attempt in it is refused.
+/// Runs the program in each sandbox and expects it to pass, which it does only when every attempt in it is rejected.
 pub(crate) async fn contained(source: &str) {
     for sandbox in sandboxes().await {
         let outcome = sandbox.run(&program(source)).await;
@@ -75,12 +75,12 @@ pub(crate) async fn contained(source: &str) {
     }
 }
 
-/// The next program is not harmed.
+/// Checks that the next program still runs.
 pub(crate) async fn goes_on(sandbox: &Sandbox) {
     assert_eq!(sandbox.run(&program("assert 1 + 1 == 2")).await, ProgramOutcome::Passed, "{}", sandbox.isolation());
 }
 
-/// Processes of this machine whose command line holds `mark`.
+/// Number of processes on this machine whose command line contains `mark`.
 pub(crate) fn processes_with(mark: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
