@@ -71,9 +71,11 @@ grep -qE '^sums_gen .*/8\)' "$work/table" || die "the run ended without its tabl
 
 if [ -n "$cuda" ]; then
   # The dynamic linker itself names what it cannot find; the driver's own library comes with the driver.
-  inside "$linker" --list /compass/lib/libtorch_cuda.so > "$work/libraries" || true
-  missing=$(sed -n 's/^[[:space:]]*\([^ ]*\) => not found$/\1/p' "$work/libraries" | grep -v '^libcuda\.so' || true)
-  [ -z "$missing" ] || die "the CUDA half lacks $missing"
-  grep -q 'libcublas' "$work/libraries" || die "libtorch_cuda.so was not looked at: $(cat "$work/libraries")"
+  for library in "$empty"/compass/lib/libtorch_cuda.so "$empty"/compass/lib/libcudnn*; do
+    library=/compass/lib/$(basename "$library")
+    inside "$linker" --list "$library" > "$work/libraries" || die "$library: $(cat "$work/libraries")"
+    missing=$(sed -n 's/^[[:space:]]*\([^ ]*\) => not found$/\1/p' "$work/libraries" | grep -v '^libcuda\.so' || true)
+    [ -z "$missing" ] || die "$library lacks $missing"
+  done
 fi
 printf 'package-check: %s runs\n' "$(basename "$archive")"

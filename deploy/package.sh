@@ -49,7 +49,7 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 arch=$(uname -m)
 name=compass-$version-$arch-linux
 commit=${COMPASS_COMMIT-$(git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev/null || true)}
-# Archives of one commit have the same bytes.
+# Archives of the same programs have the same bytes.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 torch=$(realpath -e "${LIBTORCH:-third_party/libtorch/torch}") || die "there is no libtorch" "run deploy/setup.sh"
 target=${CARGO_TARGET_DIR:-target}
@@ -205,17 +205,18 @@ stage_licences() {
   chmod -R u=rwX,go=rX "$folder"
 }
 
-# Prints what every program and library asks of glibc, and ends here where that is too new.
-floor=0
+# check_glibc FOLDER: prints what every program and library in it asks of glibc, and ends here where that is too new.
 check_glibc() {
   local file newest too_new=()
-  for file in "$stage"/bin/* "$stage"/lib/*; do
+  floor=0
+  for file in "$1"/bin/* "$1"/lib/*; do
+    [ -f "$file" ] || continue
     newest=$(newest_glibc "$file")
-    printf '%-36s glibc %s\n' "${file#"$stage"/}" "${newest:--}"
+    printf '%-42s glibc %s\n' "${file#"$1"/}" "${newest:--}"
     floor=$(printf '%s\n' "$floor" "${newest:-0}" | sort -V | tail -n 1)
     [ "$(printf '%s\n' "$most" "${newest:-0}" | sort -V | tail -n 1)" = "$most" ] || too_new+=("$(basename "$file")")
   done
-  printf '%-36s glibc %s\n' "the archive" "$floor"
+  printf '%-42s glibc %s\n' "all of them" "$floor"
   [ ${#too_new[@]} -eq 0 ] ||
     die "${too_new[*]} would not start where glibc is older than $floor, and $most is to be enough" \
       "build in an older root (--root DIR, see the head of this file), or allow it for hosts like this one: --glibc $floor"
@@ -233,11 +234,16 @@ package_cuda() {
     cp -L "$file" "$half/lib/$library"
     case $file in "$torch"/lib/*) patchelf --force-rpath --set-rpath "\$ORIGIN" "$half/lib/$library" ;; esac
   done
-  # What libtorch links; what its parts load by name when they want it (network transports, for one) is no failure.
-  for library in $(needed "$half/lib/libtorch_cuda.so"); do
+  # cuDNN's parts are linked to zlib, which nothing of libtorch's brings.
+  file=$(find_library libz.so.1) || die "there is no libz.so.1" "apt-get install zlib1g, in the root where there is one"
+  install -m 755 "$file" "$half/lib/libz.so.1"
+  cp "$root/usr/share/doc/zlib1g/copyright" "$half/licences/zlib.txt" || say "warning: zlib's licence is not on this machine"
+  # What the engine loads; what a part of it loads by name when it is wanted (a transport of a network, for one) may lack something.
+  for library in $(for file in "$half"/lib/libtorch_cuda.so "$half"/lib/libcudnn*; do needed "$file"; done | sort -u); do
     is_of_glibc "$library" || [ -e "$stage/lib/$library" ] || [ -e "$half/lib/$library" ] || missing+=("$library")
   done
-  [ ${#missing[@]} -eq 0 ] || die "libtorch_cuda.so needs ${missing[*]}, which are not in libtorch" "run deploy/setup.sh --cuda"
+  [ ${#missing[@]} -eq 0 ] || die "the CUDA half needs ${missing[*]}, which are not in libtorch" "run deploy/setup.sh --cuda"
+  check_glibc "$half"
   cp "$torch"/../licences/* "$half/licences/" 2>/dev/null || true
   archive "$work/cuda" "$name-cuda.tar.gz"
 }
@@ -259,7 +265,7 @@ else
   build_here
 fi
 stage_programs
-check_glibc
+check_glibc "$stage"
 for program in compass-master compass-worker; do
   said=$("$stage/bin/$program" --version)
   case $said in "$program $version"*) say "$said" ;; *) die "$programs/$program says it is $said, not version $version" ;; esac
