@@ -59,14 +59,14 @@ pub(super) fn read(check: &mut Check, mut fields: Fields<'_>, same_rows: bool) -
         }
         None => Some(None),
     };
-    let mut wording = |key, check: &mut Check| match fields.get(key) {
-        Some(node) => template::wording(check, key, node).map(Some),
+    let mut text_template = |key, check: &mut Check| match fields.get(key) {
+        Some(node) => template::text_template(check, key, node).map(Some),
         None => Some(None),
     };
-    let description = wording("description", check);
-    let gen_prefix = wording("gen_prefix", check);
-    let target = wording("target", check);
-    let gold = wording("gold", check);
+    let description = text_template("description", check);
+    let gen_prefix = text_template("gen_prefix", check);
+    let target = text_template("target", check);
+    let gold = text_template("gold", check);
     let target_span = fields.table.get("target").map(|node| node.span);
     let of_class = |key| classes.iter().find_map(|class: &&Table| class.text(key)).map(str::to_owned);
     let sep_token = fields.text(check, "sep_token").map(str::to_owned).or_else(|| of_class("sep_token"));
@@ -126,7 +126,7 @@ fn keep_labels(check: &mut Check, labels: &Node, template: &mut Template) {
     let known: Vec<String> = match template {
         Template::Labels(map) => map.iter().map(|(label, _)| label.clone()).collect(),
         Template::LabelRounds(map) => map.iter().map(|(label, _)| label.clone()).collect(),
-        Template::Wordings(map) => map.iter().map(|(label, _)| label.clone()).collect(),
+        Template::TemplateTexts(map) => map.iter().map(|(label, _)| label.clone()).collect(),
         Template::Text(_) | Template::Rounds(_) | Template::Jinja(_) => return,
     };
     if let Some((label, span)) = wanted.iter().find(|(label, _)| !known.contains(label)) {
@@ -144,7 +144,7 @@ fn keep_labels(check: &mut Check, labels: &Node, template: &mut Template) {
             map.retain(|(label, _)| at(label).is_some());
             map.sort_by_key(|(label, _)| at(label));
         }
-        Template::Wordings(map) => {
+        Template::TemplateTexts(map) => {
             map.retain(|(label, _)| at(label).is_some());
             map.sort_by_key(|(label, _)| at(label));
         }
@@ -205,7 +205,7 @@ fn fit(check: &mut Check, infer: &InferSpec, prompt: &PromptConfig, places: &Pla
             format!("`{name}` has nothing to choose between"),
             "write a table from label to prompt, or add `options`",
         ),
-        (Some(Template::Wordings(_)), None) if infer.scores_continuations() && !said => (
+        (Some(Template::TemplateTexts(_)), None) if infer.scores_continuations() && !said => (
             at,
             "`loglikelihood` wants what the labels share, and in Jinja that is not known".to_owned(),
             "write the question as one `prompt_template`, and under `options` the answers, each a text or \

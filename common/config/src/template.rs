@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::fields;
 use super::tree::{Node, Table, Value};
-use compass_plan::prompt::{Line, Options, Role, Rounds, Template, Wording, jinja_fault};
+use compass_plan::prompt::{Line, Options, Role, Rounds, Template, TemplateText, jinja_fault};
 
 /// The keys of OpenCompass's templates in rounds.
 const ROUNDS: [&str; 3] = ["begin", "round", "end"];
@@ -18,7 +18,7 @@ pub(super) fn read(check: &mut Check, key: &str, node: &Node) -> Option<Template
             super::raw_template::read(check, key, node).map(Template::Rounds)
         }
         Value::Table(table) if is_rounds(table) => rounds(check, key, node).map(Template::Rounds),
-        Value::Table(table) if some_jinja(table) => wordings(check, key, table).map(Template::Wordings),
+        Value::Table(table) if some_jinja(table) => text_templates(check, key, table).map(Template::TemplateTexts),
         Value::Table(table) if table.entries.iter().any(|entry| matches!(entry.node.value, Value::Table(_))) => {
             label_rounds(check, key, table).map(Template::LabelRounds)
         }
@@ -51,7 +51,7 @@ pub(super) fn options(check: &mut Check, node: &Node) -> Option<Options> {
             }
         }
         Value::Table(table) if jinja(table).is_some() => jinja_source(check, "options", node).map(Options::Jinja),
-        Value::Table(table) if some_jinja(table) => wordings(check, "options", table).map(Options::Wordings),
+        Value::Table(table) if some_jinja(table) => text_templates(check, "options", table).map(Options::TemplateTexts),
         Value::Table(table) => labels(check, "options", node, table).map(Options::Labels),
         Value::Array(items) if items.is_empty() => {
             let help = "write the answers, as in `options = [\"yes\", \"no\"]`";
@@ -71,10 +71,10 @@ pub(super) fn options(check: &mut Check, node: &Node) -> Option<Options> {
 }
 
 /// A string with columns in braces, or `{ jinja = "..." }`.
-pub(super) fn wording(check: &mut Check, key: &str, node: &Node) -> Option<Wording> {
+pub(super) fn text_template(check: &mut Check, key: &str, node: &Node) -> Option<TemplateText> {
     match &node.value {
-        Value::String(text) => Some(Wording::Text(text.clone())),
-        Value::Table(table) if jinja(table).is_some() => jinja_source(check, key, node).map(Wording::Jinja),
+        Value::String(text) => Some(TemplateText::Text(text.clone())),
+        Value::Table(table) if jinja(table).is_some() => jinja_source(check, key, node).map(TemplateText::Jinja),
         _ => {
             check.wrong_type(key, node, "a string or `{ jinja = \"...\" }`", "\"...\"");
             None
@@ -108,9 +108,9 @@ fn some_jinja(table: &Table) -> bool {
 }
 
 /// A text or Jinja for each label.
-fn wordings(check: &mut Check, key: &str, table: &Table) -> Option<Vec<(String, Wording)>> {
+fn text_templates(check: &mut Check, key: &str, table: &Table) -> Option<Vec<(String, TemplateText)>> {
     let read = |entry: &super::tree::Entry, check: &mut Check| {
-        Some((entry.key.clone(), wording(check, &format!("{key}.{}", entry.key), &entry.node)?))
+        Some((entry.key.clone(), text_template(check, &format!("{key}.{}", entry.key), &entry.node)?))
     };
     let read: Vec<_> = table.entries.iter().filter_map(|entry| read(entry, check)).collect();
     (read.len() == table.entries.len()).then_some(read)

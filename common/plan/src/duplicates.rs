@@ -76,7 +76,7 @@ mod tests {
             eval: EvalSpec::new(EvaluatorSpec::Acc),
             samples: 4,
             characters: 0,
-            beginnings: Vec::new(),
+            prefix_runs: Vec::new(),
             labels: None,
             entries: Vec::new(),
             parts: Vec::new(),

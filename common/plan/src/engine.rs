@@ -79,7 +79,7 @@ impl Request<'_> {
 pub struct TokenCounters {
     /// Tokens of all texts, as a loop over prompts would compute them.
     pub submitted: u64,
-    /// Of these, tokens that no text before had in the same place after the same beginning, as far as beginnings are cut at
+    /// Of these, tokens that no text before had in the same place after the same beginning, as far as prefixes are cut at
     /// the plan's borders. Each engine counts for itself; what several held alike ([`PrefixSegment`]) the master counts once.
     #[serde(default)]
     pub distinct: u64,
@@ -117,7 +117,7 @@ pub enum EngineFault {
     #[error("{0}")]
     Missing(String),
     /// The content of the model's files, or what the configuration asks of it, is at fault: every worker with the same
-    /// files would say the same.
+    /// files would agree.
     #[error("{0}")]
     Model(String),
     /// The device or the library failed; another try may succeed.

@@ -4,7 +4,7 @@
 //! because nothing of a run may change a number.
 
 use super::{EvalSpec, InferSpec, ModelKind, ModelPlan};
-use crate::prompt::{Beginning, ShotFormat};
+use crate::prompt::{PrefixRun, ShotFormat};
 use compass_types::ids::{Digest, ModelId, UnitId};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub const PLAN_FORMAT: u32 = 2;
 pub struct Plan {
     /// [`PLAN_FORMAT`] of the writer.
     pub format: u32,
-    /// Digest of the resolved configuration that the plan was made from: a resumed run must ask for the same.
+    /// Digest of the resolved configuration that the plan was made from: a resumed run must have an equal one.
     pub config: Digest,
     /// Models in the order of the configuration.
     pub models: Vec<ModelPlan>,
@@ -45,8 +45,8 @@ pub struct DatasetPlan {
     /// Characters that no other sample shares, see [`crate::prompt::workload`]: the partitioners' prior for cost.
     pub characters: u64,
     /// Where neighbouring samples begin alike, what is computed once for all of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beginnings: Vec<Beginning>,
+    #[serde(default, rename = "beginnings", skip_serializing_if = "Vec::is_empty")]
+    pub prefix_runs: Vec<PrefixRun>,
     /// Labels of the template: what the `size` partitioner multiplies rows by; `None` for generation.
     pub labels: Option<u32>,
     /// How many entries (options, choices, programs, answers of a conversation) a result has: runs of samples, and the
@@ -171,7 +171,7 @@ mod tests {
             eval,
             samples: 0,
             characters: 0,
-            beginnings: Vec::new(),
+            prefix_runs: Vec::new(),
             labels: None,
             entries: Vec::new(),
             parts: Vec::new(),

@@ -4,7 +4,7 @@
 mod kinds {
     use compass_plan::prompt::{
         MetaItem, MetaRole, MetaStyle, MetaTemplate, Mode, Options, Prompt, PromptConfig, RenderedDataset, Row,
-        Section, Segment, Shot, ShotFormat, Template, Turn, Wording, render, render_shots,
+        Section, Segment, Shot, ShotFormat, Template, TemplateText, Turn, render, render_shots,
     };
     use compass_plan::retriever::RetrieverKind;
     use compass_plan::{Body, ChatMode, GenSpec, InferSpec, OptionText};
@@ -121,7 +121,7 @@ mod kinds {
     fn contexts_of_their_own_and_one_thing_to_be_said() {
         let config = PromptConfig {
             prompt_template: Some(Template::Labels(labels(&[("1", "{s} {a}"), ("2", "{s} {b}")]))),
-            target: Some(Wording::Text("{rest}".into())),
+            target: Some(TemplateText::Text("{rest}".into())),
             ..PromptConfig::default()
         };
         let data = rows(json!([
@@ -153,8 +153,8 @@ mod kinds {
     fn a_prefix_of_every_answer() {
         let config = PromptConfig {
             options: Some(Options::Column("{c}".into())),
-            gen_prefix: Some(Wording::Text("Answer:".into())),
-            description: Some(Wording::Jinja("About {{topic}}.\n".into())),
+            gen_prefix: Some(TemplateText::Text("Answer:".into())),
+            description: Some(TemplateText::Jinja("About {{topic}}.\n".into())),
             ..text("{q}")
         };
         let data = rows(json!([

@@ -50,7 +50,7 @@ fn units(case: &Value) -> Vec<UnitSize> {
             factor_labels: labels,
             generates: labels.is_none(),
             characters: 0,
-            beginnings: Vec::new(),
+            prefix_runs: Vec::new(),
         }
     };
     pairs.enumerate().map(unit).collect()

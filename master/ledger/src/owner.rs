@@ -95,7 +95,7 @@ enum Lock {
 
 /// Whether the folder may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Judgement {
+enum Ownership {
     Free,
     /// Its owner lives.
     Held,
@@ -104,15 +104,15 @@ enum Judgement {
 }
 
 /// Judges the record that was found. `reaches_all` says whether locks of this file system bind every host that sees it.
-fn judge(found: Option<&Record>, me: &Record, lock: Lock, reaches_all: bool) -> Judgement {
+fn judge(found: Option<&Record>, me: &Record, lock: Lock, reaches_all: bool) -> Ownership {
     match (lock, found) {
-        (Lock::Refused, _) => Judgement::Held,
-        (Lock::Shared, found) if found.is_some_and(|found| me.shares_with(found)) => Judgement::Free,
-        (Lock::Shared, _) => Judgement::Held,
-        (Lock::Got | Lock::Unknown, None) => Judgement::Free,
-        (_, Some(found)) if found.ended || me.shares_with(found) => Judgement::Free,
-        (Lock::Got, Some(found)) if reaches_all || found.boot == me.boot => Judgement::Free,
-        _ => Judgement::Doubtful,
+        (Lock::Refused, _) => Ownership::Held,
+        (Lock::Shared, found) if found.is_some_and(|found| me.shares_with(found)) => Ownership::Free,
+        (Lock::Shared, _) => Ownership::Held,
+        (Lock::Got | Lock::Unknown, None) => Ownership::Free,
+        (_, Some(found)) if found.ended || me.shares_with(found) => Ownership::Free,
+        (Lock::Got, Some(found)) if reaches_all || found.boot == me.boot => Ownership::Free,
+        _ => Ownership::Doubtful,
     }
 }
 
@@ -189,9 +189,9 @@ impl Owner {
         };
         let found = read(&mut file).map_err(failed("read"))?;
         match judge(found.as_ref(), &me, lock, is_of_this_host(root)) {
-            Judgement::Free => Self::begin(path, file, me).map(Claim::Taken),
-            Judgement::Held => Err(held(found.as_ref(), &me)),
-            Judgement::Doubtful => {
+            Ownership::Free => Self::begin(path, file, me).map(Claim::Taken),
+            Ownership::Held => Err(held(found.as_ref(), &me)),
+            Ownership::Doubtful => {
                 let data = file.metadata().map_err(failed("examine"))?;
                 let modified = (data.mtime(), data.mtime_nsec());
                 let Some(found) = found else { return Self::begin(path, file, me).map(Claim::Taken) };
@@ -386,13 +386,13 @@ mod tests {
             ended: false,
         };
         let (me, there) = (boot("here"), boot("there"));
-        assert_eq!(judge(None, &me, Lock::Got, false), Judgement::Free);
-        assert_eq!(judge(None, &me, Lock::Refused, true), Judgement::Held);
-        assert_eq!(judge(Some(&there), &me, Lock::Got, false), Judgement::Doubtful);
-        assert_eq!(judge(Some(&there), &me, Lock::Got, true), Judgement::Free, "a disk of this host");
-        assert_eq!(judge(Some(&boot("here")), &me, Lock::Got, false), Judgement::Free, "the lock tells of this host");
-        assert_eq!(judge(Some(&there), &me, Lock::Refused, false), Judgement::Held);
-        assert_eq!(judge(Some(&Record { ended: true, ..there }), &me, Lock::Got, false), Judgement::Free);
+        assert_eq!(judge(None, &me, Lock::Got, false), Ownership::Free);
+        assert_eq!(judge(None, &me, Lock::Refused, true), Ownership::Held);
+        assert_eq!(judge(Some(&there), &me, Lock::Got, false), Ownership::Doubtful);
+        assert_eq!(judge(Some(&there), &me, Lock::Got, true), Ownership::Free, "a disk of this host");
+        assert_eq!(judge(Some(&boot("here")), &me, Lock::Got, false), Ownership::Free, "the lock tells of this host");
+        assert_eq!(judge(Some(&there), &me, Lock::Refused, false), Ownership::Held);
+        assert_eq!(judge(Some(&Record { ended: true, ..there }), &me, Lock::Got, false), Ownership::Free);
     }
 
     #[test]

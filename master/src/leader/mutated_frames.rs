@@ -53,7 +53,7 @@ fn plan() -> Plan {
         eval: EvalSpec::new(EvaluatorSpec::Acc),
         samples: SAMPLES,
         characters: 12,
-        beginnings: Vec::new(),
+        prefix_runs: Vec::new(),
         labels: Some(2),
         entries: vec![(SAMPLES, 2)],
         parts: Vec::new(),

@@ -36,7 +36,7 @@ fn plan() -> Plan {
         eval: EvalSpec::new(EvaluatorSpec::Acc),
         samples: 0,
         characters: 0,
-        beginnings: Vec::new(),
+        prefix_runs: Vec::new(),
         labels: None,
         entries: Vec::new(),
         parts: Vec::new(),

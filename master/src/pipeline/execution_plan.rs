@@ -83,7 +83,7 @@ fn dataset(unit: &Unit<'_>, samples: &[Sample]) -> DatasetPlan {
         eval: unit.eval(),
         samples: samples.len() as u32,
         characters,
-        beginnings: Vec::new(),
+        prefix_runs: Vec::new(),
         labels: None,
         entries: entries_of_all(&InferSpec::Execute, samples.iter().map(|sample| &sample.body)),
         parts: Vec::new(),

@@ -83,7 +83,7 @@ pub struct RunFacts {
     #[serde(default, rename = "stretches_left_out")]
     pub prefix_segments_left_out: u64,
     pub tokens: TokenCounters,
-    /// Of the tokens computed, those at the beginnings of texts that more than one engine computed: each engine beyond the
+    /// Of the tokens computed, those at the prefixes of texts that more than one engine computed: each engine beyond the
     /// first computes a beginning once more at most.
     #[serde(default)]
     pub computed_by_several: u64,
@@ -256,7 +256,7 @@ impl RunFacts {
         }
         if self.computed_by_several > 0 {
             line += &format!(
-                "; {} tokens of shared beginnings were computed again, since several slots worked on one data set: each \
+                "; {} tokens of shared prefixes were computed again, since several slots worked on one data set: each \
                  further slot computes its beginning once at most",
                 self.computed_by_several
             );
@@ -373,7 +373,7 @@ mod tests {
         facts.report(&two, &report(2, 200, &[(7, 100)]));
         assert_eq!((facts.tokens.computed, facts.tokens.distinct), (700, 600));
         let line = facts.tokens_line().unwrap();
-        assert!(line.contains("; 100 tokens of shared beginnings were computed again"), "{line}");
+        assert!(line.contains("; 100 tokens of shared prefixes were computed again"), "{line}");
         assert!((facts.computed_per_distinct - 7.0 / 6.0).abs() < 1e-12);
     }
 }

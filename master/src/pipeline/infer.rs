@@ -182,7 +182,7 @@ fn sizes(plan: &Plan, recorded: &Recorded, duplicates: &Duplicates) -> Vec<UnitS
         factor_labels: unit.dataset.labels,
         generates: unit.dataset.labels.is_none(),
         characters: unit.dataset.characters,
-        beginnings: unit.dataset.beginnings.clone(),
+        prefix_runs: unit.dataset.prefix_runs.clone(),
     });
     size.collect()
 }

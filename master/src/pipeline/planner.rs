@@ -288,7 +288,7 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut BTreeMap<Digest, Vec<u8>>
         eval: dataset.eval.clone(),
         samples: rendered.samples.len() as u32,
         characters: work.own_characters,
-        beginnings: work.beginnings,
+        prefix_runs: work.prefix_runs,
         labels,
         entries: entries_of_all(&dataset.infer, rendered.samples.iter().map(|sample| &sample.body)),
         parts: cut(&rendered, parts).map_err(|error| vec![named(rows::with_cause(&error))])?,

@@ -5,7 +5,7 @@
 use super::notice::Notice;
 use compass_eval::evaluator::Metrics;
 use compass_eval::report::Findings;
-use compass_eval::summary::Cell;
+use compass_eval::summary::TableCell;
 use compass_plan::{ModelPlan, Unit};
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ const CELL_CHARACTERS: usize = 100;
 const NAMED: usize = 10;
 
 /// The cell of a unit: its metrics, or the one reason for which every sample failed.
-pub(super) fn cell(unit: &Unit<'_>, metrics: Metrics, findings: &Findings) -> Cell {
+pub(super) fn cell(unit: &Unit<'_>, metrics: Metrics, findings: &Findings) -> TableCell {
     let mut reasons = findings.failed().values();
     match reasons.next() {
         Some(first) if metrics.values.is_empty() && reasons.all(|reason| reason == first) => {
-            Cell::Failed { counts: metrics.counts, reason: short(first, unit.model) }
+            TableCell::Failed { counts: metrics.counts, reason: short(first, unit.model) }
         }
-        _ => Cell::Evaluated(metrics),
+        _ => TableCell::Evaluated(metrics),
     }
 }
 

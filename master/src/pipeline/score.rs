@@ -10,7 +10,7 @@ use super::planner::{PlanError, read_part};
 use super::reasons::{self, Reasons};
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
 use compass_eval::report::{Details, Findings, prediction_record, pretty, results_document, write_records};
-use compass_eval::summary::{Cell, Summary};
+use compass_eval::summary::{Summary, TableCell};
 use compass_ledger::{Entry, Kind, Ledger, LedgerError};
 use compass_plan::summary::SummaryGroup;
 use compass_plan::{Plan, Sample, Unit};
@@ -212,7 +212,7 @@ fn score_unit(
     mut execution: Option<UnitEntries>,
     write: Option<Details>,
     said: &mut Said,
-) -> Result<Cell, ScoreError> {
+) -> Result<TableCell, ScoreError> {
     let eval = unit.eval();
     let mut total = Accumulator::new(&eval);
     let mut findings = Findings::default();

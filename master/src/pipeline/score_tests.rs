@@ -45,7 +45,7 @@ fn planned_of(part: Part) -> Planned {
         eval,
         samples: 2,
         characters: 12,
-        beginnings: Vec::new(),
+        prefix_runs: Vec::new(),
         labels: Some(2),
         entries: Vec::new(),
         parts: vec![PartRef { digest, first: 0, samples: 2, bytes: bytes.len() as u64 }],

@@ -128,7 +128,7 @@ impl Job {
                 eval: EvalSpec::new(kind.evaluator()),
                 samples,
                 characters: 20 * u64::from(samples),
-                beginnings: Vec::new(),
+                prefix_runs: Vec::new(),
                 labels: (kind == Kind::Options).then_some(1),
                 entries: if kind == Kind::Options { vec![(samples, 1)] } else { Vec::new() },
                 parts: refs,

@@ -30,7 +30,7 @@ pub(super) const HEARTBEAT_MS: u64 = 600;
 
 /// A leader that has not begun yet.
 #[derive(Debug)]
-pub(super) struct Beginning {
+pub(super) struct PrefixRun {
     opening: Opening,
     segment: String,
     key: JobKey,
@@ -41,7 +41,7 @@ pub(super) enum Phase {
     #[default]
     Standby,
     /// Leads, and reads what it takes over; then what that is, while the first writes are under way.
-    Opening(Option<Box<Beginning>>),
+    Opening(Option<Box<PrefixRun>>),
     Leading(Box<LedJob>),
 }
 
@@ -214,7 +214,7 @@ impl World {
         // A key of its own for every leader that finds none.
         let made = || Ok::<_, Infallible>(JobKey::new(Digest::of(format!("key of epoch {epoch}").as_bytes()).0));
         let Ok((key, first)) = opening.first_writes(&segment, self.disks[job].synced(&segment), made);
-        self.masters[at].jobs[job].phase = Phase::Opening(Some(Box::new(Beginning { opening, segment, key })));
+        self.masters[at].jobs[job].phase = Phase::Opening(Some(Box::new(PrefixRun { opening, segment, key })));
         self.write(at, job, first);
     }
 
@@ -250,7 +250,7 @@ impl World {
         let (job, shared) = (self.jobs[number].clone(), self.is_shared());
         let phase = std::mem::take(&mut self.masters[at].jobs[number].phase);
         let Phase::Opening(Some(beginning)) = phase else { return };
-        let Beginning { opening, segment, key } = *beginning;
+        let PrefixRun { opening, segment, key } = *beginning;
         let limits = Limits {
             lease_ttl: WORKER_LEASE_MS,
             silence: WORKER_LEASE_MS / 2,

@@ -37,7 +37,7 @@ impl AgentCore {
     fn is_worth_help(&self, plan: &Plan, held: &GrantState, now_ms: u64) -> bool {
         let Some(unit) = plan.unit(held.unit) else { return false };
         let each = unit.dataset.characters / u64::from(unit.dataset.samples.max(1));
-        let shared = unit.dataset.beginnings.iter().map(|beginning| beginning.characters).max().unwrap_or(0);
+        let shared = unit.dataset.prefix_runs.iter().map(|beginning| beginning.characters).max().unwrap_or(0);
         let busy = self.slots.iter().filter_map(|slot| slot.busy.as_ref()).filter(|busy| busy.grant == held.key);
         let is_long = busy.into_iter().any(|busy| now_ms.saturating_sub(busy.since_ms) >= HELP_AFTER_MS);
         let times = match unit.dataset.labels {

@@ -17,7 +17,7 @@ fn dataset() -> DatasetPlan {
         eval: EvalSpec::new(EvaluatorSpec::Acc),
         samples: 60,
         characters: 0,
-        beginnings: Vec::new(),
+        prefix_runs: Vec::new(),
         labels: None,
         entries: Vec::new(),
         parts: vec![part(0), part(1), part(2)],

@@ -2,7 +2,7 @@
 
 use super::fixture::{DATASET, Fixture, MODEL};
 use compass_plan::InferSpec;
-use compass_plan::prompt::{Options, Template, Wording};
+use compass_plan::prompt::{Options, Template, TemplateText};
 
 fn with(inferencer: &str, infer: &str) -> String {
     let infer = format!("inferencer = \"{inferencer}\", {infer}");
@@ -15,14 +15,14 @@ fn answers_as_a_list_and_jinja_for_each_label() {
     let prompt = |infer: &str| Fixture::new().good(&with("loglikelihood", infer)).datasets.remove(0).prompt;
     let list = prompt("prompt_template = \"{q}\", options = [\"yes\", \"no\"]").options;
     assert_eq!(list, Some(Options::List(vec!["yes".into(), "no".into()])));
-    let text = |text: &str| Wording::Text(text.into());
-    let jinja = |text: &str| Wording::Jinja(text.into());
+    let text = |text: &str| TemplateText::Text(text.into());
+    let jinja = |text: &str| TemplateText::Jinja(text.into());
     let mixed = prompt("prompt_template = \"{q}\", options = { A = \"{q}\", B = { jinja = \"{{q}}\" } }").options;
-    assert_eq!(mixed, Some(Options::Wordings(vec![("A".into(), text("{q}")), ("B".into(), jinja("{{q}}"))])));
+    assert_eq!(mixed, Some(Options::TemplateTexts(vec![("A".into(), text("{q}")), ("B".into(), jinja("{{q}}"))])));
     let labels = "prompt_template = { A = { jinja = \"{{q}} a\" }, B = { jinja = \"{{q}} b\" } }";
     let prompt = Fixture::new().good(&with("ppl", labels)).datasets.remove(0).prompt.prompt_template;
     let expected = [("A", "{{q}} a"), ("B", "{{q}} b")].map(|(label, source)| (label.to_owned(), jinja(source)));
-    assert_eq!(prompt, Some(Template::Wordings(expected.to_vec())));
+    assert_eq!(prompt, Some(Template::TemplateTexts(expected.to_vec())));
 }
 
 #[test]
@@ -46,10 +46,10 @@ fn a_target_is_the_gold_answer_unless_another_is_named() {
     let prompt = |text: &str| Fixture::new().good(text).datasets.remove(0).prompt;
     let infer = "prompt_template = \"{q}\", target = \"#### {a}\"";
     let alone = gen_(infer).replace(", output_column = \"a\"", "");
-    assert_eq!(prompt(&alone).gold, Some(Wording::Text("#### {a}".into())));
+    assert_eq!(prompt(&alone).gold, Some(TemplateText::Text("#### {a}".into())));
     let same = gen_("prompt_template = \"{q}\", target = { jinja = \"{{ a }}\" }");
     assert_eq!(prompt(&same).gold, None, "the column that the target is");
-    assert_eq!(prompt(&gen_(&format!("{infer}, gold = \"{{a}}\""))).gold, Some(Wording::Text("{a}".into())));
+    assert_eq!(prompt(&gen_(&format!("{infer}, gold = \"{{a}}\""))).gold, Some(TemplateText::Text("{a}".into())));
     let shown = Fixture::new().bad(&gen_(infer));
     for said in ["`target` is what shots show, and `output_column` names `a`", "`gold = \"{a}\"`", "eval.toml:9:"] {
         assert!(shown.contains(said), "{shown}");

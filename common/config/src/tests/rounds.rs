@@ -1,7 +1,7 @@
 //! Templates in rounds and meta templates: what is read, and what is refused.
 
 use super::fixture::{DATASET, Fixture, MODEL};
-use compass_plan::prompt::{Line, MetaItem, MetaStyle, MetaTemplate, Options, Role, Rounds, Template, Wording};
+use compass_plan::prompt::{Line, MetaItem, MetaStyle, MetaTemplate, Options, Role, Rounds, Template, TemplateText};
 use compass_plan::{ChatMode, InferSpec};
 
 fn with(to: &str) -> String {
@@ -87,8 +87,8 @@ fn jinja_and_the_words_beside_a_prompt() {
     );
     let prompt = Fixture::new().good(&text).datasets.remove(0).prompt;
     assert_eq!(prompt.prompt_template, Some(Template::Jinja("{{q}}".into())));
-    assert_eq!(prompt.target, Some(Wording::Text("{a}".into())));
-    assert_eq!(prompt.gold, Some(Wording::Jinja("{{a}}".into())));
+    assert_eq!(prompt.target, Some(TemplateText::Text("{a}".into())));
+    assert_eq!(prompt.gold, Some(TemplateText::Jinja("{{a}}".into())));
     assert_eq!((prompt.sep_token.as_deref(), prompt.dialogue.as_deref()), (Some("|"), Some("talk")));
     let text = with("prompt_template = \"{q}\", options = { jinja = \"{{[q]}}\" }")
         .replace("inferencer = \"gen\"", "inferencer = \"ll\"");

@@ -5,31 +5,31 @@
 //! master's own fold by its digest (`canonical.rs`), and no sample can count twice.
 
 use super::finish::{Effort, finish};
-use super::line::Lines;
+use super::series::AllSeries;
 use super::{Counts, Metrics, judge};
 use compass_plan::{EvalSpec, Sample};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;
 use serde::{Deserialize, Serialize};
 
-/// What is known of the samples of one (model, data set) pair, or of any share of them.
+/// What is known of the samples of one (model, data set) pair, or of any contribution of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accumulator {
     spec: EvalSpec,
     /// Which samples were observed, scored or failed.
     samples: IntervalSet,
     counts: Counts,
-    lines: Lines,
+    lines: AllSeries,
 }
 
 /// Why two accumulators are not of the same table cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// They evaluate differently, so their counts do not mean the same.
+    /// They evaluate differently, so their counts are not comparable.
     #[error("the accumulators belong to different evaluators or postprocessors")]
     DifferentSpec,
-    /// They share samples, which would count twice.
-    #[error("the accumulators share {samples} samples, which would count twice")]
+    /// They contribution samples, which would count twice.
+    #[error("the accumulators contribution {samples} samples, which would count twice")]
     Overlap {
         /// How many.
         samples: u32,
@@ -39,7 +39,7 @@ pub enum MergeError {
 impl Accumulator {
     /// One that has seen nothing.
     pub fn new(spec: &EvalSpec) -> Self {
-        Self { spec: spec.clone(), samples: IntervalSet::new(), counts: Counts::default(), lines: Lines::default() }
+        Self { spec: spec.clone(), samples: IntervalSet::new(), counts: Counts::default(), lines: AllSeries::default() }
     }
 
     /// Counts one sample; returns whether it was new. A sample that was observed before changes nothing: the first result
@@ -49,10 +49,10 @@ impl Accumulator {
             return false;
         }
         match judge(sample, result, &self.spec) {
-            Ok(verdict) => {
+            Ok(score) => {
                 self.counts.scored += 1;
-                self.counts.ties += u64::from(verdict.tie);
-                verdict.shares.into_iter().for_each(|share| self.lines.add(sample.index, share));
+                self.counts.ties += u64::from(score.tie);
+                score.contributions.into_iter().for_each(|contribution| self.lines.add(sample.index, contribution));
             }
             Err(_) => self.counts.failed += 1,
         }
@@ -62,7 +62,7 @@ impl Accumulator {
     /// Adds the samples of `other`.
     ///
     /// # Errors
-    /// [`MergeError`] when the two evaluate differently or share a sample; `self` is then unchanged.
+    /// [`MergeError`] when the two evaluate differently or contribution a sample; `self` is then unchanged.
     pub fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
         if self.spec != other.spec {
             return Err(MergeError::DifferentSpec);
@@ -88,7 +88,7 @@ impl Accumulator {
         self.counts
     }
 
-    pub(super) fn lines(&self) -> &Lines {
+    pub(super) fn lines(&self) -> &AllSeries {
         &self.lines
     }
 

@@ -7,8 +7,8 @@
 //! (evaluator, rules) is left out: both sides of a comparison have the plan.
 
 use super::Accumulator;
-use super::line::{Column, Line};
-use super::share::Item;
+use super::metric_contribution::SampleValue;
+use super::series::{Column, MetricSeries};
 use compass_types::ids::Digest;
 
 /// Version of what digests of states stand for. To be raised with every change of the canonical bytes, and of an evaluator
@@ -37,50 +37,50 @@ impl Bytes<'_> {
         (self.0)(text.as_bytes());
     }
 
-    fn item(&mut self, item: &Item) {
+    fn item(&mut self, item: &SampleValue) {
         match item {
-            Item::Hit(hit) => [0, u64::from(*hit)].into_iter().for_each(|number| self.number(number)),
-            Item::Score(score) => {
+            SampleValue::Hit(hit) => [0, u64::from(*hit)].into_iter().for_each(|number| self.number(number)),
+            SampleValue::Score(score) => {
                 self.number(1);
                 self.float(*score);
             }
-            Item::Scores(scores) => {
+            SampleValue::Scores(scores) => {
                 self.number(2);
                 self.length(scores.len());
                 scores.iter().for_each(|score| self.float(*score));
             }
-            Item::Weighted(score, weight) => {
+            SampleValue::Weighted(score, weight) => {
                 self.number(3);
                 self.float(*score);
                 self.number(*weight);
             }
-            Item::Counts(counts) => {
+            SampleValue::Counts(counts) => {
                 self.number(4);
                 self.length(counts.len());
                 counts.iter().for_each(|count| self.number(*count));
             }
-            Item::Classes(gold, predicted) => {
+            SampleValue::Classes(gold, predicted) => {
                 self.number(5);
                 [gold, predicted].into_iter().for_each(|class| self.text(class));
             }
-            Item::Ranked(positive, score) => {
+            SampleValue::Ranked(positive, score) => {
                 self.number(6);
                 self.number(u64::from(*positive));
                 self.float(*score);
             }
-            Item::Attempts { group, right, of } => {
+            SampleValue::Attempts { group, right, of } => {
                 self.number(7);
                 self.text(group);
                 [*right, *of].into_iter().for_each(|number| self.number(number));
             }
-            Item::Member { group, member, gold, answer } => {
+            SampleValue::Member { group, member, gold, answer } => {
                 self.number(8);
                 [group, member, gold, answer].into_iter().for_each(|text| self.text(text));
             }
         }
     }
 
-    fn line(&mut self, line: &Line) {
+    fn series(&mut self, line: &MetricSeries) {
         self.number(u64::from(line.rank));
         self.number(u64::from(line.replica));
         self.text(&line.name);
@@ -108,9 +108,9 @@ impl Accumulator {
         }
         let counts = self.counts();
         [counts.scored, counts.failed, counts.ties].into_iter().for_each(|count| bytes.number(count));
-        let lines: Vec<&Line> = self.lines().iter().collect();
+        let lines: Vec<&MetricSeries> = self.lines().iter().collect();
         bytes.length(lines.len());
-        lines.into_iter().for_each(|line| bytes.line(line));
+        lines.into_iter().for_each(|line| bytes.series(line));
     }
 
     /// The digest of the canonical bytes: equal for two accumulators of one plan exactly where they are.

@@ -1,14 +1,14 @@
 //! OpenCompass's `CircularEvaluator`, sample by sample: golds are `index--letter--pattern`.
 
 use super::Unscored;
-use super::question::{Judgement, Question};
-use super::share::{Item, Rule};
+use super::metric_contribution::{Aggregation, SampleValue};
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 
 /// What one asking of a question says; the metrics are of all four together.
 ///
 /// # Errors
 /// The gold answer is not of that form.
-pub(super) fn judge(question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn judge(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     let written = question.gold_texts().join("");
     let parts: Vec<&str> = written.split("--").collect();
     let &[group, gold, member] = parts.as_slice() else { return Err(malformed(&written)) };
@@ -17,9 +17,9 @@ pub(super) fn judge(question: &Question<'_>) -> Result<Judgement, Unscored> {
     }
     let answer = question.text();
     let correct = answer == gold;
-    let item = Item::Member { group: group.into(), member: member.into(), gold: gold.into(), answer };
-    let judgement = Judgement { answers: vec![gold.into()], correct: Some(correct), shares: Vec::new() };
-    Ok(judgement.line("circular", Rule::Circular, item))
+    let item = SampleValue::Member { group: group.into(), member: member.into(), gold: gold.into(), answer };
+    let score = AnswerScore { answers: vec![gold.into()], correct: Some(correct), contributions: Vec::new() };
+    Ok(score.series("circular", Aggregation::Circular, item))
 }
 
 fn malformed(written: &str) -> Unscored {

@@ -1,7 +1,7 @@
 //! From the name of an evaluator to its function.
 
-use super::question::{Judgement, Question};
-use super::share::{Rule, Scale};
+use super::metric_contribution::{Aggregation, Scale};
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 use super::{
     Unscored, bbq, circular, converted, corpus, equality, exact_match, execution, instruction, labels, likelihood,
     multiple_choice, option_similarity, text_check, text_score, truthful,
@@ -12,7 +12,7 @@ use compass_plan::evaluation::EvaluatorSpec;
 ///
 /// # Errors
 /// The answer is not of the kind that the evaluator judges.
-pub(super) fn judge(evaluator: &EvaluatorSpec, question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn judge(evaluator: &EvaluatorSpec, question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     Ok(match evaluator {
         EvaluatorSpec::Acc => equality::acc(question)?,
         EvaluatorSpec::AccWithDetails => equality::acc_with_details(question),
@@ -23,11 +23,11 @@ pub(super) fn judge(evaluator: &EvaluatorSpec, question: &Question<'_>) -> Resul
         EvaluatorSpec::ExactMatch(ignored) => exact_match::judge(question, ignored)?,
         EvaluatorSpec::EdAcc => labels::edit_distance(question)?,
         EvaluatorSpec::Mcc => {
-            labels::classes(question, "matthews_correlation", Rule::Matthews { scale: Scale::Percent })
+            labels::classes(question, "matthews_correlation", Aggregation::Matthews { scale: Scale::Percent })
         }
-        EvaluatorSpec::F1 { average } => labels::classes(question, "f1", Rule::F1 { average: *average }),
+        EvaluatorSpec::F1 { average } => labels::classes(question, "f1", Aggregation::F1 { average: *average }),
         EvaluatorSpec::AucRoc => labels::auc_roc(question)?,
-        EvaluatorSpec::CrowsPairs => labels::classes(question, "accuracy", Rule::CrowsPairs),
+        EvaluatorSpec::CrowsPairs => labels::classes(question, "accuracy", Aggregation::CrowsPairs),
         EvaluatorSpec::Bbq => bbq::judge(question)?,
         EvaluatorSpec::SentencePair => labels::sentence_pair(question)?,
         EvaluatorSpec::OptionSimAcc { options } => option_similarity::judge(question, options)?,

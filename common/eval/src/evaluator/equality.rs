@@ -1,8 +1,8 @@
 //! Right or wrong by comparing an answer with the gold one: OpenCompass's accuracy, exact match and GSM8K.
 
-use super::question::{Judgement, Question};
-use super::share::{Item, Rule};
-use super::{ACC_NORM, Unscored, reading::Answer};
+use super::metric_contribution::{Aggregation, SampleValue};
+use super::scored_answer::{AnswerScore, ScoredAnswer};
+use super::{ACC_NORM, Unscored, parsed_output::Answer};
 use compass_metrics::math::gsm8k_equal;
 use compass_metrics::overlap::general_exact_match;
 use compass_pyfmt::python_str;
@@ -13,39 +13,39 @@ use serde_json::Value;
 ///
 /// # Errors
 /// Whether an answer is right stays undecided.
-pub(super) fn acc(question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn acc(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     let gold = python_str(question.gold);
     let correct = question.text() == gold;
-    let judgement = Judgement::share("accuracy", Rule::Share, correct, vec![gold.clone()]);
+    let score = AnswerScore::proportion("accuracy", Aggregation::Proportion, correct, vec![gold.clone()]);
     let options = question.options().ok().filter(|options| options.texts.is_some());
-    let Some(options) = options else { return Ok(judgement) };
+    let Some(options) = options else { return Ok(score) };
     let normalised = options.chosen_per(Answer::code_points);
     let normalised = normalised.map(|label| question.processed(label)).transpose()?;
     let normalised = normalised.is_some_and(|label| python_str(&label) == gold);
-    Ok(judgement.line(ACC_NORM, Rule::Share, Item::Hit(normalised)))
+    Ok(score.series(ACC_NORM, Aggregation::Proportion, SampleValue::Hit(normalised)))
 }
 
 /// `AccwithDetailsEvaluator`: `prediction == gold` as Python compares, so that 1 is not "1".
-pub(super) fn acc_with_details(question: &Question<'_>) -> Judgement {
+pub(super) fn acc_with_details(question: &ScoredAnswer<'_>) -> AnswerScore {
     let correct = python_eq(&question.prediction, question.gold);
-    Judgement::share("accuracy", Rule::Share, correct, vec![python_str(question.gold)])
+    AnswerScore::proportion("accuracy", Aggregation::Proportion, correct, vec![python_str(question.gold)])
 }
 
 /// `EMEvaluator`: `general_postprocess(prediction)` is among the golds, as they are or after the same postprocess.
 ///
 /// OpenCompass takes a bare string for a list of its characters; here it is one answer.
-pub(super) fn em(question: &Question<'_>) -> Judgement {
+pub(super) fn em(question: &ScoredAnswer<'_>) -> AnswerScore {
     let answers = question.gold_texts();
     let texts: Vec<&str> = answers.iter().map(String::as_str).collect();
     let correct = general_exact_match(&question.text(), &texts);
-    Judgement::share("score", Rule::Share, correct, answers)
+    AnswerScore::proportion("score", Aggregation::Proportion, correct, answers)
 }
 
 /// `Gsm8kEvaluator`: equal text, or `abs(float(prediction) - int(gold)) < 1e-6`.
-pub(super) fn gsm8k(question: &Question<'_>) -> Judgement {
+pub(super) fn gsm8k(question: &ScoredAnswer<'_>) -> AnswerScore {
     let (prediction, answer) = (question.text(), integer_text(question.gold));
     let correct = gsm8k_equal(&prediction, &answer);
-    Judgement::share("accuracy", Rule::ShareScaledFirst, correct, vec![answer])
+    AnswerScore::proportion("accuracy", Aggregation::ProportionScaledFirst, correct, vec![answer])
 }
 
 /// `str(gold)`, except that `int(gold)` is taken of a gold that the data hold as a float, as Python does.
@@ -83,17 +83,17 @@ pub(super) fn python_eq(left: &Value, right: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reading::Reading;
+    use super::super::parsed_output::ParsedOutput;
     use super::*;
     use serde_json::json;
 
-    fn decided_acc(question: &Question<'_>) -> Judgement {
+    fn decided_acc(question: &ScoredAnswer<'_>) -> AnswerScore {
         acc(question).unwrap()
     }
 
-    fn right(judge: fn(&Question<'_>) -> Judgement, prediction: Value, gold: Value) -> bool {
-        let reading = Reading::Texts(vec![""]);
-        judge(&Question { reading: &reading, prediction, gold: &gold, pred_postprocessors: &[] }).correct.unwrap()
+    fn right(judge: fn(&ScoredAnswer<'_>) -> AnswerScore, prediction: Value, gold: Value) -> bool {
+        let output = ParsedOutput::Texts(vec![""]);
+        judge(&ScoredAnswer { output: &output, prediction, gold: &gold, pred_postprocessors: &[] }).correct.unwrap()
     }
 
     #[test]

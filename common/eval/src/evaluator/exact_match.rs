@@ -1,8 +1,8 @@
 //! lm-eval's `exact_match` of generated text.
 
 use super::Unscored;
-use super::question::{Judgement, Question};
-use super::share::Rule;
+use super::metric_contribution::Aggregation;
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 use compass_metrics::overlap::ExactMatch;
 use compass_plan::evaluation::ExactMatchSpec;
 use regex::Regex;
@@ -11,7 +11,7 @@ use regex::Regex;
 ///
 /// # Errors
 /// A pattern to ignore is none; a configuration that was read has none such.
-pub(super) fn judge(question: &Question<'_>, spec: &ExactMatchSpec) -> Result<Judgement, Unscored> {
+pub(super) fn judge(question: &ScoredAnswer<'_>, spec: &ExactMatchSpec) -> Result<AnswerScore, Unscored> {
     let patterns: Result<Vec<Regex>, _> = spec.regexes_to_ignore.iter().map(|pattern| Regex::new(pattern)).collect();
     let exact = ExactMatch {
         regexes_to_ignore: patterns.map_err(|error| Unscored(error.to_string()))?,
@@ -21,5 +21,5 @@ pub(super) fn judge(question: &Question<'_>, spec: &ExactMatchSpec) -> Result<Ju
     };
     let (answer, golds) = (question.text(), question.gold_texts());
     let correct = golds.iter().any(|gold| exact.matches(&answer, gold));
-    Ok(Judgement::share("exact_match", Rule::Share, correct, golds))
+    Ok(AnswerScore::proportion("exact_match", Aggregation::Proportion, correct, golds))
 }

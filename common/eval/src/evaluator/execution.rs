@@ -1,12 +1,12 @@
-//! Answers that are programs: which program an answer makes, and what the verdicts of a sandbox are worth.
+//! Answers that are programs: which program an answer makes, and what the sample_scores of a sandbox are worth.
 //!
 //! Nothing is run here. A first stage generates answers; [`programs`] makes of them what a second stage runs; [`executed`]
 //! puts both results together again, to be judged.
 
-use super::question::{Judgement, processed};
-use super::share::{Item, Rule, Share};
-use super::verdict::{one_or_list, replicas};
-use super::{Unscored, Verdict};
+use super::metric_contribution::{Aggregation, MetricContribution, SampleValue};
+use super::sample_score::{one_or_list, replicas};
+use super::scored_answer::{AnswerScore, processed};
+use super::{SampleScore, Unscored};
 use compass_plan::evaluation::{EvaluatorSpec, MbppAnswer, TASK_KEY};
 use compass_plan::{EvalSpec, Program, Sample};
 use compass_postprocess::{mbpp, mbpp_v2};
@@ -87,11 +87,11 @@ pub fn executed(generated: &SampleResult, execution: Option<&SampleResult>) -> S
     SampleResult { outcome, ..generated.clone() }
 }
 
-/// The verdict on a sample whose programs were run.
+/// Score of a sample whose programs were run.
 ///
 /// # Errors
 /// The evaluator runs no programs.
-pub(super) fn verdict(sample: &Sample, executions: &[Execution], spec: &EvalSpec) -> Result<Verdict, Unscored> {
+pub(super) fn score(sample: &Sample, executions: &[Execution], spec: &EvalSpec) -> Result<SampleScore, Unscored> {
     let evaluator = &spec.evaluator;
     if !evaluator.executes() {
         return Err(Unscored("this evaluator does not judge programs".into()));
@@ -101,10 +101,13 @@ pub(super) fn verdict(sample: &Sample, executions: &[Execution], spec: &EvalSpec
     // pass@k of a whole evaluator takes all answers at once; a data set's own `k` takes them as so many runs.
     let at_once = executions.len() == 1
         || spec.k.is_empty() && matches!(evaluator, EvaluatorSpec::HumanEval { .. } | EvaluatorSpec::MbppPassK { .. });
-    let shares = match at_once {
-        true => shares(evaluator, &task, executions),
+    let contributions = match at_once {
+        true => contributions(evaluator, &task, executions),
         false => {
-            let one = |execution| Judgement { shares: shares(evaluator, &task, execution), ..Judgement::default() };
+            let one = |execution| AnswerScore {
+                contributions: contributions(evaluator, &task, execution),
+                ..AnswerScore::default()
+            };
             replicas(executions.chunks(1).map(one).collect(), &correct, &spec.k)
         }
     };
@@ -112,39 +115,39 @@ pub(super) fn verdict(sample: &Sample, executions: &[Execution], spec: &EvalSpec
     let completions: Vec<String> =
         executions.iter().map(|one| completion(spec, &one.answer)).collect::<Result<_, _>>()?;
     let details = details(sample, executions, &completions, spec);
-    Ok(Verdict {
+    Ok(SampleScore {
         prediction: one_or_list(answers),
         processed: one_or_list(completions.into_iter().map(Value::from).collect()),
         answers: vec![python_str(evaluator.reference(&sample.gold))],
         tie: false,
         correct,
-        shares,
+        contributions,
         details: Some(details),
     })
 }
 
 /// What answers to one task give to each line.
-fn shares(evaluator: &EvaluatorSpec, task: &str, executions: &[Execution]) -> Vec<Share> {
+fn contributions(evaluator: &EvaluatorSpec, task: &str, executions: &[Execution]) -> Vec<MetricContribution> {
     let passed = executions.iter().filter(|one| one.class == ExecutionClass::Passed).count() as u64;
-    let attempts = || Item::Attempts { group: task.to_owned(), right: passed, of: executions.len() as u64 };
-    let first = |name: &str, rule, item| Share { replica: 0, rank: 0, name: name.into(), rule, item };
-    let mut shares = match evaluator {
+    let attempts = || SampleValue::Attempts { group: task.to_owned(), right: passed, of: executions.len() as u64 };
+    let first = |name: &str, rule, item| MetricContribution { replica: 0, rank: 0, name: name.into(), rule, item };
+    let mut contributions = match evaluator {
         EvaluatorSpec::HumanEval { k } => {
-            let rule = Rule::PassAtK { prefix: "humaneval_".into(), k: k.clone() };
+            let rule = Aggregation::PassAtK { prefix: "humaneval_".into(), k: k.clone() };
             return vec![first("pass@k", rule, attempts())];
         }
         EvaluatorSpec::MbppPassK { k } => {
-            vec![first("pass@k", Rule::PassAtK { prefix: String::new(), k: k.clone() }, attempts())]
+            vec![first("pass@k", Aggregation::PassAtK { prefix: String::new(), k: k.clone() }, attempts())]
         }
-        _ => vec![first("score", Rule::Share, Item::Hit(passed > 0))],
+        _ => vec![first("score", Aggregation::Proportion, SampleValue::Hit(passed > 0))],
     };
     for (at, name) in ["pass", "timeout", "failed", "wrong_answer"].into_iter().enumerate() {
-        shares.extend(executions.iter().map(|one| {
-            let item = Item::Hit(one.class.mbpp() == name);
-            Share { replica: 0, rank: at as u16 + 1, name: name.into(), rule: Rule::Count, item }
+        contributions.extend(executions.iter().map(|one| {
+            let item = SampleValue::Hit(one.class.mbpp() == name);
+            MetricContribution { replica: 0, rank: at as u16 + 1, name: name.into(), rule: Aggregation::Count, item }
         }));
     }
-    shares
+    contributions
 }
 
 /// The keys that the peer's evaluator writes for a sample; of several answers lists.

@@ -1,4 +1,4 @@
-//! Programs out of answers, and metrics out of verdicts.
+//! Programs out of answers, and metrics out of sample_scores.
 
 use super::super::fixture::{failed, generate, generated};
 use super::super::{Accumulator, judge};
@@ -129,17 +129,17 @@ fn a_sample_without_a_run_has_a_reason() {
 fn details_have_the_peers_keys() {
     let sample = generate(0, gold("HumanEval/0"));
     let result = executed(&generated(0, "```python\nreturn 1\n```"), Some(&ran(0, &[Failed])));
-    let verdict = judge(&sample, &result, &human_eval(&[1])).unwrap();
+    let score = judge(&sample, &result, &human_eval(&[1])).unwrap();
     assert_eq!(
-        Value::Object(verdict.details.unwrap()),
+        Value::Object(score.details.unwrap()),
         json!({ "task_id": "HumanEval/0", "completion": "return 1\n", "result": "Failed", "passed": false,
                 "is_correct": false, "prompt": "def f():\n" })
     );
     let spec = EvalSpec::new(EvaluatorSpec::Mbpp { answer: MbppAnswer::Marked });
     let result = executed(&several(0, &["```\nx = 1\n```", "y"]), Some(&ran(0, &[Passed, Timeout])));
-    let verdict = judge(&generate(0, json!("assert x")), &result, &spec).unwrap();
+    let score = judge(&generate(0, json!("assert x")), &result, &spec).unwrap();
     assert_eq!(
-        Value::Object(verdict.details.unwrap()),
+        Value::Object(score.details.unwrap()),
         json!({ "origin": ["```\nx = 1\n```", "y"], "programs": [["x = 1", "assert x"], ["y", "assert x"]],
                 "result": ["pass", "timeout"], "reason": ["Passed", "Timeout"], "is_correct": [true, false] })
     );

@@ -19,7 +19,7 @@ pub(crate) fn dataset(abbr: &str, infer: InferSpec, samples: u32) -> DatasetPlan
         eval: acc(),
         samples,
         characters: 0,
-        beginnings: Vec::new(),
+        prefix_runs: Vec::new(),
         labels: None,
         entries: Vec::new(),
         parts: Vec::new(),

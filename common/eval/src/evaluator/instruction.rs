@@ -1,8 +1,8 @@
 //! IFEval: which instructions of a prompt an answer follows, strictly and loosely.
 
 use super::Unscored;
-use super::question::{Judgement, Question};
-use super::share::{Item, Rule, Scale};
+use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 use compass_metrics::instruction::{IfevalSample, Instruction, follow};
 use serde_json::{Map, Value};
 
@@ -11,21 +11,21 @@ use serde_json::{Map, Value};
 ///
 /// # Errors
 /// The gold answer is not of that form, or names an instruction that IFEval lacks.
-pub(super) fn judge(question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn judge(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     let instructions = instructions(question.gold)?;
     let IfevalSample { strict, loose } = follow(&instructions, &question.text());
     let all = |followed: &[bool]| followed.iter().all(|followed| *followed);
     let each = |followed: &[bool]| {
         let right = followed.iter().filter(|followed| **followed).count();
-        Item::Weighted(right as f64, followed.len() as u64)
+        SampleValue::Weighted(right as f64, followed.len() as u64)
     };
-    let ratio = Rule::Ratio { scale: Scale::Percent };
-    let judgement = Judgement { correct: Some(all(&strict)), ..Judgement::default() };
-    Ok(judgement
-        .line("Prompt-level-strict-accuracy", Rule::Share, Item::Hit(all(&strict)))
-        .line("Inst-level-strict-accuracy", ratio.clone(), each(&strict))
-        .line("Prompt-level-loose-accuracy", Rule::Share, Item::Hit(all(&loose)))
-        .line("Inst-level-loose-accuracy", ratio, each(&loose)))
+    let ratio = Aggregation::Ratio { scale: Scale::Percent };
+    let score = AnswerScore { correct: Some(all(&strict)), ..AnswerScore::default() };
+    Ok(score
+        .series("Prompt-level-strict-accuracy", Aggregation::Proportion, SampleValue::Hit(all(&strict)))
+        .series("Inst-level-strict-accuracy", ratio.clone(), each(&strict))
+        .series("Prompt-level-loose-accuracy", Aggregation::Proportion, SampleValue::Hit(all(&loose)))
+        .series("Inst-level-loose-accuracy", ratio, each(&loose)))
 }
 
 fn instructions(gold: &Value) -> Result<Vec<Instruction>, Unscored> {

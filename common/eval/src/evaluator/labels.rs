@@ -1,18 +1,18 @@
 //! Answers that are labels of classes or options, or points of a key.
 
 use super::Unscored;
-use super::question::{Judgement, Question};
-use super::share::{Item, Rule, Scale};
+use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 use compass_metrics::option::{CrowsPairsSentence, GaokaoQuestion, GaokaoScore, crows_pairs_sentence, gaokao_score};
 use compass_metrics::overlap::nearest_candidate;
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// The gold class and the predicted one, for metrics of all pairs.
-pub(super) fn classes(question: &Question<'_>, name: &str, rule: Rule) -> Judgement {
+pub(super) fn classes(question: &ScoredAnswer<'_>, name: &str, rule: Aggregation) -> AnswerScore {
     let (gold, predicted) = (python_str(question.gold), question.text());
-    let judgement = Judgement { answers: vec![gold.clone()], correct: Some(gold == predicted), ..Judgement::default() };
-    judgement.line(name, rule, Item::Classes(gold, predicted))
+    let score = AnswerScore { answers: vec![gold.clone()], correct: Some(gold == predicted), ..AnswerScore::default() };
+    score.series(name, rule, SampleValue::Classes(gold, predicted))
 }
 
 /// `EDAccEvaluator`: whether the candidate nearest to the output is the one at `label`. A candidate is a text or a list of
@@ -20,13 +20,13 @@ pub(super) fn classes(question: &Question<'_>, name: &str, rule: Rule) -> Judgem
 ///
 /// # Errors
 /// The gold answer is not `{ candidates, label }`.
-pub(super) fn edit_distance(question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn edit_distance(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     let malformed = || Unscored("the gold answer is not of the form { candidates, label }".into());
     let candidates = question.gold.get("candidates").and_then(Value::as_array).ok_or_else(malformed)?;
     let label = question.gold.get("label").and_then(Value::as_u64).ok_or_else(malformed)?;
     let candidates: Vec<Vec<&str>> = candidates.iter().map(spellings).collect();
     let nearest = nearest_candidate(&question.text(), &candidates).ok_or_else(malformed)?;
-    Ok(Judgement::share("accuracy", Rule::Share, nearest as u64 == label, vec![label.to_string()]))
+    Ok(AnswerScore::proportion("accuracy", Aggregation::Proportion, nearest as u64 == label, vec![label.to_string()]))
 }
 
 fn spellings(candidate: &Value) -> Vec<&str> {
@@ -40,7 +40,7 @@ fn spellings(candidate: &Value) -> Vec<&str> {
 ///
 /// # Errors
 /// There are not two options or more, or their scores are not finite.
-pub(super) fn auc_roc(question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn auc_roc(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     let options = question.options()?;
     let (Some(second), Some(label)) = (options.softmax().get(1).copied(), options.labels.get(1)) else {
         return Err(Unscored("`auc_roc` needs two options".into()));
@@ -51,11 +51,11 @@ pub(super) fn auc_roc(question: &Question<'_>) -> Result<Judgement, Unscored> {
     let gold = python_str(question.gold);
     let positive = python_str(&question.processed(label)?) == gold;
     let correct = question.text() == gold;
-    let judgement = Judgement { answers: vec![gold], correct: Some(correct), ..Judgement::default() };
-    Ok(judgement.line("auc_score", Rule::AucRoc, Item::Ranked(positive, second)).line(
+    let score = AnswerScore { answers: vec![gold], correct: Some(correct), ..AnswerScore::default() };
+    Ok(score.series("auc_score", Aggregation::AucRoc, SampleValue::Ranked(positive, second)).series(
         "accuracy",
-        Rule::Share,
-        Item::Hit(correct),
+        Aggregation::Proportion,
+        SampleValue::Hit(correct),
     ))
 }
 
@@ -63,7 +63,7 @@ pub(super) fn auc_roc(question: &Question<'_>) -> Result<Judgement, Unscored> {
 ///
 /// # Errors
 /// There are not two options with finite log-likelihoods.
-pub(super) fn sentence_pair(question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn sentence_pair(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     let options = question.options()?;
     let &[more, less] = options.scores.as_slice() else {
         return Err(Unscored("`sentence_pair` needs two options".into()));
@@ -72,17 +72,17 @@ pub(super) fn sentence_pair(question: &Question<'_>) -> Result<Judgement, Unscor
         return Err(Unscored("an option has no finite score".into()));
     }
     let CrowsPairsSentence { likelihood_diff, pct_stereotype } = crows_pairs_sentence(more, less);
-    Ok(Judgement::default()
-        .line("likelihood_diff", Rule::Mean { scale: Scale::One }, Item::Score(likelihood_diff))
-        .line("pct_stereotype", Rule::Share, Item::Hit(pct_stereotype > 0.0)))
+    Ok(AnswerScore::default()
+        .series("likelihood_diff", Aggregation::Mean { scale: Scale::One }, SampleValue::Score(likelihood_diff))
+        .series("pct_stereotype", Aggregation::Proportion, SampleValue::Hit(pct_stereotype > 0.0)))
 }
 
 /// `GaokaoBenchEvaluator`: points of the points that the key is worth.
-pub(super) fn gaokao(question: &Question<'_>, kind: GaokaoQuestion) -> Judgement {
+pub(super) fn gaokao(question: &ScoredAnswer<'_>, kind: GaokaoQuestion) -> AnswerScore {
     let key = question.gold_texts();
     let texts: Vec<&str> = key.iter().map(String::as_str).collect();
     let GaokaoScore { points, out_of, correct } = gaokao_score(kind, &question.text(), &texts);
-    let item = Item::Weighted(f64::from(points), u64::from(out_of));
-    let judgement = Judgement { answers: key, correct: Some(correct), ..Judgement::default() };
-    judgement.line("score", Rule::Ratio { scale: Scale::Percent }, item)
+    let item = SampleValue::Weighted(f64::from(points), u64::from(out_of));
+    let score = AnswerScore { answers: key, correct: Some(correct), ..AnswerScore::default() };
+    score.series("score", Aggregation::Ratio { scale: Scale::Percent }, item)
 }

@@ -1,28 +1,30 @@
 //! How likely a text is, without right or wrong: lm-eval's perplexities, OpenCompass's average and bits per character.
 
 use super::Unscored;
-use super::question::{Judgement, Question};
-use super::reading::{Likelihood, Reading};
-use super::share::{Item, Rule, Scale};
+use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::parsed_output::{Likelihood, ParsedOutput};
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 
 /// lm-eval's perplexities. Of one continuation: `perplexity` of its log-likelihood, and `acc`, whether the model would say
 /// it. Of a whole text: word_perplexity, byte_perplexity and bits_per_byte.
 ///
 /// # Errors
 /// The sample is neither.
-pub(super) fn perplexity(question: &Question<'_>) -> Result<Judgement, Unscored> {
-    match question.reading {
-        Reading::Options(options) => match (options.scores.as_slice(), &options.texts) {
-            (&[sum], Some(texts)) => Ok(Judgement::default()
-                .line("perplexity", Rule::Perplexity, Item::Score(sum))
-                .line("acc", Rule::Share, Item::Hit(texts.greedy == [true]))),
+pub(super) fn perplexity(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
+    match question.output {
+        ParsedOutput::Options(options) => match (options.scores.as_slice(), &options.texts) {
+            (&[sum], Some(texts)) => Ok(AnswerScore::default()
+                .series("perplexity", Aggregation::Perplexity, SampleValue::Score(sum))
+                .series("acc", Aggregation::Proportion, SampleValue::Hit(texts.greedy == [true]))),
             _ => Err(Unscored("perplexity needs exactly one continuation with its log-likelihood".into())),
         },
-        &Reading::Likelihood(Likelihood::Sum { sum, words, bytes, .. }) if sum.is_finite() => Ok(Judgement::default()
-            .line("word_perplexity", Rule::WeightedPerplexity, Item::Weighted(sum, words))
-            .line("byte_perplexity", Rule::WeightedPerplexity, Item::Weighted(sum, bytes))
-            .line("bits_per_byte", Rule::BitsPerWeight, Item::Weighted(sum, bytes))),
-        reading => Err(unlikely(reading, "perplexity", "loglikelihood` or `rolling")),
+        &ParsedOutput::Likelihood(Likelihood::Sum { sum, words, bytes, .. }) if sum.is_finite() => {
+            Ok(AnswerScore::default()
+                .series("word_perplexity", Aggregation::WeightedPerplexity, SampleValue::Weighted(sum, words))
+                .series("byte_perplexity", Aggregation::WeightedPerplexity, SampleValue::Weighted(sum, bytes))
+                .series("bits_per_byte", Aggregation::BitsPerWeight, SampleValue::Weighted(sum, bytes)))
+        }
+        output => Err(unlikely(output, "perplexity", "loglikelihood` or `rolling")),
     }
 }
 
@@ -30,34 +32,34 @@ pub(super) fn perplexity(question: &Question<'_>) -> Result<Judgement, Unscored>
 ///
 /// # Errors
 /// The sample is not one text with such a score.
-pub(super) fn average_ppl(question: &Question<'_>) -> Result<Judgement, Unscored> {
-    let mean = match question.reading {
-        &Reading::Likelihood(Likelihood::Mean(mean)) => mean,
-        Reading::Options(options) if options.scores.len() == 1 && options.texts.is_none() => -options.scores[0],
-        reading => return Err(unlikely(reading, "average_ppl", "ppl_only")),
+pub(super) fn average_ppl(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
+    let mean = match question.output {
+        &ParsedOutput::Likelihood(Likelihood::Mean(mean)) => mean,
+        ParsedOutput::Options(options) if options.scores.len() == 1 && options.texts.is_none() => -options.scores[0],
+        output => return Err(unlikely(output, "average_ppl", "ppl_only")),
     };
     if !mean.is_finite() {
         return Err(not_finite());
     }
-    Ok(Judgement::default().line("average_ppl", Rule::Mean { scale: Scale::One }, Item::Score(mean)))
+    Ok(AnswerScore::default().series("average_ppl", Aggregation::Mean { scale: Scale::One }, SampleValue::Score(mean)))
 }
 
 /// Bits per character, OpenCompass's `BPCEvaluator`, over the windows of `rolling`: -(sum of log p) / (characters ln 2).
 ///
 /// # Errors
 /// The sample is not one whole text with its log-probability.
-pub(super) fn bpc(question: &Question<'_>) -> Result<Judgement, Unscored> {
-    match question.reading {
-        &Reading::Likelihood(Likelihood::Sum { sum, characters, .. }) if sum.is_finite() => {
-            Ok(Judgement::default().line("bpc", Rule::BitsPerWeight, Item::Weighted(sum, characters)))
+pub(super) fn bpc(question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
+    match question.output {
+        &ParsedOutput::Likelihood(Likelihood::Sum { sum, characters, .. }) if sum.is_finite() => {
+            Ok(AnswerScore::default().series("bpc", Aggregation::BitsPerWeight, SampleValue::Weighted(sum, characters)))
         }
-        reading => Err(unlikely(reading, "bpc", "rolling")),
+        output => Err(unlikely(output, "bpc", "rolling")),
     }
 }
 
-fn unlikely(reading: &Reading<'_>, evaluator: &str, inferencer: &str) -> Unscored {
-    match reading {
-        Reading::Likelihood(Likelihood::Sum { sum, .. }) if !sum.is_finite() => not_finite(),
+fn unlikely(output: &ParsedOutput<'_>, evaluator: &str, inferencer: &str) -> Unscored {
+    match output {
+        ParsedOutput::Likelihood(Likelihood::Sum { sum, .. }) if !sum.is_finite() => not_finite(),
         _ => Unscored(format!("`{evaluator}` needs `inferencer = \"{inferencer}\"`")),
     }
 }

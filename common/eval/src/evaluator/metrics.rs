@@ -19,11 +19,11 @@ pub struct Metrics {
 pub struct Metric {
     /// OpenCompass's name, or lm-eval's where OpenCompass has none.
     pub name: String,
-    /// In the metric's own unit: percent for shares of right answers.
+    /// In the metric's own unit: percent for contributions of right answers.
     pub value: f64,
     /// Standard error in the same unit, when it is known: lm-eval's closed form or bootstrap, or what the rule says.
     pub stderr: Option<f64>,
-    /// 95 % interval in the same unit: Wilson's for a share ([`Proportion::wilson`]), else from the standard error.
+    /// 95 % interval in the same unit: Wilson's for a contribution ([`Proportion::wilson`]), else from the standard error.
     pub ci95: Option<(f64, f64)>,
 }
 
@@ -73,11 +73,16 @@ impl Counts {
 }
 
 impl Metric {
-    /// A share in percent. `percent` makes it of hits and total: the last bit of what is printed depends on the order of
+    /// A contribution in percent. `percent` makes it of hits and total: the last bit of what is printed depends on the order of
     /// its operations, which is the evaluator's own in OpenCompass (22 of 40 is 55.00000000000001 for `acc` and 55.0 for
     /// `gsm8k`). `None` without samples.
-    pub(super) fn share(name: &str, share: Proportion, percent: impl Fn(f64, f64) -> f64) -> Option<Self> {
-        let value = percent(share.hits as f64, share.total as f64);
-        (share.total > 0).then(|| Self { name: name.into(), value, stderr: share.stderr(), ci95: share.wilson() })
+    pub(super) fn proportion(name: &str, contribution: Proportion, percent: impl Fn(f64, f64) -> f64) -> Option<Self> {
+        let value = percent(contribution.hits as f64, contribution.total as f64);
+        (contribution.total > 0).then(|| Self {
+            name: name.into(),
+            value,
+            stderr: contribution.stderr(),
+            ci95: contribution.wilson(),
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Evaluators as accumulators: observe samples in any split, merge, finish.
 //!
-//! A sample is read ([`reading`]), judged by the evaluator that the plan names ([`dispatch`]), and gives a share to each line
+//! A sample is read ([`output`]), judged by the evaluator that the plan names ([`dispatch`]), and gives a contribution to each line
 //! of the results ([`share`]); lines merge ([`line`]) and finish into metrics ([`finish`]).
 
 mod accumulator;
@@ -20,27 +20,27 @@ pub(crate) mod fixture;
 mod instruction;
 mod labels;
 mod likelihood;
-mod line;
+mod metric_contribution;
 mod metrics;
 mod multiple_choice;
 mod option_similarity;
+mod parsed_output;
 mod pipeline;
 #[cfg(test)]
 mod properties;
 mod proportion;
-mod question;
-mod reading;
-mod share;
+mod sample_score;
+mod scored_answer;
+mod series;
 mod text_check;
 mod text_score;
 mod theorem;
 mod truthful;
-mod verdict;
 
 pub use accumulator::{Accumulator, MergeError};
 pub use canonical::EVAL_VERSION;
 pub use execution::{executed, programs};
+pub use metric_contribution::{Aggregation, MetricContribution, SampleValue, Scale};
 pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
 pub use proportion::{Proportion, Z_95};
-pub use share::{Item, Rule, Scale, Share};
-pub use verdict::{Unscored, Verdict, judge};
+pub use sample_score::{SampleScore, Unscored, judge};

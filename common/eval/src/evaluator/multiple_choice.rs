@@ -1,8 +1,8 @@
 //! lm-eval's metrics of `multiple_choice` tasks (`ConfigurableTask.process_results`).
 
-use super::question::{Judgement, Question};
-use super::reading::{Answer, Options};
-use super::share::{Item, Rule, Scale};
+use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::parsed_output::{Answer, Options};
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 use super::{Unscored, equality::python_eq};
 use compass_metrics::option::truthful_mc2;
 use compass_metrics::statistics::brier_score;
@@ -14,58 +14,61 @@ use serde_json::Value;
 ///
 /// # Errors
 /// There are no options, or a metric wants their texts and the inference had none.
-pub(super) fn judge(question: &Question<'_>, metrics: &[ChoiceMetric]) -> Result<Judgement, Unscored> {
+pub(super) fn judge(question: &ScoredAnswer<'_>, metrics: &[ChoiceMetric]) -> Result<AnswerScore, Unscored> {
     let options = question.options()?;
     let golds = golds(question, options)?;
     let right = |label: Option<&Value>| label.is_some_and(|label| golds.iter().any(|&at| options.labels[at] == *label));
     let chosen = options.chosen();
-    let mut judgement =
-        Judgement { answers: question.gold_texts(), correct: Some(right(Some(chosen))), ..Judgement::default() };
+    let mut score =
+        AnswerScore { answers: question.gold_texts(), correct: Some(right(Some(chosen))), ..AnswerScore::default() };
     for (rank, &metric) in metrics.iter().enumerate() {
         let texts = || options.texts.as_ref().ok_or_else(|| no_texts(metric));
         let (rule, item) = match metric {
-            ChoiceMetric::Acc => (Rule::Share, Some(Item::Hit(right(Some(chosen))))),
+            ChoiceMetric::Acc => (Aggregation::Proportion, Some(SampleValue::Hit(right(Some(chosen))))),
             ChoiceMetric::AccNorm => {
                 texts()?;
-                (Rule::Share, Some(Item::Hit(right(options.chosen_per(Answer::code_points)))))
+                (Aggregation::Proportion, Some(SampleValue::Hit(right(options.chosen_per(Answer::code_points)))))
             }
             ChoiceMetric::AccBytes => {
                 texts()?;
-                (Rule::Share, Some(Item::Hit(right(options.chosen_per(Answer::bytes)))))
+                (Aggregation::Proportion, Some(SampleValue::Hit(right(options.chosen_per(Answer::bytes)))))
             }
             ChoiceMetric::ExactMatch => {
                 let greedy = &texts()?.greedy;
-                (Rule::Share, Some(Item::Hit(golds.iter().any(|&at| greedy[at]))))
+                (Aggregation::Proportion, Some(SampleValue::Hit(golds.iter().any(|&at| greedy[at]))))
             }
             ChoiceMetric::BrierScore => {
-                let brier = |gold: &[usize]| Some(Item::Score(brier_score(&options.scores, *gold.first()?)));
-                (Rule::Mean { scale: Scale::One }, brier(&golds).filter(|_| golds.len() == 1))
+                let brier = |gold: &[usize]| Some(SampleValue::Score(brier_score(&options.scores, *gold.first()?)));
+                (Aggregation::Mean { scale: Scale::One }, brier(&golds).filter(|_| golds.len() == 1))
             }
             ChoiceMetric::Mc2 => {
                 let is_gold: Vec<bool> = (0..options.labels.len()).map(|at| golds.contains(&at)).collect();
-                (Rule::Mean { scale: Scale::Percent }, Some(Item::Score(truthful_mc2(&options.scores, &is_gold))))
+                (
+                    Aggregation::Mean { scale: Scale::Percent },
+                    Some(SampleValue::Score(truthful_mc2(&options.scores, &is_gold))),
+                )
             }
             ChoiceMetric::Mcc => {
                 let gold = golds.first().map(|at| at.to_string());
-                let item = |gold| Item::Classes(gold, options.choice.at.to_string());
-                (Rule::Matthews { scale: Scale::One }, gold.map(item))
+                let item = |gold| SampleValue::Classes(gold, options.choice.at.to_string());
+                (Aggregation::Matthews { scale: Scale::One }, gold.map(item))
             }
             ChoiceMetric::AccMutualInfo => {
                 if texts()?.unconditional.is_none() {
                     return Err(Unscored("the answers were not scored with nothing before them".into()));
                 }
-                (Rule::Share, Some(Item::Hit(right(options.chosen_by_gain()))))
+                (Aggregation::Proportion, Some(SampleValue::Hit(right(options.chosen_by_gain()))))
             }
         };
         if let Some(item) = item {
-            judgement = judgement.line_at(rank as u16, metric.name(), rule, item);
+            score = score.line_at(rank as u16, metric.name(), rule, item);
         }
     }
-    Ok(judgement)
+    Ok(score)
 }
 
 /// The positions of the options that are right.
-fn golds(question: &Question<'_>, options: &Options<'_>) -> Result<Vec<usize>, Unscored> {
+fn golds(question: &ScoredAnswer<'_>, options: &Options<'_>) -> Result<Vec<usize>, Unscored> {
     let mut golds = Vec::new();
     for (at, label) in options.labels.iter().enumerate() {
         let label = question.processed(label)?;
@@ -100,22 +103,22 @@ mod tests {
         ChoiceMetric::BrierScore,
     ];
 
-    fn items(gold: Value, answers: &[&str], sums: &[f64]) -> Vec<(String, Item)> {
+    fn items(gold: Value, answers: &[&str], sums: &[f64]) -> Vec<(String, SampleValue)> {
         let spec = EvalSpec::new(EvaluatorSpec::MultipleChoice { metrics: ALL.to_vec() });
-        let verdict = judge(&loglikelihood(0, gold, answers), &loglikelihood_result(0, sums), &spec).unwrap();
-        verdict.shares.into_iter().map(|share| (share.name, share.item)).collect()
+        let score = judge(&loglikelihood(0, gold, answers), &loglikelihood_result(0, sums), &spec).unwrap();
+        score.contributions.into_iter().map(|contribution| (contribution.name, contribution.item)).collect()
     }
 
     #[test]
     fn each_metric_has_its_own_winner() {
         // by sum the first wins; per code point (-1 and -0.75) and per byte (-1 and -0.375) the second
         let items = items(json!(1), &["ab", "éééé"], &[-2.0, -3.0]);
-        assert_eq!(items[0], ("acc".into(), Item::Hit(false)));
-        assert_eq!(items[1], ("acc_norm".into(), Item::Hit(true)));
-        assert_eq!(items[2], ("acc_bytes".into(), Item::Hit(true)));
-        assert_eq!(items[3], ("exact_match".into(), Item::Hit(false)));
+        assert_eq!(items[0], ("acc".into(), SampleValue::Hit(false)));
+        assert_eq!(items[1], ("acc_norm".into(), SampleValue::Hit(true)));
+        assert_eq!(items[2], ("acc_bytes".into(), SampleValue::Hit(true)));
+        assert_eq!(items[3], ("exact_match".into(), SampleValue::Hit(false)));
         // numpy: softmax([-2, -3]) = [0.7310585786300049, 0.2689414213699951]; sum of squared distances from [0, 1]
-        let Item::Score(brier) = items[4].1 else { panic!("{items:?}") };
+        let SampleValue::Score(brier) = items[4].1 else { panic!("{items:?}") };
         assert!((brier - 1.068893290777046).abs() < 1e-12, "{brier}");
     }
 
@@ -127,10 +130,10 @@ mod tests {
         let metrics = vec![ChoiceMetric::Acc, ChoiceMetric::AccMutualInfo];
         let spec = EvalSpec::new(EvaluatorSpec::MultipleChoice { metrics });
         // gains 3 and 7: the second, which by sum is far behind
-        let verdict = judge(&sample, &loglikelihood_result(0, &[-2.0, -5.0, -5.0, -12.0]), &spec).unwrap();
-        let items: Vec<Item> = verdict.shares.into_iter().map(|share| share.item).collect();
-        assert_eq!(items, [Item::Hit(false), Item::Hit(true)]);
-        assert_eq!(verdict.prediction, json!(0));
+        let score = judge(&sample, &loglikelihood_result(0, &[-2.0, -5.0, -5.0, -12.0]), &spec).unwrap();
+        let items: Vec<SampleValue> = score.contributions.into_iter().map(|contribution| contribution.item).collect();
+        assert_eq!(items, [SampleValue::Hit(false), SampleValue::Hit(true)]);
+        assert_eq!(score.prediction, json!(0));
         let unasked = judge(&loglikelihood(0, json!(1), &["a", "b"]), &loglikelihood_result(0, &[-2.0, -5.0]), &spec);
         assert!(unasked.is_err());
     }
@@ -139,14 +142,14 @@ mod tests {
     fn bytes_differ_from_code_points() {
         // per code point -0.9 and -1, per byte -0.9 and -0.33
         let items = items(json!(0), &["a", "日本語"], &[-0.9, -3.0]);
-        assert_eq!((&items[1].1, &items[2].1), (&Item::Hit(true), &Item::Hit(false)));
+        assert_eq!((&items[1].1, &items[2].1), (&SampleValue::Hit(true), &SampleValue::Hit(false)));
     }
 
     #[test]
     fn several_golds_or_none() {
-        assert_eq!(items(json!([0, 1]), &["a", "b"], &[-2.0, -1.0])[0].1, Item::Hit(true));
+        assert_eq!(items(json!([0, 1]), &["a", "b"], &[-2.0, -1.0])[0].1, SampleValue::Hit(true));
         let none = items(json!(7), &["a", "b"], &[-2.0, -1.0]);
-        assert!(none.iter().all(|(_, item)| *item == Item::Hit(false)), "{none:?}");
+        assert!(none.iter().all(|(_, item)| *item == SampleValue::Hit(false)), "{none:?}");
         assert_eq!(none.len(), 4, "no Brier score without a gold option");
     }
 }

@@ -1,8 +1,8 @@
 //! OpenCompass's `OptionSimAccEvaluator`: golds are rows, an answer beside the options' texts by letter.
 
 use super::Unscored;
-use super::question::{Judgement, Question};
-use super::share::Rule;
+use super::metric_contribution::Aggregation;
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 use compass_metrics::option::option_meant;
 use compass_postprocess::FirstOption;
 use compass_pyfmt::python_str;
@@ -12,7 +12,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The gold answer is not a table with `answer` and every option.
-pub(super) fn judge(question: &Question<'_>, options: &FirstOption) -> Result<Judgement, Unscored> {
+pub(super) fn judge(question: &ScoredAnswer<'_>, options: &FirstOption) -> Result<AnswerScore, Unscored> {
     let missing = |key: &str| Unscored(format!("the gold answer is no row with `{key}`"));
     let gold = question.gold.get("answer").map(python_str).ok_or_else(|| missing("answer"))?;
     let text = |letter: char| {
@@ -24,5 +24,5 @@ pub(super) fn judge(question: &Question<'_>, options: &FirstOption) -> Result<Ju
     let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
     let meant = option_meant(options, &question.text(), &texts);
     let correct = meant.map(String::from).unwrap_or_default() == gold;
-    Ok(Judgement::share("accuracy", Rule::Share, correct, vec![gold]))
+    Ok(AnswerScore::proportion("accuracy", Aggregation::Proportion, correct, vec![gold]))
 }

@@ -1,4 +1,4 @@
-//! A share of right answers with its uncertainty. Integers until the last step, so that any order of counting agrees.
+//! A contribution of right answers with its uncertainty. Integers until the last step, so that any order of counting agrees.
 
 /// The standard normal quantile at 0.975.
 pub const Z_95: f64 = 1.959963984540054;
@@ -14,14 +14,14 @@ impl Proportion {
     /// Standard error of the mean in percent, lm-eval's closed form: sample standard deviation (n - 1) over the root of n,
     /// which for zeros and ones is `sqrt(p (1 - p) / (n - 1))`. `None` for fewer than two samples.
     pub fn stderr(self) -> Option<f64> {
-        let (p, n) = self.share()?;
+        let (p, n) = self.proportion()?;
         (self.total > 1).then(|| 100.0 * (p * (1.0 - p) / (n - 1.0)).sqrt())
     }
 
     /// The 95 % Wilson score interval in percent (E. B. Wilson, 1927): unlike the normal one it stays within 0 and 100 and
     /// does not collapse when all answers are right or none is. `None` without samples.
     pub fn wilson(self) -> Option<(f64, f64)> {
-        let (p, n) = self.share()?;
+        let (p, n) = self.proportion()?;
         let square = Z_95 * Z_95;
         let scale = 100.0 / (1.0 + square / n);
         let centre = scale * (p + square / (2.0 * n));
@@ -32,7 +32,7 @@ impl Proportion {
         Some((low, high))
     }
 
-    fn share(self) -> Option<(f64, f64)> {
+    fn proportion(self) -> Option<(f64, f64)> {
         let n = self.total as f64;
         (self.total > 0).then(|| (self.hits as f64 / n, n))
     }

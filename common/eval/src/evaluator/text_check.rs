@@ -2,11 +2,11 @@
 
 use super::Unscored;
 use super::equality::python_eq;
-use super::question::{Judgement, Question};
-use super::share::{Item, Rule};
+use super::metric_contribution::{Aggregation, SampleValue};
+use super::scored_answer::{AnswerScore, ScoredAnswer};
 use super::theorem::theorem_answer;
 use compass_metrics::math::{
-    MathVersion, MinervaVerdict, TheoremVerdict, agieval_equivalent, hendrycks_math, math_equivalent, mgsm_equal,
+    MathVersion, MinervaResult, TheoremResult, agieval_equivalent, hendrycks_math, math_equivalent, mgsm_equal,
     minerva_math, parse_math_answer,
 };
 use compass_metrics::option::{
@@ -17,15 +17,15 @@ use compass_plan::evaluation::TextCheck;
 use compass_pyfmt::python_str;
 
 /// In which order the peer multiplies.
-fn rule(check: TextCheck) -> Rule {
+fn rule(check: TextCheck) -> Aggregation {
     match check {
         TextCheck::MathV1
         | TextCheck::MathV2
         | TextCheck::Lambada
         | TextCheck::Drop
         | TextCheck::Gpqa
-        | TextCheck::MmluPro => Rule::ShareScaledFirst,
-        _ => Rule::Share,
+        | TextCheck::MmluPro => Aggregation::ProportionScaledFirst,
+        _ => Aggregation::Proportion,
     }
 }
 
@@ -33,7 +33,7 @@ fn rule(check: TextCheck) -> Rule {
 ///
 /// # Errors
 /// The gold answer is not of the form that the evaluator takes.
-pub(super) fn judge(check: TextCheck, question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn judge(check: TextCheck, question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     let output = question.text();
     let answers = question.gold_texts();
     let texts: Vec<&str> = answers.iter().map(String::as_str).collect();
@@ -52,14 +52,14 @@ pub(super) fn judge(check: TextCheck, question: &Question<'_>) -> Result<Judgeme
         TextCheck::MathV2 => math_equivalent(&output, &gold, MathVersion::V2),
         TextCheck::HendrycksMath => any(&|answer| hendrycks_math(&output, answer)),
         TextCheck::MinervaMath => {
-            let verdict = minerva_math(&output, &gold);
-            undecided = Some(verdict == MinervaVerdict::Undecided);
-            verdict == MinervaVerdict::Equal
+            let result = minerva_math(&output, &gold);
+            undecided = Some(result == MinervaResult::Undecided);
+            result == MinervaResult::Equal
         }
         TextCheck::TheoremQa => {
-            let verdict = theorem_answer(&output, question.gold)?;
-            undecided = Some(verdict == TheoremVerdict::Undecided);
-            verdict == TheoremVerdict::Correct
+            let result = theorem_answer(&output, question.gold)?;
+            undecided = Some(result == TheoremResult::Undecided);
+            result == TheoremResult::Correct
         }
         TextCheck::Lambada => any(&|answer| lambada_equal(&output, answer)),
         TextCheck::Bbeh => bbeh_freeform_equal(&output, &gold),
@@ -71,9 +71,9 @@ pub(super) fn judge(check: TextCheck, question: &Question<'_>) -> Result<Judgeme
         }
         TextCheck::Drop => drop_fuzzy(&output, &texts.join("|")),
     };
-    let judgement = Judgement::share(check.metric(), rule(check), correct, answers);
+    let score = AnswerScore::proportion(check.metric(), rule(check), correct, answers);
     Ok(match undecided {
-        Some(undecided) => judgement.line("undecided", Rule::Share, Item::Hit(undecided)),
-        None => judgement,
+        Some(undecided) => score.series("undecided", Aggregation::Proportion, SampleValue::Hit(undecided)),
+        None => score,
     })
 }

@@ -1,7 +1,7 @@
 //! Answers in text that are given a score each, averaged over the samples.
 
-use super::question::{Judgement, Question, texts_of};
-use super::share::{Item, Rule, Scale};
+use super::metric_contribution::{Aggregation, SampleValue, Scale};
+use super::scored_answer::{AnswerScore, ScoredAnswer, texts_of};
 use super::{Unscored, converted};
 use compass_metrics::overlap::{
     DropScore, drop_bags, longbench_classification, longbench_code_similarity, longbench_count, longbench_f1,
@@ -15,7 +15,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The gold answer is not of the form that the evaluator takes.
-pub(super) fn judge(score: TextScore, question: &Question<'_>) -> Result<Judgement, Unscored> {
+pub(super) fn judge(score: TextScore, question: &ScoredAnswer<'_>) -> Result<AnswerScore, Unscored> {
     let output = question.text();
     let answers = question.gold_texts();
     let texts: Vec<&str> = answers.iter().map(String::as_str).collect();
@@ -59,11 +59,11 @@ fn no_answers() -> Unscored {
     Unscored("the gold answer is an empty list".into())
 }
 
-fn scored<const N: usize>(answers: Vec<String>, scale: Scale, scores: [(&str, f64); N]) -> Judgement {
-    let judgement = Judgement { answers, ..Judgement::default() };
+fn scored<const N: usize>(answers: Vec<String>, scale: Scale, scores: [(&str, f64); N]) -> AnswerScore {
+    let score = AnswerScore { answers, ..AnswerScore::default() };
     scores
         .into_iter()
-        .fold(judgement, |judgement, (name, score)| judgement.line(name, Rule::Mean { scale }, Item::Score(score)))
+        .fold(score, |all, (name, score)| all.series(name, Aggregation::Mean { scale }, SampleValue::Score(score)))
 }
 
 /// Each answer as its spans; an answer that is one text has one.

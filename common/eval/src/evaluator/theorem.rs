@@ -1,7 +1,7 @@
 //! TheoremQA's gold answers: a text and its type, as `{ answer, answer_type }` (or with the data's own capitals).
 
 use super::Unscored;
-use compass_metrics::math::{TheoremAnswer, TheoremVerdict, theorem_qa};
+use compass_metrics::math::{TheoremAnswer, TheoremResult, theorem_qa};
 use compass_pyfmt::float;
 use compass_pyfmt::python_str;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The type asks for a number that the text is not.
-pub(super) fn theorem_answer(answer: &str, gold: &Value) -> Result<TheoremVerdict, Unscored> {
+pub(super) fn theorem_answer(answer: &str, gold: &Value) -> Result<TheoremResult, Unscored> {
     let field = |names: [&str; 2]| names.into_iter().find_map(|name| gold.get(name));
     let text = python_str(field(["answer", "Answer"]).unwrap_or(gold));
     let kind = field(["answer_type", "Answer_type"]).and_then(Value::as_str).unwrap_or_default();

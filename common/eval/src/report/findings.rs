@@ -1,6 +1,6 @@
-//! What stands in a results document beside the metrics: every verdict, and the samples that something happened to.
+//! What stands in a results document beside the metrics: every score, and the samples that something happened to.
 
-use crate::evaluator::{ACC_NORM, Item, Share, Verdict, judge};
+use crate::evaluator::{ACC_NORM, MetricContribution, SampleScore, SampleValue, judge};
 use compass_plan::{EvalSpec, Sample};
 use compass_pyfmt::python_str;
 use compass_types::result::{Outcome, SampleResult};
@@ -19,7 +19,7 @@ pub enum Details {
 /// Findings of one model on one data set, ordered by sample whatever the order of observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    verdicts: BTreeMap<u32, Value>,
+    sample_scores: BTreeMap<u32, Value>,
     failed: BTreeMap<u32, String>,
     too_long: Vec<u32>,
     fewer_shots: Vec<u32>,
@@ -30,8 +30,8 @@ impl Findings {
     pub fn observe(&mut self, sample: &Sample, result: &SampleResult, spec: &EvalSpec) {
         let index = sample.index;
         match judge(sample, result, spec) {
-            Ok(verdict) => {
-                self.verdicts.insert(index, detail(verdict));
+            Ok(score) => {
+                self.sample_scores.insert(index, detail(score));
             }
             Err(unscored) => {
                 self.failed.insert(index, unscored.to_string());
@@ -68,20 +68,20 @@ impl Findings {
             let failed = self.failed.iter().map(|(index, reason)| (index.to_string(), json!(reason)));
             document.insert("failed_samples".into(), Value::Object(failed.collect()));
         }
-        if details == Details::Include && !self.verdicts.is_empty() {
+        if details == Details::Include && !self.sample_scores.is_empty() {
             let mut details = Map::from_iter([("type".to_string(), json!(mode.to_uppercase()))]);
-            details.extend(self.verdicts.iter().map(|(index, line)| (index.to_string(), line.clone())));
+            details.extend(self.sample_scores.iter().map(|(index, line)| (index.to_string(), line.clone())));
             document.insert("details".into(), Value::Object(details));
         }
     }
 }
 
 /// One line of the details.
-fn detail(verdict: Verdict) -> Value {
-    if let Some(details) = verdict.details {
+fn detail(score: SampleScore) -> Value {
+    if let Some(details) = score.details {
         return Value::Object(details);
     }
-    let Verdict { processed, answers, correct, shares, .. } = verdict;
+    let SampleScore { processed, answers, correct, contributions, .. } = score;
     let mut line = Map::new();
     if !processed.is_null() {
         line.insert("predictions".into(), as_texts(processed));
@@ -98,8 +98,10 @@ fn detail(verdict: Verdict) -> Value {
     };
     // The first line of a right or wrong answer says what `correct` says.
     let said = usize::from(!correct.is_empty());
-    let further = shares.into_iter().filter(|share| share.replica <= 1 && usize::from(share.rank) >= said);
-    line.extend(further.filter_map(|Share { name, item, .. }| {
+    let further = contributions
+        .into_iter()
+        .filter(|contribution| contribution.replica <= 1 && usize::from(contribution.rank) >= said);
+    line.extend(further.filter_map(|MetricContribution { name, item, .. }| {
         let key = if name == ACC_NORM { "correct_norm".into() } else { name };
         Some((key, shown(item)?))
     }));
@@ -114,14 +116,17 @@ fn as_texts(value: Value) -> Value {
 }
 
 /// What one sample gives, where that is of use to a reader.
-fn shown(item: Item) -> Option<Value> {
+fn shown(item: SampleValue) -> Option<Value> {
     match item {
-        Item::Hit(hit) => Some(hit.into()),
-        Item::Score(score) => Some(score.into()),
-        Item::Weighted(sum, weight) => Some(json!([sum, weight])),
-        Item::Scores(scores) => Some(json!(scores)),
-        Item::Ranked(_, score) => Some(score.into()),
-        Item::Counts(_) | Item::Classes(..) | Item::Member { .. } | Item::Attempts { .. } => None,
+        SampleValue::Hit(hit) => Some(hit.into()),
+        SampleValue::Score(score) => Some(score.into()),
+        SampleValue::Weighted(sum, weight) => Some(json!([sum, weight])),
+        SampleValue::Scores(scores) => Some(json!(scores)),
+        SampleValue::Ranked(_, score) => Some(score.into()),
+        SampleValue::Counts(_)
+        | SampleValue::Classes(..)
+        | SampleValue::Member { .. }
+        | SampleValue::Attempts { .. } => None,
     }
 }
 

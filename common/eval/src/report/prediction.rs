@@ -48,7 +48,7 @@ pub fn prediction_record(
             record.insert("origin_prompt".into(), turns.collect());
         }
     }
-    let verdict = judge(sample, result, &dataset.eval);
+    let score = judge(sample, result, &dataset.eval);
     match (&sample.body, &result.outcome) {
         (Body::Gen { .. }, Outcome::Ppl(scores)) => {
             record.insert("ppl".into(), scores.first().map(PplScore::mean).into());
@@ -60,8 +60,8 @@ pub fn prediction_record(
         _ => {}
     }
     let scored_alone = matches!(dataset.infer, InferSpec::PplOnly | InferSpec::Rolling);
-    if let Some(verdict) = verdict.as_ref().ok().filter(|_| !scored_alone && !record.contains_key("prediction")) {
-        record.insert("prediction".into(), verdict.prediction.clone());
+    if let Some(score) = score.as_ref().ok().filter(|_| !scored_alone && !record.contains_key("prediction")) {
+        record.insert("prediction".into(), score.prediction.clone());
     } else if let Outcome::Generated(generations) = &result.outcome {
         let texts: Vec<&str> = generations.iter().map(|generation| generation.text.as_str()).collect();
         // OpenCompass: several answers to a prompt are a list.
@@ -76,8 +76,8 @@ pub fn prediction_record(
     if result.fit.truncated_from > 0 {
         record.insert("too_long".into(), json!({"tokens": result.fit.truncated_from, "kept": result.fit.tokens}));
     }
-    match verdict {
-        Ok(verdict) if verdict.tie => record.insert("tie".into(), true.into()),
+    match score {
+        Ok(score) if score.tie => record.insert("tie".into(), true.into()),
         Ok(_) => None,
         // Programs are run later: that they were not yet is no fault of the prediction.
         Err(_) if dataset.eval.evaluator.executes() && matches!(result.outcome, Outcome::Generated(_)) => None,
@@ -146,9 +146,9 @@ impl<'a> Page<'a> {
         record.insert("choices".into(), json!(choices));
         let Outcome::Clp(scores) = outcome else { return };
         let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let shares: Vec<f64> = scores.iter().map(|score| (score - greatest).exp()).collect();
-        let sum: f64 = shares.iter().sum();
-        record.insert("prediction".into(), shares.iter().map(|share| share / sum).collect());
+        let contributions: Vec<f64> = scores.iter().map(|score| (score - greatest).exp()).collect();
+        let sum: f64 = contributions.iter().sum();
+        record.insert("prediction".into(), contributions.iter().map(|contribution| contribution / sum).collect());
         record.insert("pred_label".into(), scores.iter().position(|score| *score == greatest).into());
     }
 

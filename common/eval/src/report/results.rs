@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 ///
 /// - `failed`: samples without a score; `unscored` where a metric is called `failed`.
 /// - `missing`: samples without any result, only when there are some.
-/// - `coverage`: the share of the expected samples that the metrics stand on, in percent, only when that is not all.
+/// - `coverage`: the contribution of the expected samples that the metrics stand on, in percent, only when that is not all.
 /// - `withheld`: why there is no metric, only when there is none.
 /// - `stderr` in the metric's unit, `ci95` as the lower and the upper bound of its 95 % interval.
 pub fn results_document(dataset: &DatasetPlan, metrics: &Metrics, findings: &Findings, details: Details) -> Value {

@@ -1,8 +1,8 @@
 //! The table for programs.
 
 use super::Summary;
-use super::figure::Figure;
 use super::table::COLUMNS;
+use super::table_value::TableValue;
 
 impl Summary {
     /// Comma-separated values: OpenCompass's columns (dataset, version, metric, mode, one per model), then expected,
@@ -18,8 +18,8 @@ impl Summary {
         let mut out = line(&header);
         for row in &self.rows {
             let mut fields = row.head.to_vec();
-            fields.extend(row.figures.iter().map(Figure::starred));
-            for Figure { expected, counts, .. } in &row.figures {
+            fields.extend(row.values.iter().map(TableValue::starred));
+            for TableValue { expected, counts, .. } in &row.values {
                 fields.extend([*expected, counts.scored, counts.failed].map(|count| count.to_string()));
             }
             out += &line(&fields);

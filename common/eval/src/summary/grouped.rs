@@ -1,8 +1,8 @@
 //! Rows of groups out of the rows of their subsets.
 
 use super::Summary;
-use super::figure::{Figure, Lack};
-use super::table::Row;
+use super::table::SummaryRow;
+use super::table_value::{MissingReason, TableValue};
 use crate::evaluator::Counts;
 use compass_plan::summary::{Subset, SummaryGroup, shipped_group, shipped_groups};
 
@@ -42,7 +42,7 @@ impl Summary {
     fn add_group(&mut self, group: &SummaryGroup) {
         let mut metrics: Vec<Option<String>> = self.common_metrics(group).into_iter().map(Some).collect();
         metrics.push(None);
-        let rows: Vec<Row> = metrics.iter().map(|metric| self.group_row(group, metric.as_deref())).collect();
+        let rows: Vec<SummaryRow> = metrics.iter().map(|metric| self.group_row(group, metric.as_deref())).collect();
         self.rows.extend(rows);
     }
 
@@ -62,33 +62,33 @@ impl Summary {
     }
 
     /// The row of a metric, or that of the group's own number.
-    fn group_row(&self, group: &SummaryGroup, metric: Option<&str>) -> Row {
-        let rows: Vec<(&Subset, Option<&Row>)> =
+    fn group_row(&self, group: &SummaryGroup, metric: Option<&str>) -> SummaryRow {
+        let rows: Vec<(&Subset, Option<&SummaryRow>)> =
             group.subsets.iter().map(|subset| (subset, self.row_of(subset, metric))).collect();
-        let figures = (0..self.models.len()).map(|model| figure(group, &rows, model)).collect();
-        let modes: Vec<&str> = rows.iter().filter_map(|(_, row)| row.map(Row::mode)).collect();
+        let values = (0..self.models.len()).map(|model| value(group, &rows, model)).collect();
+        let modes: Vec<&str> = rows.iter().filter_map(|(_, row)| row.map(SummaryRow::mode)).collect();
         let mode = match modes.as_slice() {
             [first, rest @ ..] if rest.iter().all(|mode| mode == first) => first,
             _ => "mixed",
         };
         let metric = metric.unwrap_or_else(|| group.metric_name());
         let partial = group.subsets.iter().any(|subset| !self.has(&subset.name));
-        Row { head: [group.name.as_str(), "-", metric, mode].map(String::from), figures, partial }
+        SummaryRow { head: [group.name.as_str(), "-", metric, mode].map(String::from), values, partial }
     }
 
-    fn row_of(&self, subset: &Subset, metric: Option<&str>) -> Option<&Row> {
+    fn row_of(&self, subset: &Subset, metric: Option<&str>) -> Option<&SummaryRow> {
         let metric = metric.or(subset.metric.as_deref());
         self.rows.iter().find(|row| row.name() == subset.name && metric.is_none_or(|metric| row.metric() == metric))
     }
 }
 
 /// The group's number for one model.
-fn figure(group: &SummaryGroup, rows: &[(&Subset, Option<&Row>)], model: usize) -> Figure {
+fn value(group: &SummaryGroup, rows: &[(&Subset, Option<&SummaryRow>)], model: usize) -> TableValue {
     let (mut scores, mut lacking) = (Vec::with_capacity(rows.len()), Vec::new());
     let (mut counts, mut expected) = (Counts::default(), 0);
     for (subset, row) in rows {
-        let figure = row.and_then(|row| row.figures.get(model));
-        match figure.map(|figure| &figure.value) {
+        let value = row.and_then(|row| row.values.get(model));
+        match value.map(|value| &value.value) {
             Some(Ok(score)) => scores.push(*score),
             Some(Err(reason)) => lacking.push(format!("{} ({reason})", subset.name)),
             None => lacking.push(match &subset.metric {
@@ -96,18 +96,21 @@ fn figure(group: &SummaryGroup, rows: &[(&Subset, Option<&Row>)], model: usize) 
                 None => format!("{} (not in this job)", subset.name),
             }),
         }
-        if let Some(figure) = figure {
-            expected += figure.expected;
-            counts.scored += figure.counts.scored;
-            counts.failed += figure.counts.failed;
-            counts.ties += figure.counts.ties;
+        if let Some(value) = value {
+            expected += value.expected;
+            counts.scored += value.counts.scored;
+            counts.failed += value.counts.failed;
+            counts.ties += value.counts.ties;
         }
     }
     let value = match lacking.is_empty() {
-        true => group.average.of(&scores).ok_or_else(|| Lack::withheld("the weights do not fit the subsets".into())),
-        false => Err(Lack::withheld(reason(&lacking, rows.len()))),
+        true => group
+            .average
+            .of(&scores)
+            .ok_or_else(|| MissingReason::withheld("the weights do not fit the subsets".into())),
+        false => Err(MissingReason::withheld(reason(&lacking, rows.len()))),
     };
-    Figure { value, expected, counts }
+    TableValue { value, expected, counts }
 }
 
 fn reason(lacking: &[String], subsets: usize) -> String {

@@ -3,10 +3,8 @@
 //! Made of the plan and the metrics alone. No times, paths or facts of a run, so that the bytes are the same under any
 //! schedule.
 
-mod cell;
 mod csv;
 mod document;
-mod figure;
 #[cfg(test)]
 mod golden;
 mod grouped;
@@ -14,7 +12,9 @@ mod markdown;
 mod metric_order;
 mod notes;
 mod table;
+mod table_cell;
+mod table_value;
 mod text;
 
-pub use cell::Cell;
 pub use table::Summary;
+pub use table_cell::TableCell;

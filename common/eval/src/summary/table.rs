@@ -1,8 +1,8 @@
-//! The rows of the table: one per data set and metric, then one per group and metric; one figure per model.
+//! The rows of the table: one per data set and metric, then one per group and metric; one value per model.
 
-use super::figure::Figure;
 use super::notes::Notes;
-use super::{Cell, metric_order};
+use super::table_value::TableValue;
+use super::{TableCell, metric_order};
 use crate::evaluator::Metrics;
 use compass_plan::{DatasetPlan, Plan};
 use compass_types::ids::UnitId;
@@ -15,23 +15,23 @@ pub(super) const COLUMNS: [&str; 4] = ["dataset", "version", "metric", "mode"];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     pub(super) models: Vec<String>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<SummaryRow>,
     /// Where a number is not by the formula that its data set asks for.
     pub(super) remarks: Vec<String>,
 }
 
 /// One metric of one data set or group.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct SummaryRow {
     /// dataset, version, metric, mode.
     pub(super) head: [String; 4],
     /// Per model in the order of the plan.
-    pub(super) figures: Vec<Figure>,
+    pub(super) values: Vec<TableValue>,
     /// Whether it is a group with a subset that is not part of the job: its number cannot be expected.
     pub(super) partial: bool,
 }
 
-impl Row {
+impl SummaryRow {
     /// The data set or the group.
     pub(super) fn name(&self) -> &str {
         &self.head[0]
@@ -48,11 +48,11 @@ impl Row {
 
 impl Summary {
     /// The table of `plan`. A unit without a cell is missing, and said to be.
-    pub fn new(plan: &Plan, cells: impl IntoIterator<Item = (UnitId, Cell)>) -> Self {
-        let mut known: BTreeMap<UnitId, Cell> = cells.into_iter().collect();
-        let mut columns: Vec<Vec<Cell>> = plan.datasets.iter().map(|_| Vec::new()).collect();
+    pub fn new(plan: &Plan, cells: impl IntoIterator<Item = (UnitId, TableCell)>) -> Self {
+        let mut known: BTreeMap<UnitId, TableCell> = cells.into_iter().collect();
+        let mut columns: Vec<Vec<TableCell>> = plan.datasets.iter().map(|_| Vec::new()).collect();
         for (at, unit) in plan.units().enumerate() {
-            let cell = known.remove(&unit.id).unwrap_or_else(|| Cell::Missing("not evaluated".into()));
+            let cell = known.remove(&unit.id).unwrap_or_else(|| TableCell::Missing("not evaluated".into()));
             columns[at % plan.datasets.len()].push(cell);
         }
         let rows = plan.datasets.iter().zip(columns).flat_map(|(dataset, cells)| rows(dataset, &cells)).collect();
@@ -66,7 +66,7 @@ impl Summary {
     /// Whether every number stands on all its samples: nothing failed, nothing missing, nothing withheld. A group some of
     /// whose subsets are not part of the job is not asked.
     pub fn is_complete(&self) -> bool {
-        self.rows.iter().filter(|row| !row.partial).all(|row| row.figures.iter().all(Figure::is_complete))
+        self.rows.iter().filter(|row| !row.partial).all(|row| row.values.iter().all(TableValue::is_complete))
     }
 
     /// The header and the rows, each cell with its counts, and the reasons of those without a number.
@@ -75,19 +75,19 @@ impl Summary {
         let header = COLUMNS.iter().map(|column| column.to_string()).chain(self.models.iter().cloned());
         let mut grid = vec![header.collect()];
         for row in &self.rows {
-            let figures = row.figures.iter().map(|figure| figure.with_counts(&mut notes));
-            grid.push(row.head.iter().cloned().chain(figures).collect());
+            let values = row.values.iter().map(|value| value.with_counts(&mut notes));
+            grid.push(row.head.iter().cloned().chain(values).collect());
         }
         (grid, notes)
     }
 }
 
 /// One row per metric that any model has, in OpenCompass's order; one row of reasons when none has any.
-fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
+fn rows(dataset: &DatasetPlan, cells: &[TableCell]) -> Vec<SummaryRow> {
     let mut names: Vec<String> = Vec::new();
     for metric in cells.iter().flat_map(|cell| match cell {
-        Cell::Evaluated(Metrics { values, .. }) => values.as_slice(),
-        Cell::Failed { .. } | Cell::Missing(_) => &[],
+        TableCell::Evaluated(Metrics { values, .. }) => values.as_slice(),
+        TableCell::Failed { .. } | TableCell::Missing(_) => &[],
     }) {
         if !names.contains(&metric.name) {
             names.push(metric.name.clone());
@@ -96,9 +96,9 @@ fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
     if names.is_empty() {
         names.push(dataset.eval.evaluator.metric().into());
     }
-    let figures = |metric: &str| cells.iter().map(|cell| cell.figure(metric, dataset.samples.into())).collect();
-    let row = |metric: String| Row {
-        figures: figures(&metric),
+    let values = |metric: &str| cells.iter().map(|cell| cell.value(metric, dataset.samples.into())).collect();
+    let row = |metric: String| SummaryRow {
+        values: values(&metric),
         head: [dataset.abbr.clone(), dataset.version.clone(), metric, dataset.infer.mode().into()],
         partial: false,
     };
@@ -107,7 +107,7 @@ fn rows(dataset: &DatasetPlan, cells: &[Cell]) -> Vec<Row> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    //! The plan and the cells that the renderers are tested with: two models, three data sets, every way to lack a number.
+    //! The plan and the cells that the renderers are tested with: two models, three data sets, every way to reason a number.
     use super::*;
     use crate::evaluator::fixture::dataset;
     use crate::evaluator::{ACC_NORM, Counts, Metric};
@@ -133,10 +133,10 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::summary) fn cell(values: &[(&str, f64)], scored: u64, failed: u64) -> Cell {
+    pub(in crate::summary) fn cell(values: &[(&str, f64)], scored: u64, failed: u64) -> TableCell {
         let metric = |&(name, value): &(&str, f64)| Metric { name: name.into(), value, stderr: None, ci95: None };
         let counts = Counts { scored, failed, ties: 0 };
-        Cell::Evaluated(Metrics { values: values.iter().map(metric).collect(), counts })
+        TableCell::Evaluated(Metrics { values: values.iter().map(metric).collect(), counts })
     }
 
     pub(in crate::summary) fn summary() -> Summary {
@@ -147,7 +147,7 @@ pub(super) mod tests {
             (UnitId(4), cell(&[], 0, 40)),
             (
                 UnitId(5),
-                Cell::Failed { counts: Counts { failed: 6, ..Counts::default() }, reason: "no weights".into() },
+                TableCell::Failed { counts: Counts { failed: 6, ..Counts::default() }, reason: "no weights".into() },
             ),
         ];
         Summary::new(&plan(), cells)

@@ -27,7 +27,7 @@ pub(crate) fn dataset(infer: InferSpec, eval: EvalSpec, samples: usize) -> Datas
         eval,
         samples: samples as u32,
         characters: 0,
-        beginnings: Vec::new(),
+        prefix_runs: Vec::new(),
         labels: None,
         entries: Vec::new(),
         parts: Vec::new(),

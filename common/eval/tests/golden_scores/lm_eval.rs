@@ -1,7 +1,7 @@
-//! lm-eval's logged samples: the verdict of each, the aggregates and their standard errors.
+//! lm-eval's logged samples: the score of each, the aggregates and their standard errors.
 
 use crate::golden::{generated, read, read_json, result, text};
-use compass_eval::evaluator::{Accumulator, Item, judge};
+use compass_eval::evaluator::{Accumulator, SampleValue, judge};
 use compass_plan::evaluation::{ChoiceMetric, EvaluatorSpec, ExactMatchSpec, FilterPipeline};
 use compass_plan::prompt::Prompt;
 use compass_plan::{Body, EvalSpec, OptionText, Sample};
@@ -55,18 +55,18 @@ fn check(task: &str, spec: &EvalSpec, read_sample: fn(u32, &Value) -> (Sample, S
     for (index, line) in samples.lines().enumerate() {
         let logged: Value = serde_json::from_str(line).unwrap();
         let (sample, result) = read_sample(index as u32, &logged);
-        let verdict = judge(&sample, &result, spec).unwrap();
-        assert_eq!(verdict.shares.len(), metrics.len());
-        for (share, (name, _)) in verdict.shares.iter().zip(metrics) {
+        let score = judge(&sample, &result, spec).unwrap();
+        assert_eq!(score.contributions.len(), metrics.len());
+        for (contribution, (name, _)) in score.contributions.iter().zip(metrics) {
             let (base, _) = name.split_once(',').unwrap();
             let logged = &logged[base];
-            let same = match &share.item {
-                Item::Hit(hit) => logged.as_f64() == Some(f64::from(u8::from(*hit))),
-                Item::Score(score) => logged.as_f64() == Some(*score),
-                Item::Weighted(sum, weight) => *logged == json!([sum, weight]),
+            let same = match &contribution.item {
+                SampleValue::Hit(hit) => logged.as_f64() == Some(f64::from(u8::from(*hit))),
+                SampleValue::Score(score) => logged.as_f64() == Some(*score),
+                SampleValue::Weighted(sum, weight) => *logged == json!([sum, weight]),
                 other => panic!("{other:?}"),
             };
-            assert!(same, "{task} {index} {name}: {:?} is not {logged}", share.item);
+            assert!(same, "{task} {index} {name}: {:?} is not {logged}", contribution.item);
         }
         accumulator.observe(&sample, &result);
     }
@@ -95,7 +95,7 @@ fn multiple_choice() {
     let both = [("acc,none", 100.0), ("acc_norm,none", 100.0)];
     for task in ["g_piqa", "g_arc_easy", "g_hellaswag5"] {
         check(task, &choice(&[ChoiceMetric::Acc, ChoiceMetric::AccNorm]), options, &both);
-        // The evaluator that users of OpenCompass name says the same.
+        // The evaluator that users of OpenCompass name gives equal numbers.
         check(task, &EvalSpec::new(EvaluatorSpec::Acc), options, &both);
     }
     for task in ["g_mmlu_virology", "g_mmlu_marketing"] {

@@ -1,4 +1,4 @@
-//! OpenCompass's `gen` configurations: what each output is taken for, every verdict and every figure.
+//! OpenCompass's `gen` configurations: what each output is taken for, every score and every figure.
 
 use crate::golden::{dataset, generated, read, read_json as golden_json, text};
 use compass_eval::evaluator::{Accumulator, judge};
@@ -30,10 +30,10 @@ fn gsm8k_to_the_byte() {
         let prompt = Prompt::question(text(&record["origin_prompt"]));
         let sample = Sample { index, gold: record["gold"].clone(), shots: Vec::new(), body: Body::Gen { prompt } };
         let result = generated(index, text(&record["prediction"]));
-        let verdict = judge(&sample, &result, &spec).unwrap();
+        let score = judge(&sample, &result, &spec).unwrap();
         let line = json!({
             "example_abbr": format!("gsm8k_test_{index}"),
-            "pred": [verdict.processed], "answer": verdict.answers, "correct": verdict.correct,
+            "pred": [score.processed], "answer": score.answers, "correct": score.correct,
         });
         assert_eq!(&line, detail);
         accumulator.observe(&sample, &result);
@@ -46,7 +46,7 @@ fn gsm8k_to_the_byte() {
     assert_eq!(String::from_utf8(out).unwrap(), bytes);
 }
 
-/// Evaluates the golden outputs of a configuration; predictions, references, verdicts and figures come out as written.
+/// Evaluates the golden outputs of a configuration; predictions, references, sample_scores and figures come out as written.
 fn check(config: &str, name: &str, spec: &EvalSpec) {
     let Some(records) = golden_json(&format!("opencompass/{config}/predictions/{name}.json")) else { return };
     let results = golden_json(&format!("opencompass/{config}/results/{name}.json")).unwrap();
@@ -55,17 +55,17 @@ fn check(config: &str, name: &str, spec: &EvalSpec) {
         let body = Body::Gen { prompt: Prompt::question(text(&record["origin_prompt"])) };
         let sample = Sample { index: index as u32, gold: record["gold"].clone(), shots: Vec::new(), body };
         let result = generated(index as u32, text(&record["prediction"]));
-        let verdict = judge(&sample, &result, spec).unwrap();
+        let score = judge(&sample, &result, spec).unwrap();
         let at = format!("{config} {name} {index}");
         match &results["details"] {
             Value::Array(details) => {
                 let correct = details[index].get("correct").or_else(|| details[index].get("is_correct")).unwrap();
-                assert_eq!(json!(verdict.correct), *correct, "{at}");
+                assert_eq!(json!(score.correct), *correct, "{at}");
             }
             details => {
                 let detail = &details[&index.to_string()];
-                assert_eq!(verdict.processed, detail["predictions"], "{at}");
-                assert_eq!(json!(verdict.answers[0]), detail["references"], "{at}");
+                assert_eq!(score.processed, detail["predictions"], "{at}");
+                assert_eq!(json!(score.answers[0]), detail["references"], "{at}");
             }
         }
         accumulator.observe(&sample, &result);

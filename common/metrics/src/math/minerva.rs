@@ -11,7 +11,7 @@ use compass_pyfmt::is_word;
 /// Whether two normalised answers are equal. lm-eval asks sympy; what is not a sum of products of numbers, symbols and roots
 /// is undecided unless the texts are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MinervaVerdict {
+pub enum MinervaResult {
     /// The same text, or the same value.
     Equal,
     /// Different numbers, or different for some value of their symbols.
@@ -23,22 +23,22 @@ pub enum MinervaVerdict {
 /// lm-eval's `exact_match`: the completion's final answer against the last box of the solution.
 ///
 /// A solution without a box, where lm-eval fails, is unequal.
-pub fn minerva_math(completion: &str, solution: &str) -> MinervaVerdict {
+pub fn minerva_math(completion: &str, solution: &str) -> MinervaResult {
     let Some(gold) = last_boxed_lm_eval(solution).and_then(remove_boxed_lm_eval) else {
-        return MinervaVerdict::Unequal;
+        return MinervaResult::Unequal;
     };
     let gold = normalize_final_answer_minerva(gold);
     let answer = normalize_final_answer_minerva(&minerva_answer(completion));
     if answer == gold && !answer.is_empty() {
-        return MinervaVerdict::Equal;
+        return MinervaResult::Equal;
     }
     if let (Some(answer), Some(gold)) = (Rational::parse(&answer), Rational::parse(&gold)) {
-        return if answer == gold { MinervaVerdict::Equal } else { MinervaVerdict::Unequal };
+        return if answer == gold { MinervaResult::Equal } else { MinervaResult::Unequal };
     }
     match (expression::parse(&answer), expression::parse(&gold)) {
-        (Some(answer), Some(gold)) if answer == gold => MinervaVerdict::Equal,
-        (Some(_), Some(_)) => MinervaVerdict::Unequal,
-        _ => MinervaVerdict::Undecided,
+        (Some(answer), Some(gold)) if answer == gold => MinervaResult::Equal,
+        (Some(_), Some(_)) => MinervaResult::Unequal,
+        _ => MinervaResult::Undecided,
     }
 }
 

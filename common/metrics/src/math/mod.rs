@@ -19,6 +19,6 @@ pub use boxed::{extract_boxed_answer, last_boxed, last_boxed_lm_eval, remove_box
 pub use equivalence::{MathVersion, math_equivalent};
 pub use final_answer::normalize_final_answer;
 pub use hendrycks::{hendrycks_equivalent, hendrycks_math};
-pub use minerva::{MinervaVerdict, minerva_answer, minerva_math, normalize_final_answer_minerva};
+pub use minerva::{MinervaResult, minerva_answer, minerva_math, normalize_final_answer_minerva};
 pub use number::{gsm8k_equal, mgsm_equal};
-pub use theorem_qa::{TheoremAnswer, TheoremVerdict, theorem_qa};
+pub use theorem_qa::{TheoremAnswer, TheoremResult, theorem_qa};

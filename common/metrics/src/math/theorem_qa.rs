@@ -17,7 +17,7 @@ pub enum TheoremAnswer {
 
 /// What came of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TheoremVerdict {
+pub enum TheoremResult {
     /// Equal as text or as numbers.
     Correct,
     /// Different numbers, or different texts where only text counts.
@@ -27,22 +27,22 @@ pub enum TheoremVerdict {
 }
 
 /// `compare_answer_with_groundtruth` of an extracted answer with the gold answer and its text.
-pub fn theorem_qa(answer: &str, gold_text: &str, gold: &TheoremAnswer) -> TheoremVerdict {
+pub fn theorem_qa(answer: &str, gold_text: &str, gold: &TheoremAnswer) -> TheoremResult {
     let (answer_lower, gold_lower) = (answer.to_lowercase(), gold_text.to_lowercase());
     let is_option = matches!(gold_lower.as_str(), "(a)" | "(b)" | "(c)" | "(d)" | "(e)" | "(f)");
     if answer_lower == gold_lower || (is_option && answer_lower.contains(&gold_lower)) {
-        return TheoremVerdict::Correct;
+        return TheoremResult::Correct;
     }
     if is_option || *gold == TheoremAnswer::Text {
-        return TheoremVerdict::Wrong;
+        return TheoremResult::Wrong;
     }
-    let Some(number) = number(answer) else { return TheoremVerdict::Undecided };
+    let Some(number) = number(answer) else { return TheoremResult::Undecided };
     let equal = match *gold {
         TheoremAnswer::Integer(gold) => number.round_ties_even() == gold as f64,
         TheoremAnswer::Float(gold) => within(number, gold),
         TheoremAnswer::Text => false,
     };
-    if equal { TheoremVerdict::Correct } else { TheoremVerdict::Wrong }
+    if equal { TheoremResult::Correct } else { TheoremResult::Wrong }
 }
 
 /// The peer's own bounds, which rounding sets a hair off the difference.

@@ -39,12 +39,12 @@ fn minerva_verdicts() {
     exactly("minerva_equal", 190, |args| {
         let completion = format!("Final Answer: The final answer is {}. I hope it is correct.", text(&args[0]));
         let verdict = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
-        verdict == MinervaVerdict::Equal
+        verdict == MinervaResult::Equal
     });
     for (args, _) in crate::golden::cases("minerva_equal", 190) {
         let completion = format!("Final Answer: The final answer is {}. I hope it is correct.", text(&args[0]));
         let verdict = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
-        undecided += usize::from(verdict == MinervaVerdict::Undecided);
+        undecided += usize::from(verdict == MinervaResult::Undecided);
     }
     // Every pair of a letter, or of 2/4, with something else.
     assert!(undecided > 0);
@@ -59,8 +59,8 @@ fn minerva_formulas() {
         let completion = format!("Final Answer: The final answer is {}. I hope it is correct.", text(&args[0]));
         let verdict = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
         match verdict {
-            MinervaVerdict::Undecided => undecided += 1,
-            decided if (decided == MinervaVerdict::Equal) != *expected => differ.push(format!("{args:?} {verdict:?}")),
+            MinervaResult::Undecided => undecided += 1,
+            decided if (decided == MinervaResult::Equal) != *expected => differ.push(format!("{args:?} {verdict:?}")),
             _ => {}
         }
     }
@@ -84,7 +84,7 @@ fn numbers() {
             ("float", number) => TheoremAnswer::Float(number.as_f64().unwrap()),
             _ => TheoremAnswer::Text,
         };
-        theorem_qa(text(&args[0]), text(&args[1]), &gold) == TheoremVerdict::Correct
+        theorem_qa(text(&args[0]), text(&args[1]), &gold) == TheoremResult::Correct
     };
     exactly("theorem_qa", 200, theorem);
     exactly("theorem_formulas", 300, theorem);

@@ -119,7 +119,7 @@ fn fewest(each: u64, samples: u32, shared: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::Beginning;
+    use crate::prompt::PrefixRun;
     use compass_types::ids::UnitId;
 
     fn unit(id: u32, samples: u32, characters_each: u64, generates: bool) -> UnitSize {
@@ -132,7 +132,7 @@ mod tests {
             factor_labels: None,
             generates,
             characters: characters_each * u64::from(samples),
-            beginnings: Vec::new(),
+            prefix_runs: Vec::new(),
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn what_begins_alike_stays_together_where_it_is_little() {
         let alike = |id, samples, characters| UnitSize {
-            beginnings: vec![Beginning { end: samples, characters }],
+            prefix_runs: vec![PrefixRun { end: samples, characters }],
             ..unit(id, samples, 250, false)
         };
         // Few-shot subjects: a beginning costs as much as some ten samples.
@@ -183,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn cuts_fall_where_beginnings_change() {
-        let runs = |ends: &[u32]| ends.iter().map(|&end| Beginning { end, characters: 3000 }).collect();
-        let one = UnitSize { beginnings: runs(&[90, 200, 310, 400]), ..unit(0, 400, 250, false) };
+    fn cuts_fall_where_prefixes_change() {
+        let runs = |ends: &[u32]| ends.iter().map(|&end| PrefixRun { end, characters: 3000 }).collect();
+        let one = UnitSize { prefix_runs: runs(&[90, 200, 310, 400]), ..unit(0, 400, 250, false) };
         let tasks = cut(&[vec![&one]], 4);
         let mut starts: Vec<u32> = tasks.iter().map(|task| task.pieces[0].1.pairs()[0].0).collect();
         starts.sort_unstable();

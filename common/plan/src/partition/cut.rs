@@ -1,4 +1,4 @@
-//! The one entrance to all partitioners.
+//! The function that calls the partitioner of the configuration.
 //!
 //! Invariant, whatever the kind and the settings: every remaining sample is in exactly one task, no task is empty, and
 //! no task mixes models. Sizes come from the units themselves, never from a cache keyed by name (OpenCompass's
@@ -67,7 +67,7 @@ fn by_model(units: &[UnitSize]) -> impl Iterator<Item = Vec<&UnitSize>> {
 mod tests {
     use super::*;
     use crate::partition::PartitionStrategy;
-    use crate::prompt::Beginning;
+    use crate::prompt::PrefixRun;
     use compass_types::ids::UnitId;
     use compass_types::intervals::IntervalSet;
     use proptest::prelude::*;
@@ -108,10 +108,10 @@ mod tests {
                 let abbr = abbr.into();
                 let ends = runs.into_iter().scan(0, |end, (length, characters)| {
                     *end += length;
-                    Some(Beginning { end: *end, characters })
+                    Some(PrefixRun { end: *end, characters })
                 });
-                let beginnings = ends.collect();
-                UnitSize { id, model, abbr, remaining, samples, factor_labels, generates, characters, beginnings }
+                let prefix_runs = ends.collect();
+                UnitSize { id, model, abbr, remaining, samples, factor_labels, generates, characters, prefix_runs }
             },
         )
     }
@@ -156,7 +156,7 @@ mod tests {
             factor_labels: None,
             generates: false,
             characters: 1,
-            beginnings: Vec::new(),
+            prefix_runs: Vec::new(),
         };
         let beyond = partition(&PartitionerKind::Naive, std::slice::from_ref(&unit), 1);
         assert_eq!(beyond, Err(PartitionError::BeyondEnd { unit: UnitId(3), sample: 4, samples: 4 }));

@@ -49,7 +49,7 @@ mod tests {
             factor_labels: None,
             generates: true,
             characters: 0,
-            beginnings: Vec::new(),
+            prefix_runs: Vec::new(),
         }
     }
 

@@ -84,7 +84,7 @@ mod tests {
             factor_labels: labels,
             generates: labels.is_none(),
             characters: 0,
-            beginnings: Vec::new(),
+            prefix_runs: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a partitioner sees and what it returns.
 
-use crate::prompt::Beginning;
+use crate::prompt::PrefixRun;
 use compass_types::ids::UnitId;
 use compass_types::intervals::IntervalSet;
 
@@ -23,7 +23,7 @@ pub struct UnitSize {
     /// Unicode characters that are the samples' own, see [`crate::prompt::workload`].
     pub characters: u64,
     /// Where neighbouring samples begin alike; empty where they have nothing in common.
-    pub beginnings: Vec<Beginning>,
+    pub prefix_runs: Vec<PrefixRun>,
 }
 
 /// How many times as expensive a character is where the model goes on writing after it: a prior until workers have reported.
@@ -45,7 +45,7 @@ impl UnitSize {
     pub fn runs(&self) -> Vec<(IntervalSet, u64)> {
         let mut runs = Vec::new();
         let mut rest = self.remaining.clone();
-        for beginning in &self.beginnings {
+        for beginning in &self.prefix_runs {
             let after = rest.minus(&IntervalSet::range(0, beginning.end));
             let run = rest.minus(&after);
             if !run.is_empty() {
@@ -63,7 +63,7 @@ impl UnitSize {
     pub fn shared_cost(&self, samples: &IntervalSet) -> u64 {
         let mut start = 0;
         let mut most = 0;
-        for beginning in &self.beginnings {
+        for beginning in &self.prefix_runs {
             let (first, end) = (std::mem::replace(&mut start, beginning.end), beginning.end);
             if beginning.characters > most && samples.pairs().iter().any(|&(from, to)| from < end && first < to) {
                 most = beginning.characters;

@@ -48,8 +48,8 @@ pub(super) fn read(options: &Options, row: &Row, gold: &Value, kind: GoldKind) -
             let texts = map.iter().map(|(_, text)| safe_format(text, row)).collect();
             labelled(map.iter().map(|(label, _)| label.as_str()).collect(), texts)?
         }
-        Options::Wordings(map) => {
-            let texts = map.iter().map(|(_, wording)| wording.of(row, None)).collect::<Result<_, _>>()?;
+        Options::TemplateTexts(map) => {
+            let texts = map.iter().map(|(_, text_template)| text_template.of(row, None)).collect::<Result<_, _>>()?;
             labelled(map.iter().map(|(label, _)| label.as_str()).collect(), texts)?
         }
         Options::List(texts) => by_position(texts.iter().map(|text| safe_format(text, row)).collect(), gold)?,
@@ -87,7 +87,7 @@ pub(super) fn each(gold: &Value) -> &[Value] {
 pub(super) fn texts(options: &Options, row: &Row) -> Result<Vec<String>, String> {
     match options {
         Options::Labels(map) => Ok(map.iter().map(|(_, text)| safe_format(text, row)).collect()),
-        Options::Wordings(map) => map.iter().map(|(_, wording)| wording.of(row, None)).collect(),
+        Options::TemplateTexts(map) => map.iter().map(|(_, text_template)| text_template.of(row, None)).collect(),
         Options::List(texts) => Ok(texts.iter().map(|text| safe_format(text, row)).collect()),
         Options::Jinja(source) => jinja::list(source, row),
         Options::Column(written) => {

@@ -1,6 +1,6 @@
 //! Conversations for OpenCompass's `ChatInferencer`: from a column that holds one, or from a template per round.
 
-use super::form::{Form, Place};
+use super::form::{Form, IceContent};
 use super::format::Row;
 use super::gold::Gold;
 use super::messages::chat_role;
@@ -81,7 +81,7 @@ fn rounds(row: &Row, used: &[&str], output_column: Option<&str>) -> Vec<Row> {
 }
 
 fn said(form: &Form<'_>, row: &Row) -> Result<Vec<ChatTurn>, String> {
-    let prompt = form.prompt(row, None, Place::none())?;
+    let prompt = form.prompt(row, None, IceContent::none())?;
     if !prompt.is_rounds() {
         let content = prompt.render(&[], &ShotFormat::default());
         return Ok(vec![ChatTurn { role: "user".into(), content }]);

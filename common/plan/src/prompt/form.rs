@@ -8,7 +8,7 @@ use super::rounds::{Line, Rounds};
 use super::shot::Shot;
 use super::structured::{Prompt, Section, Segment, Turn};
 use super::template::Template;
-use super::wording::Wording;
+use super::template_text::TemplateText;
 use std::borrow::Cow;
 
 /// One template.
@@ -35,12 +35,12 @@ impl<'a> Forms<'a> {
             Template::Labels(map) => {
                 Self::Labels(map.iter().map(|(label, text)| (label.as_str(), Form::Text(text))).collect())
             }
-            Template::Wordings(map) => {
-                let form = |wording: &'a Wording| match wording {
-                    Wording::Text(text) => Form::Text(text),
-                    Wording::Jinja(source) => Form::Jinja(source),
+            Template::TemplateTexts(map) => {
+                let form = |text_template: &'a TemplateText| match text_template {
+                    TemplateText::Text(text) => Form::Text(text),
+                    TemplateText::Jinja(source) => Form::Jinja(source),
                 };
-                Self::Labels(map.iter().map(|(label, wording)| (label.as_str(), form(wording))).collect())
+                Self::Labels(map.iter().map(|(label, text_template)| (label.as_str(), form(text_template))).collect())
             }
             Template::LabelRounds(map) => {
                 Self::Labels(map.iter().map(|(label, rounds)| (label.as_str(), Form::Rounds(rounds))).collect())
@@ -62,7 +62,7 @@ impl<'a> Forms<'a> {
 
 /// What stands where the ice token does.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct IceContent<'a> {
     pub(super) token: &'a str,
     /// Whether the template holds the token; where it does not, shots go first.
     pub(super) in_template: bool,
@@ -71,7 +71,7 @@ pub(super) struct Place<'a> {
     pub(super) separator: Option<&'a str>,
 }
 
-impl Place<'_> {
+impl IceContent<'_> {
     /// No shots, nothing to take out.
     pub(super) fn none() -> Self {
         Self { token: "", in_template: false, shows_shots: false, separator: None }
@@ -129,7 +129,7 @@ impl<'a> Form<'a> {
     ///
     /// # Errors
     /// In words: what a Jinja template does not find or cannot do.
-    pub(super) fn prompt(&self, row: &Row, blank: Option<&str>, place: Place<'_>) -> Result<Prompt, String> {
+    pub(super) fn prompt(&self, row: &Row, blank: Option<&str>, place: IceContent<'_>) -> Result<Prompt, String> {
         let blank = blank.filter(|_| !self.is_raw());
         let mut filler = Filler { row, blank, place, after_shots: !place.in_template };
         let mut segments = Vec::new();
@@ -173,7 +173,7 @@ impl<'a> Form<'a> {
     /// # Errors
     /// As [`Form::prompt`].
     pub(super) fn shot(&self, row: &Row, token: &str) -> Result<Shot, String> {
-        let place = Place { token, ..Place::none() };
+        let place = IceContent { token, ..IceContent::none() };
         let mut filler = Filler { row, blank: None, place, after_shots: true };
         match self {
             Self::Text(text) => Ok(Shot::Text(filler.without_token(text))),
@@ -242,7 +242,7 @@ fn last_of_user(segments: &mut Vec<Segment>, wanted: bool) -> Option<Segment> {
 struct Filler<'a> {
     row: &'a Row,
     blank: Option<&'a str>,
-    place: Place<'a>,
+    place: IceContent<'a>,
     /// Whether the place of the shots has been passed.
     after_shots: bool,
 }

@@ -24,9 +24,9 @@ impl Gold<'_> {
     /// # Errors
     /// In words, when no column is named or the row lacks it, or the template fails.
     pub(super) fn of<'r>(&self, row: &'r Row) -> Result<Cow<'r, Value>, String> {
-        if let Some(wording) = &self.config.gold {
+        if let Some(text_template) = &self.config.gold {
             let number = |text: &str| self.config.options.as_ref().and_then(|_| text.parse::<u64>().ok());
-            return Ok(Cow::Owned(match wording.value(row)? {
+            return Ok(Cow::Owned(match text_template.value(row)? {
                 Value::String(text) => number(&text).map_or_else(|| Value::from(text), Value::from),
                 value => value,
             }));

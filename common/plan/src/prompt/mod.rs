@@ -1,7 +1,7 @@
 //! Prompts: templates as OpenCompass writes them, and the structured form that the plan keeps.
 
 mod answers;
-mod beginnings;
+mod boundary;
 mod chat;
 mod check;
 mod error;
@@ -17,30 +17,30 @@ mod messages;
 mod meta_template;
 mod placeholder;
 mod prefix;
+mod prefix_runs;
 mod question;
 mod recipe;
 mod render;
 mod rendered;
 mod rounds;
-mod seam;
 mod shot;
 mod shots;
 mod structured;
 mod template;
 pub mod template_limits;
-mod wording;
+mod template_text;
 
 pub use answers::column_name;
-pub use beginnings::{Beginning, Workload, workload};
 pub use error::{PromptError, Split};
 pub use format::{Row, safe_format};
 pub use jinja::fault as jinja_fault;
 pub use messages::chat_role;
 pub use meta_template::{MetaItem, MetaRole, MetaStyle, MetaTemplate};
+pub use prefix_runs::{PrefixRun, Workload, workload};
 pub use render::{RenderedDataset, render};
 pub use rendered::{Message, Mode, RenderedPrompt, render_shots};
 pub use rounds::{Line, Role, Rounds};
 pub use shot::{AnsweredShot, Shot};
 pub use structured::{AnswerPrefix, Prompt, Section, Segment, ShotFormat, Turn};
 pub use template::{ICE_TOKEN, Options, PromptConfig, Template};
-pub use wording::Wording;
+pub use template_text::TemplateText;

@@ -1,17 +1,17 @@
 //! Writes the prompts of one row, in the shape that its kind of inference wants.
 
 use super::answers::{self, Answers};
+use super::boundary;
 use super::chat;
 use super::check;
-use super::form::{Form, Place};
+use super::form::{Form, IceContent};
 use super::format::{Row, fill};
 use super::gold::Gold;
 use super::labels::{self, GoldKind};
 use super::recipe::{Question, Recipe};
-use super::seam;
 use super::structured::{AnswerPrefix, Prompt, Segment, ShotFormat};
 use super::template::{Options, PromptConfig};
-use super::wording::Wording;
+use super::template_text::TemplateText;
 use crate::{Body, ChatMode, ChatTurn, InferSpec, OptionPrompt, OptionText};
 use compass_pyfmt::python_str;
 use serde_json::Value;
@@ -219,40 +219,41 @@ impl Writer<'_> {
 
     /// The prompt of a row, between the description and what the answer begins with.
     fn prompt(&self, form: &Form<'_>, row: &Row) -> Result<Prompt, String> {
-        let place = Place {
+        let place = IceContent {
             token: &self.config.ice_token,
             in_template: self.recipe.has_token,
             shows_shots: self.recipe.shot.is_some(),
             separator: self.config.sep_token.as_deref(),
         };
         let mut prompt = form.prompt(row, self.blank, place)?;
-        let wording =
-            |wording: &Option<Wording>| wording.as_ref().map(|wording| wording.of(row, self.blank)).transpose();
-        if let Some(prefix) = wording(&self.config.gen_prefix)?.filter(|prefix| !prefix.is_empty()) {
+        let text_template = |text_template: &Option<TemplateText>| {
+            text_template.as_ref().map(|text_template| text_template.of(row, self.blank)).transpose()
+        };
+        if let Some(prefix) = text_template(&self.config.gen_prefix)?.filter(|prefix| !prefix.is_empty()) {
             let question = match prompt.0.last() {
                 Some(Segment::Question(text) | Segment::Header(text)) => text.as_str(),
                 _ => "",
             };
             // Contexts of their own are followed by the prefix at once, as lm-eval has it.
             let inputs = matches!(self.recipe.question, Question::Inputs { .. });
-            let delimited = !inputs && seam::wants_delimiter(question, &prefix);
+            let delimited = !inputs && boundary::wants_delimiter(question, &prefix);
             let delimiter = if delimited { self.config.target_delimiter.as_str() } else { "" };
             let source = match &self.config.gen_prefix {
-                Some(Wording::Text(source) | Wording::Jinja(source)) => source.as_str(),
+                Some(TemplateText::Text(source) | TemplateText::Jinja(source)) => source.as_str(),
                 None => "",
             };
             // lm-eval looks at the template, not at what a row makes of it.
             let parted = !source.ends_with(|c: char| c.is_whitespace());
             prompt.0.push(Segment::Prefix(AnswerPrefix { delimiter: delimiter.to_owned(), text: prefix, parted }));
         }
-        if let Some(description) = wording(&self.config.description)?.filter(|text| !text.is_empty()) {
+        if let Some(description) = text_template(&self.config.description)?.filter(|text| !text.is_empty()) {
             prompt.0.insert(0, Segment::System(description));
         }
         Ok(prompt)
     }
 }
 
-fn target_of(target: &Wording, row: &Row) -> Result<String, String> {
+fn target_of(target: &TemplateText, row: &Row) -> Result<String, String> {
     match target.value(row)? {
         Value::Array(items) => Err(format!(
             "has a list of {} texts as `target`, and one can be scored: name one of them, as in \

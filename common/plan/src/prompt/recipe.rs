@@ -9,7 +9,7 @@ use super::prefix;
 use super::rounds::Line;
 use super::structured::ShotFormat;
 use super::template::{Options, PromptConfig};
-use super::wording::Wording;
+use super::template_text::TemplateText;
 use crate::InferSpec;
 
 /// How the question of a row is asked.
@@ -26,9 +26,9 @@ pub(super) enum Question<'a> {
     /// A context and answers from elsewhere.
     Answers { context: Form<'a>, options: &'a Options },
     /// A context and the one thing to be said.
-    Said { context: Form<'a>, target: &'a Wording },
+    Said { context: Form<'a>, target: &'a TemplateText },
     /// A context per label and one thing to be said after each.
-    Inputs { contexts: Vec<(&'a str, Form<'a>)>, target: &'a Wording },
+    Inputs { contexts: Vec<(&'a str, Form<'a>)>, target: &'a TemplateText },
     /// A conversation from a template.
     Chat(Form<'a>),
     /// A conversation that a column holds.
@@ -43,9 +43,9 @@ pub(super) enum ShotRecipe<'a> {
     /// As the question's context (after the ice token, if there is one), the delimiter and the gold answer.
     Answered { context: Form<'a>, options: &'a Options },
     /// The same with the target in place of an answer.
-    Told { context: Form<'a>, target: &'a Wording },
+    Told { context: Form<'a>, target: &'a TemplateText },
     /// The same with the context of the gold answer.
-    ToldInputs { contexts: Vec<(&'a str, Form<'a>)>, target: &'a Wording },
+    ToldInputs { contexts: Vec<(&'a str, Form<'a>)>, target: &'a TemplateText },
 }
 
 /// All that is decided.
@@ -151,7 +151,7 @@ fn question<'a>(
 ) -> Result<Question<'a>, PromptError> {
     match &config.options {
         Some(Options::Labels(map)) if map.is_empty() => return fail("`options` has no label".into()),
-        Some(Options::Wordings(map)) if map.is_empty() => return fail("`options` has no label".into()),
+        Some(Options::TemplateTexts(map)) if map.is_empty() => return fail("`options` has no label".into()),
         Some(Options::List(texts)) if texts.is_empty() => return fail("`options` has no answer".into()),
         _ => {}
     }

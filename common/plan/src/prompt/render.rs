@@ -18,7 +18,7 @@ use super::shot::Shot;
 use super::shots::ShotBook;
 use super::structured::ShotFormat;
 use super::template::{Options, PromptConfig, Template};
-use super::wording::Wording;
+use super::template_text::TemplateText;
 use crate::retriever::{self, RetrieverKind};
 use crate::{InferSpec, Sample};
 use std::collections::{BTreeSet, HashMap};
@@ -114,10 +114,10 @@ fn kind_of(gold: &Gold<'_>, test: &[Row]) -> GoldKind {
 fn check_placeholders(config: &PromptConfig, recipe: &Recipe<'_>, columns: &[&str], train: &[Row]) -> Vec<PromptError> {
     let asking = asking_texts(&recipe.question);
     let beside = [&config.description, &config.gen_prefix, &config.target, &config.gold];
-    let beside = beside.into_iter().flatten().filter_map(Wording::text);
+    let beside = beside.into_iter().flatten().filter_map(TemplateText::text);
     let mut messages = check::misspelt(&asking.iter().copied().chain(beside).collect::<Vec<_>>(), columns);
     messages.extend(jinja_faults(config));
-    let elsewhere = matches!(config.options, Some(Options::Column(_) | Options::Jinja(_) | Options::Wordings(_)))
+    let elsewhere = matches!(config.options, Some(Options::Column(_) | Options::Jinja(_) | Options::TemplateTexts(_)))
         || matches!(recipe.question, Question::Held(_))
         || matches!(&recipe.question, Question::One(form) | Question::Chat(form) if form.expands())
         || config.prompt_template.as_ref().or(config.ice_template.as_ref()).is_some_and(Template::has_jinja);
@@ -192,24 +192,24 @@ fn jinja_faults(config: &PromptConfig) -> Vec<String> {
         _ => None,
     });
     let of_templates = templates.iter().flat_map(|template| match template {
-        Template::Wordings(map) => map.as_slice(),
+        Template::TemplateTexts(map) => map.as_slice(),
         _ => &[],
     });
     let of_options = config.options.iter().flat_map(|options| match options {
-        Options::Wordings(map) => map.as_slice(),
+        Options::TemplateTexts(map) => map.as_slice(),
         _ => &[],
     });
     let beside = [&config.description, &config.gen_prefix, &config.target, &config.gold].into_iter().flatten();
-    let wordings = of_templates.chain(of_options).map(|(_, wording)| wording).chain(beside);
-    let wordings = wordings.filter_map(|wording| match wording {
-        Wording::Jinja(source) => Some(source),
-        Wording::Text(_) => None,
+    let text_templates = of_templates.chain(of_options).map(|(_, text_template)| text_template).chain(beside);
+    let text_templates = text_templates.filter_map(|text_template| match text_template {
+        TemplateText::Jinja(source) => Some(source),
+        TemplateText::Text(_) => None,
     });
     let options = config.options.iter().filter_map(|options| match options {
         Options::Jinja(source) => Some(source),
         _ => None,
     });
-    let sources = whole.chain(wordings).chain(options);
+    let sources = whole.chain(text_templates).chain(options);
     sources.filter_map(|source| Some(format!("`{source}` is not Jinja: {}", jinja::fault(source)?))).collect()
 }
 
@@ -217,9 +217,11 @@ fn answered_texts<'a>(context: &Form<'a>, options: &'a Options) -> Vec<&'a str> 
     match options {
         Options::Column(_) | Options::Jinja(_) => context.texts(),
         Options::List(texts) => context.texts().into_iter().chain(texts.iter().map(String::as_str)).collect(),
-        Options::Wordings(map) => {
-            context.texts().into_iter().chain(map.iter().filter_map(|(_, wording)| wording.text())).collect()
-        }
+        Options::TemplateTexts(map) => context
+            .texts()
+            .into_iter()
+            .chain(map.iter().filter_map(|(_, text_template)| text_template.text()))
+            .collect(),
         Options::Labels(map) => context.texts().into_iter().chain(map.iter().map(|(_, text)| text.as_str())).collect(),
     }
 }

@@ -50,7 +50,7 @@ impl Prompt {
     }
 
     /// As [`Prompt::render_for`], with the borders of a text: byte offsets, in order, at which a header or a shot ends and
-    /// up to which other samples may be the same. What only this sample says begins after the last one. Messages have none:
+    /// up to which other samples may be equal. What only this sample says begins after the last one. Messages have none:
     /// a chat template is yet to come around them.
     pub fn render_with_borders(
         &self,

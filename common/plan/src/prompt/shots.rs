@@ -1,6 +1,7 @@
 //! Writes shots and keeps each distinct one once.
 
 use super::answers;
+use super::boundary;
 use super::check;
 use super::error::{RowErrors, Split};
 use super::form::{Form, Forms};
@@ -8,7 +9,6 @@ use super::format::{Row, fill};
 use super::gold::Gold;
 use super::labels::{GoldKind, find};
 use super::recipe::ShotRecipe;
-use super::seam;
 use super::shot::{AnsweredShot, Shot};
 use super::template::PromptConfig;
 use std::collections::{BTreeSet, HashMap};
@@ -100,10 +100,10 @@ impl ShotBook<'_> {
         let prefix = self.config.gen_prefix.as_ref().map(|prefix| prefix.of(row, None)).transpose()?;
         let prefix = prefix.filter(|prefix| !prefix.is_empty());
         let delimiter = match &prefix {
-            Some(prefix) if !seam::wants_delimiter(&question, prefix) => "",
+            Some(prefix) if !boundary::wants_delimiter(&question, prefix) => "",
             _ => &self.config.target_delimiter,
         };
-        let answer = seam::delimited(prefix.as_deref().unwrap_or_default(), answer, " ");
+        let answer = boundary::delimited(prefix.as_deref().unwrap_or_default(), answer, " ");
         let end = if self.has_token { "" } else { &self.config.fewshot_delimiter };
         let shot = AnsweredShot { question, delimiter: delimiter.to_owned(), answer, end: end.to_owned() };
         // Where the prompt says where shots go, they are words within its text.

@@ -1,7 +1,7 @@
 //! Templates as the configuration writes them, before any row is put in.
 
 use super::rounds::Rounds;
-use super::wording::Wording;
+use super::template_text::TemplateText;
 use serde::{Deserialize, Serialize};
 
 /// OpenCompass's default for the place where shots go.
@@ -18,7 +18,8 @@ pub enum Template {
     /// One text in Jinja.
     Jinja(String),
     /// One text per label, some in Jinja.
-    Wordings(Vec<(String, Wording)>),
+    #[serde(rename = "wordings")]
+    TemplateTexts(Vec<(String, TemplateText)>),
 }
 
 /// The answers of a question when they are not spelled out in a label map of whole prompts.
@@ -34,7 +35,8 @@ pub enum Options {
     /// Answers in order; labels are 0, 1, 2, ...
     List(Vec<String>),
     /// One answer per label, some in Jinja.
-    Wordings(Vec<(String, Wording)>),
+    #[serde(rename = "wordings")]
+    TemplateTexts(Vec<(String, TemplateText)>),
 }
 
 /// All that shapes the prompts of a data set.
@@ -61,17 +63,17 @@ pub struct PromptConfig {
     pub sep_token: Option<String>,
     /// Before everything (lm-eval's `description`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Wording>,
+    pub description: Option<TemplateText>,
     /// What every answer begins with, in shots and in the question (lm-eval's `gen_prefix`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gen_prefix: Option<Wording>,
+    pub gen_prefix: Option<TemplateText>,
     /// What is to be said, one text for all options, which then differ in their contexts (lm-eval's tasks with several
     /// inputs); without options the only continuation; of a generation the answer that shots show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<Wording>,
+    pub target: Option<TemplateText>,
     /// The gold answer, in place of the output column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gold: Option<Wording>,
+    pub gold: Option<TemplateText>,
     /// The column that holds a conversation, a list of `{ role, content }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<String>,
@@ -107,14 +109,16 @@ impl Template {
     pub(super) fn has_jinja(&self) -> bool {
         match self {
             Self::Jinja(_) => true,
-            Self::Wordings(map) => map.iter().any(|(_, wording)| matches!(wording, Wording::Jinja(_))),
+            Self::TemplateTexts(map) => {
+                map.iter().any(|(_, text_template)| matches!(text_template, TemplateText::Jinja(_)))
+            }
             Self::Text(_) | Self::Labels(_) | Self::Rounds(_) | Self::LabelRounds(_) => false,
         }
     }
 
     /// Whether there is one for each label.
     pub fn is_by_label(&self) -> bool {
-        matches!(self, Self::Labels(_) | Self::LabelRounds(_) | Self::Wordings(_))
+        matches!(self, Self::Labels(_) | Self::LabelRounds(_) | Self::TemplateTexts(_))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which files of a model's directories are digested, and under which names.
 
 use super::manifest::{FileMark, WeightsDigest};
-use super::mark::{Reading, mark};
+use super::mark::{DigestExtent, mark};
 use crate::ModelKind;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +58,7 @@ pub fn read_small(directory: &Path, tokenizer: &Path) -> io::Result<BTreeMap<Str
         let path = folder.join(name);
         match File::open(&path) {
             Ok(file) if file.metadata()?.is_file() => {
-                let marked = mark(&file, Reading::Whole)?;
+                let marked = mark(&file, DigestExtent::Whole)?;
                 files.insert(format!("{role}/{name}"), marked);
                 Ok(())
             }
@@ -88,8 +88,8 @@ pub fn weights_name(file: &str) -> String {
 }
 
 /// How a file of weights is digested, by its name.
-pub fn reading_of(file: &str) -> Reading {
-    if file.ends_with(".safetensors") { Reading::Tensors } else { Reading::Ends }
+pub fn reading_of(file: &str) -> DigestExtent {
+    if file.ends_with(".safetensors") { DigestExtent::Tensors } else { DigestExtent::Ends }
 }
 
 /// The names of the files of weights in `directory`.

@@ -172,7 +172,7 @@ fn of_a_large_file_some_kilobytes_are_read_for_each_tensor() {
     let file = File::options().read(true).write(true).open(&path).unwrap();
     file.set_len(bytes.len() as u64 + (291 << 26)).unwrap();
     let counted = Counted(&file, Cell::default());
-    let marked = mark(&counted, Reading::Tensors).unwrap();
+    let marked = mark(&counted, DigestExtent::Tensors).unwrap();
     assert_eq!(marked.bytes, bytes.len() as u64 + (291 << 26));
     assert_eq!(counted.1.get(), 8 + bytes.len() as u64 + 291 * 4096);
 }

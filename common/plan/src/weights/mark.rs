@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt as _;
 
 /// How much of a file is digested beside its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum DigestExtent {
     /// All of it: configurations and tokenizers.
     Whole,
     /// The header of a safetensors file and 4 KiB from the middle of every tensor.
@@ -61,13 +61,13 @@ impl Content for [u8] {
 ///
 /// # Errors
 /// Those of [`Content`].
-pub fn mark<C: Content + ?Sized>(content: &C, reading: Reading) -> io::Result<FileMark> {
+pub fn mark<C: Content + ?Sized>(content: &C, reading: DigestExtent) -> io::Result<FileMark> {
     let bytes = content.size()?;
     let mut hasher = blake3::Hasher::new();
     let samples = match reading {
-        Reading::Whole => std::iter::once(0..bytes).collect(),
-        Reading::Ends => ends(bytes),
-        Reading::Tensors => match tensors(content, bytes)? {
+        DigestExtent::Whole => std::iter::once(0..bytes).collect(),
+        DigestExtent::Ends => ends(bytes),
+        DigestExtent::Tensors => match tensors(content, bytes)? {
             Some(tensors) => {
                 hasher.update(&tensors.header);
                 tensors.middles

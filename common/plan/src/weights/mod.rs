@@ -10,4 +10,4 @@ mod sampled;
 
 pub use files::read;
 pub use manifest::{FileMark, Pin, WeightsDigest};
-pub use mark::{Content, Reading, mark};
+pub use mark::{Content, DigestExtent, mark};

@@ -52,7 +52,7 @@ impl Job {
                     factor_labels: (!generates).then_some(4),
                     generates,
                     characters: each * u64::from(samples),
-                    beginnings: Vec::new(),
+                    prefix_runs: Vec::new(),
                 });
             }
         }

@@ -76,7 +76,7 @@ impl RotaryEmbedding {
         Ok(())
     }
 
-    /// Whether a sequence of `length` tokens is rotated otherwise than its own beginnings are.
+    /// Whether a sequence of `length` tokens is rotated otherwise than its own prefixes are.
     pub(crate) fn depends_on_length(&self, length: usize) -> bool {
         regime(&self.config, length as i64) != regime(&self.config, 0)
     }

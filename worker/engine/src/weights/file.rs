@@ -4,7 +4,7 @@ use super::stored::{Directory, StoredKind, StoredTensor};
 use super::{safetensors_file, torch_file};
 use crate::fault::{device_fault, file_fault, missing_fault};
 use compass_plan::engine::EngineFault;
-use compass_plan::weights::{FileMark, Reading, mark};
+use compass_plan::weights::{DigestExtent, FileMark, mark};
 use memmap2::{Advice, Mmap, UncheckedAdvice};
 use std::fs::File;
 use std::io;
@@ -53,7 +53,7 @@ impl MappedFile {
     ///
     /// # Errors
     /// The file became shorter since it was mapped.
-    pub(super) fn mark(&self, reading: Reading) -> io::Result<FileMark> {
+    pub(super) fn mark(&self, reading: DigestExtent) -> io::Result<FileMark> {
         mark(&self.map[..], reading)
     }
 

@@ -34,14 +34,14 @@ fn data_files_are_what_the_generator_writes() {
 fn no_test_row_is_in_the_training_text() {
     let documents: Vec<String> = text::documents(SEED).take(DOCUMENTS).collect();
     let lines: HashSet<&str> = documents.iter().flat_map(|document| document.lines()).collect();
-    let beginnings: HashSet<&str> =
+    let first_words: HashSet<&str> =
         lines.iter().filter_map(|line| line.rsplit_once([' ', ':'])).map(|(begin, _)| begin).collect();
     let whole = documents.join("\n");
     let files = text::data_files(SEED);
     let mut checked = 0;
     for row in files.iter().filter(|file| file.name.contains("_test")).flat_map(|file| &file.rows) {
         if let Some(question) = row.get("question") {
-            assert!(!beginnings.contains(question.as_str().unwrap()), "{row}");
+            assert!(!first_words.contains(question.as_str().unwrap()), "{row}");
         } else if let Some(story) = row.get("story") {
             assert!(!whole.contains(story.as_str().unwrap()), "{row}");
         } else {
@@ -55,7 +55,7 @@ fn no_test_row_is_in_the_training_text() {
     // The check can find what is there: rows of the training files do occur.
     let shot = &files.iter().find(|file| file.name == "larger_train.jsonl").unwrap().rows[0];
     assert!(whole.contains(&format!("Larger of {} and {}:", shot["a"], shot["b"])));
-    assert!(beginnings.iter().any(|begin| begin.ends_with(" =")));
+    assert!(first_words.iter().any(|begin| begin.ends_with(" =")));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use compass_engine::DeviceChoice;
 use compass_eval::evaluator::judge;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::evaluation::EvaluatorSpec;
-use compass_plan::prompt::{PromptConfig, Row, Shot, Template, Wording, render};
+use compass_plan::prompt::{PromptConfig, Row, Shot, Template, TemplateText, render};
 use compass_plan::retriever::RetrieverKind;
 use compass_plan::{Body, EvalSpec, InferSpec, ModelKind, ModelPlan, NumericProfile};
 use compass_types::result::{Outcome, SampleResult};
@@ -20,7 +20,7 @@ fn config() -> PromptConfig {
     PromptConfig {
         ice_template: labels([("A", "{before}{option1}{cont}"), ("B", "{before}{option2}{cont}")]),
         prompt_template: labels([("A", "</E>{before}{option1}"), ("B", "</E>{before}{option2}")]),
-        target: Some(Wording::Text("{cont}".into())),
+        target: Some(TemplateText::Text("{cont}".into())),
         target_delimiter: String::new(),
         ..PromptConfig::default()
     }

@@ -3,7 +3,7 @@
 use crate::support::{demo_model, golden};
 use compass_config::{DatasetConfig, Overrides, load};
 use compass_engine::DeviceChoice;
-use compass_eval::evaluator::{Item, judge};
+use compass_eval::evaluator::{SampleValue, judge};
 use compass_plan::engine::{BatchSpec, Engine, Request};
 use compass_plan::prompt::{MetaTemplate, RenderedDataset, RenderedPrompt, Row, Shot, render};
 use compass_plan::{Body, ModelKind, ModelPlan, NumericProfile, Sample};
@@ -120,19 +120,19 @@ fn compare_scores(sample: &Sample, result: &SampleResult, dataset: &DatasetConfi
         Outcome::Generated(answers) => assert_eq!(expected["resps"][0], answers[0].text, "{what}"),
         other => panic!("{what}: {other:?}"),
     }
-    let verdict = judge(sample, result, &dataset.eval).unwrap();
+    let score = judge(sample, result, &dataset.eval).unwrap();
     let mut judged = 0;
-    for share in &verdict.shares {
-        let theirs = &expected[if share.name == "mc2" { "acc" } else { &share.name }];
-        let ours = match share.item {
-            Item::Hit(hit) => f64::from(u8::from(hit)),
-            Item::Score(score) => score,
+    for contribution in &score.contributions {
+        let theirs = &expected[if contribution.name == "mc2" { "acc" } else { &contribution.name }];
+        let ours = match contribution.item {
+            SampleValue::Hit(hit) => f64::from(u8::from(hit)),
+            SampleValue::Score(score) => score,
             ref other => panic!("{other:?}"),
         };
-        assert!((ours - theirs.as_f64().unwrap()).abs() < 1e-4, "{what}: {} {ours} and {theirs}", share.name);
+        assert!((ours - theirs.as_f64().unwrap()).abs() < 1e-4, "{what}: {} {ours} and {theirs}", contribution.name);
         judged += 1;
     }
-    assert!(judged > 0, "{what}: {verdict:?}");
+    assert!(judged > 0, "{what}: {score:?}");
 }
 
 fn compare(name: &str) {

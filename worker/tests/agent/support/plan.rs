@@ -53,7 +53,7 @@ impl TestPlan {
                 eval: EvalSpec::new(EvaluatorSpec::Acc),
                 samples: prompts.len() as u32,
                 characters: 0,
-                beginnings: Vec::new(),
+                prefix_runs: Vec::new(),
                 labels: None,
                 entries: Vec::new(),
                 parts,

@@ -1,14 +1,14 @@
 //! The area under the ROC curve, with the standard error of Hanley and McNeil (Radiology 143, 1982).
 
 use crate::evaluator::Metric;
-use crate::evaluator::line::Column;
-use crate::evaluator::share::Item;
+use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::series::Column;
 use compass_metrics::statistics::auc_roc;
 
 /// In percent; `None` when a class is missing, where the area is undefined.
 pub(super) fn metric(name: &str, column: &Column) -> Option<Metric> {
     let ranked = column.read(|item| match item {
-        Item::Ranked(positive, score) => Some((*positive, *score)),
+        SampleValue::Ranked(positive, score) => Some((*positive, *score)),
         _ => None,
     });
     let of = |class: bool| ranked.iter().filter(|(positive, _)| *positive == class).map(|(_, score)| *score).collect();

@@ -1,14 +1,14 @@
 //! BBQ's bias scores, from counts (Parrish et al. 2022, page 6).
 
 use crate::evaluator::Metric;
-use crate::evaluator::line::Column;
-use crate::evaluator::share::Item;
+use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::series::Column;
 use compass_metrics::option::BbqStats;
 
 /// The score of ambiguous or of disambiguated contexts, in -1..=1. lm-eval gives no standard error.
 pub(super) fn metric(name: &str, column: &Column, ambiguous: bool) -> Option<Metric> {
     let samples: Vec<&[u64; 3]> = column.read(|item| match item {
-        Item::Counts(counts) => counts.as_slice().try_into().ok(),
+        SampleValue::Counts(counts) => counts.as_slice().try_into().ok(),
         _ => None,
     });
     let mut stats = BbqStats::default();

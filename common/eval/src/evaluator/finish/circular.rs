@@ -1,7 +1,7 @@
 //! OpenCompass's `CircularEvaluator`: one question asked in four rotations of its options.
 
-use crate::evaluator::line::Column;
-use crate::evaluator::share::Item;
+use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, Proportion};
 use compass_metrics::statistics::mean_stderr;
 use std::collections::BTreeMap;
@@ -47,23 +47,27 @@ pub(super) fn metrics(column: &Column) -> Vec<Metric> {
     for k in [4, 1] {
         let hits = |asked: &[Asked<'_>]| asked.iter().filter(|one| one.counts_for(k) && one.right()).count();
         let total: usize = questions.iter().map(|asked| hits(asked)).sum();
-        let shares: Vec<f64> = questions.iter().map(|asked| hits(asked) as f64 / k as f64).collect();
+        let contributions: Vec<f64> = questions.iter().map(|asked| hits(asked) as f64 / k as f64).collect();
         let value = total as f64 / asked * 4.0 / k as f64 * 100.0;
-        metrics.push(Metric::estimate(&format!("acc_{k}"), value, mean_stderr(&shares).map(|error| 100.0 * error)));
+        metrics.push(Metric::estimate(
+            &format!("acc_{k}"),
+            value,
+            mean_stderr(&contributions).map(|error| 100.0 * error),
+        ));
     }
-    let share = |name: String, hits: usize| {
-        let share = Proportion { hits: hits as u64, total: questions.len() as u64 };
-        Metric::share(&name, share, |hits, total| hits / total * 100.0)
+    let proportion = |name: String, hits: usize| {
+        let proportion = Proportion { hits: hits as u64, total: questions.len() as u64 };
+        Metric::proportion(&name, proportion, |hits, total| hits / total * 100.0)
     };
     let at_least = |k: usize, j: usize| {
         let right = |asked: &&Vec<Asked<'_>>| asked.iter().filter(|one| one.counts_for(k) && one.right()).count() >= j;
         questions.iter().filter(right).count()
     };
     let more = [1, 4].into_iter().flat_map(|k| (0..=k).map(move |j| (k, j)));
-    metrics.extend(more.filter_map(|(k, j)| share(format!("more_{k}_{j}"), at_least(k, j))));
-    metrics.extend([1, 4].into_iter().filter_map(|k| share(format!("perf_{k}"), at_least(k, k))));
+    metrics.extend(more.filter_map(|(k, j)| proportion(format!("more_{k}_{j}"), at_least(k, j))));
+    metrics.extend([1, 4].into_iter().filter_map(|k| proportion(format!("perf_{k}"), at_least(k, k))));
     let voted = |k| questions.iter().filter(|asked| vote_is_right(asked, k)).count();
-    metrics.extend([4, 1].into_iter().filter_map(|k| share(format!("vote_{k}"), voted(k))));
+    metrics.extend([4, 1].into_iter().filter_map(|k| proportion(format!("vote_{k}"), voted(k))));
     let known = |answer: &str| ["A", "B", "C", "D"].contains(&answer);
     for letter in ["A", "B", "C", "D", "-"] {
         let said = |one: &&Asked<'_>| one.answer == letter || letter == "-" && !known(one.answer);
@@ -73,9 +77,9 @@ pub(super) fn metrics(column: &Column) -> Vec<Metric> {
     metrics
 }
 
-fn member(item: &Item) -> Option<(&str, Asked<'_>)> {
+fn member(item: &SampleValue) -> Option<(&str, Asked<'_>)> {
     match item {
-        Item::Member { group, member, gold, answer } => Some((group, Asked { pattern: member, gold, answer })),
+        SampleValue::Member { group, member, gold, answer } => Some((group, Asked { pattern: member, gold, answer })),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Effort;
 use crate::evaluator::Metric;
-use crate::evaluator::line::Column;
-use crate::evaluator::share::{Item, Scale};
+use crate::evaluator::metric_contribution::{SampleValue, Scale};
+use crate::evaluator::series::Column;
 use compass_metrics::statistics::{ClassTotals, Classes, bootstrap_stderr};
 use compass_plan::evaluation::F1Average;
 
@@ -33,7 +33,7 @@ fn metric(
     score: impl Fn(&ClassTotals) -> f64,
 ) -> Option<Metric> {
     let pairs = column.read(|item| match item {
-        Item::Classes(gold, predicted) => Some((gold.as_str(), predicted.as_str())),
+        SampleValue::Classes(gold, predicted) => Some((gold.as_str(), predicted.as_str())),
         _ => None,
     });
     let classes = Classes::new(&pairs);

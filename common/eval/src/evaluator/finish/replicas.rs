@@ -5,8 +5,8 @@
 
 use super::numpy;
 use crate::evaluator::Metric;
-use crate::evaluator::line::Column;
-use crate::evaluator::share::Item;
+use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::series::Column;
 use compass_metrics::statistics::{g_pass_at_k, mean_stderr, mg_pass_at_k, pass_at_k};
 
 /// Thresholds of G-Pass@k, as OpenCompass prints them.
@@ -16,7 +16,7 @@ const THRESHOLDS: [(&str, f64); 5] = [("0.0", 0.0), ("0.25", 0.25), ("0.5", 0.5)
 /// mG-Pass@k. In percent, with the standard error of the mean over questions.
 pub(super) fn metrics(column: &Column, k: &[u32]) -> Vec<Metric> {
     let questions = column.read(|item| match item {
-        Item::Counts(counts) => counts.as_chunks::<2>().0.first().map(|&[right, of]| (right, of)),
+        SampleValue::Counts(counts) => counts.as_chunks::<2>().0.first().map(|&[right, of]| (right, of)),
         _ => None,
     });
     let several = k.iter().any(|&k| k > 1);

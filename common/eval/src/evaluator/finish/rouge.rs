@@ -2,8 +2,8 @@
 
 use super::Effort;
 use crate::evaluator::Metric;
-use crate::evaluator::line::Column;
-use crate::evaluator::share::Item;
+use crate::evaluator::metric_contribution::SampleValue;
+use crate::evaluator::series::Column;
 use compass_metrics::rouge::{RougeRow, RougeScore, rouge_medians};
 use compass_metrics::statistics::{mean, mean_stderr};
 
@@ -14,7 +14,7 @@ const SEED: u32 = 0;
 /// plain mean stands for the median.
 pub(super) fn metrics(column: &Column, effort: Effort) -> Vec<Metric> {
     let samples: Vec<&[f64; 4]> = column.read(|item| match item {
-        Item::Scores(scores) => scores.as_slice().try_into().ok(),
+        SampleValue::Scores(scores) => scores.as_slice().try_into().ok(),
         _ => None,
     });
     let measure = |at: usize| samples.iter().map(|scores| scores[at]).collect::<Vec<f64>>();

@@ -3,8 +3,8 @@
 //! lm-eval gives these no standard error ("N/A"). Ours is the delta method's for a ratio estimator over samples (Cochran,
 //! Sampling Techniques, 1977, 6.4): `sqrt(n / (n - 1) * sum (a_i - R b_i)^2) / sum b`.
 
-use crate::evaluator::line::Column;
-use crate::evaluator::share::{Item, Scale};
+use crate::evaluator::metric_contribution::{SampleValue, Scale};
+use crate::evaluator::series::Column;
 use crate::evaluator::{Metric, Z_95};
 
 /// lm-eval's `weighted_perplexity`: `exp(-R)`, its interval the one of R carried over.
@@ -38,7 +38,7 @@ struct Sums {
 /// Sums in order of the samples; `None` without weight to divide by.
 fn sums(column: &Column) -> Option<Sums> {
     let pairs = column.read(|item| match item {
-        Item::Weighted(sum, weight) => Some((*sum, *weight as f64)),
+        SampleValue::Weighted(sum, weight) => Some((*sum, *weight as f64)),
         _ => None,
     });
     let sum: f64 = pairs.iter().map(|(sum, _)| sum).sum();

@@ -69,7 +69,7 @@ impl CausalLm for Model {
     }
 }
 
-/// Samples of one to three texts that share beginnings, cut where `cut` says.
+/// Samples of one to three texts that share prefixes, cut where `cut` says.
 fn samples() -> Vec<Vec<ScoringInput>> {
     let text = |sample: usize, option: usize| {
         let trunk = [1u32, 2, 3, (sample % 2) as u32, 5];
@@ -137,7 +137,7 @@ fn every_text_gets_its_own_scores() {
     assert_eq!(counters.computed, model.passes.iter().sum::<usize>() as u64);
     assert!(counters.computed * 2 < counters.submitted, "{counters:?}");
     assert!(model.passes.iter().all(|&rows| rows <= 16), "{:?}", model.passes);
-    // Once more, in another order: beginnings are there already, nothing is new.
+    // Once more, in another order: prefixes are there already, nothing is new.
     let turned: Vec<Vec<ScoringInput>> = samples.iter().rev().cloned().collect();
     let (results, again) = run(&mut scorer, &mut model, &turned);
     assert_right(&turned, &results);

@@ -39,7 +39,7 @@ pub(super) fn cut_apart(texts: &mut [ScoringInput], shared: impl Fn(usize) -> bo
     }
 }
 
-/// How many tokens two texts have in common at their beginnings.
+/// How many tokens two texts have in common at their prefixes.
 fn common(a: &[u32], b: &[u32]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }

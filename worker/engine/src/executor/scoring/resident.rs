@@ -9,7 +9,7 @@ use crate::executor::score::TokenScore;
 use crate::models::CausalLm;
 use tch::{TchError, Tensor};
 
-/// Stacks at most: texts of a few beginnings may take turns.
+/// Stacks at most: texts of a few prefixes may take turns.
 const STACKS: usize = 4;
 
 /// The share of the memory that is free which stacks beyond the first may take.

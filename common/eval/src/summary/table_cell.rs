@@ -1,11 +1,11 @@
 //! What is known of one model on one data set, and what the table says of it.
 
-use super::figure::{Figure, Lack};
+use super::table_value::{MissingReason, TableValue};
 use crate::evaluator::{Counts, Metrics};
 
 /// One model on one data set.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     /// It was evaluated, perhaps with failed or missing samples.
     Evaluated(Metrics),
     /// No sample has a score, every one for this same reason in words.
@@ -14,7 +14,7 @@ pub enum Cell {
     Missing(String),
 }
 
-impl Cell {
+impl TableCell {
     /// Scored and failed samples; nothing when it was not evaluated.
     fn counts(&self) -> Counts {
         match self {
@@ -25,20 +25,20 @@ impl Cell {
     }
 
     /// The number of that name over `expected` samples, or in words why there is none.
-    pub(super) fn figure(&self, metric: &str, expected: u64) -> Figure {
+    pub(super) fn value(&self, metric: &str, expected: u64) -> TableValue {
         let value = match self {
-            Self::Missing(reason) => Err(Lack::missing(reason.clone())),
+            Self::Missing(reason) => Err(MissingReason::missing(reason.clone())),
             Self::Failed { counts, reason } => {
-                Err(Lack::withheld(format!("{} of {expected} failed: {reason}", counts.failed)))
+                Err(MissingReason::withheld(format!("{} of {expected} failed: {reason}", counts.failed)))
             }
             Self::Evaluated(metrics) => match metrics.get(metric) {
                 Some(metric) => Ok(metric.value),
                 None => Err(match metrics.withheld(expected) {
-                    Some(reason) => Lack::withheld(reason),
-                    None => Lack::none(format!("{metric} is not a metric of this model's results")),
+                    Some(reason) => MissingReason::withheld(reason),
+                    None => MissingReason::none(format!("{metric} is not a metric of this model's results")),
                 }),
             },
         };
-        Figure { value, expected, counts: self.counts() }
+        TableValue { value, expected, counts: self.counts() }
     }
 }

@@ -1,16 +1,16 @@
 //! The state of one line of the results: counts where counts suffice, else every sample's item by index.
 
-use super::share::{Item, Rule, Share};
+use super::metric_contribution::{Aggregation, MetricContribution, SampleValue};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One metric, or one family of metrics that are made of the same items.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Line {
+pub(super) struct MetricSeries {
     pub(super) replica: u16,
     pub(super) rank: u16,
     pub(super) name: String,
-    pub(super) rule: Rule,
+    pub(super) rule: Aggregation,
     pub(super) column: Column,
 }
 
@@ -21,35 +21,35 @@ pub(super) enum Column {
     /// Right answers of how many.
     Hits { hits: u64, total: u64 },
     /// Items by sample index.
-    Items(BTreeMap<u32, Item>),
+    Items(BTreeMap<u32, SampleValue>),
 }
 
 /// The lines of an accumulator in the order in which they are shown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Lines(Vec<Line>);
+pub(super) struct AllSeries(Vec<MetricSeries>);
 
-impl Lines {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Line> {
+impl AllSeries {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &MetricSeries> {
         self.0.iter()
     }
 
     /// Adds what the sample at `index` gives.
-    pub(super) fn add(&mut self, index: u32, share: Share) {
-        let Share { replica, rank, name, rule, item } = share;
+    pub(super) fn add(&mut self, index: u32, contribution: MetricContribution) {
+        let MetricContribution { replica, rank, name, rule, item } = contribution;
         let column = match item {
-            Item::Hit(hit) => Column::Hits { hits: u64::from(hit), total: 1 },
+            SampleValue::Hit(hit) => Column::Hits { hits: u64::from(hit), total: 1 },
             item => Column::Items(BTreeMap::from([(index, item)])),
         };
-        self.join(Line { replica, rank, name, rule, column });
+        self.join(MetricSeries { replica, rank, name, rule, column });
     }
 
-    /// Adds what `other` has seen; the caller knows that they share no sample.
+    /// Adds what `other` has seen; the caller knows that they contribution no sample.
     pub(super) fn merge(&mut self, other: &Self) {
         other.0.iter().for_each(|line| self.join(line.clone()));
     }
 
-    fn join(&mut self, line: Line) {
+    fn join(&mut self, line: MetricSeries) {
         match self.0.binary_search_by(|own| own.place().cmp(&line.place())) {
             Ok(at) => self.0[at].column.merge(line.column),
             Err(at) => self.0.insert(at, line),
@@ -57,7 +57,7 @@ impl Lines {
     }
 }
 
-impl Line {
+impl MetricSeries {
     fn place(&self) -> (u16, u16, &str) {
         (self.rank, self.replica, &self.name)
     }
@@ -86,7 +86,7 @@ impl Column {
     }
 
     /// What `of` reads of every item, in order of the sample's index.
-    pub(super) fn read<'a, T>(&'a self, of: impl Fn(&'a Item) -> Option<T>) -> Vec<T> {
+    pub(super) fn read<'a, T>(&'a self, of: impl Fn(&'a SampleValue) -> Option<T>) -> Vec<T> {
         match self {
             Self::Hits { .. } => Vec::new(),
             Self::Items(items) => items.values().filter_map(of).collect(),

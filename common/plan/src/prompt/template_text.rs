@@ -10,14 +10,14 @@ use serde_json::Value;
 /// A template of one text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wording {
+pub enum TemplateText {
     /// `{column}` is replaced, as in OpenCompass.
     Text(String),
     /// Jinja over the columns, as in lm-eval.
     Jinja(String),
 }
 
-impl Wording {
+impl TemplateText {
     /// The text of a row, `blank` taken as an empty column.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Wording {
     /// write it (lm-eval's `ast.literal_eval`), else the text.
     ///
     /// # Errors
-    /// As [`Wording::of`]; and when the row lacks the column.
+    /// As [`TemplateText::of`]; and when the row lacks the column.
     pub(super) fn value(&self, row: &Row) -> Result<Value, String> {
         if let Some(column) = self.column() {
             return row
@@ -50,7 +50,7 @@ impl Wording {
     /// The text that a shot shows; of a list the first (lm-eval's `a[0]`).
     ///
     /// # Errors
-    /// As [`Wording::value`]; and for an empty list.
+    /// As [`TemplateText::value`]; and for an empty list.
     pub(super) fn shown(&self, row: &Row) -> Result<String, String> {
         match self.value(row)? {
             Value::Array(items) => {
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn a_column_alone_keeps_its_type_and_jinja_may_print_a_list() {
-        let text = |text: &str| Wording::Text(text.into()).value(&row());
-        let jinja = |source: &str| Wording::Jinja(source.into()).value(&row());
+        let text = |text: &str| TemplateText::Text(text.into()).value(&row());
+        let jinja = |source: &str| TemplateText::Jinja(source.into()).value(&row());
         assert_eq!(text("{right}"), Ok(json!([0, 2])));
         assert_eq!(text("is {right}"), Ok(json!("is [0, 2]")));
         assert_eq!(jinja("{{ label }}"), Ok(json!(1)));
@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn a_shot_shows_the_first_of_several_answers() {
-        let shown = |text: &str| Wording::Text(text.into()).shown(&row());
+        let shown = |text: &str| TemplateText::Text(text.into()).shown(&row());
         assert_eq!(shown("{names}"), Ok("Rex".into()));
         assert_eq!(shown("{label}!"), Ok("1!".into()));
         assert!(shown("{none}").unwrap_err().contains("empty list"));
-        assert_eq!(Wording::Jinja("{{names[1:]}}".into()).shown(&row()), Ok("the dog".into()));
+        assert_eq!(TemplateText::Jinja("{{names[1:]}}".into()).shown(&row()), Ok("the dog".into()));
     }
 }

@@ -1,16 +1,16 @@
-//! One answer to be judged, and the judgement.
+//! One answer to be judged, and the score.
 
 use super::Unscored;
-use super::reading::{Options, Reading};
-use super::share::{Item, Rule, Share};
+use super::metric_contribution::{Aggregation, MetricContribution, SampleValue};
+use super::parsed_output::{Options, ParsedOutput};
 use compass_postprocess::{Postprocessor, apply_all};
 use compass_pyfmt::python_str;
 use serde_json::Value;
 
 /// What an evaluator sees: one answer of one sample, and its gold answer.
 #[derive(Debug)]
-pub(super) struct Question<'a> {
-    pub(super) reading: &'a Reading<'a>,
+pub(super) struct ScoredAnswer<'a> {
+    pub(super) output: &'a ParsedOutput<'a>,
     /// The chosen label with its type, or the text, after the postprocessors.
     pub(super) prediction: Value,
     /// The gold answer after the postprocessors.
@@ -20,15 +20,15 @@ pub(super) struct Question<'a> {
 
 /// What an evaluator says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Judgement {
+pub(super) struct AnswerScore {
     /// The accepted answers as texts.
     pub(super) answers: Vec<String>,
     /// Whether the answer is right, where right and wrong exist.
     pub(super) correct: Option<bool>,
-    pub(super) shares: Vec<Share>,
+    pub(super) contributions: Vec<MetricContribution>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> ScoredAnswer<'a> {
     /// The prediction as Python prints it.
     pub(super) fn text(&self) -> String {
         python_str(&self.prediction)
@@ -52,8 +52,8 @@ impl<'a> Question<'a> {
     /// # Errors
     /// The question has none.
     pub(super) fn options(&self) -> Result<&'a Options<'a>, Unscored> {
-        match self.reading {
-            Reading::Options(options) => Ok(options),
+        match self.output {
+            ParsedOutput::Options(options) => Ok(options),
             _ => Err(Unscored("this evaluator needs scored options".into())),
         }
     }
@@ -92,22 +92,26 @@ pub(super) fn texts_of<'a>(gold: &'a Value, key: &str) -> Result<Vec<&'a str>, U
     items.iter().map(|item| item.as_str().ok_or_else(missing)).collect()
 }
 
-impl Judgement {
-    /// A judgement that is right or wrong, shown in percent under `name`.
-    pub(super) fn share(name: &str, rule: Rule, correct: bool, answers: Vec<String>) -> Self {
-        Self { answers, correct: Some(correct), shares: Vec::new() }.line(name, rule, Item::Hit(correct))
+impl AnswerScore {
+    /// A score that is right or wrong, shown in percent under `name`.
+    pub(super) fn proportion(name: &str, rule: Aggregation, correct: bool, answers: Vec<String>) -> Self {
+        Self { answers, correct: Some(correct), contributions: Vec::new() }.series(
+            name,
+            rule,
+            SampleValue::Hit(correct),
+        )
     }
 
     /// One more line below those there are.
-    pub(super) fn line(self, name: &str, rule: Rule, item: Item) -> Self {
-        let rank = self.shares.len() as u16;
+    pub(super) fn series(self, name: &str, rule: Aggregation, item: SampleValue) -> Self {
+        let rank = self.contributions.len() as u16;
         self.line_at(rank, name, rule, item)
     }
 
     /// One more line at `rank`, for evaluators that may leave out one before it. An item that is not a number is left out.
-    pub(super) fn line_at(mut self, rank: u16, name: &str, rule: Rule, item: Item) -> Self {
+    pub(super) fn line_at(mut self, rank: u16, name: &str, rule: Aggregation, item: SampleValue) -> Self {
         if item.is_finite() {
-            self.shares.push(Share { replica: 0, rank, name: name.into(), rule, item });
+            self.contributions.push(MetricContribution { replica: 0, rank, name: name.into(), rule, item });
         }
         self
     }

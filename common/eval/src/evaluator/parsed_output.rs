@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// An answer by the kind of question.
 #[derive(Debug)]
-pub(super) enum Reading<'a> {
+pub(super) enum ParsedOutput<'a> {
     /// One of several options.
     Options(Options<'a>),
     /// Generated texts, one unless several were asked for.
@@ -59,7 +59,7 @@ pub(super) struct Answer<'a> {
     pub(super) length: u32,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ParsedOutput<'a> {
     /// Reads the answer.
     ///
     /// # Errors

