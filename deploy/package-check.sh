@@ -51,7 +51,7 @@ for library in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libutil
   cp -L "$root$folder/$library" "$empty$folder/"
 done
 
-# inside COMMAND...: runs it there. No variable of this shell comes along.
+# inside COMMAND...: runs it there. No variable of this shell is passed.
 inside() {
   bwrap --unshare-all --die-with-parent --new-session --bind "$empty" / --proc /proc --dev /dev --tmpfs /tmp \
     --clearenv --setenv HOME /tmp --setenv PATH /compass/bin --chdir /compass "$@"

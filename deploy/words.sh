@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 found=0
 while IFS=$'\t' read -r expression instead; do
   case $expression in '' | '#'*) continue ;; esac
-  hits=$(git grep --line-number --ignore-case --perl-regexp -e "$expression" -- "$@" ':!deploy/words.txt' || true)
+  hits=$(git grep --line-number --ignore-case --perl-regexp -e "$expression" -- "$@" ':!deploy/words.txt' ':!*/goldens/*' ':!common/config/presets' ':!CONTRIBUTING.md' ':!LICENSE' ':!common/metrics/src/instruction/punkt_facts.rs' || true)
   [ -n "$hits" ] || continue
   found=$((found + $(wc -l <<< "$hits")))
   printf 'write "%s":\n%s\n' "$instead" "$(cut -c1-180 <<< "$hits" | sed 's/^/  /')"

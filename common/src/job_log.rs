@@ -1,4 +1,4 @@
-//! What a job says where no terminal is its own: the latest lines in memory for whoever follows it, all of them in a file.
+//! What a job says where no terminal is its own: the latest lines in memory for clients that follow it, all of them in a file.
 
 use std::collections::VecDeque;
 use std::fs::File;

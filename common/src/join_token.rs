@@ -1,6 +1,6 @@
 //! What invites a worker: which master to trust, and a word that this master knows.
 //!
-//! `compass-1.<id>.<secret>.<authority>`: the id names the token in lists, the secret proves the invitation, and the digest
+//! `compass-1.<id>.<secret>.<authority>`: the id names the token in lists, the secret proves that the worker was invited, and the digest
 //! of the masters' authority lets the worker recognise them before it tells the secret to anybody.
 
 use compass_types::ids::Digest;
@@ -11,7 +11,7 @@ const KIND: &str = "compass-1";
 /// Longest id and secret: what is longer came from elsewhere.
 const LONGEST: usize = 200;
 
-/// Invitation of a worker: which master to trust, and a secret that this master knows.
+/// What a worker joins with: which master to trust, and a secret that this master knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinToken {
     pub id: String,

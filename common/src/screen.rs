@@ -17,7 +17,7 @@ tokio::task_local! {
 #[error("cannot write to standard output")]
 pub struct OutputError(#[source] pub io::Error);
 
-/// A line on standard error. Where nobody can read it, nothing is said.
+/// A line on standard error. Where it cannot be read, nothing is said.
 pub fn say(line: impl Display) {
     if let Ok(job_log) = JOB_LOG.try_with(Arc::clone) {
         job_log.write(LogLine::Said(line.to_string()));
@@ -52,7 +52,7 @@ pub async fn within<F: Future>(job_log: Arc<JobLog>, future: F) -> F::Output {
     JOB_LOG.scope(job_log, future).await
 }
 
-/// `future` for a task of its own, speaking where whoever calls this does.
+/// `future` for a task of its own, with the status output of the caller.
 pub fn alike<F>(future: F) -> impl Future<Output = F::Output> + Send
 where
     F: Future + Send,

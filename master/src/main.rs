@@ -96,7 +96,7 @@ async fn submit(job: &JobArguments, priority: u32, wait: bool, state_dir: Option
     let here = [
         (job.debug, "--debug", "it is for a run on this terminal: compass-master --config ... --debug"),
         (job.dry_run, "--dry-run", "it starts nothing: compass-master --config ... --dry-run"),
-        (job.unsafe_local_exec, "--unsafe-local-exec", "it is for whoever starts the workers"),
+        (job.unsafe_local_exec, "--unsafe-local-exec", "it is a flag of the workers"),
     ];
     if let Some((_, flag, help)) = here.iter().find(|(given, ..)| *given) {
         return Err(Failure::bad_input(format!("error: `{flag}` is not for `submit`\n  = help: {help}")));

@@ -60,7 +60,7 @@ pub async fn run(arguments: &TokenArguments, home: Option<PathBuf>) -> Result<Sa
         TokenAction::Create { pool, ttl, uses, out } => {
             let expires = now().saturating_add(ttl.as_secs());
             let terms = TokenTerms { pool: pool.clone(), expires, uses: Some(*uses), note: String::new() };
-            // A file that cannot be written must not cost a token that nobody has.
+            // A file that cannot be written must not cost a token that was never printed.
             let file = out.as_deref().map(|path| (path, open_private(path)));
             let file = file.map(|(path, file)| file.map(|file| (path, file)).map_err(|source| failed(path, source)));
             let file = file.transpose()?;

@@ -128,7 +128,7 @@ down() {
   finish "$dir/munge/munged.pid"
 }
 
-# All that runs for the node bears its name in its environment; what keeps it alive are the parents, slurmstepd.
+# All that runs for the node has its name in its environment; what keeps it alive are the parents, slurmstepd.
 kill_node() {
   local dir=$1 node=$2 process pid parent
   finish "$dir/run/slurmd-$node.pid" KILL

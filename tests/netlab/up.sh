@@ -4,7 +4,7 @@
 #   hub 10.60.0.10 ── public ── router ──┬── bridge S: s1 10.61.0.11
 #                                        └── bridge A: a1 10.62.0.11
 #
-# Clusters dial out to the public side through NAT; nobody dials in, and they do not see each other. Every name begins with
+# Clusters dial out to the public side through NAT; no host dials in, and they do not see each other. Every name begins with
 # the first argument, so that down.sh removes exactly these. Chain `faults` of the router's table is for the test to fill.
 set -euo pipefail
 lab=${1:?a prefix for the names of the namespaces, at most 6 characters}

@@ -8,7 +8,7 @@
     /tmp/peers/bin/python tests/peers/bench_peers.py lm-eval --data DIR --tokenizer DIR
 
 DIR holds mmlu/{dev,test}, piqa, gsm8k and hellaswag as their publishers lay them out, and a tokenizer.json. The model is a
-random Llama of 17 million parameters, made anew for each seed. Everything is run from the command line as a user would,
+random Llama of 17 million parameters, made for each seed. Everything is run from the command line as a user would,
 start-up and loading included, on the CPU in fp32: Compass as it is by itself, OpenCompass with --max-num-workers 2, lm-eval
 with its own threads. Printed are wall and processor time of both (children included), and how far their scores agree sample
 by sample; the last lines are `cpu ratio: X` and `ratio: X`, the peer's time over ours. Exit 1 where a score differs.
@@ -69,7 +69,7 @@ def timed(command, cwd, log, **env):
     with open(log, "w") as out:
         code = subprocess.run(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **env}).returncode
     wall = time.monotonic() - start
-    # Whoever was left without a parent has come to this process: without its time the sum would be too small.
+    # A process that was left without a parent has come to this process: without its time the sum would be too small.
     try:
         while os.waitpid(-1, 0):
             pass

@@ -50,8 +50,8 @@ pub async fn joined_channel(address: &str, token: &Path, worker: &str) -> Result
         token_secret: token.secret.expose().to_owned(),
         pool: String::new(),
     };
-    let stranger = encrypted(address, vec![own], &key).await?;
-    let answer = EnrolmentClient::new(stranger).enrol(request).await?.into_inner();
+    let unauthenticated = encrypted(address, vec![own], &key).await?;
+    let answer = EnrolmentClient::new(unauthenticated).enrol(request).await?.into_inner();
     encrypted(address, answer.chain.into_iter().map(CertificateDer::from).collect(), &key).await
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Longest wait for a condition; reaching it is a failure, so it can be generous.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A program of this build.
 pub fn program(name: &str) -> PathBuf {
@@ -25,7 +25,7 @@ pub fn wait_until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T 
         if let Some(found) = condition() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "gave up waiting until {what}");
+        assert!(begin.elapsed() < TIMEOUT, "gave up waiting until {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

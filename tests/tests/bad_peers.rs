@@ -83,8 +83,7 @@ fn what_was_never_granted_or_comes_twice_or_out_of_order_is_not_believed() {
         liar.say(9, Say::Results(results)).await;
         liar.until_cut_off().await;
     });
-    let said =
-        "refused 1 results of worker liar: it handed in sample 100000 of echo/choice_ppl, which it was never granted";
+    let said = "refused 1 results of worker liar: it sent sample 100000 of echo/choice_ppl, which it was never granted";
     assert_eq!(job.log("master.log").matches(said).count(), 1, "{}", job.log("master.log"));
     ends_well(&job, running, &address);
 }

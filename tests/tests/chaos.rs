@@ -23,7 +23,7 @@ use std::time::Duration;
 const SEEDS: u64 = 4;
 /// With `COMPASS_FULL`.
 const FULL_SEEDS: u64 = 30;
-/// Marks every process of one history, whoever its parent has become.
+/// Marks every process of one history, whatever its parent has become.
 const MARK: &str = "COMPASS_CHAOS_MARK";
 /// Many tasks, so that grants are in flight whenever something happens.
 const SMALL_TASKS: &str = "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";

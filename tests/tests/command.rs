@@ -103,7 +103,7 @@ fn a_worker_that_dies_is_replaced() {
 }
 
 #[test]
-fn a_line_that_cannot_start_is_explained_with_its_last_words() {
+fn a_line_that_cannot_start_is_explained_with_its_last_output() {
     let job = command_job(0, "no-such-launcher {task_cmd}", "");
     let finished = job.run(&[]);
     assert!(matches!(finished.code, Some(1..=3)), "{finished:?}");

@@ -1,4 +1,4 @@
-//! The demo as a stranger runs it: a real model through the real chain, scores well above chance, and the same bytes
+//! The demo as a new user runs it: a real model through the real chain, scores well above chance, and the same bytes
 //! whatever the schedule and whatever is killed.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]

@@ -211,7 +211,7 @@ fn refusals_without_end_are_given_up_with_their_reason() {
 fn workers_that_never_come_are_explained_and_stopped() {
     let mut job = echo_job(0, HERE, "");
     let dlc = FakeDlc::install(&mut job, 0, "");
-    dlc.faults("deaf=1000\n");
+    dlc.faults("silent=1000\n");
     let master = job.start_logged(&with(&["1"]), "screen");
     wait_until("it is explained", || {
         job.log("screen").contains("no worker of theirs has reached this master").then_some(())

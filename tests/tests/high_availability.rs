@@ -114,7 +114,7 @@ fn a_store_that_is_away_while_the_run_is_sealed_is_waited_for() {
     let expected = undisturbed();
     let leader = etcd.leader();
     let job = echo_job(0, &leader_first(&etcd, leader), "");
-    // Nobody reads the table: the master stays between its scores and the seal.
+    // The table is not read: the master stays between its scores and the seal.
     let (mut table, mut full) = std::io::pipe().unwrap();
     full.write_all(&[b'.'; PIPE]).unwrap();
     let master = job.command(&["--max-num-workers", "2"]).stdout(full).stderr(log(&job, "master.err")).spawn();

@@ -1,6 +1,6 @@
 //! Two clusters behind NAT under one master, as network namespaces of this machine, with everything that goes wrong between
 //! them: a partition, resets, loss, a slow link, the death of a whole pool. Encrypted, with tokens, and with the same bytes
-//! as a run of this host alone.
+//! as a run on this host alone.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -118,10 +118,10 @@ fn two_clusters_behind_nat_with_all_that_goes_wrong_between_them() {
     for worker in &workers {
         wait_until("both pools work", || worker.said().contains("welcomed by the master").then_some(()));
     }
-    // Nobody dials in, and clusters do not see each other.
+    // No host dials in, and clusters do not see each other.
     for (from, to) in [("hub", "10.61.0.11"), ("a1", "10.61.0.11")] {
-        let knock = format!("exec 3<>/dev/tcp/{to}/22");
-        let reached = lab.on(from, "timeout").args(["2", "bash", "-c", &knock]).stderr(Stdio::null()).status().unwrap();
+        let dial = format!("exec 3<>/dev/tcp/{to}/22");
+        let reached = lab.on(from, "timeout").args(["2", "bash", "-c", &dial]).stderr(Stdio::null()).status().unwrap();
         assert_eq!(reached.code(), Some(124), "a packet from {from} to {to} is dropped, not answered");
     }
     let grown = |by: u64| {

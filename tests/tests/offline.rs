@@ -1,4 +1,4 @@
-//! A pool that goes on while it is cut off (`offline = "continue"`): what it makes waits on its disk and is handed in when the
+//! A pool that goes on while it is cut off (`offline = "continue"`): what it makes waits on its disk and is sent when the
 //! link is back; and when its worker dies meanwhile, another does it again, with the same bytes.
 
 use compass_tests::{

@@ -224,7 +224,7 @@ fn lm_eval_multiple_choice_is_reproduced() {
         for sample in &samples {
             let id = sample["doc_id"].to_string();
             check_sample(abbr, &id, &records[&id], sample);
-            let correct = |verdict: &Value| f64::from(u8::from(verdict.as_bool().unwrap()));
+            let correct = |value: &Value| f64::from(u8::from(value.as_bool().unwrap()));
             assert_eq!(correct(&result["details"][&id]["correct"]), sample["acc"].as_f64().unwrap(), "{abbr} {id}");
             assert_eq!(correct(&result["details"][&id]["correct_norm"]), sample["acc_norm"].as_f64().unwrap());
         }

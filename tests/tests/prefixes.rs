@@ -23,7 +23,7 @@ fn rows(subject: usize, count: usize, from: usize) -> String {
     })
 }
 
-/// Five-shot subjects, each a data set, and one with a constant instruction alone; workers come by themselves.
+/// Five-shot subjects, each a data set, and one with a constant instruction alone; workers come on their own.
 fn job() -> Job {
     let demo = demo_model();
     let mut config = format!(
@@ -154,7 +154,7 @@ evaluator = "acc"
     job
 }
 
-/// Runs a job on two workers that come by themselves; what its run says of itself.
+/// Runs a job on two workers that come on their own; what its run says of itself.
 fn on_two_workers(job: &Job) -> serde_json::Value {
     let err = std::fs::File::create(job.path("err")).unwrap();
     let master = job.command(&[]).stderr(Stdio::from(err)).spawn().unwrap();

@@ -57,7 +57,7 @@ fn details(job: &Job) -> Vec<Value> {
     (0..).map_while(|at: usize| details.get(at.to_string())).cloned().collect()
 }
 
-fn verdicts(job: &Job) -> Vec<String> {
+fn results(job: &Job) -> Vec<String> {
     details(job).iter().map(|line| line["result"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -89,11 +89,11 @@ fn hostile_answers_get_their_verdicts_and_the_worker_goes_on() {
     let finished = eval(&job, &[]).expect(0);
     let passed: Vec<bool> = details(&job).iter().map(|line| line["passed"].as_bool().unwrap()).collect();
     let expected: Vec<bool> = (0..answers.len()).map(|at| at == 0 || at == answers.len() - 1).collect();
-    assert_eq!(passed, expected, "{:?}\n{}", verdicts(&job), finished.stderr);
-    let verdicts = verdicts(&job);
-    assert_eq!((verdicts[0].as_str(), verdicts[2].as_str()), ("passed", "timed out"));
-    assert_eq!(verdicts[7], "failed: name 'undefined' is not defined");
-    assert!(verdicts[6].starts_with("failed: "), "{}", verdicts[6]);
+    assert_eq!(passed, expected, "{:?}\n{}", results(&job), finished.stderr);
+    let results = results(&job);
+    assert_eq!((results[0].as_str(), results[2].as_str()), ("passed", "timed out"));
+    assert_eq!(results[7], "failed: name 'undefined' is not defined");
+    assert!(results[6].starts_with("failed: "), "{}", results[6]);
     let result = job.result("m", "code");
     let share = 100.0 * 2.0 / answers.len() as f64;
     assert!((result["humaneval_pass@1"].as_f64().unwrap() - share).abs() < 1e-9, "{result}");
@@ -149,13 +149,13 @@ fn killed_anywhere_the_results_have_the_same_bytes() {
     let worker_killed = adopted(CONFIG, &answers);
     let running = worker_killed.start(&["-m", "eval", "-r", "00000000_theirs"]);
     let agent = agent_of(running.pid());
-    wait_until("a verdict is recorded", || (executed(&worker_killed) > 1000).then_some(()));
+    wait_until("a result is recorded", || (executed(&worker_killed) > 1000).then_some(()));
     kill(agent, "KILL");
     running.finish().expect(0);
 
     let master_killed = adopted(CONFIG, &answers);
     let running = master_killed.start(&["-m", "eval", "-r", "00000000_theirs"]);
-    wait_until("a verdict is recorded", || (executed(&master_killed) > 1000).then_some(()));
+    wait_until("a result is recorded", || (executed(&master_killed) > 1000).then_some(()));
     running.signal("KILL");
     running.finish();
     let finished = eval(&master_killed, &[]).expect(0);
@@ -217,7 +217,7 @@ fn a_worker_that_may_run_no_programs_refuses_them_clearly() {
     if !can_run() {
         return;
     }
-    // What was refused is no verdict: a worker that can takes it up.
+    // What was refused has no result: a worker that can takes it up.
     job.set_env("COMPASS_WORKER", &program("compass-worker").display().to_string());
     eval(&job, &[]).expect(0);
     assert_eq!(job.result("m", "code")["humaneval_pass@1"], json!(50.0));
@@ -236,7 +236,7 @@ fn generated_answers_are_run_after_they_are_there() {
     job.run(&["-m", "eval", "-r", &name]).expect(0);
     let apart = job.result("m", "code");
     assert_eq!((&apart["humaneval_pass@1"], &apart["scored"]), (&json!(0.0), &json!(3)));
-    assert!(verdicts(&job).iter().all(|verdict| verdict.starts_with("failed: ")), "{:?}", verdicts(&job));
+    assert!(results(&job).iter().all(|result| result.starts_with("failed: ")), "{:?}", results(&job));
     assert!(job.predictions("m", "code")["0"].get("error").is_none());
 
     let again = adopted(CONFIG, &["", "", ""]);
@@ -254,7 +254,7 @@ fn programs_that_were_run_are_not_run_again() {
     // Another metric of the same programs: nothing is generated and nothing is run.
     job.configure(&CONFIG.replace("\"HumanEvalEvaluator\"", "{ type = \"human_eval\", k = [1] }"));
     let finished = job.run(&["-r"]).expect(0);
-    assert!(finished.stderr.contains("the verdicts of 3 programs are kept"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("the results of 3 programs are kept"), "{}", finished.stderr);
     assert!(!finished.stderr.contains("running "), "{}", finished.stderr);
     assert_eq!(job.runs().len(), 3, "theirs, the first, the second");
 }
@@ -267,7 +267,7 @@ fn a_dry_run_names_the_programs_tasks() {
     assert!(finished.stdout.contains("--no-sandbox"), "{}", finished.stdout);
 }
 
-/// Workers that nobody launched stay from the first stage to the second.
+/// Workers that were not launched stay from the first stage to the second.
 #[test]
 fn workers_that_came_by_themselves_serve_both_stages() {
     if !can_run() {

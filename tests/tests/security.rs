@@ -146,7 +146,7 @@ fn everybody_without_a_good_token_is_turned_away_in_one_sentence() {
     let line = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, line.replace(&secrets_of(&path), "0000")).unwrap();
     refused(start("forged", Some(&path)), "its join token is not known here");
-    assert_eq!(token(&job, &["revoke", "nobody"]).status.code(), Some(2));
+    assert_eq!(token(&job, &["revoke", "missing"]).status.code(), Some(2));
 
     // Another master's token, of another authority.
     let other = echo_job(0, "", "");
@@ -244,7 +244,7 @@ fn certificates_are_renewed_without_the_token_and_the_run_does_not_notice() {
     command.arg("--token-file").arg(&path);
     let joined = Worker::start(command, job.path("worker.log"));
     wait_until("it works", || joined.said().contains("welcomed by the master").then_some(()));
-    // What it has must do: its token admits nobody any more.
+    // What it has must do: its token admits no worker any more.
     wait_until("its certificate was renewed twice", || {
         let said = joined.said();
         assert!(!said.contains("does not admit"), "{said}");
@@ -289,7 +289,7 @@ fn loopback_admits_invited_workers_alone() {
         command.args(["--name", name, "--no-sandbox"]).args(more);
         Worker::start(command, job.path(name))
     };
-    refused(start("stranger", "elsewhere", &[]), "admits invited workers only");
+    refused(start("uninvited", "elsewhere", &[]), "admits invited workers only");
     refused(start("plain", "elsewhere", &["--plain-loopback"]), "speaks with encryption only, and to invited workers");
     let foreign = echo_job(0, "", "");
     let (_, token) = invited(&foreign, "foreign", &[]);
@@ -405,7 +405,7 @@ fn a_proxy_that_does_not_let_a_worker_through_is_named_without_its_password() {
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains(&format!("through the proxy http://{}", proxy.address())), "{said}");
     assert!(said.contains("proxy authorization required") && !said.contains("hunter2"), "{said}");
-    // An exception of the environment: nobody asks the proxy.
+    // An exception of the environment: the proxy is not used.
     let before = proxy.refused();
     let mut command = worker_command("0.0.0.0:1", home.path());
     command.env("HTTPS_PROXY", format!("http://{}", proxy.address())).env("NO_PROXY", "0.0.0.0");

@@ -334,7 +334,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     let explained = wait_until("it runs", || {
         let text = served.command(&["explain", "job", &a]).expect(0).stdout;
         let runs = text.contains("granted to 1 workers with 1 slots");
-        (runs && text.contains("2 workers wait at the door")).then_some(text)
+        (runs && text.contains("2 workers are idle: no running job has work")).then_some(text)
     });
     assert!(explained.contains("its share is 1 slots (priority 5), at most 1"), "{explained}");
     // What is shown follows what is so, at intervals.
@@ -347,7 +347,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
     assert!(task.starts_with("task 0: "), "{task}");
     for (words, says) in [
         (&["explain", "task", "9999"][..], "has no task 9999"),
-        (&["explain", "worker", "nobody"][..], "there is no worker `nobody`; known: local-"),
+        (&["explain", "worker", "missing"][..], "there is no worker `missing`; known: local-"),
         (&["explain", "job", "zzz"][..], "there is no job `zzz`"),
         (&["status", "zzz"][..], "the jobs are "),
         (&["cancel", "zzz"][..], "there is no job `zzz`"),
@@ -369,11 +369,11 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
 #[test]
 fn what_cannot_be_is_said_and_nothing_is_started() {
     let served = Served::new(0, 1);
-    let nobody = served.submit("a", &named("first", ""), &[]).expect(3);
+    let refused = served.submit("a", &named("first", ""), &[]).expect(3);
     assert!(
-        nobody.stderr.contains("no server works in") && nobody.stderr.contains("compass-master serve"),
+        refused.stderr.contains("no server works in") && refused.stderr.contains("compass-master serve"),
         "{}",
-        nobody.stderr
+        refused.stderr
     );
     assert!(!served.job.path("a").exists(), "a run folder was made");
     let nothing = served.command(&["status"]).expect(3);

@@ -53,8 +53,8 @@ impl TwoMasters {
     }
 
     /// A token for one worker, made with the second master's configuration; its id and its file.
-    fn invitation(&self) -> (String, PathBuf) {
-        let path = self.job.path("invitation");
+    fn new_token(&self) -> (String, PathBuf) {
+        let path = self.job.path("token");
         let output = self.token("second.toml", &["create", "--uses", "1", "--out", &path.display().to_string()]);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(0), "{said}");
@@ -73,7 +73,7 @@ impl TwoMasters {
 #[test]
 fn a_second_master_takes_the_certificate_that_the_first_one_gave() {
     let Some(masters) = TwoMasters::new("a_second_master_takes_the_certificate") else { return };
-    let (id, path) = masters.invitation();
+    let (id, path) = masters.new_token();
     let first = masters.start("eval.toml");
     let worker = masters.worker("one", &path);
     wait_until("the worker works", || worker.said().contains("welcomed by the master").then_some(()));
@@ -104,7 +104,7 @@ fn a_second_master_takes_the_certificate_that_the_first_one_gave() {
 #[test]
 fn what_one_revokes_holds_for_the_other() {
     let Some(masters) = TwoMasters::new("what_one_revokes_holds_for_the_other") else { return };
-    let (id, path) = masters.invitation();
+    let (id, path) = masters.new_token();
     let first = masters.start("eval.toml");
     let worker = masters.worker("one", &path);
     wait_until("the worker works", || worker.said().contains("welcomed by the master").then_some(()));
@@ -117,10 +117,10 @@ fn what_one_revokes_holds_for_the_other() {
     assert_eq!(refused.0, Some(4), "{}", refused.1);
     first.signal("INT");
     first.finish();
-    // With another key nobody reads what the masters share.
+    // With another key no master reads what the masters share.
     std::fs::remove_file(masters.job.path("shared.key")).unwrap();
-    let stranger = masters.token("eval.toml", &["list"]);
-    let said = String::from_utf8(stranger.stderr).unwrap();
-    assert_eq!(stranger.status.code(), Some(2), "{said}");
+    let refused = masters.token("eval.toml", &["list"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("sealed with another key") && said.contains("shared.key"), "{said}");
 }

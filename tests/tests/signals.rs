@@ -33,10 +33,6 @@ fn a_worker_whose_engines_hear_the_signal_too_finishes_what_it_has_begun() {
     assert_eq!(rest.finish().0, Some(0));
     assert_same(&job, &undisturbed());
     let facts = job.facts();
-    assert_eq!(
-        facts["workers"]["told"]["results"].as_u64(),
-        Some(begun as u64),
-        "all that it ran was handed in: {facts}"
-    );
+    assert_eq!(facts["workers"]["told"]["results"].as_u64(), Some(begun as u64), "all that it ran was sent: {facts}");
     assert_eq!(run_so_far(), 2 * SAMPLES as usize, "and nothing was run again");
 }

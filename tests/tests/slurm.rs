@@ -95,7 +95,7 @@ fn a_worker_goes_before_its_time_is_up() {
     slurm.assert_empty();
     assert_same(&job, &expected);
     let facts = job.facts();
-    assert!(facts["workers"].as_object().unwrap().len() >= 3, "nobody's time was up: {facts}");
+    assert!(facts["workers"].as_object().unwrap().len() >= 3, "no worker's time was up: {facts}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ async fn holding(job: &Job, address: &str, name: &str) -> (Peer, v1::Grant) {
     }
 }
 
-/// The peer goes in good order, so that nobody waits for it.
+/// The peer goes in good order, so that no worker waits for it.
 async fn leave(mut peer: Peer, seq: u64) {
     peer.say(seq, Say::Draining(v1::Draining { reason: "enough".into() })).await;
     peer.until_acknowledged(seq).await;
@@ -87,8 +87,7 @@ fn a_forged_hundred_percent_is_refused_counted_and_named() {
     ends_well(&job, running, &address);
     let (facts, said) = (job.facts(), job.log("master.log"));
     assert_eq!(facts["refused"]["liar"]["not_granted"], 120, "{facts}");
-    let sentence =
-        "refused 60 results of worker liar: it handed in sample 0 of echo/choice_ppl, which it was never granted";
+    let sentence = "refused 60 results of worker liar: it sent sample 0 of echo/choice_ppl, which it was never granted";
     assert_eq!(said.matches(sentence).count(), 1, "{said}");
 }
 

@@ -21,7 +21,7 @@ pub struct Base {
     pub state_dir: PathBuf,
     pub store: StoreConfig,
     pub listen: SocketAddr,
-    /// What workers are told; `None` for the name of this host and the port.
+    /// What workers are told; `None` for this host's name and the port.
     pub advertise: Option<Advertised>,
     /// What admits workers of other hosts.
     pub authority: AuthorityConfig,

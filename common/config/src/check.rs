@@ -15,7 +15,7 @@ pub(super) struct Check {
     pub(super) hub_cache: Option<PathBuf>,
     /// Where the paths of presets begin.
     pub(super) data_root: PathBuf,
-    /// Beginnings of paths that pools have under another name: files there need not be here.
+    /// Prefixes of paths that pools have under another name: files there need not be here.
     pub(super) elsewhere: Vec<(String, String)>,
     /// Whether the tables being read are not part of this job: a team's base may define models whose files are
     /// elsewhere, or of a kind that is not yet served. Their keys and types are checked all the same.

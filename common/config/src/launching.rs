@@ -99,7 +99,7 @@ pub struct PoolConfig {
     pub min_num_workers: u32,
     /// GPUs at most; 0 for no bound.
     pub max_gpus: u32,
-    /// Beginnings of model paths, and what stands in their place here; the longest that fits counts.
+    /// Prefixes of model paths, and what stands in their place here; the longest that fits counts.
     pub paths: Vec<(String, String)>,
     /// What its workers' environment gets.
     pub environment: Vec<(String, String)>,

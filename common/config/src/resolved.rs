@@ -31,7 +31,7 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Ports that may be tried from that of `listen` on: more than one where the user named none.
     pub listen_ports: u16,
-    /// What workers are told; `None` for the name of this host and the port.
+    /// What workers are told; `None` for this host's name and the port.
     pub advertise: Option<Advertised>,
     /// What admits workers of other hosts.
     pub authority: AuthorityConfig,

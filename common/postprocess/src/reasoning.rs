@@ -22,7 +22,7 @@ pub fn bbh_mcq(text: &str) -> String {
 pub fn bbh_freeform(text: &str) -> String {
     static ANSWER: LazyLock<Regex> = LazyLock::new(|| constant(r"(?i)answer is\s*:?\s*"));
     static BOLD: LazyLock<Regex> = LazyLock::new(|| constant(r"\*\*(.*?)\*\*"));
-    static VERDICT: LazyLock<Regex> = LazyLock::new(|| constant(r"(?i)^(yes|no|true|false)\b"));
+    static OUTCOME: LazyLock<Regex> = LazyLock::new(|| constant(r"(?i)^(yes|no|true|false)\b"));
     static NUMBERS: LazyLock<Regex> = LazyLock::new(|| constant(r"\d\s*,\s*\d"));
     static COMMA: LazyLock<Regex> = LazyLock::new(|| constant(r"\s*,\s*"));
     static SPACES: LazyLock<Regex> = LazyLock::new(|| constant(r"\s+"));
@@ -32,8 +32,8 @@ pub fn bbh_freeform(text: &str) -> String {
     if let Some(bold) = BOLD.captures(answer).and_then(|found| found.get(1)) {
         answer = strip(bold.as_str());
     }
-    if let Some(verdict) = VERDICT.find(answer) {
-        let lower = verdict.as_str().to_lowercase();
+    if let Some(outcome) = OUTCOME.find(answer) {
+        let lower = outcome.as_str().to_lowercase();
         return lower[..1].to_uppercase() + &lower[1..];
     }
     let spaced = match NUMBERS.is_match(answer) {

@@ -1,4 +1,4 @@
-//! The authority that all masters of a store are: made once by whoever comes first, changed by comparing and swapping.
+//! The authority that all masters of a store are: made once by the first of them, changed by compare-and-swap.
 //!
 //! A use of a token is durable before its certificate is sent. What was revoked elsewhere is noticed within
 //! [`LOOK`], by sessions that are open as well.
@@ -171,7 +171,7 @@ impl Authority {
         }
     }
 
-    /// Nobody joins with such a token any more; those who have, stay.
+    /// No worker can join with this token any more; workers that have joined stay.
     ///
     /// # Errors
     /// See [`AuthorityError`].

@@ -57,7 +57,7 @@ pub struct Credentials {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PeerKey(Vec<u8>);
 
-/// Who bears a certificate of the authority.
+/// Identity in a certificate of the authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateIdentity {
     pub worker: String,

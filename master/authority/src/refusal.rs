@@ -5,7 +5,7 @@
 pub enum Refusal {
     #[error("it brought no join token; {ASK}")]
     NoToken,
-    /// Also for a wrong secret: which of the two it was is nobody's business.
+    /// Also for a wrong secret: the peer is not told which of the two it was.
     #[error("its join token is not known here; {ASK}")]
     Unknown,
     #[error("its join token {id} has expired; {ASK}")]

@@ -8,11 +8,11 @@ use compass_types::ids::Digest;
 use compass_types::secret::Secret;
 use serde::{Deserialize, Serialize};
 
-/// Tokens that nobody can use any more are forgotten after so long: by then their certificates have expired.
+/// Unusable tokens are forgotten after so long: by then their certificates have expired.
 const FORGET_SECONDS: u64 = 30 * 24 * 3_600;
 
-/// So many of them are kept at most, since the register is one value in the store: every run has a token of its own. Whoever joined
-/// with one that is forgotten is asked to join anew.
+/// So many of them are kept at most, since the register is one value in the store: every run has a token of its own. A worker that joined
+/// with one that is forgotten is asked to join again.
 const MOST_OVER: usize = 1000;
 
 /// Keys, tokens with their uses, and barred workers of an authority.
@@ -103,7 +103,7 @@ impl TokenRecord {
         }
     }
 
-    /// Since when it admits nobody new, if it does not.
+    /// Time since which it admits no new worker, if it does not.
     fn over_since(&self, now: u64) -> Option<u64> {
         Some(self.revoked.unwrap_or(u64::MAX).min(self.expires)).filter(|over| now >= *over)
     }

@@ -23,7 +23,7 @@ pub enum VaultError {
         #[source]
         source: io::Error,
     },
-    #[error("{path} is no key of an authority; restore it, or name another `key_file` in [master]")]
+    #[error("{path} is not a key of an authority; restore it, or name another `key_file` in [master]")]
     Damaged { path: PathBuf },
     #[error("others may read {path}, the key of the authority; take their rights away: chmod 600 {path}")]
     Exposed { path: PathBuf },

@@ -33,7 +33,7 @@ pub enum LaunchEvent {
 pub struct Autoscaler {
     pub pools: Vec<Pool>,
     pub bounds: Bounds,
-    /// Whether workers come that nobody here launches: then the end of launching is not the end of hope.
+    /// Whether workers may join that are not launched here: then the run goes on after launching has ended.
     pub others_may_come: bool,
 }
 
@@ -67,7 +67,7 @@ struct Supervisor {
     bounds: Bounds,
     /// Since when connected workers have nothing to do.
     idle: BTreeMap<WorkerId, Instant>,
-    /// Since when there is work and nobody to do it, and how long that may last until it is explained.
+    /// Since when there is work and no worker for it, and how long that may last until it is explained.
     quiet: Option<(Instant, Duration)>,
     gave_up: bool,
     began: Instant,
@@ -192,7 +192,7 @@ impl Supervisor {
         long.map(|(worker, _)| worker.clone()).collect()
     }
 
-    /// Says why nothing runs, and when nobody launches any more.
+    /// Says why nothing runs, and when launching has ended.
     async fn notice(&mut self, seen: &SchedulerSnapshot) {
         let reports = self.reports.borrow().clone();
         let is_quiet = seen.workers.is_empty() && !seen.demand.is_empty() && !reports.is_empty();

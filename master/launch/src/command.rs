@@ -1,6 +1,6 @@
 //! The command launcher: a line of shell of the user's for each worker, such as `srun {task_cmd}` or `ssh node7 {task_cmd}`.
 //!
-//! The line runs as a process group of this host. As a rule its standard input is a pipe that this process holds and that the
+//! The line runs as a process group on this host. As a rule its standard input is a pipe that this process holds and that the
 //! line passes on to the worker, which then ends when the master does, wherever it runs.
 
 use super::error::LaunchError;

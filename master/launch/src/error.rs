@@ -49,7 +49,7 @@ pub enum LaunchError {
     /// The launcher's own word, in one sentence, with what to do about it.
     #[error("{sentence}")]
     Refused { sentence: String },
-    /// Whoever takes jobs does not answer.
+    /// The service that takes jobs does not answer.
     #[error("{sentence}")]
     Unreached { sentence: String },
     #[error("cannot parse the output of `{program}`: {what}")]

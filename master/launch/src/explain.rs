@@ -21,7 +21,7 @@ pub fn explain(reports: &[PoolReport]) -> Vec<String> {
     reports.iter().map(|report| format!("{}: {}", who(report), state(report))).collect()
 }
 
-/// Whether its workers are of this host, and no jobs of anybody's.
+/// Whether its workers are on this host, and no jobs of anybody's.
 fn is_local(report: &PoolReport) -> bool {
     report.kind == RunnerKind::Local.name()
 }
@@ -37,7 +37,7 @@ fn state(report: &PoolReport) -> String {
     if count.reported > 0 {
         let all = report.target.max(report.live());
         return match is_local(report) {
-            true => format!("{} of {all} workers of this host are here", count.reported),
+            true => format!("{} of {all} workers on this host are here", count.reported),
             false => format!("{} of {all} jobs run and their workers are here", count.reported),
         };
     }
@@ -67,7 +67,7 @@ fn present(report: &PoolReport) -> Option<String> {
     }
     if count.running > 0 {
         return Some(match is_local(report) {
-            true => format!("{} workers of this host have just started and are not here yet", count.running),
+            true => format!("{} workers on this host have just started and are not here yet", count.running),
             false => format!("{} jobs have just started, their workers are not here yet", count.running),
         });
     }
@@ -153,8 +153,8 @@ mod tests {
         assert_eq!(now("slurm", &[]), "pool a (slurm): 2 jobs have just started, their workers are not here yet");
         assert_eq!(now("slurm", &["w1", "w7"]), "pool a (slurm): 1 of 2 jobs run and their workers are here");
         let local = RunnerKind::Local.name();
-        assert!(now(local, &[]).ends_with("2 workers of this host have just started and are not here yet"));
-        assert!(now(local, &["w0", "w1"]).ends_with("2 of 2 workers of this host are here"));
+        assert!(now(local, &[]).ends_with("2 workers on this host have just started and are not here yet"));
+        assert!(now(local, &["w0", "w1"]).ends_with("2 of 2 workers on this host are here"));
         assert_eq!(report(|report| report.target = 0), "pool s (slurm): there is nothing that it could do");
         let given_up = report(|report| report.given_up = Some("no `sbatch`".into()));
         assert_eq!(given_up, "pool s (slurm): nothing more is launched: no `sbatch`");

@@ -38,7 +38,7 @@ pub(super) enum JobEvent {
     /// The job waits and will not run: it should be ended, so that another takes its place.
     Held { job: LauncherJobId, reason: String },
     /// The job runs, and its agent has not reported in all the time that it had: it should be ended.
-    Mute { job: LauncherJobId, worker: WorkerId },
+    NeverConnected { job: LauncherJobId, worker: WorkerId },
 }
 
 /// How the jobs of a pool stand, counted.
@@ -140,7 +140,7 @@ impl JobTable {
                     let since = *job.running_ms.get_or_insert(now);
                     let late = self.policy.connect.is_some_and(|most| now >= since + most.as_millis() as u64);
                     if late && !job.reported && !job.ending {
-                        happened.push(JobEvent::Mute { job: id.clone(), worker: job.worker.clone() });
+                        happened.push(JobEvent::NeverConnected { job: id.clone(), worker: job.worker.clone() });
                     }
                 }
                 Some(JobState::Ended(outcome)) => ended.push((id.clone(), outcome)),
@@ -377,7 +377,7 @@ mod tests {
         assert_eq!((job_table.trouble(), job_table.live()), (None, 1));
         assert_eq!(at(&mut job_table, 10, "1", JobState::Running), []);
         let never_connected = at(&mut job_table, 100_010, "1", JobState::Running);
-        assert!(matches!(&never_connected[..], [JobEvent::Mute { .. }]), "{never_connected:?}");
+        assert!(matches!(&never_connected[..], [JobEvent::NeverConnected { .. }]), "{never_connected:?}");
         job_table.never_connected(100_010, &LauncherJobId("1".into()));
         assert_eq!(at(&mut job_table, 100_011, "1", JobState::Running), [], "once is enough");
         assert!(job_table.trouble().unwrap().contains("never reached the master"));

@@ -57,7 +57,7 @@ pub enum JobOutcome {
     Walltime,
     /// Somebody cancelled it.
     Cancelled,
-    /// It is gone, and nobody knows why.
+    /// It is gone for an unknown reason.
     Unknown,
 }
 
@@ -70,7 +70,7 @@ impl std::fmt::Display for JobOutcome {
             Self::NodeFailed => "its node failed",
             Self::Walltime => "its wall time was up",
             Self::Cancelled => "cancelled",
-            Self::Unknown => "gone, nobody knows why",
+            Self::Unknown => "gone for an unknown reason",
         })
     }
 }
@@ -90,7 +90,7 @@ pub struct LauncherPolicy {
     pub pause: Duration,
     /// The longest pause.
     pub longest_pause: Duration,
-    /// A job that runs for so long without its agent reporting is ended; `None` waits for ever.
+    /// A job that runs for so long without its agent reporting is ended; `None` waits indefinitely.
     pub connect: Option<Duration>,
 }
 
@@ -116,7 +116,7 @@ pub trait Launcher: Send {
     }
 
     /// The name of the agent that a job has now, where it is not the one that it was submitted with: a job that was put
-    /// back has a new one, and the old may still run on a node that nobody reaches.
+    /// back has a new one, and the old may still run on an unreachable node.
     fn worker_of(&self, job: &LauncherJobId) -> Option<WorkerId> {
         let _ = job;
         None

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Questions in a row that a launcher may leave unanswered until it is said.
-const DEAF: u32 = 5;
+const MAX_UNANSWERED: u32 = 5;
 
 /// What a pool's jobs are like, and how many there may be.
 #[derive(Clone, Debug, Default)]
@@ -167,15 +167,15 @@ impl Running {
             }
             Err(error) => {
                 self.unanswered += 1;
-                if self.unanswered == DEAF {
+                if self.unanswered == MAX_UNANSWERED {
                     tracing::warn!(pool = self.spec.name, "{}", error.sentence());
                 }
-                self.status_error = (self.unanswered >= DEAF).then(|| error.sentence());
+                self.status_error = (self.unanswered >= MAX_UNANSWERED).then(|| error.sentence());
             }
         }
     }
 
-    /// Says what nobody asked for: of many jobs that fare alike, once.
+    /// Reports what happened without a request; of many jobs that fare alike, once.
     fn announce(&self, happened: &[JobEvent]) {
         let mut ended: BTreeMap<String, Vec<&LauncherJobId>> = BTreeMap::new();
         let mut requeued: Vec<&WorkerId> = Vec::new();
@@ -222,7 +222,7 @@ impl Running {
                 tracing::warn!(pool, %job, reason, "a job is held and will not run; another takes its place");
                 self.cancel(vec![job]).await;
             }
-            JobEvent::Mute { job, worker } => {
+            JobEvent::NeverConnected { job, worker } => {
                 self.job_table.never_connected(self.now(), &job);
                 let log = self.launcher.log(&job).map(|log| format!("; its log tells why: {log}")).unwrap_or_default();
                 tracing::warn!(pool, %job, worker = worker.0, "a job runs whose worker never reached this master{log}");

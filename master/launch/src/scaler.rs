@@ -37,7 +37,7 @@ pub(super) struct PoolState {
     pub(super) paused: bool,
     /// Whether what waits in its queue has waited for too long.
     pub(super) stuck: bool,
-    /// Open tasks that its workers could take and nobody from elsewhere does.
+    /// Open tasks that its workers could take and no other pool's do.
     pub(super) wanted: u32,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn targets(pools: &[PoolState], bounds: Bounds) -> Vec<u32> {
                 *lacking = lacking.saturating_sub(given.saturating_mul(unit(pool)));
             }
         } else {
-            // Of each bound: what is left beside the target, and what the stuck could give that nobody before asked for.
+            // Of each bound: what is left beside the target, and what the stuck could give and was not asked for before.
             let spare = |bound: &(u32, Unit)| left(bound).saturating_sub(target.saturating_mul(bound.1(pool)));
             let given = |&(_, unit): &(u32, Unit)| -> u32 {
                 let each = in_turn(true).map(|(_, pool)| {

@@ -66,7 +66,7 @@ impl SlurmOrder {
         format!("{}-{job}", self.pool)
     }
 
-    /// The same of a job that was put back so often: an earlier worker of it may still run on a node that nobody reaches.
+    /// The same of a job that was put back so often: an earlier worker of it may still run on an unreachable node.
     pub(super) fn worker_of(&self, job: &str, restarts: u64) -> String {
         let name = self.worker_name(job);
         if restarts > 0 { format!("{name}r{restarts}") } else { name }

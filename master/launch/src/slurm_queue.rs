@@ -110,7 +110,7 @@ fn state(job: &Value) -> JobState {
         };
         return JobState::Ended(outcome);
     }
-    // A state that nobody knows: the job is there.
+    // An unknown state: the job is there.
     JobState::Running
 }
 
@@ -149,7 +149,7 @@ mod tests {
         JobState::Queued { reason: reason.into() }
     }
 
-    /// `squeue --json` of a Slurm 22.05.8, less the keys that nobody reads: tasks of arrays and jobs that wait, run, have
+    /// `squeue --json` of a Slurm 22.05.8, less the keys that are not read: tasks of arrays and jobs that wait, run, have
     /// ended in good order, with an exit code, by a signal, were cancelled, lost their node, reached their time.
     #[test]
     fn a_captured_answer() {

@@ -1,6 +1,6 @@
 //! The worker's command line, as every launcher has it run.
 //!
-//! Nothing secret stands in it: `ps` shows it to everybody. Tokens reach workers through files.
+//! Nothing secret stands in it: `ps` shows it to every user. Tokens reach workers through files.
 
 use std::path::PathBuf;
 

@@ -167,7 +167,7 @@ mod tests {
         let submissions =
             [Content::Assignment(assignment(3)), Content::Checkpoint(all.clone()), Content::Assignment(assignment(2))];
         let batch = assignment_log.batch(submissions.into_iter().map(|content| submission(9, content)));
-        // Wherever a master dies, everybody who may hold something is known.
+        // Wherever a master dies, every worker that may hold something is known.
         for done in 0..=batch.ops.len() {
             let mut store = store.clone();
             apply(&mut store, batch.ops[..done].to_vec());

@@ -154,7 +154,7 @@ impl<S: CoordinationStore> Work<S> {
         self.store
     }
 
-    /// Lets a group grow where a transaction is dear.
+    /// Lets a group grow where a transaction is costly.
     async fn gather(&self, receiver: &mut mpsc::Receiver<Submission>, batch: &mut Vec<Submission>) {
         let pause = self.store.gathering();
         if pause.is_zero() {

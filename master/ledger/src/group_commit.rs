@@ -1,4 +1,4 @@
-//! Group commit as decisions: what is written next, and when something is durable. Whoever owns it appends, syncs and
+//! Group commit as decisions: what is written next, and when something is durable. Its owner appends, syncs and
 //! commits, and says what has become of that; a step of which nothing is heard leaves everything as it is.
 
 use super::batch::{AssignmentLog, Batch, Submission, transactions};

@@ -1,15 +1,15 @@
 //! The owner of a run folder: the master that writes there, as `owner.json` in the folder itself.
 //!
-//! A store decides who leads, but masters with different stores (two `state_dir`, two etcd) each find one that nobody leads.
+//! A store decides who leads, but masters with different stores (two `state_dir`, two etcd) each find one without a leader.
 //! What they share is the folder, so each holds a lock of this file while it works there: a master with an embedded store an
 //! exclusive one, masters of one shared store a shared one, since that store decides between them.
 //!
-//! - **On a disk of this host** the lock is a fence: while its holder lives no other process gets it, and it ends with the
+//! - **On a disk on this host** the lock is a fence: while its holder lives no other process gets it, and it ends with the
 //!   process, however that dies.
 //! - **On a network file system whose locks reach all hosts** (NFS as it is mounted by default, Lustre with `flock`, CephFS)
 //!   it is one, too, as far as that file system keeps it over a lost connection.
 //! - **Where they do not** (`nolock`, `local_lock`) the lock is got on every host. Then the file's time tells: its owner renews
-//!   it every few seconds, and one of another host that does not for [`LEASE`] is gone. Before each commit a master looks
+//!   it every few seconds, and one on another host that does not for [`LEASE`] is gone. Before each commit a master looks
 //!   whether the record still is its own; that is no fence, but ends a master that slept.
 
 use rustix::fs::{Timespec, Timestamps};
@@ -253,7 +253,7 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Whoever comes next on another host need not wait; where this fails it does.
+        // The next owner on another host need not wait; where this fails it does.
         if read(&mut self.file).is_ok_and(|found| found.is_some_and(|found| found.mark == self.record.mark)) {
             self.record.ended = true;
             let _ = write(&mut self.file, &self.record);
@@ -290,7 +290,7 @@ impl Doubt {
 fn held(found: Option<&Record>, me: &Record) -> OwnerError {
     let (holder, theirs) = match found {
         Some(found) => (found.holder(), found.store.name.clone()),
-        None => ("a process of this host or another".into(), "a place unknown".into()),
+        None => ("a process on this host or another".into(), "a place unknown".into()),
     };
     OwnerError::Held { holder, theirs, ours: me.store.name.clone() }
 }
@@ -389,8 +389,8 @@ mod tests {
         assert_eq!(judge(None, &me, Lock::Got, false), Ownership::Free);
         assert_eq!(judge(None, &me, Lock::Refused, true), Ownership::Held);
         assert_eq!(judge(Some(&there), &me, Lock::Got, false), Ownership::Doubtful);
-        assert_eq!(judge(Some(&there), &me, Lock::Got, true), Ownership::Free, "a disk of this host");
-        assert_eq!(judge(Some(&boot("here")), &me, Lock::Got, false), Ownership::Free, "the lock tells of this host");
+        assert_eq!(judge(Some(&there), &me, Lock::Got, true), Ownership::Free, "a disk on this host");
+        assert_eq!(judge(Some(&boot("here")), &me, Lock::Got, false), Ownership::Free, "the lock tells on this host");
         assert_eq!(judge(Some(&there), &me, Lock::Refused, false), Ownership::Held);
         assert_eq!(judge(Some(&Record { ended: true, ..there }), &me, Lock::Got, false), Ownership::Free);
     }

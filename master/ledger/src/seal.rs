@@ -25,7 +25,7 @@ fn path(folder: &Path) -> PathBuf {
 }
 
 impl Seal {
-    /// Writes this down, durably, for the segments in `folder`. Whoever calls it leads, so that nobody appends.
+    /// Writes this down, durably, for the segments in `folder`. The caller leads, so that no process appends.
     ///
     /// # Errors
     /// The disk fails.

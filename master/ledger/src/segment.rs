@@ -97,7 +97,7 @@ impl Ledger {
 
     /// Reads every segment. `recorded` is what the store knows of this job: of a segment, bytes beyond the recorded
     /// length do not exist. A leader records its segment before it appends, so one that the store does not know was
-    /// written under another store (lost, or of another host): what was written down at the end of a run decides, then
+    /// written under another store (lost, or on another host): what was written down at the end of a run decides, then
     /// checksums.
     ///
     /// # Errors
@@ -159,7 +159,7 @@ impl Ledger {
         // The name must survive a power cut as well.
         File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("sync", e))?;
         let inode = file.metadata().map(|data| inode(&data)).map_err(|e| failed("examine", e))?;
-        // Whoever changes the working directory later must not change what the path means.
+        // A later change of the working directory must not change what the path means.
         let path = std::path::absolute(&path).unwrap_or(path);
         Ok(SegmentWriter { name, path, file, inode, owner: None, length: HEADER as u64 })
     }

@@ -1,4 +1,4 @@
-//! What befell a run, over all of its leaders: kept in the ledger, since a leader that is killed tells nobody.
+//! What befell a run, over all of its leaders: kept in the ledger, since a killed leader cannot report it.
 
 use super::record::{Entry, Kind};
 use compass_types::ids::Epoch;

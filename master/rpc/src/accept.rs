@@ -1,7 +1,7 @@
 //! From a listener to connections whose peers are known, over TLS 1.3.
 //!
-//! Handshakes run side by side, each with a deadline, so many at most in all and for each address: whoever says nothing
-//! blocks nobody. A peer that is no worker keeps its connection for a short time only.
+//! Handshakes run side by side, each with a deadline, so many at most in all and for each address: a peer that says nothing
+//! blocks no other. A peer that is not a worker keeps its connection for a short time only.
 
 use super::connection_slots::{Bounds, ConnectionSlot, ConnectionSlots};
 use super::peer::{Peer, PeerIdentity};
@@ -32,7 +32,7 @@ use tonic::transport::server::Connected;
 /// Whom a listener lets in.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Everybody, in the plain: for benchmarks and tests of what lies behind the listener. No master of a run is so.
+    /// Every peer, unencrypted: for benchmarks and tests of what lies behind the listener. No master of a run is so.
     Open,
     /// Whom the authority knows.
     Guarded(Arc<Authority>),
@@ -47,7 +47,7 @@ impl Access {
     }
 }
 
-/// The connections of a listener, each with its peer, and what makes them come while it is polled: whoever drops it closes
+/// The connections of a listener, each with its peer, and what makes them come while it is polled: dropping it closes
 /// the listener.
 ///
 /// # Errors
@@ -145,7 +145,7 @@ impl Guard {
                 place.known();
                 None
             }
-            _ => Some(Box::pin(tokio::time::sleep(self.bounds.stranger_life))),
+            _ => Some(Box::pin(tokio::time::sleep(self.bounds.unauthenticated_life))),
         };
         Some(Connection { io, peer: Peer { address, identity }, deadline, preface: 0, place })
     }
@@ -179,14 +179,14 @@ impl Guard {
 
     fn identity(&self, chain: &[CertificateDer<'static>]) -> PeerIdentity {
         let Some(certificate) = chain.first().cloned() else {
-            return PeerIdentity::Stranger { certificate: None, why: "it brought no certificate" };
+            return PeerIdentity::Unauthenticated { certificate: None, why: "it brought no certificate" };
         };
-        let stranger = |why| PeerIdentity::Stranger { certificate: Some(certificate.clone()), why };
+        let unauthenticated = |why| PeerIdentity::Unauthenticated { certificate: Some(certificate.clone()), why };
         match self.authority.judge(chain) {
             Verification::Identity(certified) => PeerIdentity::Worker { certified: Arc::new(certified), certificate },
-            Verification::OwnKey => stranger("it brought no certificate of this authority"),
-            Verification::Expired => stranger("its certificate has expired"),
-            Verification::Foreign => stranger("its certificate is of another authority"),
+            Verification::OwnKey => unauthenticated("it brought no certificate of this authority"),
+            Verification::Expired => unauthenticated("its certificate has expired"),
+            Verification::Foreign => unauthenticated("its certificate is of another authority"),
         }
     }
 }
@@ -200,7 +200,7 @@ fn server_config(authority: &Authority) -> Result<ServerConfig, AuthorityError> 
     let builder = builder.with_client_cert_verifier(Arc::new(AnyKey(provider)));
     let mut config = builder.with_single_cert(credentials.chain, credentials.key).map_err(used)?;
     config.alpn_protocols = vec![b"h2".to_vec()];
-    // Every connection is judged anew.
+    // Every connection is judged again.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(config)
@@ -257,9 +257,9 @@ impl ClientCertVerifier for AnyKey {
 pub struct Connection {
     io: Io,
     peer: Peer,
-    /// When a peer that is no worker, or has not said its first words, is cut off.
+    /// When a peer that is not a worker, or has not said its first words, is cut off.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// Bytes still to be read of what every HTTP/2 client says first, before which an unguarded one counts as a stranger.
+    /// Bytes still to be read of what every HTTP/2 client says first, before which an unguarded one counts as unauthenticated.
     preface: usize,
     place: ConnectionSlot,
 }
@@ -360,7 +360,7 @@ mod tests {
     #[tokio::test]
     async fn who_says_half_a_word_is_cut_off_and_many_of_them_keep_nobody_out_for_long() {
         let handshake = Duration::from_millis(300);
-        let bounds = Bounds { strangers: 3, handshake, ..Bounds::default() };
+        let bounds = Bounds { unauthenticated: 3, handshake, ..Bounds::default() };
         let (address, mut heard) = open_listener(bounds).await;
         let mut greeted = TcpStream::connect(address).await.unwrap();
         greeted.write_all(FIRST_WORDS).await.unwrap();
@@ -379,7 +379,7 @@ mod tests {
         let mut next = TcpStream::connect(address).await.unwrap();
         next.write_all(FIRST_WORDS).await.unwrap();
         assert_eq!(heard.recv().await, Some(FIRST_WORDS.len()));
-        // Whoever greeted stays, however long ago that was.
+        // A connection that has greeted stays, however long ago that was.
         greeted.write_all(b"more").await.unwrap();
         let quiet = tokio::time::timeout(handshake * 2, greeted.read(&mut [0; 8])).await;
         assert!(quiet.is_err(), "{quiet:?}");

@@ -33,7 +33,7 @@ impl PlanFiles {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner).insert(plan, Arc::new(files));
     }
 
-    /// Nobody asks for this plan any more.
+    /// This plan is not requested any more.
     pub fn remove(&self, plan: &Digest) {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner).remove(plan);
     }

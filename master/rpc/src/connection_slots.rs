@@ -11,22 +11,22 @@ pub struct Bounds {
     /// Connections in all.
     pub connections: usize,
     /// Connections of one address that are no worker's: in their handshake, or enrolling.
-    pub strangers: usize,
+    pub unauthenticated: usize,
     /// The same of all addresses.
-    pub all_strangers: usize,
+    pub all_unauthenticated: usize,
     pub handshake: Duration,
-    /// How long a connection lives that is no worker's.
-    pub stranger_life: Duration,
+    /// How long a connection lives that is not a worker's.
+    pub unauthenticated_life: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
         Self {
             connections: 20_000,
-            strangers: 256,
-            all_strangers: 2_048,
+            unauthenticated: 256,
+            all_unauthenticated: 2_048,
             handshake: Duration::from_secs(10),
-            stranger_life: Duration::from_secs(30),
+            unauthenticated_life: Duration::from_secs(30),
         }
     }
 }
@@ -41,16 +41,16 @@ pub struct ConnectionSlots {
 #[derive(Debug, Default)]
 struct Taken {
     connections: usize,
-    all_strangers: usize,
-    strangers: BTreeMap<IpAddr, usize>,
+    all_unauthenticated: usize,
+    unauthenticated: BTreeMap<IpAddr, usize>,
 }
 
 /// A place of a connection; dropping it gives it back.
 #[derive(Debug)]
 pub struct ConnectionSlot {
     places: ConnectionSlots,
-    /// While the peer is no worker.
-    stranger: Option<IpAddr>,
+    /// While the peer is not a worker.
+    unauthenticated: Option<IpAddr>,
 }
 
 impl ConnectionSlots {
@@ -62,31 +62,31 @@ impl ConnectionSlots {
     /// A place for a connection from this address; `None` where the bounds are reached.
     pub fn take(&self, address: IpAddr) -> Option<ConnectionSlot> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_this = taken.strangers.get(&address).copied().unwrap_or(0);
+        let of_this = taken.unauthenticated.get(&address).copied().unwrap_or(0);
         let full = taken.connections >= self.bounds.connections
-            || taken.all_strangers >= self.bounds.all_strangers
-            || of_this >= self.bounds.strangers;
+            || taken.all_unauthenticated >= self.bounds.all_unauthenticated
+            || of_this >= self.bounds.unauthenticated;
         if full {
             return None;
         }
         taken.connections += 1;
-        taken.all_strangers += 1;
-        taken.strangers.insert(address, of_this + 1);
+        taken.all_unauthenticated += 1;
+        taken.unauthenticated.insert(address, of_this + 1);
         drop(taken);
-        Some(ConnectionSlot { places: self.clone(), stranger: Some(address) })
+        Some(ConnectionSlot { places: self.clone(), unauthenticated: Some(address) })
     }
 }
 
 impl ConnectionSlot {
     /// The peer is a worker.
     pub(super) fn known(&mut self) {
-        let Some(address) = self.stranger.take() else { return };
+        let Some(address) = self.unauthenticated.take() else { return };
         let mut taken = self.places.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.all_strangers = taken.all_strangers.saturating_sub(1);
-        let left = taken.strangers.get(&address).copied().unwrap_or(0).saturating_sub(1);
+        taken.all_unauthenticated = taken.all_unauthenticated.saturating_sub(1);
+        let left = taken.unauthenticated.get(&address).copied().unwrap_or(0).saturating_sub(1);
         match left {
-            0 => taken.strangers.remove(&address),
-            left => taken.strangers.insert(address, left),
+            0 => taken.unauthenticated.remove(&address),
+            left => taken.unauthenticated.insert(address, left),
         };
     }
 }
@@ -105,14 +105,14 @@ mod tests {
 
     #[test]
     fn places_are_bounded_for_all_and_for_each_address_and_come_back() {
-        let bounds = Bounds { connections: 5, strangers: 2, all_strangers: 3, ..Bounds::default() };
+        let bounds = Bounds { connections: 5, unauthenticated: 2, all_unauthenticated: 3, ..Bounds::default() };
         let places = ConnectionSlots::new(bounds);
         let address = |n| IpAddr::from([10, 0, 0, n]);
         let mut first = places.take(address(1)).unwrap();
         let second = places.take(address(1)).unwrap();
         assert!(places.take(address(1)).is_none(), "two of one address");
         let third = places.take(address(2)).unwrap();
-        assert!(places.take(address(3)).is_none(), "three strangers");
+        assert!(places.take(address(3)).is_none(), "three unauthenticated peers");
         first.known();
         let fourth = places.take(address(1)).unwrap();
         drop((third, second));
@@ -122,6 +122,6 @@ mod tests {
         drop(fifth);
         drop((first, fourth));
         let taken = places.taken.lock().unwrap();
-        assert_eq!((taken.connections, taken.all_strangers, taken.strangers.len()), (0, 0, 0));
+        assert_eq!((taken.connections, taken.all_unauthenticated, taken.unauthenticated.len()), (0, 0, 0));
     }
 }

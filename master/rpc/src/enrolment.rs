@@ -1,4 +1,4 @@
-//! The enrolment service: the only one that strangers reach. Bounds how often they ask; what they get, the authority says.
+//! The enrolment service: the only one that unauthenticated peers reach. Bounds how often they ask; what they get, the authority says.
 
 use super::peer::{AuthInterceptor, PLAIN, Peer, PeerIdentity};
 use super::rate::Rate;
@@ -26,8 +26,8 @@ pub(super) struct EnrolmentService {
 
 impl EnrolmentService {
     pub(super) fn server(interceptor: AuthInterceptor) -> EnrolmentServer<Self> {
-        let desk = Self { interceptor, started: Instant::now(), rate: Arc::default() };
-        EnrolmentServer::new(desk).max_decoding_message_size(MOST_BYTES)
+        let service = Self { interceptor, started: Instant::now(), rate: Arc::default() };
+        EnrolmentServer::new(service).max_decoding_message_size(MOST_BYTES)
     }
 
     fn authority(&self) -> Result<&Arc<Authority>, Status> {
@@ -62,7 +62,7 @@ impl Enrolment for EnrolmentService {
         let authority = self.authority()?;
         let certificate = match &peer.identity {
             PeerIdentity::Plain | PeerIdentity::Trusted => return Err(Status::unauthenticated(PLAIN)),
-            PeerIdentity::Stranger { certificate, .. } => certificate.clone(),
+            PeerIdentity::Unauthenticated { certificate, .. } => certificate.clone(),
             PeerIdentity::Worker { certificate, .. } => Some(certificate.clone()),
         };
         self.may_ask(&peer)?;
@@ -105,7 +105,7 @@ impl Enrolment for EnrolmentService {
         let peer = self.interceptor.admit(&request)?;
         let authority = self.authority()?;
         let PeerIdentity::Worker { certified, certificate } = &peer.identity else {
-            return Err(Status::unauthenticated("only who bears a certificate can renew it"));
+            return Err(Status::unauthenticated("only a worker with a certificate can renew it"));
         };
         let chain = authority.renew(certified, certificate).map_err(|error| unusable(&error))?;
         let chain = chain.map_err(|refusal| Status::permission_denied(refusal.to_string()))?;

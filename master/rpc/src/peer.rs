@@ -25,7 +25,7 @@ pub enum PeerIdentity {
     /// No encryption, where it is asked for.
     Plain,
     /// Encrypted, with or without a certificate of its own: may enrol.
-    Stranger { certificate: Option<CertificateDer<'static>>, why: &'static str },
+    Unauthenticated { certificate: Option<CertificateDer<'static>>, why: &'static str },
     /// A worker of the authority's.
     Worker { certified: Arc<CertificateIdentity>, certificate: CertificateDer<'static> },
 }
@@ -43,7 +43,7 @@ impl PeerIdentity {
         match (self, authority) {
             (Self::Trusted, _) => Ok(()),
             (Self::Plain, _) => Err(Status::unauthenticated(PLAIN)),
-            (Self::Stranger { why, .. }, _) => Err(Status::unauthenticated(*why)),
+            (Self::Unauthenticated { why, .. }, _) => Err(Status::unauthenticated(*why)),
             (Self::Worker { certified, .. }, _) if now() >= certified.until => {
                 Err(Status::unauthenticated("its certificate has expired"))
             }
@@ -138,10 +138,10 @@ mod tests {
         assert!(worker(0).may_be("w").is_ok() && PeerIdentity::Trusted.may_be("anybody").is_ok());
         assert_eq!(worker(0).may_be("v").unwrap_err().code(), Code::PermissionDenied);
         assert_eq!(worker(0).admitted(None).unwrap_err().code(), Code::Unauthenticated);
-        // Nobody to ask is no reason to admit.
+        // Without an authority to ask, no peer is admitted.
         assert_eq!(worker(u64::MAX).admitted(None).unwrap_err().code(), Code::PermissionDenied);
-        let stranger = PeerIdentity::Stranger { certificate: None, why: "no certificate" };
-        for outside in [PeerIdentity::Plain, stranger] {
+        let unauthenticated = PeerIdentity::Unauthenticated { certificate: None, why: "no certificate" };
+        for outside in [PeerIdentity::Plain, unauthenticated] {
             assert_eq!(outside.admitted(None).unwrap_err().code(), Code::Unauthenticated);
         }
     }

@@ -50,7 +50,7 @@ impl JobKey {
         bytes.try_into().ok().map(Self)
     }
 
-    /// A key that nobody can guess.
+    /// A random key.
     ///
     /// # Errors
     /// See [`KeyError`].
@@ -109,7 +109,7 @@ mod tests {
         let claim = Claim { plan: &plan, worker: "w", nonce: "1", grant, unit: UnitId(6), samples: &samples };
         let proof = key.proof(claim);
         assert!(key.verifies(claim, &proof));
-        assert!(!JobKey([8; 32]).verifies(claim, &proof), "the key was lost, and made anew");
+        assert!(!JobKey([8; 32]).verifies(claim, &proof), "the key was lost, and made again");
         let (more, of_epoch) = (IntervalSet::range(0, 12), GrantId { epoch: Epoch(4), ..grant });
         let of_task = GrantId { task: TaskId(5), ..grant };
         let of_attempt = GrantId { attempt: Attempt(6), ..grant };

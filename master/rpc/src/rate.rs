@@ -1,4 +1,4 @@
-//! How often strangers may ask: a bucket for each address that fills again with time, and one for all of them.
+//! How often unauthenticated peers may ask: a bucket for each address that fills again with time, and one for all of them.
 //!
 //! Pure: time is an argument, in milliseconds.
 

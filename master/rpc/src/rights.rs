@@ -24,7 +24,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Forgets everything: a hello says anew what the worker holds.
+    /// Forgets everything: a hello says again what the worker holds.
     pub fn reset(&mut self) {
         self.by_grant.clear();
     }

@@ -32,7 +32,7 @@ use tonic::{Request, Response, Status, Streaming};
 /// Frames that wait for one worker's connection; a worker that is slower is cut off and may come back.
 const OUTBOUND_FRAMES: usize = 1024;
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
-/// How often a worker at the door hears that it is to wait.
+/// How often an idle worker is told that it is to wait.
 const WAIT_EVERY: Duration = Duration::from_secs(2);
 
 /// What the connections tell the driver.
@@ -58,7 +58,7 @@ pub struct WorkerService {
     connections: Arc<AtomicU64>,
     /// The pools that there are; none where workers may call theirs what they like.
     pools: Arc<[String]>,
-    /// Who is let in; without one, whoever reaches the service.
+    /// Decides which peers are let in; without it, all that reach the service.
     interceptor: Option<AuthInterceptor>,
 }
 
@@ -107,7 +107,7 @@ impl WorkerService {
         pending: PendingSession,
     ) {
         let (worker, outbound) = (WorkerId(hello.worker.clone()), pending.outbound.downgrade());
-        // Alive as long as the session, whoever ends it.
+        // Alive as long as the session, whichever side ends it.
         let (held, mut left) = mpsc::channel::<()>(1);
         let (unwelcome_service, attending) = (self.clone(), self.attend(connection, hello, pending, held));
         let mut attending = std::pin::pin!(attending);
@@ -143,7 +143,7 @@ impl WorkerService {
         }
     }
 
-    /// A worker from its hello to the end of its stream, or until nobody waits at the other end of `held`.
+    /// A worker from its hello to the end of its stream, or until the receiver of `held` is dropped.
     async fn attend(self, connection: ConnectionId, hello: v1::Hello, pending: PendingSession, held: mpsc::Sender<()>) {
         let PendingSession { outbound, mut frames } = pending;
         let worker = WorkerId(hello.worker.clone());
@@ -247,7 +247,7 @@ impl Workers for WorkerService {
         }
         if let Some(reason) = misfit(&hello) {
             tracing::warn!(worker = hello.worker, reason, "refused a worker");
-            // One that cannot even take this frame is cut off all the same, since nobody keeps its connection.
+            // One that cannot even take this frame is cut off all the same, since its connection is not kept.
             let _ = outbound.try_send(Ok(refusal(reason)));
             return Ok(Response::new(leaving));
         }
@@ -328,7 +328,7 @@ pub fn bounded_server() -> tonic::transport::Server {
         .http2_max_header_list_size(HEADERS)
 }
 
-/// Serves until `stop` is cancelled. Behind a guarded access, strangers reach nothing but enrolment.
+/// Serves until `stop` is cancelled. Behind a guarded access, unauthenticated peers reach nothing but enrolment.
 ///
 /// # Errors
 /// See [`ServeError`].

@@ -16,7 +16,7 @@ use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
-/// Takes in whoever comes.
+/// Takes in every worker.
 #[derive(Debug)]
 struct Everyone(mpsc::Sender<Inbound>);
 

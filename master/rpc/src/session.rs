@@ -54,7 +54,7 @@ impl Terms {
 #[derive(Clone, Debug, Default)]
 pub struct PoolTerms {
     pub offline_continue: bool,
-    /// Beginnings of model paths, and what stands in their place there.
+    /// Prefixes of model paths, and what stands in their place there.
     pub paths: Vec<(String, String)>,
 }
 
@@ -78,7 +78,7 @@ pub fn refusal(reason: String) -> v1::MasterFrame {
 
 /// A worker's session, over all of its connections.
 ///
-/// What is to be sent goes into the `out` of each call: whoever owns the connections carries it out, and says with
+/// What is to be sent goes into the `out` of each call: the owner of the connections carries it out, and says with
 /// [`Self::disconnect`] when one cannot take a frame.
 #[derive(Debug)]
 pub struct Session {
@@ -156,7 +156,7 @@ impl Session {
         self.acknowledged(last_ack);
     }
 
-    /// Begins the session's rights anew, with the grants of a hello whose proofs verify; returns those as claims to what
+    /// Begins the session's rights again, with the grants of a hello whose proofs verify; returns those as claims to what
     /// of them is open, and how many do not verify.
     pub fn claims(&mut self, held: Vec<v1::HeldGrant>, terms: &Terms) -> (Vec<HeldGrant>, usize) {
         self.rights.reset();
@@ -189,7 +189,7 @@ impl Session {
         self.empty(|body| matches!(body, Body::Grant(grant) if !live(&grant_of(grant))));
     }
 
-    /// Empties the frames that tell the worker to go: it has gone, and is here anew.
+    /// Empties the frames that tell the worker to go: it has gone, and has come back.
     pub fn stays(&mut self) {
         self.empty(|body| matches!(body, Body::Release(_)));
     }

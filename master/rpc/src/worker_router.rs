@@ -1,4 +1,4 @@
-//! Who takes in a worker that is at the door.
+//! Who takes in a worker that waits for assignment.
 
 use super::server::Inbound;
 use compass_proto::v1;
@@ -7,12 +7,12 @@ use compass_types::ids::WorkerId;
 use std::fmt::Debug;
 use tokio::sync::{mpsc, oneshot};
 
-/// What becomes of a worker at the door.
+/// What becomes of a worker that waits for assignment.
 #[derive(Debug)]
 pub enum Answer {
     /// Somebody takes it in.
     TakenIn(mpsc::Sender<Inbound>),
-    /// Nobody ever will; it hears why, and ends.
+    /// No job ever will; the worker is told why, and exits.
     Refused(String),
     /// The master goes; so should the worker.
     Shutdown(&'static str),
@@ -20,7 +20,7 @@ pub enum Answer {
 
 /// Decides which job takes in a worker that has connected.
 pub trait WorkerRouter: Debug + Send + Sync {
-    /// A worker is at the door. Resolves as soon as it is known what becomes of it.
+    /// A worker waits for assignment. Resolves as soon as it is known what becomes of it.
     fn arrive(&self, connection: ConnectionId, hello: &v1::Hello) -> oneshot::Receiver<Answer>;
 
     /// Its connection is down.

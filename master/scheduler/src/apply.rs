@@ -136,7 +136,7 @@ impl Core {
         for Stalled { worker, tasks, ms } in self.deadlines.stalled(&mut self.workers, self.now, self.limits.stall) {
             let (name, seconds) = (self.workers.name(worker), ms / 1000);
             let text = format!(
-                "worker {name} holds {tasks} tasks and has handed in nothing for {seconds} s: it may be loading a model, \
+                "worker {name} holds {tasks} tasks and has sent no results for {seconds} s: it may be loading a model, \
                  or an engine of it hangs; its log tells"
             );
             effects.push(Effect::Note { text });

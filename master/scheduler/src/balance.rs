@@ -124,7 +124,7 @@ impl Core {
     }
 
     /// The task, or its beginning, if the worker might not be through with all of it in time: half of what it should be,
-    /// as estimates are what they are, and the rest is there for whoever is first.
+    /// as estimates are what they are, and the rest is left for the first idle worker.
     pub(super) fn in_time(&mut self, id: WorkerIx, at: TaskId) -> TaskId {
         let Some(fair) = self.timing.fair_ms() else { return at };
         let Some(task) = self.task(at) else { return at };

@@ -148,7 +148,7 @@ impl Bars {
         self.supply = supply;
     }
 
-    /// A worker has loaded a model or has handed in results of it.
+    /// A worker has loaded a model or has sent results of it.
     pub(super) fn got_on(&mut self, model: ModelId, now: u64) {
         self.got_on.insert(model, now);
     }

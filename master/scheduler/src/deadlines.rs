@@ -26,7 +26,7 @@ pub(super) struct Overdue {
     pub(super) silent: Vec<WorkerIx>,
 }
 
-/// A worker that holds tasks and has handed in nothing for long.
+/// A worker that holds tasks and has sent no results for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stalled {
     pub(super) worker: WorkerIx,
@@ -79,7 +79,7 @@ impl Deadlines {
         overdue
     }
 
-    /// Workers that have handed in nothing for too long, and are not to be named again before twice the time.
+    /// Workers that have sent no results for too long, and are not to be named again before twice the time.
     pub(super) fn stalled(&mut self, workers: &mut WorkerTable, now: u64, limit: u64) -> Vec<Stalled> {
         let mut stalled = Vec::new();
         if now < self.stall_at {

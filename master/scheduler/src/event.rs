@@ -69,7 +69,7 @@ pub enum FailureClass {
     Preempted,
 }
 
-/// A result that a worker handed in.
+/// A result that a worker sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handed {
     pub index: u32,

@@ -10,7 +10,7 @@ use compass_types::ids::{TaskId, WorkerId};
 const MOST_NAMED: usize = 8;
 
 impl Core {
-    /// Where a task stands and why; `None` for one that there is not.
+    /// Where a task stands and why; `None` for an unknown one.
     pub fn explain_task(&self, id: TaskId) -> Option<String> {
         let task = self.task(id)?;
         let what = format!(

@@ -67,7 +67,7 @@ fn what_a_hello_does_not_list_goes_back_into_the_queue() {
     bench.attach(0, 0, 1);
     let first = bench.grants[0].1;
     assert!(attach_holding(&mut bench, 0, 5, vec![]).is_empty());
-    assert_eq!(bench.grants.len(), 2, "granted anew");
+    assert_eq!(bench.grants.len(), 2, "granted again");
     assert!(bench.grants[1].1.attempt > first.attempt && !bench.core.is_live(&worker(0), &first));
 }
 
@@ -112,7 +112,7 @@ fn an_idle_worker_gets_what_a_busy_one_has_not_begun_and_only_when_that_one_says
     for _ in 0..5 {
         bench.apply(Event::Tick);
     }
-    assert_eq!((bench.asked.len(), bench.grants.len()), (1, 1), "asked once; nobody else has them yet");
+    assert_eq!((bench.asked.len(), bench.grants.len()), (1, 1), "asked once; no other worker has them yet");
     let samples = IntervalSet::range(60, 100);
     bench.apply(Event::Returned { worker: worker(0), grant, samples, held: true });
     assert_eq!((bench.grants[1].0, bench.grants[1].3.pairs()), (1, &[(60, 100)][..]));

@@ -18,7 +18,7 @@ pub struct Limits {
     /// Failures of a task for reasons of the nodes that ran it that are followed by another try; as many in a row make a
     /// worker the last choice.
     pub infrastructure: u32,
-    /// A worker that holds tasks and has handed in nothing for so long is named on the screen, then at twice the time.
+    /// A worker that holds tasks and has sent no results for so long is named on the screen, then at twice the time.
     pub stall: u64,
     /// Replica slots of all workers together; `None` takes whatever comes.
     pub max_slots: Option<u32>,

@@ -96,7 +96,7 @@ fn three_misfits_bar_a_worker_and_its_tasks_go_to_others() {
                     where the plan has 4";
     assert!(said.contains(&sentence), "{said:?}");
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Disconnect { .. })));
-    // It may be at what it holds until its lease is over: nobody else begins that before.
+    // It may be at what it holds until its lease is over: no other worker begins that before.
     bench.attach(1, 0, 2);
     assert!(bench.grants[2..].iter().all(|(who, _, _, samples)| *who == 1 && samples.pairs() == [(0, 3)]));
     let mut at = 2;

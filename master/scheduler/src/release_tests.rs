@@ -22,7 +22,7 @@ fn a_worker_that_is_wanted_elsewhere_gets_nothing_more_and_what_it_hands_back_go
     bench.apply(Event::Returned { worker: worker(0), grant, samples: returned, held: true });
     let (grant, samples) = (bench.grants[1].1, bench.grants[1].3.clone());
     bench.apply(Event::Returned { worker: worker(0), grant, samples, held: false });
-    assert_eq!((bench.grants.len(), bench.core.progress().stolen), (2, 0), "nobody stole");
+    assert_eq!((bench.grants.len(), bench.core.progress().stolen), (2, 0), "nothing was stolen");
     assert_eq!(bench.core.wanted().held[&worker(0)], 1, "what it has begun is its own");
     bench.grants[0].3 = kept;
     bench.work(0);

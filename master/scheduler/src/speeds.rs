@@ -6,7 +6,7 @@
 //! observation, corrections from speeds with every [`Speeds::refine`].
 //!
 //! Invariants: only the product of the two counts, so that the corrections of a model are 1 on average: what a unit that no
-//! worker has handed in results of is taken for; what was seen of a worker outlives its going.
+//! worker has sent results of is taken for; what was seen of a worker outlives its going.
 
 use super::worker_table::WorkerIx;
 use compass_types::ids::{ModelId, UnitId};
@@ -244,8 +244,8 @@ mod tests {
         assert!((rate(1) / rate(0) - 2.0).abs() < 0.1 && (rate(2) / rate(0) - 4.0).abs() < 0.2, "{learnt:?}");
         let correction = |unit: usize| learnt.correction(ModelId(0), UnitId(unit as u32));
         assert!((correction(2) / correction(0) - 2.5 / 0.4).abs() < 0.3, "{learnt:?}");
-        assert_eq!(learnt.correction(ModelId(0), UnitId(9)), 1.0, "what nobody has seen is as dear as was thought");
+        assert_eq!(learnt.correction(ModelId(0), UnitId(9)), 1.0, "what was never measured costs what was estimated");
         let new = learnt.rate(WorkerIx(9), ModelId(0)).unwrap();
-        assert!(rate(0) < new && new < rate(2), "{new} is nobody's average");
+        assert!(rate(0) < new && new < rate(2), "{new} belongs to another worker");
     }
 }

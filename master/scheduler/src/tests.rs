@@ -347,7 +347,11 @@ fn a_task_that_never_began_does_not_pay_for_the_deaths_of_workers_that_got_thing
         bench.attach(0, session, 1);
         bench.apply(Event::Exited { worker: worker(0), wanted: false });
     }
-    assert_eq!(bench.core.failures().len(), 2, "workers that die of a task and record nothing are not sent for ever");
+    assert_eq!(
+        bench.core.failures().len(),
+        2,
+        "workers that die of a task and record nothing are not sent indefinitely"
+    );
 }
 
 #[test]

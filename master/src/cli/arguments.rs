@@ -236,7 +236,7 @@ Examples:
                                                           score a run again
   compass-master --config eval.toml --datasets piqa_ppl --max-num-workers 4
   compass-master --hf-path models/llama-7b --datasets piqa_ppl hellaswag_ppl --data-dir data --limit 100
-  compass-master datasets                                 the data sets that come along
+  compass-master datasets                                 the data sets that are included
   compass-master serve                                    stay, and take jobs from now on:
   compass-master submit --config eval.toml --wait         run one there, to its table
   compass-master status                                   what runs, and how far it is

@@ -4,7 +4,7 @@
 const NOT_YET: &[(&str, &str)] = &[
     (
         "--summarizer",
-        "write [[summary_group]] tables; the groups of the presets (mmlu, ceval, bbh ...) are there by themselves",
+        "write [[summary_group]] tables; the groups of the presets (mmlu, ceval, bbh ...) are there on their own",
     ),
     (
         "--dataset-num-runs",
@@ -22,7 +22,7 @@ const NOT_YET: &[(&str, &str)] = &[
 /// OpenCompass's flags for which there is no use here, with the reason.
 const NEVER: &[(&str, &str)] = &[
     ("-a", "it is short for --accelerator"),
-    ("--accelerator", "remove it: the engine that comes along batches and shares prefixes by itself"),
+    ("--accelerator", "remove it: the engine that is included batches and shares prefixes by itself"),
     ("--config-dir", "presets come with the program; name further files in `include`"),
     ("--config-verbose", "the resolved configuration stands in configs/ of the run"),
     ("--pad-token-id", "remove it: nothing is padded"),

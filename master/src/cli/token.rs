@@ -31,7 +31,7 @@ pub struct TokenArguments {
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
 pub enum TokenAction {
-    /// Make a token, and print its line: whoever bears it may join
+    /// Make a token, and print its line: a worker that presents it may join
     Create {
         /// The pool whose workers will bear it
         #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
@@ -60,7 +60,7 @@ pub enum TokenAction {
         /// The token, as the list names it
         #[arg(required_unless_present = "worker", conflicts_with = "worker")]
         id: Option<String>,
-        /// The worker, by its name, whatever token it bears
+        /// The worker, by its name, whatever token it has
         #[arg(long, value_name = "NAME")]
         worker: Option<String>,
         /// Let a barred worker join again

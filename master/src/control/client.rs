@@ -99,7 +99,7 @@ fn nobody_serves(state_dir: &Path, dead: Option<PathBuf>) -> Failure {
     let shown = state_dir.display();
     let text = match dead {
         Some(socket) => format!(
-            "error: the server that worked in {shown} is gone: nobody answers at {}\n  = help: start it again with \
+            "error: the server that worked in {shown} is gone: no process answers at {}\n  = help: start it again with \
              `compass-master serve`; it goes on with its jobs",
             socket.display()
         ),

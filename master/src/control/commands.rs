@@ -92,7 +92,7 @@ fn as_json(status: &impl Serialize) -> Result<String, Failure> {
 /// All masters with their jobs, or one job in full; as a table or as JSON.
 ///
 /// # Errors
-/// There is no such job, or nobody to ask.
+/// There is no such job, or no master answers.
 pub async fn status(state_dir: &Path, job: Option<&str>, json: bool) -> Result<u8, Failure> {
     let mut known = masters(state_dir).await?;
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
@@ -111,7 +111,7 @@ pub async fn status(state_dir: &Path, job: Option<&str>, json: bool) -> Result<u
 /// Cancels a job. Without a name only where there is one that it can be.
 ///
 /// # Errors
-/// There is no such job, or it has ended, or nobody is there to ask.
+/// There is no such job, or it has ended, or no master answers.
 pub async fn cancel(state_dir: &Path, job: Option<&str>, reason: Option<String>) -> Result<u8, Failure> {
     let mut known = masters(state_dir).await?;
     let running = known.iter().flat_map(|known| &known.status.jobs).filter(|job| job.exit_code.is_none());
@@ -133,7 +133,7 @@ pub async fn cancel(state_dir: &Path, job: Option<&str>, reason: Option<String>)
 /// Why nothing more is running, in words.
 ///
 /// # Errors
-/// There is no such job, task or worker, or nobody to ask.
+/// There is no such job, task or worker, or no master answers.
 pub async fn explain(state_dir: &Path, about: About) -> Result<u8, Failure> {
     let mut known = masters(state_dir).await?;
     let (job, about) = match about {

@@ -1,4 +1,4 @@
-//! Where commands are answered: the jobs of this process, whatever it is, and whoever may take in new ones.
+//! Where commands are answered: the jobs of this process, and the backend that may take in new ones.
 
 use super::status::{JobStatus, MasterStatus, WorkerStatus};
 use crate::job::{Ended, JobRecord};
@@ -51,7 +51,7 @@ pub enum Declined {
 /// A master that stays.
 #[tonic::async_trait]
 pub trait ServerBackend: Debug + Send + Sync {
-    /// Takes a job in, durably; whoever runs already is not run twice.
+    /// Takes a job in, durably; a job that runs already is not run twice.
     async fn submit(&self, job: JobRecord) -> Result<Accepted, Declined>;
 
     /// Remembers durably that a job is cancelled.
@@ -98,7 +98,7 @@ impl JobRegistry {
         act(&mut self.jobs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A job comes, or begins anew.
+    /// A job comes, or begins again.
     pub fn add(&self, entry: JobEntry) {
         self.jobs(|jobs| drop(jobs.insert(entry.id.clone(), entry)));
     }
@@ -208,8 +208,8 @@ impl JobRegistry {
         if let Some(backend) = self.backend() {
             lines.extend(shares_in_words(id, job, &backend.shares(), backend.idle_workers().len()));
             lines.extend(backend.notes());
-            let nobody = view.slots == 0 && backend.idle_workers().is_empty();
-            if let (true, Some(address)) = (nobody, self.workers_at.get()) {
+            let is_empty = view.slots == 0 && backend.idle_workers().is_empty();
+            if let (true, Some(address)) = (is_empty, self.workers_at.get()) {
                 lines.push(format!("workers can be added at any time: compass-worker --master {address}"));
             }
         }
@@ -311,7 +311,7 @@ fn shares_in_words(id: &JobId, job: &JobEntry, shares: &BTreeMap<JobId, FairShar
     }
     let mut lines = vec![line];
     if idle > 0 {
-        lines.push(format!("{idle} workers wait at the door: no job has anything for them that they can do"));
+        lines.push(format!("{idle} workers are idle: no running job has work that they can execute"));
     }
     lines
 }

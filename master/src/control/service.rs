@@ -106,7 +106,7 @@ impl Control for ControlService {
     }
 }
 
-/// Sends what the job says until it ends, or nobody listens.
+/// Sends what the job says until it ends, or the receiver is gone.
 async fn follow(mut job: JobEntry, job_log: Arc<JobLog>, sender: mpsc::Sender<Result<v1::FollowReply, Status>>) {
     let mut written = job_log.follow();
     let mut from = 0;

@@ -40,7 +40,7 @@ pub struct Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // A file that stays is found to be dead by whoever tries it.
+        // A file that stays is found to be dead when it is tried.
         if std::fs::metadata(&self.path).is_ok_and(|data| data.ino() == self.inode) {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -134,7 +134,7 @@ pub(super) async fn find(state_dir: &Path) -> Found {
                 if is_server {
                     found.dead_server = Some(path);
                 } else {
-                    // The name of a run holds its process: nobody else will open it.
+                    // The name of a run holds its process number: no other process will open it.
                     let _ = std::fs::remove_file(path);
                 }
             }

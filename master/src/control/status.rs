@@ -11,7 +11,7 @@ pub struct MasterStatus {
     pub kind: String,
     pub process: u32,
     pub host: String,
-    /// Where workers dial; empty while nobody listens.
+    /// Where workers dial; empty while the ports are closed.
     pub workers_at: String,
     /// Workers for which no job has anything to do.
     pub idle_workers: u32,

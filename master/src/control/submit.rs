@@ -1,4 +1,4 @@
-//! `submit`: a job for a server. Planned here, so that whoever submits hears of all errors, and nothing was started.
+//! `submit`: a job for a server. Planned here, so that the submitter sees all errors, and nothing was started.
 
 use super::client::Master;
 use crate::cli::{Mode, exit};

@@ -179,7 +179,7 @@ async fn begin(
 ) -> Result<OpenedRun, Failure> {
     let infrastructure = |error: &(dyn std::error::Error + 'static)| Failure::of(exit::INFRASTRUCTURE, error);
     if request.infers() && !request.served {
-        // Whoever cannot launch a worker should hear it before anything is written.
+        // That no worker can be launched is said before anything is written.
         pipeline::check_launcher(config).await.map_err(|error| Failure::of_launchers(&error))?;
     }
     // The state first: where it cannot be kept, no run folder is left behind.

@@ -29,7 +29,7 @@ pub struct Refusals {
     pub void_reports: u64,
 }
 
-/// Device type whose numbers a result's are, as far as two results of it must agree. A failure and the verdict on a program
+/// Device type whose numbers a result's are, as far as two results of it must agree. A failure and the result of a program
 /// are no numbers of a device.
 fn device(of_worker: DeviceType, outcome: &Outcome) -> DeviceType {
     match outcome {
@@ -80,7 +80,7 @@ impl Leader {
             let (name, refused) = (self.terms.unit_name(unit), foreign.len());
             let what = if is_ours { "was never granted" } else { "has of another plan" };
             let text = format!(
-                "refused {refused} results of worker {worker}: it handed in sample {first} of {name}, which it {what}"
+                "refused {refused} results of worker {worker}: it sent sample {first} of {name}, which it {what}"
             );
             if is_first {
                 tracing::warn!("{text}");
@@ -107,7 +107,7 @@ impl Leader {
 
     /// Whether a report is of a grant that was made to the worker; one that is not is counted and named.
     pub(super) fn may_report(&mut self, worker: &WorkerId, grant: &GrantId, unit: UnitId) -> bool {
-        // Its samples may be more: those handed in under names that the grant had before.
+        // Its samples may be more: those sent under names that the grant had before.
         let covered = |session: &compass_rpc::Session| session.rights.include(grant, unit);
         if self.sessions.get(worker).is_some_and(covered) {
             return true;

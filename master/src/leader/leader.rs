@@ -59,7 +59,7 @@ pub struct Leader {
 }
 
 impl Leader {
-    /// A leader that has heard nobody yet; `watch` knows what was recorded before it.
+    /// A leader without any session yet; `watch` knows what was recorded before it.
     pub fn new(core: Core, terms: Terms, keys: Keys, watch: Watch) -> Self {
         let (sessions, gate, effects) = (HashMap::default(), AuthInterceptor::default(), Vec::new());
         Self {
@@ -108,7 +108,7 @@ impl Leader {
         }
         let protocol = Protocols::OURS.common(Protocols::from(&hello));
         let worker = WorkerId(hello.worker);
-        // Were the newcomer let in, the two would throw each other out for ever and finish nothing.
+        // Were the newcomer let in, the two would throw each other out indefinitely and finish nothing.
         if self.sessions.get(&worker).is_some_and(|session| session.belongs_to_another(&hello.session)) {
             let text = format!("a worker named {worker} is connected already; give this one another --name");
             tracing::warn!(%worker, "refused a worker whose name another one has");
@@ -127,7 +127,7 @@ impl Leader {
             return false;
         }
         session.pool.clone_from(&hello.pool);
-        // Whoever speaks none of ours was turned away before.
+        // A peer without a common version was refused before.
         session.protocol = protocol.unwrap_or(PROTOCOL_VERSION);
         session.device.clone_from(&hello.device);
         session.connect(connection, hello.dial, hello.last_ack, hello.first_seq, &mut self.outputs);

@@ -114,9 +114,9 @@ fn a_grant_that_the_worker_rejects_is_granted_under_another_attempt_and_not_sent
     said(&mut leader, 2, 0, Say::Credit(v1::Credit { grants: 1 }));
     let told = told(&mut leader, 2);
     assert!(told.contains(&(seq, None)), "an empty frame keeps its number: {told:?}");
-    let anew = granted(&told);
-    assert_eq!(anew.len(), 1, "{told:?}");
-    assert!(anew[0].0 > seq && anew[0].1 > attempt, "{told:?}");
+    let regranted = granted(&told);
+    assert_eq!(regranted.len(), 1, "{told:?}");
+    assert!(regranted[0].0 > seq && regranted[0].1 > attempt, "{told:?}");
 }
 
 #[test]
@@ -157,7 +157,7 @@ struct Led {
     out: Vec<Submission>,
     /// The latest connection of each.
     dialled: BTreeMap<&'static str, ConnectionId>,
-    /// What was sent and nobody has asked for.
+    /// What was sent and was not asked for.
     frames: Vec<(ConnectionId, v1::MasterFrame)>,
     connections: u64,
 }
@@ -285,7 +285,7 @@ fn only_the_worker_to_which_a_sample_was_granted_makes_a_record_of_it() {
     led.say("honest", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
     led.say("liar", 2, 0, Say::Credit(v1::Credit { grants: 1 }));
     let (honest, own) = (led.granted("honest").remove(0), led.granted("liar").remove(0));
-    // The other's samples, under the other's grant and under its own, and one that there is not.
+    // The other's samples, under the other's grant and under its own, and an unknown one.
     led.say("liar", 2, 1, results(&honest, &[(0, ppl(vec![1.0])), (1, ppl(vec![1.0]))]));
     led.say("liar", 2, 2, results(&own, &[(0, ppl(vec![1.0])), (99, ppl(vec![1.0]))]));
     led.say("liar", 2, 3, results(&own, &[(2, ppl(vec![1.0]))]));
@@ -324,7 +324,7 @@ fn a_claim_counts_by_its_proof_under_every_later_leader() {
     first.hello("w", Vec::new());
     first.say("w", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
     let original = first.granted("w").remove(0);
-    // It handed in one sample, which nobody acknowledged, and holds the other.
+    // It sent one sample, which was not acknowledged, and holds the other.
     let held = v1::HeldGrant { granted: original.samples.clone(), ..original.clone() };
     let mut second = Led::new(2, KEY);
     second.hello("w", vec![held.clone()]);

@@ -1,6 +1,6 @@
 //! The clock that leases are counted by: it runs only while the master pays attention.
 //!
-//! A master that was stopped, or that waited for a disk, heard nobody meanwhile. Were that time counted, every worker
+//! A master that was stopped, or that waited for a disk, heard no worker meanwhile. Were that time counted, every worker
 //! would look silent beyond its lease, and all that they hold would be granted again. A master's clock may run slow
 //! without harm, because a worker counts its own deadline.
 

@@ -29,7 +29,7 @@ impl Connections {
         self.latest.insert(worker, connection);
     }
 
-    /// The worker's connection, if its other end is gone, though nobody has said so yet.
+    /// The worker's connection, if its other end is gone, though the end was not reported yet.
     pub(super) fn lost(&self, worker: &WorkerId) -> Option<ConnectionId> {
         let connection = self.latest.get(worker)?;
         let is_lost = self.open.get(connection).is_none_or(|(_, outbound)| outbound.is_closed());

@@ -31,7 +31,7 @@ const REST: u32 = 50;
 /// Records that wait for a place in the committer's queue before the driver stops listening.
 const MOST_WAITING: usize = 100_000;
 /// How long the reports of the last samples may take after their results: what they say is no part of any score.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const LAST_REPORTS: Duration = Duration::from_secs(5);
 /// How long workers may take to hear that the run is over.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -81,11 +81,11 @@ pub struct Setup {
     pub inbound: mpsc::Receiver<Inbound>,
     /// How the pools stand from which its workers are launched.
     pub pools: watch::Receiver<Vec<PoolReport>>,
-    /// Why nobody launches any more, once that is so.
+    /// Why launching has ended, once it has.
     pub given_up: watch::Receiver<Option<String>>,
-    /// Where workers come that nobody launches, if any do.
+    /// Where workers join that are not launched, if any may.
     pub open_at: Option<String>,
-    /// Whether workers may come that nobody here launches.
+    /// Whether workers may join that are not launched here.
     pub others_may_come: bool,
     /// Whether workers are told to end when all is done; else another job or stage takes them over.
     pub dismisses: bool,
@@ -144,7 +144,7 @@ impl Driver {
     /// Runs to the end.
     ///
     /// # Errors
-    /// The ledger or the store failed, or nobody is left to work. What is durable stays so: the run can be resumed.
+    /// The ledger or the store failed, or no worker is left. What is durable stays so: the run can be resumed.
     pub async fn run(mut self) -> Result<Driven, DriveError> {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -154,12 +154,12 @@ impl Driver {
         let ending = loop {
             if self.setup.leader.is_settled() {
                 let since = *settled.get_or_insert_with(Instant::now);
-                if self.setup.leader.has_heard_all() || since.elapsed() >= LAST_WORDS {
+                if self.setup.leader.has_heard_all() || since.elapsed() >= LAST_REPORTS {
                     break Ending::Finished;
                 }
             }
             tokio::select! {
-                // Workers that nobody reads from hold their results back: the bound on what waits here.
+                // Workers whose frames are not read hold their results back: the bound on what waits here.
                 count = self.setup.inbound.recv_many(&mut self.inbox, AT_ONCE), if self.waiting.len() < MOST_WAITING => {
                     if count == 0 {
                         return Err(DriveError::ServiceEnded);
@@ -309,7 +309,7 @@ impl Driver {
     }
 
     async fn answer(&mut self, ask: JobCommand) -> Result<(), DriveError> {
-        // Whoever asked may have gone away.
+        // The asking client may have gone away.
         match ask {
             JobCommand::Apply(event) => {
                 let exited = matches!(event, Event::Exited { .. });
@@ -329,7 +329,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Makes durable what befell the run, when something did: whoever comes next goes on from there.
+    /// Makes durable what befell the run, when something did: the next leader goes on from there.
     fn keep_tally(&mut self) -> Result<(), DriveError> {
         let core = self.setup.leader.core();
         let tally = self.setup.facts.tally(&core.progress());
@@ -338,7 +338,7 @@ impl Driver {
         }
         let entry = tally.entry(Epoch(self.setup.facts.epoch)).map_err(DriveError::Tally)?;
         self.tally = tally;
-        // It has no number of its own, since nobody waits for it.
+        // It has no number of its own, since nothing waits for it.
         self.submit(vec![Submission { seq: self.last, content: Content::Entry(entry) }])
     }
 
@@ -350,7 +350,7 @@ impl Driver {
         self.submit(out)
     }
 
-    /// Never waits: a store that is away must not make the master deaf to its workers, whose leases it renews.
+    /// Never waits: a store that is away must not keep the master from answering its workers, whose leases it renews.
     fn submit(&mut self, mut out: Vec<Submission>) -> Result<(), DriveError> {
         self.last = out.last().map_or(self.last, |submission| submission.seq);
         self.waiting.extend(out.drain(..));
@@ -398,7 +398,7 @@ impl Driver {
     async fn farewell(&mut self, ending: Ending) {
         if ending == Ending::Finished && self.setup.dismisses {
             self.setup.leader.dismiss();
-            // Whoever cannot take it finds the port closed.
+            // A worker that cannot take it finds the port closed.
             let _ = self.carry_out();
         }
         if ending == Ending::Interrupted {

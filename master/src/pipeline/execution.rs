@@ -1,6 +1,6 @@
 //! The second stage of data sets whose answers are programs: they go to workers with a sandbox as tasks of kind `execute`.
 //!
-//! A run of its own below the run's folder, with a plan, a ledger and a lead: verdicts are recorded exactly once by the same
+//! A run of its own below the run's folder, with a plan, a ledger and a lead: results are recorded exactly once by the same
 //! protocol as answers. Programs that were run before, in this run or in the one that it goes on from, are not run again.
 
 use super::carry_over::{CarriedOver, CarryOverError, EarlierRun};
@@ -54,7 +54,7 @@ pub struct Executed {
 #[derive(Debug)]
 pub struct Source<'a> {
     pub folder: &'a RunFolder,
-    /// Another run that it goes on from, whose verdicts stand where programs are the same.
+    /// Another run that it goes on from, whose results stand where programs are the same.
     pub earlier: Option<&'a RunFolder>,
     pub plan: &'a Plan,
     /// The answers that the programs are.
@@ -127,7 +127,7 @@ async fn begin(
         }
     }
     if kept.len() > without_program {
-        say(format!("the verdicts of {} programs are kept: they were run before", kept.len() - without_program));
+        say(format!("the results of {} programs are kept: they were run before", kept.len() - without_program));
     }
     let results = kept.into_iter().map(|((unit, _), result)| (unit, result)).collect();
     let kept = CarriedOver { results, ..CarriedOver::default() };

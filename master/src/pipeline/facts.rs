@@ -140,7 +140,7 @@ pub struct BarredFacts {
 pub struct WorkerFacts {
     pub slots: u32,
     pub device: String,
-    /// The pool that it works for; empty where nobody said one.
+    /// The pool that it works for; empty where none was named.
     #[serde(default)]
     pub pool: String,
     /// Results received, repeats counted.

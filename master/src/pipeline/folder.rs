@@ -130,7 +130,7 @@ impl FolderError {
 /// [`FolderError::NotWritable`].
 pub fn check_writable(key: &'static str, folder: &Path) -> Result<(), FolderError> {
     let probe = folder.join(format!(".compass-probe-{}", std::process::id()));
-    // What a state folder holds is nobody else's; runs are for colleagues to read.
+    // A state folder is private; runs are for colleagues to read.
     let made = if key == "state_dir" { private_file::make_folder(folder) } else { fs::create_dir_all(folder) };
     let tried = made.and_then(|()| fs::write(&probe, [])).and_then(|()| fs::remove_file(&probe));
     tried.map_err(|source| FolderError::NotWritable { key, path: folder.to_owned(), source })

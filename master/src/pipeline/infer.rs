@@ -114,7 +114,7 @@ pub struct InferOptions {
     pub programs: Programs,
     /// Whether another stage follows, for which workers are to stay.
     pub workers_stay: bool,
-    /// Whether workers of another stage, which nobody launches, may take part.
+    /// Whether workers of another stage, which are not launched, may take part.
     pub others_may_come: bool,
     /// Where others ask how the job stands.
     pub job_handle: JobHandle,
@@ -325,7 +325,7 @@ async fn open(
     let pins = recorded_pins(&loaded);
     let leadership = lead.leadership.clone();
     let master = format!("{}-{}", host().replace(['/', ' '], "_"), std::process::id());
-    // Of leaders whose ledger was sealed at the end nobody holds anything.
+    // No worker holds anything of leaders whose ledger was sealed at the end.
     let was_led = ledger.last_epoch()? > Seal::read(&folder.ledger())?.epoch;
     let segment = ledger.create_segment(leadership.epoch, &master)?.owned_by(lead.owner.clone());
     let length = segment.durable_length();
@@ -406,7 +406,7 @@ async fn open(
         datasets: plan.datasets.iter().map(|dataset| dataset.abbr.clone()).collect(),
     };
     let (assignment_log, recorded_lengths) = (opening.assignment_log(leadership.epoch), opening.lengths().clone());
-    // Agents of this host end with their master; all others may still hold what they were granted.
+    // Agents on this host end with their master; all others may still hold what they were granted.
     let may_hold = |worker: &WorkerId| is_open(config) && !is_local(worker);
     let core = opening.core(leadership.epoch, limits, views, (duplicates, labels), may_hold);
     let leader = Leader::new(core, terms, keys.clone(), watch).with_pins(Pins::new(plan, pins));

@@ -134,7 +134,7 @@ pub(super) fn slots(config: &Config, debug: bool) -> u32 {
     all.min(bound).max(1)
 }
 
-/// Slots that the scheduler lets in, those of workers that come by themselves included; `None` takes whatever comes.
+/// Slots that the scheduler lets in, those of workers that come on their own included; `None` takes whatever comes.
 pub(super) fn slots_let_in(config: &Config, slots: u32, others_may_come: bool) -> Option<u32> {
     let only_local = config.pools.is_empty() && config.infer.runner.kind == RunnerKind::Local;
     match only_local {
@@ -148,7 +148,7 @@ pub(super) fn is_open(config: &Config) -> bool {
     places(config).iter().any(|place| place.runner.is_remote())
 }
 
-/// Whether workers come that nobody here launches.
+/// Whether workers may join that are not launched here.
 pub(crate) fn comes_by_itself(config: &Config) -> bool {
     places(config).iter().any(|place| *place.runner == RunnerKind::None)
 }
@@ -175,11 +175,11 @@ fn loads(pool: &PoolConfig, model: &ModelConfig) -> bool {
     ModelPlacement::from(model).loads_in(pool)
 }
 
-/// The pools of a stage; none when workers come by themselves. `near` and `far` are where workers of this host and of
+/// The pools of a stage; none when workers come on their own. `near` and `far` are where workers on this host and of
 /// others find the master.
 ///
 /// # Errors
-/// There is no worker to launch, or nobody to launch it.
+/// There is no worker to launch, or no launcher for it.
 pub(super) fn autoscaler(
     config: &Config,
     near: &str,
@@ -279,7 +279,7 @@ fn launcher(
     if !token_file.is_empty() || !place.runner.is_remote() {
         environment.push((TOKEN_FILE.to_owned(), token_file));
     }
-    // The state folder is a disk of this host: jobs of Slurm, which write their logs themselves, cannot be sent there.
+    // The state folder is a disk on this host: jobs of Slurm, which write their logs themselves, cannot be sent there.
     let logs_of_run = options.folder.map(|folder| folder.logs().join(options.stage));
     let logs = logs_of_run.clone().or_else(|| options.logs_here.map(Path::to_owned));
     match place.runner {

@@ -81,7 +81,7 @@ fn absolute(folder: &RunFolder) -> PathBuf {
     std::fs::canonicalize(folder.root()).unwrap_or_else(|_| folder.root().to_owned())
 }
 
-/// Leads the run in `folder` as soon as nobody else does. `last_epoch` is the highest that the ledger knows.
+/// Leads the run in `folder` as soon as no other master does. `last_epoch` is the highest that the ledger knows.
 ///
 /// # Errors
 /// The store fails, or the leader works in another folder.
@@ -177,7 +177,7 @@ pub fn candidate() -> String {
     format!("process {} on {}", std::process::id(), host())
 }
 
-/// The name of this host.
+/// Host name.
 pub(super) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -207,7 +207,7 @@ async fn record(store: &AnyStore, keys: &Keys) -> Result<Option<RunRecord>, Stor
     found.map(read).transpose()
 }
 
-/// Who leads, and in which folder; `None` when nobody does any more, or does not say.
+/// Who leads, and in which folder; `None` when no master does any more, or does not say.
 async fn running(store: &AnyStore, keys: &Keys) -> Result<Option<(String, PathBuf)>, StoreError> {
     if store.leader().await?.is_none() {
         return Ok(None);
@@ -236,7 +236,7 @@ pub async fn running_elsewhere(config: &Config, digest: &Digest) -> Result<Optio
 }
 
 /// How much of each ledger segment exists, as far as the store knows. Without an embedded store (lost, on another host, or
-/// in use) that is nothing, and scoring believes what checksums prove. `held` is the store of whoever leads.
+/// in use) that is nothing, and scoring believes what checksums prove. `held` is the store of the leader.
 ///
 /// # Errors
 /// A shared store does not answer.
@@ -259,7 +259,7 @@ pub async fn recorded_lengths(
     }
 }
 
-/// The same for a run beside the one that `term` leads: in a shared store whoever leads one reads of all, as patiently as it
+/// The same for a run beside the one that `term` leads: in a shared store the leader of one reads of all, as patiently as it
 /// writes.
 pub(super) async fn recorded_lengths_beside(
     config: &Config,

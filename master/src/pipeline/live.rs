@@ -35,7 +35,7 @@ pub enum LiveWriting {
     Off,
     /// While it goes on; scoring follows and writes them once more.
     Meanwhile,
-    /// At its end too, as nobody scores this run yet; what lacks samples then stays in `tmp/`.
+    /// At its end too, as this run is not scored yet; what lacks samples then stays in `tmp/`.
     UntilTheEnd,
 }
 

@@ -48,7 +48,7 @@ fn a_leader_of_old_writes_over_no_final_predictions() {
 
     live.write(old.durable_length(), BTreeMap::new()).unwrap();
     assert_eq!(std::fs::read(&whole).unwrap(), scored);
-    assert_eq!(std::fs::read(&unfinished).unwrap(), half, "what it may say of unfinished ones, nobody takes for final");
+    assert_eq!(std::fs::read(&unfinished).unwrap(), half, "what it may say of unfinished ones, is not taken for final");
 
     record(&mut old, 1, 0);
     live.write(old.durable_length(), BTreeMap::new()).unwrap();

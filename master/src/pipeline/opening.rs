@@ -1,5 +1,5 @@
 //! What a new leader takes over from those before it, as the store and the ledger tell, and what it writes before anything
-//! else. Pure: whoever owns it reads and writes.
+//! else. Pure: its owner reads and writes.
 
 use super::previous_assignments::PreviousAssignments;
 use compass_ledger::AssignmentLog;

@@ -419,7 +419,7 @@ pub fn read_plan(folder: &RunFolder) -> Result<(Plan, Digest, BTreeMap<Digest, P
     let mut files = BTreeMap::from([(digest, path)]);
     let parts = plan.datasets.iter().flat_map(|dataset| &dataset.parts).map(|part| &part.digest);
     for part in parts.chain(&plan.duplicates) {
-        // Read whole: workers would refuse a part that is not what its name says, and nobody could finish its samples.
+        // Read whole: workers would refuse a part that is not what its name says, and no worker could finish its samples.
         read_file(folder, part)?;
         files.insert(*part, part_path(folder.root(), part));
     }

@@ -19,7 +19,7 @@ impl PreviousAssignments {
     /// Reads the log from what a store holds below [`Keys::assignments`], in order of keys.
     ///
     /// # Errors
-    /// A page that cannot be read: whoever holds what it names would be forgotten.
+    /// A page that cannot be read: the workers that hold what it names would be forgotten.
     pub fn read(keys: &Keys, entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Damage> {
         let (mut known, mut pages) = (Vec::new(), Vec::new());
         for (key, value) in entries {

@@ -52,7 +52,7 @@ impl Live {
 }
 
 impl ProgressBoard {
-    /// A board that nobody watches yet.
+    /// A board without watchers yet.
     pub fn new(plan: Arc<Plan>) -> Self {
         Self { plan, snapshots: watch::Sender::new(Snapshot::default()), live: Arc::default() }
     }

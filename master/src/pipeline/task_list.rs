@@ -91,7 +91,7 @@ pub fn recorded_tasks(
     let duplicates = Duplicates::new(groups.of_units(plan), |(unit, index)| done.contains(&(unit.0, index)));
     let missing = plan.expected().saturating_sub(done.len() as u64 + duplicates.len());
     let tasks = list.tasks.len();
-    let _ = writeln!(text, "{tasks} tasks of this run; to resume it would run {missing} samples, cut anew");
+    let _ = writeln!(text, "{tasks} tasks of this run; to resume it would run {missing} samples, cut again");
     let run = folder.shown();
     let _ = writeln!(text, "look at one of them with: compass-worker --once --plan {run} --task N");
     Ok(Some(text))

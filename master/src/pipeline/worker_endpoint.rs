@@ -89,7 +89,7 @@ impl WorkerEndpoint {
         &self.advertised
     }
 
-    /// `host:port` as workers of this host are told it.
+    /// `host:port` as workers on this host are told it.
     pub(crate) fn near(&self) -> &str {
         &self.near
     }
@@ -99,7 +99,7 @@ impl WorkerEndpoint {
         self.join_token.file.path()
     }
 
-    /// Nobody joins any more. Whoever has may go on: another stage of the run may follow.
+    /// No worker can join any more. Those that have joined may go on: another stage of the run may follow.
     pub(crate) async fn close(self) {
         if let Err(error) = self.join_token.authority.retire(&self.join_token.token).await {
             // It runs out by itself.
@@ -108,7 +108,7 @@ impl WorkerEndpoint {
     }
 }
 
-/// `host:port` as workers of this host are told it, and as those of other hosts are.
+/// `host:port` as workers on this host are told it, and as those of other hosts are.
 pub(super) fn told(config: &Config, address: SocketAddr) -> (String, String) {
     let (host, port) = advertised(config.advertise.as_ref(), address, &host());
     (near(address).to_string(), format!("{host}:{port}"))

@@ -43,9 +43,9 @@ pub struct StageWorkers {
     pub inbound: mpsc::Receiver<Inbound>,
     /// How the pools stand from which they are launched.
     pub pools: watch::Receiver<Vec<PoolReport>>,
-    /// Why nobody launches any more, once that is so.
+    /// Why launching has ended, once it has.
     pub given_up: watch::Receiver<Option<String>>,
-    /// Where workers of this job dial that nobody launches, if there may be any.
+    /// Where workers of this job dial that are not launched, if there may be any.
     pub open_at: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub trait WorkerSource: Debug + Send + Sync {
     /// A stage is ready for workers.
     ///
     /// # Errors
-    /// There is no worker to launch, or nobody to launch it.
+    /// There is no worker to launch, or no launcher for it.
     async fn enter(&self, stage: StageRegistration<'_>) -> Result<StageWorkers, InferError>;
 
     /// The stage is over. Returns when workers that were launched for it alone have ended.

@@ -26,14 +26,14 @@ pub(super) struct Agents {
 #[derive(Clone, Debug)]
 pub(super) struct Launching {
     pub(super) pools: watch::Receiver<Vec<PoolReport>>,
-    /// Why nobody launches any more, once that is so.
+    /// Why launching has ended, once it has.
     pub(super) given_up: watch::Receiver<Option<String>>,
 }
 
 /// The autoscaler of a server that stays, at rest.
 ///
 /// # Errors
-/// There is no worker to launch, or nobody to launch it.
+/// There is no worker to launch, or no launcher for it.
 pub(super) fn autoscaler(base: &Base, config: &Config, endpoint: &WorkerEndpoint) -> Result<Autoscaler, LaunchError> {
     if !base.pools.is_empty() || base.runner.kind != RunnerKind::Local {
         return Ok(Autoscaler { others_may_come: true, ..pipeline::fleet_of(config, endpoint)? });
@@ -57,7 +57,7 @@ pub(super) fn autoscaler(base: &Base, config: &Config, endpoint: &WorkerEndpoint
     Ok(Autoscaler { pools: vec![Pool { spec, launcher }], bounds, others_may_come: true })
 }
 
-/// Slots of this host.
+/// Slots on this host.
 pub(super) fn own_slots(base: &Base) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     base.runner.max_num_workers.unwrap_or(cores).max(1)

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Ports that are bound; nobody is answered yet.
+/// Ports that are bound; no peer is answered yet.
 #[derive(Debug)]
 pub(super) struct BoundPorts {
     listener: TcpListener,
@@ -23,7 +23,7 @@ pub(super) struct BoundPorts {
     pools: Vec<String>,
 }
 
-/// Ports at which everybody is answered.
+/// Ports that are served.
 #[derive(Debug)]
 pub(super) struct Ports {
     endpoint: WorkerEndpoint,
@@ -84,7 +84,7 @@ impl Ports {
         &self.endpoint
     }
 
-    /// Nobody is answered any more.
+    /// Stops serving.
     pub(super) async fn close(self) {
         drop(self.stop_showing);
         if let Some(showing) = self.showing {

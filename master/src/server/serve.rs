@@ -91,16 +91,16 @@ pub async fn serve(base: Base, mut interrupted: watch::Receiver<Option<u8>>) -> 
         _ if !jobs.base.pools.is_empty() => say(format!("serving; workers dial {told}")),
         RunnerKind::Local => {
             let slots = own_slots(&jobs.base);
-            say(format!("serving with {slots} workers of this host; more may dial {told}"));
+            say(format!("serving with {slots} workers on this host; more may dial {told}"));
         }
         RunnerKind::None => say(format!("serving; waiting for workers: compass-worker --master {told}")),
         _ => say(format!("serving; workers dial {told}")),
     }
-    // A signal, or nobody is left who could send one.
+    // A signal, or the end of the task that watches for signals.
     tokio::select! {
         _ = interrupted.wait_for(Option::is_some) => {}
         Ok(_) = status.wait_for(|status| *status == LeadershipStatus::Lost) => {
-            // Workers are the other server's from now on: nobody is told to end, and nothing more is recorded.
+            // Workers are the other server's from now on: none is told to end, and nothing more is recorded.
             return Err(Failure {
                 code: exit::LEADERSHIP_LOST,
                 text: "error: another server leads by now; this one was stopped, or cut off from the store, for too long\n  \
@@ -218,7 +218,7 @@ impl Jobs {
         loop {
             match self.run(id, job, job_handle.clone()).await {
                 Err(failure) if failure.code == exit::LEADERSHIP_LOST && self.is_shared => {
-                    // What its workers hold is still the job's, whoever leads it.
+                    // What its workers hold is still the job's, under any leader.
                     self.server.dispatcher.expect(job.plan, id.clone());
                     say(failure.text);
                 }

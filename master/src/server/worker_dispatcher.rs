@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// How often the broker is asked when nothing happens: turns end by themselves.
+/// How often the broker is asked when nothing happens: turns end on their own.
 const TICK: Duration = Duration::from_millis(250);
 /// Frames that wait for a job's driver.
 const INBOUND: usize = 1024;
@@ -112,11 +112,11 @@ impl WorkerDispatcher {
 
     /// A launcher saw a worker's process end: the job that it works for, or did last, hears of it.
     pub(super) async fn exited(&self, worker: WorkerId, wanted: bool) {
-        let desks: Vec<JobHandle> = self.with(|state, _| {
+        let handles: Vec<JobHandle> = self.with(|state, _| {
             let concerned = state.dispatcher.concerned_by_exit(&worker);
             concerned.iter().filter_map(|job| Some(state.stages.get(job)?.job_handle.clone())).collect()
         });
-        for job_handle in desks {
+        for job_handle in handles {
             job_handle.tell(Event::Exited { worker: worker.clone(), wanted }).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Who may read the port: everybody on loopback, else whoever bears the token.
+//! Access to the port: open on loopback, else by the bearer token.
 
 use compass_common::private_file::{self, PrivateFileError};
 use std::io;
@@ -49,7 +49,7 @@ impl BearerToken {
         Self(blake3::hash(word.as_bytes()))
     }
 
-    /// Whether the value of an `Authorization` header bears it. Hashes are compared, in constant time: how long it takes
+    /// Whether the value of an `Authorization` header has the token. Hashes are compared, in constant time: how long it takes
     /// tells nothing about the word.
     pub(super) fn is_borne_by(&self, header: Option<&str>) -> bool {
         let word = header.and_then(|header| {

@@ -1,5 +1,5 @@
 //! The connections of the HTTP port: bounded in number and in time before anything is asked of them, so that requests
-//! which never end stall nobody.
+//! which never end stall no other.
 //!
 //! A request names this host (`Host`), or a page of another site could read the port through its visitor's browser.
 
@@ -45,8 +45,8 @@ impl Default for Limits {
 pub(super) async fn serve(listener: TcpListener, app: Router, limits: Limits, stop: CancellationToken) {
     let bounds = Bounds {
         connections: limits.connections,
-        strangers: limits.of_one_address,
-        all_strangers: limits.connections,
+        unauthenticated: limits.of_one_address,
+        all_unauthenticated: limits.connections,
         ..Bounds::default()
     };
     let places = ConnectionSlots::new(bounds);

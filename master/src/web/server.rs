@@ -143,7 +143,11 @@ mod tests {
             let (code, body) = fetch(address, guarded, "Authorization: Bearer word\r\n").await;
             assert!(code == 200 && body.contains("41"), "{guarded}: {code} {body}");
         }
-        assert_eq!(fetch(address, "/nothing", "").await.0, 401, "a stranger does not even learn what there is");
+        assert_eq!(
+            fetch(address, "/nothing", "").await.0,
+            401,
+            "an unauthenticated client does not learn which paths exist"
+        );
         assert_eq!(fetch(address, "/nothing", "Authorization: Bearer word\r\n").await.0, 404);
         stop.cancel();
         serving.await.unwrap();

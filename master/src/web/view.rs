@@ -45,7 +45,7 @@ pub struct RunView {
 pub struct WorkerView {
     pub name: String,
     pub connected: bool,
-    /// The pool that it works for; empty where nobody said one.
+    /// The pool that it works for; empty where none was named.
     pub pool: String,
     pub slots: u32,
     pub device: String,

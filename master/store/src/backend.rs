@@ -35,7 +35,7 @@ pub trait Backend: Send + Sync + 'static {
     /// A lease of so long.
     fn grant(&self, ttl: Duration) -> impl Future<Output = Result<i64, Trouble>> + Send;
 
-    /// Has a lease begin anew; false when it is gone.
+    /// Has a lease begin again; false when it is gone.
     fn keep_alive(&self, lease: i64) -> impl Future<Output = Result<bool, Trouble>> + Send;
 
     /// Ends a lease.

@@ -61,13 +61,13 @@ pub trait CoordinationStore: Send + Sync {
     /// Tells when the lead is in doubt, and when it is lost.
     fn status(&self) -> watch::Receiver<LeadershipStatus>;
 
-    /// Who leads; `None` when nobody does.
+    /// The leader, or `None`.
     ///
     /// # Errors
     /// Those of the backend.
     fn leader(&self) -> impl Future<Output = Result<Option<LeaderRecord>, StoreError>> + Send;
 
-    /// Waits until nobody seems to lead. A hint: only a campaign decides.
+    /// Waits until there seems to be no leader. A hint: only a campaign decides.
     ///
     /// # Errors
     /// Those that waiting does not cure.

@@ -1,6 +1,6 @@
-//! The embedded store: one redb file on a disk of this host, guarded by a file lock. No service is needed.
+//! The embedded store: one redb file on a disk on this host, guarded by a file lock. No service is needed.
 //!
-//! The held lock is the fence: while this process lives, nobody else can open the store; when it dies, however it dies,
+//! The held lock is the fence: while this process lives, no other process can open the store; when it dies, however it dies,
 //! the kernel lets go of the lock.
 
 use super::coordination_store::{CoordinationStore, LeaderRecord, Leadership, LeadershipStatus, Op};
@@ -20,7 +20,7 @@ const ENTRIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("entries"
 const EPOCH: &str = "epoch";
 const NFS_MAGIC: u64 = 0x6969;
 
-/// Store in one file on a disk of this host. Dropping it releases the lock.
+/// Store in one file on a disk on this host. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct EmbeddedStore {
     path: PathBuf,
@@ -44,7 +44,7 @@ fn make_whole(directory: &Path, path: &Path) -> Result<(), StoreError> {
     match std::fs::remove_file(&partial) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error.into())),
         _ => {
-            // Made here first, so that it is nobody else's from its first byte on.
+            // Made here first, so that it is private from its first byte on.
             let made = private_file::options().write(true).create_new(true).open(&partial);
             drop(made.map_err(|error| failed(error.into()))?);
             drop(Database::create(&partial).map_err(|error| failed(error.into()))?);
@@ -81,7 +81,7 @@ impl EmbeddedStore {
                 let _ = lock.read_to_string(&mut holder);
                 return Err(StoreError::Held { holder: holder.trim().to_owned() });
             }
-            // Whoever had it may have discarded the store, and the file of the lock with it: then others lock another file.
+            // Its former holder may have discarded the store, and the file of the lock with it: then others lock another file.
             let inode = lock.metadata().map_err(failed)?.ino();
             if std::fs::metadata(&lock_path).is_ok_and(|data| data.ino() == inode) {
                 break lock;
@@ -109,7 +109,7 @@ impl EmbeddedStore {
     pub(super) fn discard(self) {
         let Self { path, database, lock, .. } = self;
         drop(database);
-        // What stays is a file that nobody needs.
+        // What stays is an unused file.
         let _ = std::fs::remove_file(&path);
         let _ = std::fs::remove_file(path.with_extension("lock"));
         drop(lock);
@@ -120,7 +120,7 @@ impl EmbeddedStore {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    /// Opens the store `name` in `directory` if it exists and nobody has it.
+    /// Opens the store `name` in `directory` if it exists and no process has it.
     pub fn open_idle(directory: &Path, name: &str) -> Option<Self> {
         let exists = directory.join(format!("{name}.redb")).is_file();
         exists.then(|| Self::open(directory, name).ok()).flatten()
@@ -171,7 +171,7 @@ impl CoordinationStore for EmbeddedStore {
         let epoch = Epoch(known.max(at_least.0).saturating_add(1));
         self.write(&[Op::Put { key: EPOCH.into(), value: epoch.0.to_le_bytes().to_vec() }])?;
         (self.epoch, self.candidate) = (epoch, Some(candidate.to_owned()));
-        // For whoever finds the lock held; the lock itself, not this text, is what counts.
+        // For a process that finds the lock held; the lock itself, not this text, is what counts.
         let _ = self
             .lock
             .set_len(0)

@@ -19,7 +19,7 @@ pub enum StoreError {
     Fenced(Epoch),
     /// The state directory cannot hold a store.
     #[error(
-        "the state directory {path} is on a network file system, where file locks do not hold; set master.state_dir to a disk of this host"
+        "the state directory {path} is on a network file system, where file locks do not hold; set master.state_dir to a disk on this host"
     )]
     NetworkFileSystem { path: PathBuf },
     /// The file is there and is no store.
@@ -60,7 +60,7 @@ pub enum StoreError {
         #[source]
         source: Cause,
     },
-    /// The two do not understand each other: encryption here and none there, or a certificate that nobody trusts.
+    /// The two do not understand each other: encryption here and none there, or an untrusted certificate.
     #[error("no encrypted connection to the store at {endpoints}; correct ca, cert and key in [master.etcd]")]
     Tls {
         endpoints: String,

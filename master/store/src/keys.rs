@@ -55,7 +55,7 @@ impl Keys {
         Some((Epoch(epoch.parse().ok()?), number.parse().ok()?))
     }
 
-    /// The last epoch whose leader sent its workers away at its end: nobody holds anything of it.
+    /// The last epoch whose leader sent its workers away at its end: no worker holds anything of it.
     pub fn released(&self) -> String {
         format!("{}/released", self.prefix)
     }

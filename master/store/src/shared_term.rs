@@ -76,7 +76,7 @@ impl SharedTerm {
         self.stand(LeadershipStatus::Waiting { why: error.to_string() });
     }
 
-    /// Takes a lead that has lapsed again, if nobody has led meanwhile.
+    /// Takes a lead that has lapsed again, if no other master has led meanwhile.
     pub(super) async fn reassert(&self, backend: &impl Backend, ttl: Duration) -> Result<(), Trouble> {
         let Some(term) = self.current() else { return Ok(()) };
         let lease = backend.grant(ttl).await?;

@@ -1,4 +1,4 @@
-//! One small value that several masters read and replace: a file of this host, or a key in etcd. No lead is needed; who
+//! One small value that several masters read and replace: a file on this host, or a key in etcd. No lead is needed; who
 //! replaces it says what it was, and does nothing if it is something else by now.
 
 use super::backend::{Backend, Trouble};
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a store that does not answer is asked.
-const PATIENCE: Duration = Duration::from_secs(6);
+const TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Small value that several masters read and replace: in a file of this host, or under a key in etcd.
+/// Small value that several masters read and replace: in a file on this host, or under a key in etcd.
 #[derive(Debug)]
 pub enum SharedValue {
     File(FileValue),
@@ -110,7 +110,7 @@ impl FileValue {
         if self.read()?.as_deref() != expected {
             return Ok(false);
         }
-        // Whoever is killed here leaves a file that the next one overwrites.
+        // A process that is killed here leaves a file that the next one overwrites.
         let partial = self.folder.join(format!("{}.partial", self.name));
         let mut file = private(&partial)?;
         file.write_all(new)?;
@@ -174,7 +174,7 @@ where
     loop {
         match ask().await {
             Ok(answer) => return Ok(answer),
-            Err(Trouble::NoReply(error)) if begin.elapsed() < PATIENCE => {
+            Err(Trouble::NoReply(error)) if begin.elapsed() < TIMEOUT => {
                 tracing::debug!(%error, "the store gave no answer; asking again");
                 tokio::time::sleep(pauses.next().unwrap_or(LONGEST_PAUSE)).await;
             }

@@ -59,7 +59,7 @@ impl SimStore {
         self.last_lease
     }
 
-    /// Whether the lease still exists; if so it begins anew.
+    /// Whether the lease still exists; if so it begins again.
     pub fn keep_alive(&mut self, now: u64, lease: i64) -> bool {
         self.expire(now);
         let known = self.leases.get_mut(&lease);
@@ -74,7 +74,7 @@ impl SimStore {
         self.revision += i64::from(before != self.entries.len());
     }
 
-    /// All leases begin anew, as they do when etcd has a new leader or comes back.
+    /// All leases begin again, as they do when etcd has a new leader or comes back.
     pub fn restart(&mut self, now: u64) {
         self.leases.values_mut().for_each(|lease| lease.ends = now + lease.ttl);
     }

@@ -61,7 +61,7 @@ impl SimWorld {
 
     /// A lease store of this world for the job of this plan.
     pub fn open(&self, prefix: &str, job: &Digest, timeouts: StoreTimeouts) -> FencedStore<SimBackend> {
-        // Nobody keeps the lease: simulated time passes only when it is told to.
+        // Nothing keeps the lease: simulated time passes only when it is told to.
         let (shared, alive) = (SharedTerm::new(), watch::Sender::new(()));
         FencedStore::over(SimBackend(self.clone()), prefix, &Keys::place(job), timeouts, shared, alive)
     }

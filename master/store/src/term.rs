@@ -2,7 +2,7 @@
 //!
 //! Three keys tell everything. `leader` lives as long as its holder's lease, and the revision of its creation is the
 //! fence of every write. `epoch` only grows. `commits` counts the writes of a term: each names the number before its
-//! own, so that a request that arrives twice, or late, after others, changes nothing; and whoever lost a reply learns
+//! own, so that a request that arrives twice, or late, after others, changes nothing; and a process that lost a reply learns
 //! from the number whether the write took place.
 
 use super::coordination_store::{LeaderRecord, Op};
@@ -64,11 +64,11 @@ pub enum CommitOutcome {
     Durable,
     /// The leader's key is ours but younger than we thought: the same commit again.
     Again,
-    /// The lease ran out and nobody has led since: see [`Term::reassertion`].
+    /// The lease ran out and no other master has led since: see [`Term::reassertion`].
     Lapsed,
     /// Another leads, or has led.
     Over,
-    /// A key of the term holds what nobody of this version writes.
+    /// A key of the term holds what this version never writes.
     Damaged(Part),
 }
 
@@ -128,7 +128,7 @@ impl Candidacy {
         format!("{} {} {}", self.epoch(), self.nonce, self.candidate).into_bytes()
     }
 
-    /// Takes the lead if nobody has it and the epoch is as known.
+    /// Takes the lead if there is no leader and the epoch is as known.
     pub fn transaction(&self, lease: i64) -> Transaction {
         let names = &self.names;
         let epoch = match &self.known {
@@ -236,7 +236,7 @@ impl Term {
         match self.look(reply) {
             // While the request was under way the keeper took the lead again: it named a leader's key that is gone.
             CommitOutcome::Durable if awaits => CommitOutcome::Again,
-            // Nothing but the count can be wrong, and nobody but this term writes it: not a store to go on with.
+            // Nothing but the count can be wrong, and only this term writes it: not a store to go on with.
             CommitOutcome::Durable => match reply.read.get(2).and_then(Option::as_ref) {
                 Some(at) if number_of_commit(&at.value).is_some() => CommitOutcome::Over,
                 _ => CommitOutcome::Damaged(Part::Commits),
@@ -245,7 +245,7 @@ impl Term {
         }
     }
 
-    /// Takes the lead again after the lease ran out, under the same epoch, which proves that nobody has led meanwhile.
+    /// Takes the lead again after the lease ran out, under the same epoch, which proves that no other master has led meanwhile.
     pub fn reassertion(&self, lease: i64) -> Transaction {
         let names = &self.names;
         Transaction {
@@ -321,7 +321,7 @@ mod tests {
         let mut candidacy = Candidacy::new(Names::below("j/"), "m", "n", Epoch(0));
         let won = candidacy.judge(7, &Reply { applied: true, revision: 10, read: vec![] });
         let Campaigned::Won(mut term) = won else { unreachable!("{won:?}") };
-        // Its request went out with the fence 10; before its reply the keeper had the leader's key made anew.
+        // Its request went out with the fence 10; before its reply the keeper had the leader's key made again.
         let reasserted = term.judge_reassertion(8, &Reply { applied: true, revision: 20, read: vec![] });
         assert_eq!(reasserted, CommitOutcome::Durable);
         let leader_record = term.leader_record.clone();

@@ -12,7 +12,7 @@ use v1::master_frame::Body;
 /// How often a worker that waits is told so.
 const WAIT_EVERY_MS: u64 = 2_000;
 /// How long a job that is over listens to its workers' reports.
-const LAST_WORDS_MS: u64 = 5_000;
+const LAST_REPORTS_MS: u64 = 5_000;
 
 /// A hello that no job has taken yet.
 #[derive(Debug)]
@@ -188,7 +188,7 @@ impl World {
         let run = &mut self.masters[at].jobs[job];
         let since = *run.settled.get_or_insert(now);
         let has_heard_all = self.masters[at].led_job(job).is_some_and(|led| led.leader.has_heard_all());
-        if !has_heard_all && now < since + LAST_WORDS_MS {
+        if !has_heard_all && now < since + LAST_REPORTS_MS {
             return;
         }
         self.oracle.note(now, || format!("m{at} ends job {job}"));

@@ -24,7 +24,7 @@ pub struct Outcome {
 }
 
 /// When a job with fair workers must be over: the last fault's end, leases and windows, and the work itself, slowly.
-fn patience(scenario: &Scenario) -> u64 {
+fn deadline(scenario: &Scenario) -> u64 {
     let longest = scenario.faults.iter().map(|fault| match fault.kind {
         FaultKind::WorkerCrash { back_after: ms, .. }
         | FaultKind::MasterCrash { back_after: ms, .. }
@@ -55,7 +55,7 @@ pub fn run(scenario: &Scenario, mutant: Option<Mutant>, trace: bool) -> Outcome 
         return Outcome { violations: vec![violation], seen: BTreeMap::new(), trace: Vec::new(), ended: 0 };
     };
     let mut world = World::new(scenario, jobs, mutant, trace);
-    let until = patience(scenario);
+    let until = deadline(scenario);
     while world.oracle.violations.is_empty() && world.over.iter().any(Option::is_none) && world.step(until) {}
     if world.oracle.violations.is_empty() {
         (0..scenario.jobs()).for_each(|job| judge_the_end(&mut world, job, until));

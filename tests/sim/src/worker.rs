@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use v1::worker_frame::Body;
 
-/// How long a worker knocks at a master that does not answer, and how long it waits for the answer to its hello.
+/// How long a worker dials a master that does not answer, and how long it waits for the answer to its hello.
 const CONNECT_MS: u64 = 3_000;
 const ANSWER_MS: u64 = 10_000;
 /// The pool that goes on while it is cut off.
@@ -341,7 +341,7 @@ impl World {
         self.at(arrives, Happening::Fetched { worker: at, life, digest, content });
     }
 
-    /// The worker knocks at a master.
+    /// The worker dials a master.
     pub(super) fn dials(&mut self, at: usize, number: u64, master: usize, mut hello: Box<v1::Hello>) {
         if self.workers[at].dialled != number {
             return;

@@ -51,7 +51,7 @@ pub(super) enum Happening {
     WorkerStarts {
         worker: usize,
     },
-    /// The worker knocks at a master, as its connection `number`.
+    /// The worker dials a master, as its connection `number`.
     Dials {
         worker: usize,
         life: u64,

@@ -27,10 +27,10 @@ pub fn beside_transformers<B>(
         all_rows += rows;
     }
     let reached = there.processor / here.processor;
-    let verdict = if reached >= LEAST { "as it must" } else { "which is too slow to measure against" };
+    let outcome = if reached >= LEAST { "as it must" } else { "which is too slow to measure against" };
     println!(
         "baseline beside transformers ({versions}), {} batches in turn: {:.0} and {:.0} tokens a second of processor time; \
-         the baseline reaches {reached:.2} of transformers, {verdict} (at least {LEAST}); by the wall {:.2}",
+         the baseline reaches {reached:.2} of transformers, {outcome} (at least {LEAST}); by the wall {:.2}",
         batches.len(),
         all_rows as f64 / here.processor,
         all_rows as f64 / there.processor,

@@ -1,4 +1,4 @@
-//! What OpenCompass 0.5.4 printed, from the shipped presets through the whole chain: per-label scores, generations, verdicts.
+//! What OpenCompass 0.5.4 printed, from the shipped presets through the whole chain: per-label scores, generations, per-sample correctness.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 

@@ -17,7 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 
 /// Longer than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A session of a peer that says whatever it is told to.
 pub(crate) struct Peer {
@@ -56,7 +56,7 @@ impl Peer {
     /// Waits until the master has acknowledged the frame `seq`.
     pub(crate) async fn until_acknowledged(&mut self, seq: u64) {
         loop {
-            let frame = tokio::time::timeout(PATIENCE, self.down.message()).await.unwrap().unwrap().unwrap();
+            let frame = tokio::time::timeout(TIMEOUT, self.down.message()).await.unwrap().unwrap().unwrap();
             if frame.ack >= seq {
                 return;
             }
@@ -77,7 +77,7 @@ impl Peer {
     /// The next frame that says anything; `None` at the end of the session, however it ends.
     pub(crate) async fn told(&mut self) -> Option<Told> {
         loop {
-            let frame = tokio::time::timeout(PATIENCE, self.down.message()).await.unwrap();
+            let frame = tokio::time::timeout(TIMEOUT, self.down.message()).await.unwrap();
             match frame {
                 Ok(Some(v1::MasterFrame { body: Some(body), .. })) => return Some(body),
                 Ok(Some(_)) => {}
@@ -107,7 +107,7 @@ pub(crate) fn master() -> (Job, Running, String) {
     (job, running, address)
 }
 
-/// A good worker comes, and the run ends as if nobody else had come.
+/// A good worker comes, and the run ends as if no other worker had come.
 pub(crate) fn ends_well(job: &Job, running: Running, address: &str) {
     let worker = Worker::start(worker_command(address, &job.path("home")), job.path("worker.log"));
     let finished = running.finish();

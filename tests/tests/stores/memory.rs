@@ -123,7 +123,7 @@ async fn a_request_that_arrives_late_changes_nothing() {
     let mut candidacy = Candidacy::new(Names::below("j/"), "a", "nonce", Epoch(0));
     let lease = store.grant(0, 5_000);
     let reply = store.transact(0, Fate::Arrives, &candidacy.transaction(lease)).unwrap();
-    let Campaigned::Won(mut term) = candidacy.judge(lease, &reply) else { panic!("nobody else is there") };
+    let Campaigned::Won(mut term) = candidacy.judge(lease, &reply) else { panic!("there is no other candidate") };
     let length = |bytes: &str| [Op::Put { key: "length".into(), value: bytes.into() }];
     // The first request hangs somewhere; its repetition and a later commit overtake it.
     let delayed = term.commit(&length("100"));

@@ -35,7 +35,7 @@ async fn commits_wait_while_etcd_is_away_and_the_lead_stays() {
         (done, store)
     });
     status.wait_for(|status| matches!(status, LeadershipStatus::Waiting { .. })).await.unwrap();
-    // Longer than the lease: a lease begins anew when etcd comes back.
+    // Longer than the lease: a lease begins again when etcd comes back.
     tokio::time::sleep(TIMEOUTS.lease * 2).await;
     assert!(!commit.is_finished());
     etcd.spawn(0);

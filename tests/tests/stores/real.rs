@@ -45,7 +45,7 @@ impl Cluster {
         (client, format!("{}/{}/{name}", self.place(job).prefix, Keys::place(job)))
     }
 
-    /// Waits until nobody leads the job, as seen without a proxy.
+    /// Waits until no master leads the job, as seen without a proxy.
     async fn vacant(&self, job: &Digest) {
         EtcdStore::open(&self.place(job), job, TIMEOUTS).unwrap().vacancy().await.unwrap();
     }
@@ -62,7 +62,7 @@ impl Bench for Cluster {
     }
 
     async fn die(&self, job: &Digest, store: Self::Store) {
-        // Nobody keeps the lease any more, and nobody resigned.
+        // Nothing keeps the lease any more, and no leader resigned.
         drop(store);
         self.vacant(job).await;
     }
@@ -78,7 +78,7 @@ impl Bench for Cluster {
 
     async fn spoil(&self, job: &Digest, name: &str, value: &str) {
         let (mut client, key) = self.key(job, name).await;
-        // A key that is made anew: its revision is the fence.
+        // A key that is made again: its revision is the fence.
         client.delete(key.as_str(), None).await.unwrap();
         client.put(key, value, None).await.unwrap();
     }

@@ -45,8 +45,8 @@ async fn users_see_their_prefix_and_a_wrong_password_is_said() {
     let wrong = campaign(&user).await.unwrap_err();
     assert!(matches!(wrong, StoreError::Refused { .. }) && wrong.is_bad_input(), "{wrong}");
     write_private(&password_file, "word\n");
-    let nobody = campaign(&plain).await.unwrap_err();
-    assert!(matches!(nobody, StoreError::Refused { .. } | StoreError::Rejected { .. }), "{nobody}");
+    let refused = campaign(&plain).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Refused { .. } | StoreError::Rejected { .. }), "{refused}");
     let elsewhere = campaign(&EtcdConfig { prefix: "others".into(), ..user.clone() }).await.unwrap_err();
     assert!(matches!(elsewhere, StoreError::Refused { .. }), "{elsewhere}");
 

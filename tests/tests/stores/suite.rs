@@ -17,7 +17,7 @@ pub(crate) trait Bench {
     /// The lead lapses while its master, which is cut off, does not notice. For shared stores only.
     fn lapse(&self, job: &Digest) -> impl Future<Output = ()>;
 
-    /// Whoever was cut off reaches the store again.
+    /// Members that were cut off reach the store again.
     fn wake(&self);
 
     /// Writes `value`, as no master does, at the key `name` of the term of `job`. For shared stores only.
@@ -62,9 +62,9 @@ pub(crate) async fn conform<B: Bench>(bench: &B, label: &str) {
         damaged_leader(bench, &job("a leader's record of another version is not waited for")).await;
         damaged_term(bench, &job("a damaged key of a term ends it with what to do")).await;
         one_wins(bench, &job("of many candidates one wins")).await;
-        vacancy(bench, &job("who stands by hears that nobody leads")).await;
+        vacancy(bench, &job("a standby is told that there is no leader")).await;
         zombie(bench, &job("a leader that slept too long is fenced")).await;
-        lapsed(bench, &job("a lead that lapsed is taken again if nobody led meanwhile")).await;
+        lapsed(bench, &job("a lead that lapsed is taken again if no other master led meanwhile")).await;
     }
 }
 

@@ -123,7 +123,7 @@ async fn a_leader_reads_as_patiently_as_it_writes() {
     etcd.kill(1);
     let read = tokio::spawn(async move { (store.scan_all("k").await, store) });
     status.wait_for(|status| matches!(status, LeadershipStatus::Waiting { .. })).await.unwrap();
-    // Whoever does not lead has nothing to lose, and hears soon that the store is away.
+    // A master that does not lead has nothing to lose, and hears soon that the store is away.
     assert!(idle.scan_all("k").await.is_err());
     assert!(!read.is_finished());
     etcd.spawn(0);

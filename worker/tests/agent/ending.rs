@@ -31,7 +31,7 @@ async fn gone(pids: &[i32]) {
     panic!("engines outlive their agent");
 }
 
-/// An agent with two engines, each in the middle of a sample that takes for ever.
+/// An agent with two engines, each in the middle of a sample that takes indefinitely.
 async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>) {
     let plan = TestPlan::questions(20);
     let mut master = FakeMaster::start(&plan).await;
@@ -106,9 +106,9 @@ async fn a_refused_worker_ends() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_master_that_stays_away_is_given_up() {
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = nobody.local_addr().unwrap().to_string();
-    drop(nobody);
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = closed.local_addr().unwrap().to_string();
+    drop(closed);
     let mut agent = Agent::start(&address, &["--master-lost-timeout", "1s"], &[]);
     assert_eq!(agent.ended().await.code(), Some(3));
 }

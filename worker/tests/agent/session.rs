@@ -295,7 +295,7 @@ async fn a_new_leader_s_name_for_what_it_keeps_goes_on_the_results() {
     let mut master = FakeMaster::start_at(&plan, &address).await;
     let mut session = master.session().await;
     assert_eq!(session.hello.held.len(), 1, "{:?}", session.hello.held);
-    assert_eq!(session.hello.held[0].samples, [v1::Interval { first: 0, end: 40 }], "with what nobody acknowledged");
+    assert_eq!(session.hello.held[0].samples, [v1::Interval { first: 0, end: 40 }], "with what was not acknowledged");
     session.hello.held[0].id = named(2, 7, 1);
     assert_eq!(session.hello.held[0].proof, proof(1, 0, 1));
     session.hello.held[0].proof = proof(2, 7, 1);

@@ -2,6 +2,7 @@
 
 mod case;
 mod check;
+mod follow;
 mod format;
 mod json;
 mod keyword;
@@ -11,12 +12,11 @@ mod parse;
 mod punkt;
 mod punkt_facts;
 mod punkt_token;
-mod verdict;
 mod word_tokenizer;
 
+pub use follow::{IfevalSample, IfevalStats, follow};
 pub use kind::{Instruction, Relation};
 pub use language::detect_language;
 pub use parse::InstructionError;
 pub use punkt::sentences;
-pub use verdict::{IfevalSample, IfevalStats, follow};
 pub use word_tokenizer::word_tokenize;

@@ -45,7 +45,7 @@ fn accuracies_add_up() {
     assert_eq!(stats, expected);
 }
 
-/// langdetect draws at random and is unsure of short texts and of capitals: a share of its verdicts, not every one, is ours.
+/// langdetect draws at random and is unsure of short texts and of capitals: a part of its results, not every one, is ours.
 #[test]
 fn languages() {
     let cases = cases("ifeval_language", 150);
@@ -56,7 +56,7 @@ fn languages() {
         eprintln!("langdetect says {expected}: {args:?}");
     }
     let same = cases.iter().filter(|(args, expected)| agrees(args, expected)).count();
-    eprintln!("{same} of {} verdicts on languages are langdetect's", cases.len());
+    eprintln!("{same} of {} results on languages are langdetect's", cases.len());
     assert!(same * 100 >= cases.len() * 95, "{same} of {}", cases.len());
 }
 

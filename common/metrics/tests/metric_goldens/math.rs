@@ -34,17 +34,17 @@ fn lm_eval_math() {
 }
 
 #[test]
-fn minerva_verdicts() {
+fn minerva_results() {
     let mut undecided = 0;
     exactly("minerva_equal", 190, |args| {
         let completion = format!("Final Answer: The final answer is {}. I hope it is correct.", text(&args[0]));
-        let verdict = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
-        verdict == MinervaResult::Equal
+        let result = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
+        result == MinervaResult::Equal
     });
     for (args, _) in crate::golden::cases("minerva_equal", 190) {
         let completion = format!("Final Answer: The final answer is {}. I hope it is correct.", text(&args[0]));
-        let verdict = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
-        undecided += usize::from(verdict == MinervaResult::Undecided);
+        let result = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
+        undecided += usize::from(result == MinervaResult::Undecided);
     }
     // Every pair of a letter, or of 2/4, with something else.
     assert!(undecided > 0);
@@ -57,10 +57,10 @@ fn minerva_formulas() {
     let cases = crate::golden::cases("minerva_algebra", 400);
     for (args, expected) in &cases {
         let completion = format!("Final Answer: The final answer is {}. I hope it is correct.", text(&args[0]));
-        let verdict = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
-        match verdict {
+        let result = minerva_math(&completion, &format!("\\boxed{{{}}}", text(&args[1])));
+        match result {
             MinervaResult::Undecided => undecided += 1,
-            decided if (decided == MinervaResult::Equal) != *expected => differ.push(format!("{args:?} {verdict:?}")),
+            decided if (decided == MinervaResult::Equal) != *expected => differ.push(format!("{args:?} {result:?}")),
             _ => {}
         }
     }

@@ -11,7 +11,7 @@ pub enum FilterError {
     TooFew { needed: usize, found: usize },
     #[error("the pattern matches {found} times, match {index} is asked for")]
     NoSuchMatch { index: i64, found: usize },
-    #[error("`{0}` is no text")]
+    #[error("`{0}` is not a text")]
     NotText(String),
     #[error("`{0}` is neither a list of responses nor a text")]
     NotResponses(String),

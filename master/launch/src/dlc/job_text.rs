@@ -1,6 +1,6 @@
 //! What `dlc` is told: its words, and the shell text that the job runs. Pure.
 //!
-//! `dlc` is started without a shell, so its words are nobody's to interpret. The job's text is for the shell of the job:
+//! `dlc` is started without a shell, so no shell interprets its words. The job's text is for the shell of the job:
 //! every value is quoted, but for what is shell by its nature (`pre_cmd`) and `$NAME` in `extra_envs`. Whatever stands here is
 //! seen by `ps` and in the console of DLC, so nothing in it is secret: a token is named by the path of its file.
 

@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn the_log_is_read_by_the_clock_of_the_service_and_no_second_twice() {
         let mut job = watched();
-        assert_eq!(job.log_window(5_000), None, "nobody knows its clock yet");
+        assert_eq!(job.log_window(5_000), None, "its clock is not known yet");
         job.seen(5_000, state(Status::Running, ""), 0);
         let window = |job: &Watched, now| job.log_window(now).unwrap();
         assert_eq!(window(&job, 5_000), ("2026-01-02T03:04:05Z".into(), "2026-01-02T03:04:09Z".into()));

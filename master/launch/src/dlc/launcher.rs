@@ -232,7 +232,7 @@ impl DlcLauncher {
             noted.map(|noted| (LauncherJobId(noted.job.clone()), noted)).collect();
         let questions = noted.keys().map(|job| (job.clone(), words(&self.config.aliyun, &["get", "job", &job.0])));
         let (now, sleep) = (self.now(), self.sleep_ms());
-        let (mut launched, mut strangers) = (Vec::new(), Vec::new());
+        let (mut launched, mut foreign) = (Vec::new(), Vec::new());
         for (id, output) in all(questions.collect()).await {
             let Some(noted) = noted.get(&id) else { continue };
             let mut job = Watched::new(WorkerId(noted.worker.clone()), now, sleep);
@@ -245,10 +245,10 @@ impl DlcLauncher {
                 launched.push(Launched { job: id.clone(), worker: job.worker.clone() });
                 self.jobs.insert(id, job);
             } else {
-                strangers.push(id);
+                foreign.push(id);
             }
         }
-        self.stop(&strangers).await?;
+        self.stop(&foreign).await?;
         Ok(launched)
     }
 }

@@ -20,9 +20,9 @@ const MOVES_AT_ONCE: usize = 64;
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The worker at the door goes to this job.
+    /// The idle worker goes to this job.
     Attach { worker: WorkerId, job: JobId },
-    /// The worker finishes what it has begun for this job and comes to the door again.
+    /// The worker finishes what it has begun for this job and becomes idle again.
     Release { worker: WorkerId, job: JobId },
 }
 
@@ -46,7 +46,7 @@ impl Job {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    Door,
+    Idle,
     With {
         job: JobId,
         since: u64,
@@ -102,7 +102,7 @@ impl Broker {
         }
     }
 
-    /// A job comes, or has other terms from now on. A new one has had as much service as whoever had the least: it cannot
+    /// A job comes, or has other terms from now on. A new one has had as much service as the job that had the least: it cannot
     /// claim the time before it came.
     pub fn job(&mut self, now: u64, id: JobId, terms: Terms) {
         self.advance(now);
@@ -117,7 +117,7 @@ impl Broker {
         }
     }
 
-    /// A job is over. Its workers come to the door by themselves.
+    /// A job is over. Its workers become idle on their own.
     pub fn job_gone(&mut self, now: u64, id: &JobId) {
         self.advance(now);
         self.jobs.remove(id);
@@ -152,10 +152,10 @@ impl Broker {
         }
     }
 
-    /// A worker is at the door.
+    /// A worker waits for assignment.
     pub fn arrive(&mut self, now: u64, id: WorkerId, spec: WorkerSpec) {
         self.advance(now);
-        self.workers.insert(id, Worker { spec, place: Place::Door });
+        self.workers.insert(id, Worker { spec, place: Place::Idle });
     }
 
     /// A worker is gone.
@@ -189,7 +189,7 @@ impl Broker {
         decisions
     }
 
-    /// Everybody at the door goes to this job.
+    /// Every idle worker goes to this job.
     fn all_go_to(&mut self, job: &JobId) -> Vec<Decision> {
         let (since, waiting) = (self.now, self.at_the_door());
         let attach = |worker: WorkerId| {
@@ -215,7 +215,7 @@ impl Broker {
         for (id, worker) in &self.workers {
             let slots = worker.spec.slots;
             let (at, next) = match &worker.place {
-                Place::Door => continue,
+                Place::Idle => continue,
                 Place::With { job, .. } => (job, job),
                 Place::Leaving { job, next } => (job, next),
             };
@@ -272,13 +272,13 @@ impl Broker {
         all
     }
 
-    /// Workers at the door, for whom nothing is to be done.
+    /// Idle workers, for which nothing is to be done.
     pub fn at_the_door(&self) -> Vec<WorkerId> {
-        let waiting = self.workers.iter().filter(|(_, worker)| worker.place == Place::Door);
+        let waiting = self.workers.iter().filter(|(_, worker)| worker.place == Place::Idle);
         waiting.map(|(id, _)| id.clone()).collect()
     }
 
-    /// The job that a worker at the door goes to.
+    /// The job that an idle worker goes to.
     fn choose(&self, id: &WorkerId, tallies: &BTreeMap<JobId, Tally>) -> Option<JobId> {
         let worker = id;
         let spec = &self.workers.get(id)?.spec;
@@ -388,7 +388,7 @@ impl Tally {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
-    /// Nobody loses anything.
+    /// No job loses anything.
     Idle,
     Starving,
     Turn,

@@ -64,7 +64,7 @@ pub struct Terms {
 /// What a job could use now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
-    /// Tasks that nobody has, by what they take.
+    /// Tasks that no worker has, by what they require.
     pub waiting: BTreeMap<Requirement, u32>,
     /// Slots that could be busy with what is neither recorded nor given up, by what it takes.
     pub usable: BTreeMap<Requirement, u32>,
@@ -78,7 +78,7 @@ pub struct Demand {
     pub open: BTreeMap<PoolChoice, u32>,
 }
 
-/// What a worker brings along when it comes to the door.
+/// What a worker brings along when it asks for work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerSpec {
     /// Replicas that it can run at once.

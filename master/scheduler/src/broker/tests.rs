@@ -209,7 +209,7 @@ fn a_lease_that_goes_on_keeps_its_slots() {
     assert_eq!(broker.decide(1).len(), 1);
 }
 
-/// A job of the model: tasks of different lengths, those that nobody has among them.
+/// A job of the model: tasks of different lengths, pending ones among them.
 #[derive(Clone, Debug)]
 struct ModelJob {
     terms: Terms,
@@ -408,7 +408,7 @@ proptest! {
         (0..3_000).for_each(|_| world.step());
         let service: Vec<u64> = world.broker.shares().into_values().map(|share| share.service).collect();
         let (least, most) = (*service.iter().min().unwrap(), *service.iter().max().unwrap());
-        // Everybody's turn once more, and what it takes to finish a task.
+        // Every job's turn once more, and what it takes to finish a task.
         prop_assert!(most - least <= 1000 * (2 * TURN + 8 * STEP), "{service:?}");
     }
 }

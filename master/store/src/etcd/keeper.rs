@@ -1,5 +1,5 @@
 //! The keeper: keeps the leader's lease alive from a thread, a runtime and connections of its own, so that no load of the
-//! master's can starve it. A lease that is gone all the same is replaced, if nobody has led meanwhile.
+//! master's can starve it. A lease that is gone all the same is replaced, if no other master has led meanwhile.
 
 use super::backend::EtcdBackend;
 use crate::backend::{Backend, Trouble};

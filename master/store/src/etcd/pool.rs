@@ -21,7 +21,7 @@ pub(super) struct Pool {
     /// The member to ask first.
     first: AtomicUsize,
     options: ConnectOptions,
-    /// Where clients live: whoever asks may do so from a runtime that ends before them.
+    /// Where clients live: a caller may ask from a runtime that ends before them.
     runtime: Handle,
     /// All members, as people are told.
     pub(super) shown: String,

@@ -73,7 +73,7 @@ impl Session {
                 biased;
                 message = down.message() => {
                     let Some(message) = message? else { return Ok(waits) };
-                    // The word that all is done waits for everything that was handed in.
+                    // The shutdown waits for everything that was sent.
                     let over = matches!(message.body, Some(Body::Shutdown(_)));
                     let news = if over { seq } else { message.ack.min(seq) }.saturating_sub(acknowledged);
                     acknowledged += news;

@@ -19,7 +19,7 @@ const FIRST_MEMBER_MS: u64 = 12_000;
 /// How long a master may take to give up a store that it found in trouble.
 const AFTERMATH: Duration = Duration::from_secs(30);
 /// How long a history may take after its last fault.
-const PATIENCE: Duration = Duration::from_secs(240);
+const TIMEOUT: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What ends a fault.
@@ -102,7 +102,7 @@ impl History {
             }
             if left == 0 && self.cures.is_empty() {
                 let since = *over.get_or_insert_with(Instant::now);
-                if since.elapsed() > PATIENCE {
+                if since.elapsed() > TIMEOUT {
                     return Err("the run does not end".into());
                 }
             }

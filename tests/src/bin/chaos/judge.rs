@@ -45,7 +45,7 @@ impl Judge {
     }
 
     /// How often it looked meanwhile, or what is wrong.
-    pub(crate) fn verdict(mut self, etcd: &Etcd, cluster: &Cluster, expected: &(Tree, Tree)) -> Result<u32, String> {
+    pub(crate) fn outcome(mut self, etcd: &Etcd, cluster: &Cluster, expected: &(Tree, Tree)) -> Result<u32, String> {
         let last = committed(etcd, &cluster.prefix, &cluster.job).map_err(|error| format!("C3: {error}"))?;
         self.compare(&last);
         if let Some(complaint) = self.complaint {

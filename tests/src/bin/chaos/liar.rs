@@ -16,7 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 /// Units of the plan that it makes claims about.
 const UNITS: u32 = 3;
 /// How long it waits for a master's word; one that stands by or is stopped never says any.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long it stays after it has spoken: an answer that ends the session comes meanwhile, else it leaves.
 const STAY: Duration = Duration::from_millis(500);
 
@@ -28,14 +28,14 @@ pub(crate) fn lie(port: u16, token: PathBuf) {
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         // Whether it is heard, refused or cut off, is not its own to judge.
-        let _ = runtime.block_on(async { tokio::time::timeout(3 * PATIENCE, claim(port, &token, number)).await });
+        let _ = runtime.block_on(async { tokio::time::timeout(3 * TIMEOUT, claim(port, &token, number)).await });
     });
 }
 
 async fn claim(port: u16, token: &Path, number: u32) -> Result<(), JoinError> {
     let (address, name) = (format!("127.0.0.1:{port}"), format!("liar-{number}"));
     let joined = joined_channel(&address, token, &name);
-    let mut client = WorkersClient::new(tokio::time::timeout(PATIENCE, joined).await??);
+    let mut client = WorkersClient::new(tokio::time::timeout(TIMEOUT, joined).await??);
     let (up, frames) = mpsc::channel(16);
     let hello = v1::Hello {
         protocol: PROTOCOL_VERSION,
@@ -51,7 +51,7 @@ async fn claim(port: u16, token: &Path, number: u32) -> Result<(), JoinError> {
     up.send(v1::WorkerFrame { seq: 0, ack: 0, body: Some(Say::Hello(hello)) }).await?;
     let mut down = client.session(ReceiverStream::new(frames)).await?.into_inner();
     let welcome = loop {
-        match tokio::time::timeout(PATIENCE, down.message()).await?? {
+        match tokio::time::timeout(TIMEOUT, down.message()).await?? {
             Some(v1::MasterFrame { body: Some(Told::Welcome(welcome)), .. }) => break welcome,
             Some(_) => {}
             None => return Ok(()),

@@ -73,9 +73,9 @@ fn play(runs: u64, first: u64, model: Model, faults: &Faults) -> Result<Option<u
         let mut cluster = Cluster::start(model, &etcd, &format!("chaos/{seed}"))?;
         let mut history = History::new(Rng::new(seed), faults.clone());
         let ended = history.play(&mut cluster, &mut etcd, &mut judge);
-        let verdict = ended.and_then(|()| judge.verdict(&etcd, &cluster, &expected));
+        let outcome = ended.and_then(|()| judge.outcome(&etcd, &cluster, &expected));
         let told = format!("seed {seed}: {} ({:.1} s)", history.told(), begun.elapsed().as_secs_f64());
-        match verdict {
+        match outcome {
             Ok(looked) => println!("{told}: same bytes, nothing committed was lost ({looked} looks meanwhile)"),
             Err(difference) => {
                 differences += 1;

@@ -10,7 +10,7 @@
 //! | `restarting` | a job is restarted once, after it ran |
 //! | `preempt` | a job is stopped by preemption when it runs |
 //! | `fail` | a job fails before its command is run |
-//! | `deaf` | a job's command is replaced by one that does nothing |
+//! | `silent` | a job's command is replaced by one that does nothing |
 //!
 //! `slow_ms` makes every answer so slow, `queue` leaves every job in its queue.
 

@@ -49,7 +49,7 @@ pub(super) fn run(job: &Job, faults: &Faults) {
     if faults.strikes("fail") {
         return job.set(Status::Failed, "ImagePullFailed: the image cannot be pulled");
     }
-    let command = if faults.strikes("deaf") { "exec sleep 1000000".to_owned() } else { job.command() };
+    let command = if faults.strikes("silent") { "exec sleep 1000000".to_owned() } else { job.command() };
     if faults.strikes("restarting") {
         job.set(Status::Running, "");
         if let Ok((mut child, _readers)) = spawn(job, &command) {

@@ -77,7 +77,7 @@ def step_by_step(model, tokens, prompt):
 
 def prompt_of(changes, length):
     """All but a dozen tokens, but beyond the length at which `longrope` changes its frequencies: a forward pass over a cache
-    does not begin anew there, as generate() does."""
+    does not begin again there, as generate() does."""
     change = changes.get("original_max_position_embeddings") or 0
     return max(length - 12, 1, min(change + 1, length) if length > change else 1)
 

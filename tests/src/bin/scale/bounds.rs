@@ -43,13 +43,13 @@ impl Bounds {
     }
 
     /// Prints a line for each bound and each fault; whether all is well.
-    pub(crate) fn verdict(&self) -> bool {
+    pub(crate) fn outcome(&self) -> bool {
         let mut holds = self.faults.is_empty();
         for Bound { name, limit, worst, case } in &self.bounds {
             let is_kept = worst <= limit;
             holds &= is_kept;
-            let verdict = if is_kept { "kept" } else { "BROKEN" };
-            println!("{verdict:<6}  {name}: at most {limit}, worst {worst:.2} ({case})");
+            let outcome = if is_kept { "kept" } else { "BROKEN" };
+            println!("{outcome:<6}  {name}: at most {limit}, worst {worst:.2} ({case})");
         }
         for fault in &self.faults {
             println!("BROKEN  {fault}");

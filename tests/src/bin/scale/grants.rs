@@ -1,7 +1,7 @@
 //! How long workers wait for their next grant, at a real master with a real plan: sessions that take a second for a task.
 //!
 //! Each session joins as a worker does and holds one grant while it works on another, as agents do beside their master. A wait
-//! runs from when results are handed in until the grant in their place is heard; those for the first ones count as well. Sessions
+//! runs from when results are sent until the grant in their place is heard; those for the first ones count as well. Sessions
 //! come over a second, as workers do that a scheduler starts.
 
 use compass_proto::v1::master_frame::Body;

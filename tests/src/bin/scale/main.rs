@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         }
     }
     println!("\n{}", scale.table);
-    let holds = scale.bounds.verdict();
+    let holds = scale.bounds.outcome();
     println!("{:.0} s in all", begun.elapsed().as_secs_f64());
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -9,7 +9,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Looks from one sum over all agents to the next, which takes a read for each of them.
 const LOOKS_PER_SUM: u32 = 40;
 /// Longest run; a master that has not ended by then hangs.
-const PATIENCE: Duration = Duration::from_secs(3_600);
+const TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// How a run went.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,10 +34,10 @@ pub(crate) fn run(job: &Job, agents: usize, trace: Option<&Path>) -> Result<Watc
         if master.has_ended() {
             break;
         }
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > TIMEOUT {
             return Err(format!(
                 "the master has not ended after {} s\n{}",
-                PATIENCE.as_secs(),
+                TIMEOUT.as_secs(),
                 tail(&job.log("master.log"))
             ));
         }
@@ -92,8 +92,8 @@ pub(crate) fn open_again(job: &Job) -> Result<Opened, String> {
     let mut master = start(job, &["-r"], "again.log");
     let mut opened = Opened::default();
     while !master.has_ended() {
-        if begun.elapsed() > PATIENCE {
-            return Err(format!("-r has not ended after {} s\n{}", PATIENCE.as_secs(), tail(&job.log("again.log"))));
+        if begun.elapsed() > TIMEOUT {
+            return Err(format!("-r has not ended after {} s\n{}", TIMEOUT.as_secs(), tail(&job.log("again.log"))));
         }
         opened.master_mib = peak_rss_mib(master.pid()).unwrap_or(0.0).max(opened.master_mib);
         if opened.open_s == 0.0 && is_open(&job.log("again.log")) {

@@ -35,7 +35,7 @@ impl Series {
         late <= early * (1.0 + self.share) + self.amount
     }
 
-    /// A row of the table: name, first and last value, the two means, what is allowed, the verdict.
+    /// A row of the table: name, first and last value, the two means, what is allowed, the outcome.
     pub(crate) fn row(&self) -> [String; 7] {
         let (early, late) = (self.mean(1), self.mean(TENTHS - 1));
         let one = |value: Option<&(usize, f64)>| value.map_or("-".into(), |(_, value)| format!("{value:.1}"));

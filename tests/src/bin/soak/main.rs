@@ -36,7 +36,7 @@ const REPLACE: Duration = Duration::from_secs(4);
 /// How long no job runs while the idle processor time is taken.
 const QUIET: Duration = Duration::from_secs(4);
 /// The longest until all jobs have ended.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn minutes() -> Option<f64> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -102,7 +102,7 @@ impl Soak {
                 self.rest(tenth)?;
             }
         }
-        let mut table = Table::new(&["quantity", "first", "last", "2nd tenth", "last tenth", "allowed", "verdict"]);
+        let mut table = Table::new(&["quantity", "first", "last", "2nd tenth", "last tenth", "allowed", "outcome"]);
         let all = [&self.memory, &self.files, &self.state, &self.temporary, &self.processor];
         all.iter().for_each(|series| table.row(series.row()));
         println!(
@@ -145,7 +145,7 @@ impl Soak {
     fn rest(&mut self, tenth: usize) -> Result<(), String> {
         let begun = Instant::now();
         while self.server.open() > 0 {
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > TIMEOUT {
                 return Err(format!("{} jobs do not end\n{}", self.server.open(), self.server.explain_open()));
             }
             std::thread::sleep(LOOK / 5);

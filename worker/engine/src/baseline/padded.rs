@@ -65,7 +65,7 @@ impl Batch {
     }
 }
 
-/// Causality within real keys. A filled-up query sees itself, so that it is a number: what it becomes, nobody sees.
+/// Causality within real keys. A filled-up query sees itself, so that it is a number: its output is not used.
 fn visible(real: &Tensor, time: i64) -> Result<Tensor, TchError> {
     let all = Tensor::f_ones([time, time], (Kind::Bool, Device::Cpu))?;
     let causal = all.f_tril(0)?.f_unsqueeze(0)?.f_unsqueeze(0)?;

@@ -8,7 +8,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 /// The cache of one sequence.
 pub(crate) struct KvCache {
-    /// The tokens themselves, for models that must at some length compute them anew.
+    /// The tokens themselves, for models that must at some length compute them again.
     tokens: Vec<u32>,
     /// Whether keys were rotated for a long sequence, where that makes a difference.
     long: bool,

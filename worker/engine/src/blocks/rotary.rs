@@ -82,7 +82,7 @@ impl RotaryEmbedding {
     }
 
     /// Whether keys of a sequence of `length` tokens are of no use beside those of shorter ones: `longrope` has other
-    /// frequencies there, and transformers computes the whole sequence anew.
+    /// frequencies there, and transformers computes the whole sequence again.
     pub(crate) fn is_long(&self, length: usize) -> bool {
         regime(&self.config, length as i64) == Regime::Long
     }

@@ -50,7 +50,7 @@ fn token_ids(value: Option<Value>, key: &str) -> Result<Vec<u32>, String> {
         Some(one) => vec![one],
     };
     let read = |id: &Value| id.as_u64().and_then(|id| u32::try_from(id).ok());
-    ids.iter().map(|id| read(id).ok_or_else(|| format!("`{key}` holds {id}, which is no token id"))).collect()
+    ids.iter().map(|id| read(id).ok_or_else(|| format!("`{key}` holds {id}, which is not a token id"))).collect()
 }
 
 /// Reads a JSON file; `None` when it does not exist.

@@ -6,7 +6,7 @@ use super::sampling::{LogitsRules, Warp};
 use super::stop::StopStrings;
 use compass_plan::{Decoding, GenSpec, GenerationDefaults, NumericProfile};
 
-/// transformers' own top-k where nobody names one.
+/// transformers' own top-k where none is set.
 const DEFAULT_TOP_K: u32 = 50;
 
 /// Everything but the prompt.

@@ -138,7 +138,7 @@ impl Fed<'_> {
 
 impl Decoder {
     /// Notes the tokens in their caches. Where the keys held are of no use for a sequence as long as it has become,
-    /// transformers computes the whole sequence anew; so does this.
+    /// transformers computes the whole sequence again; so does this.
     fn lay_out<'a>(&self, tokens: &'a [u32], segments: &'a [Segment], caches: &mut [KvCache]) -> Fed<'a> {
         let is_long = |length: usize| match &self.positions {
             Positions::Learned { .. } => false,

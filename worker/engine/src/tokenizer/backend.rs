@@ -152,7 +152,7 @@ impl Backend {
 fn from_json(bytes: &[u8]) -> Result<Backend, String> {
     let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(|error| error.to_string())?;
     match_at_lines(&mut tokenizer, bytes)?;
-    // A length stored by whoever saved the file is not ours; transformers resets both for every call.
+    // A length stored in the file is ignored; transformers resets both for every call.
     tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
     tokenizer.with_padding(None);
     Ok(Backend::Json(Box::new(tokenizer)))

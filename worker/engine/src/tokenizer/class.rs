@@ -1,4 +1,4 @@
-//! What transformers' tokenizer classes do by themselves, beside what the files say (transformers 4.57).
+//! What transformers' tokenizer classes do beyond what the files say (transformers 4.57).
 
 use super::settings::TokenizerSettings;
 

@@ -24,7 +24,7 @@ pub(super) fn build(
     let vocab: Map<String, Value> = serde_json::from_str(vocab).map_err(|error| format!("vocabulary: {error}"))?;
     let id = |(token, id): (String, Value)| {
         let number = id.as_u64().and_then(|id| u32::try_from(id).ok());
-        number.map(|number| (token, number)).ok_or_else(|| format!("vocabulary: {id} is no token id"))
+        number.map(|number| (token, number)).ok_or_else(|| format!("vocabulary: {id} is not a token id"))
     };
     let vocab: Vec<(String, u32)> = vocab.into_iter().map(id).collect::<Result<_, _>>()?;
     let merges = if class == Class::Qwen2 { qwen2_merges(merges) } else { gpt2_merges(merges) }?;

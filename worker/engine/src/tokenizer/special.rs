@@ -21,7 +21,7 @@ impl SpecialToken {
         Self { content: content.to_owned(), rules: None }
     }
 
-    /// Reads either spelling; `None` for `null` and for what is no token.
+    /// Reads either spelling; `None` for `null` and for what is not a token.
     pub(super) fn read(value: &Value) -> Option<Self> {
         match value {
             Value::String(content) => Some(Self::plain(content)),

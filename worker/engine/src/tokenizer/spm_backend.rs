@@ -28,7 +28,7 @@ impl Model for SegmentModel {
 
     fn tokenize(&self, sequence: &str) -> tokenizers::Result<Vec<Token>> {
         let piece = |id: u32| self.0.piece(id).map_or_else(String::new, |(text, _)| text.to_owned());
-        // Nobody asks for offsets.
+        // Offsets are not used.
         Ok(self.0.encode(sequence).into_iter().map(|id| Token::new(id, piece(id), (0, 0))).collect())
     }
 

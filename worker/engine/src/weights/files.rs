@@ -59,7 +59,7 @@ fn hugging_face(directory: &Path) -> Result<Files, EngineFault> {
         if let Some(index) = read_json::<ShardIndex>(&path)? {
             let shards: BTreeSet<String> = index.weight_map.into_values().collect();
             if let Some(name) = shards.iter().find(|name| !is_plain(name)) {
-                return Err(file_fault(&path, format!("it names the shard `{name}`, which is no file beside it")));
+                return Err(file_fault(&path, format!("it names the shard `{name}`, which is not a file beside it")));
             }
             (root, names) = (path, shards.into_iter().collect());
             break;

@@ -122,7 +122,7 @@ impl<'a> Machine<'a> {
             }
             0x93 => match self.pop_many(2)?.as_slice() {
                 [Value::Text(module), Value::Text(name)] => self.stack.push(Value::Name(known(module, name)?)),
-                _ => return Err(damaged("a name that is no text")),
+                _ => return Err(damaged("a name that is not a text")),
             },
             b'Q' => {
                 let id = self.pop()?;
@@ -200,7 +200,7 @@ impl<'a> Machine<'a> {
     fn append(&mut self, items: Vec<Value>) -> Result<(), String> {
         match self.stack.last_mut() {
             Some(Value::Sequence(list)) => list.extend(shallow(items)?),
-            _ => return Err(damaged("items for what is no list")),
+            _ => return Err(damaged("items for what is not a list")),
         }
         Ok(())
     }

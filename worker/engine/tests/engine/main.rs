@@ -1,7 +1,6 @@
 //! Integration tests of the engine: against independent oracles, against the peers' own results, against broken models.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod beginnings;
 mod broken;
 mod conversations;
 mod demo;
@@ -14,6 +13,7 @@ mod neighbours;
 mod oracle;
 mod peers;
 mod peers_texts;
+mod prefixes;
 mod rules;
 mod same_as_lm_eval;
 mod same_as_opencompass;

@@ -123,7 +123,7 @@ fn lm_eval_five_shots() {
 }
 
 #[test]
-fn lm_eval_last_words() {
+fn lm_eval_last_word_tasks() {
     compare_loglikelihood("samples_g_lambada.jsonl");
 }
 

@@ -6,7 +6,7 @@ use safetensors::SafeTensors;
 use std::path::Path;
 
 /// The first row whose logits a decode shares with a prefill of the whole. transformers' `dynamic` rotates what it already
-/// cached by other frequencies than a prefill would, so there is none; `longrope` begins anew where its frequencies change,
+/// cached by other frequencies than a prefill would, so there is none; `longrope` begins again where its frequencies change,
 /// and rows before that point were computed as the shorter sequence that they then were.
 fn first_decoded_row(case: &str, length: usize) -> usize {
     match case {

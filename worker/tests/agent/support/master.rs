@@ -15,7 +15,7 @@ use tonic::{Request, Response, Status, Streaming};
 use v1::master_frame::Body;
 
 /// How long a test waits for what must come.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 struct Service {
@@ -99,7 +99,7 @@ impl FakeMaster {
 
     /// The next worker that says hello.
     pub(crate) async fn session(&mut self) -> Session {
-        tokio::time::timeout(PATIENCE, self.sessions.recv()).await.expect("no worker came").unwrap()
+        tokio::time::timeout(TIMEOUT, self.sessions.recv()).await.expect("no worker came").unwrap()
     }
 
     /// Takes the master away; another may listen in its place.
@@ -172,7 +172,7 @@ impl Session {
 
     /// The worker's next frame; `None` when the stream has ended.
     pub(crate) async fn frame(&mut self) -> Option<v1::WorkerFrame> {
-        tokio::time::timeout(PATIENCE, self.frames.recv()).await.expect("the worker is silent")
+        tokio::time::timeout(TIMEOUT, self.frames.recv()).await.expect("the worker is silent")
     }
 }
 

@@ -63,7 +63,7 @@ impl Slots {
         self.budget.slots()
     }
 
-    /// Lets fewer sequences run at once from now on, and gives all memory back: what ran must begin anew. `false` when
+    /// Lets fewer sequences run at once from now on, and gives all memory back: what ran must begin again. `false` when
     /// fewer than one would be left.
     pub(super) fn shrink(&mut self) -> bool {
         self.caches.clear();

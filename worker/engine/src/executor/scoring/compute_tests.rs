@@ -1,4 +1,4 @@
-//! Tests of the walk with a model that is no model: what it makes of a token depends on all before it, to the bit.
+//! Tests of the walk with a stand-in for a model: what it makes of a token depends on all before it, to the bit.
 
 use super::compute::{SampleScores, Scorer, Work};
 use super::input::ScoringInput;

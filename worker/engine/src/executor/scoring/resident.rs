@@ -132,7 +132,7 @@ impl Resident {
         self.paths[stack].truncate(depth);
     }
 
-    /// Forgets what stands anywhere: nobody knows how far a pass came that failed.
+    /// Forgets what is in place: how far a failed pass came is unknown.
     pub(super) fn forget_all(&mut self) {
         for path in &mut self.paths {
             path.clear();

@@ -152,7 +152,7 @@ fn every_distinct_beginning_is_computed_once() {
         for size in [24, 6, 1] {
             let (_, counters) = in_batches(load(directory.path()).as_mut(), &infer, &all, size);
             assert!(counters.distinct * 2 < counters.submitted, "{} {counters:?}", infer.mode());
-            // The stacks that stay between batches hold both kinds of beginnings. `Answer: yes` and its kin, which this kind
+            // The stacks that stay between batches hold both kinds of prefixes. `Answer: yes` and its kin, which this kind
             // scores besides, are more than there are stacks.
             let more = matches!(infer, InferSpec::PplNormalized { .. }) && size < 24;
             assert_eq!(counters.computed == counters.distinct, !more, "{} {counters:?}, {size}", infer.mode());

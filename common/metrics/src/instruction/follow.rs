@@ -1,10 +1,10 @@
-//! Strict and loose verdicts, per prompt and per instruction.
+//! Strict and loose results, per prompt and per instruction.
 
 use super::kind::Instruction;
 use crate::text::strip;
 use serde::{Deserialize, Serialize};
 
-/// The verdicts on one response, one per instruction.
+/// The results of one response, one per instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IfevalSample {
     /// The response as it is.
@@ -50,8 +50,8 @@ pub struct IfevalStats {
 impl IfevalStats {
     /// One sample.
     pub fn observe(&mut self, sample: &IfevalSample) {
-        let followed = |verdicts: &[bool]| verdicts.iter().filter(|verdict| **verdict).count() as u64;
-        let all = |verdicts: &[bool]| u64::from(verdicts.iter().all(|verdict| *verdict));
+        let followed = |followed_flags: &[bool]| followed_flags.iter().filter(|flag| **flag).count() as u64;
+        let all = |followed_flags: &[bool]| u64::from(followed_flags.iter().all(|flag| *flag));
         self.merge(&Self {
             prompts: 1,
             strict_prompts: all(&sample.strict),
