@@ -224,7 +224,7 @@ async fn an_engine_that_hangs_is_ended_and_its_sample_found() {
     heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
     heard.assert_answers(&plan, 12, &[7]);
     let v1::sample_result::Outcome::Failed(reason) = &heard.outcomes[&7][0] else { panic!("7 did not fail") };
-    let expected = "the engine died on this sample twice: it computed nothing for 2 s and was ended";
+    let expected = "the engine died on this sample twice: no progress for 2 s, killed by the agent";
     assert!(reason.starts_with(expected), "{reason}");
 }
 
@@ -407,7 +407,7 @@ async fn a_pool_that_goes_on_while_it_is_cut_off_runs_all_that_it_was_granted() 
     drop(session);
     master.stop().await;
     eventually("both grants are over", || {
-        std::fs::read_to_string(log.path()).unwrap().matches("a grant is over that no master hears of yet").count() == 2
+        std::fs::read_to_string(log.path()).unwrap().matches("a grant finished while no master is connected").count() == 2
     })
     .await;
     let mut master = FakeMaster::start_at(&plan, &address).await;
