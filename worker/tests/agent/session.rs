@@ -407,7 +407,8 @@ async fn a_pool_that_goes_on_while_it_is_cut_off_runs_all_that_it_was_granted() 
     drop(session);
     master.stop().await;
     eventually("both grants are over", || {
-        std::fs::read_to_string(log.path()).unwrap().matches("a grant finished while no master is connected").count() == 2
+        std::fs::read_to_string(log.path()).unwrap().matches("a grant finished while no master is connected").count()
+            == 2
     })
     .await;
     let mut master = FakeMaster::start_at(&plan, &address).await;

@@ -1,9 +1,9 @@
-//! Which key of a configuration is to blame.
+//! Finds the invalid key of a configuration.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Reads `T` from an object; on failure names the key at fault, which serde's own message does only for one that is missing.
+/// Reads `T` from an object; on failure names the invalid key, which serde's message does only for a missing one.
 ///
 /// # Errors
 /// A message that names the key.
@@ -13,7 +13,7 @@ pub(super) fn read<T: DeserializeOwned>(keys: &Value) -> Result<T, String> {
         Err(error) => error.to_string(),
     };
     let Value::Object(all) = keys else { return Err(said) };
-    // The key without which it is read, or without which something else is wrong.
+    // The key without which the object is valid, or has another error.
     let culprit = all.keys().find(|key| {
         let mut others = all.clone();
         others.shift_remove(key.as_str());
