@@ -9,10 +9,10 @@ use crate::models::CausalLm;
 use compass_plan::engine::{Request, TokenCounters};
 use compass_types::result::SampleResult;
 
-/// Answers every request and hands each sample to `emit` as soon as its last answer is there.
+/// Runs every request and passes each result to `emit` as soon as its last answer is known.
 ///
 /// # Errors
-/// [`RunError::Torch`] when libtorch fails; [`RunError::Sample`] when the stop strings cannot be read.
+/// [`RunError::Torch`] if libtorch fails; [`RunError::Sample`] if the stop strings cannot be encoded.
 pub(super) fn run(
     model: &mut dyn CausalLm,
     slots: &mut Slots,

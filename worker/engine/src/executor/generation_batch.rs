@@ -1,7 +1,7 @@
 //! The samples of one batch that generate: their prompts, and their answers so far.
 //!
-//! A sample has one prompt with one or several answers, or a conversation whose later prompts contain earlier answers. Its
-//! result is emitted as soon as its last answer is known.
+//! A sample has one prompt with one or several answers, or a conversation whose later prompts contain earlier answers.
+//! Its result is emitted as soon as its last answer is known.
 
 use super::answer::RunError;
 use super::batching::{DecodeCallback, SequenceRequest, StepOutcome};
@@ -71,7 +71,7 @@ impl<'a> GenerationBatch<'a> {
             (InferSpec::Gen(_), Body::Gen { prompt }) => {
                 let prompted = self.prompting.prompt(request, prompt)?;
                 let settings = self.prompting.settings;
-                // Without draws all sequences are the same.
+                // Without draws all sequences are equal.
                 let drawn = if settings.rules.warp.is_some() { settings.sequences } else { 1 };
                 let pending = &mut self.requests[number];
                 pending.fit = prompted.fit.clone();
