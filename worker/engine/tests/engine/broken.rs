@@ -50,7 +50,7 @@ fn a_tensor_too_many() {
         model.tensors.insert("model.layers.2.mlp.up_proj.weight".into(), (vec![1], vec![0.0]));
         model.write(path);
     });
-    assert_names(&said, &["model.safetensors", "model.layers.2.mlp.up_proj.weight", "no place"]);
+    assert_names(&said, &["model.safetensors", "model.layers.2.mlp.up_proj.weight", "not part of the model"]);
 }
 
 #[test]
@@ -204,6 +204,6 @@ fn an_index_that_names_no_file_beside_it() {
             let index = json!({"weight_map": {Q_PROJ: shard}}).to_string();
             std::fs::write(path.join("model.safetensors.index.json"), index).unwrap();
         });
-        assert_names(&said, &["model.safetensors.index.json", shard, "no file beside it"]);
+        assert_names(&said, &["model.safetensors.index.json", shard, "not a file beside it"]);
     }
 }
