@@ -57,7 +57,7 @@ impl StopStrings {
         self.strings.iter().any(|string| text.contains(string.as_str()))
     }
 
-    /// Returns the text before the first stop string; cutting at one after the other, as the peers do, gives the same.
+    /// Returns the text before the first stop string; cutting at one after the other, as the peers do, gives the same text.
     pub(super) fn cut<'a>(&self, text: &'a str) -> &'a str {
         self.strings.iter().fold(text, |text, string| text.split(string.as_str()).next().unwrap_or(text))
     }

@@ -11,11 +11,11 @@ fn load(directory: &Path) -> Result<(), String> {
     match compass_engine::load(&tiny_plan(directory), &DeviceChoice::Cpu, 1) {
         Ok(_) => Ok(()),
         Err(EngineFault::Missing(what) | EngineFault::Model(what)) => Err(what),
-        Err(fault @ EngineFault::Device(_)) => panic!("not the device's fault: {fault}"),
+        Err(fault @ EngineFault::Device(_)) => panic!("unexpected device fault: {fault}"),
     }
 }
 
-/// Writes a tiny model, damages it, and returns what `load` says.
+/// Writes a tiny model, damages it, and returns the message of `load`.
 fn fault(damage: impl FnOnce(&Path, &mut TinyModel)) -> String {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
@@ -36,7 +36,7 @@ fn assert_names(said: &str, parts: &[&str]) {
 const Q_PROJ: &str = "model.layers.1.self_attn.q_proj.weight";
 
 #[test]
-fn a_tensor_that_is_missing() {
+fn missing_tensor() {
     let said = fault(|path, model| {
         model.tensors.remove(Q_PROJ);
         model.write(path);
@@ -45,7 +45,7 @@ fn a_tensor_that_is_missing() {
 }
 
 #[test]
-fn a_tensor_too_many() {
+fn excess_tensor() {
     let said = fault(|path, model| {
         model.tensors.insert("model.layers.2.mlp.up_proj.weight".into(), (vec![1], vec![0.0]));
         model.write(path);
@@ -54,7 +54,7 @@ fn a_tensor_too_many() {
 }
 
 #[test]
-fn a_tensor_of_another_shape() {
+fn tensor_of_another_shape() {
     let said = fault(|path, model| {
         model.tensors.insert(Q_PROJ.into(), (vec![24, 23], vec![0.0; 24 * 23]));
         model.write(path);
@@ -63,7 +63,7 @@ fn a_tensor_of_another_shape() {
 }
 
 #[test]
-fn a_file_cut_short() {
+fn truncated_file() {
     for keep in [0, 5, 100, 5000] {
         let said = fault(|path, _| {
             let file = path.join("model.safetensors");
@@ -75,7 +75,7 @@ fn a_file_cut_short() {
 }
 
 #[test]
-fn a_header_of_garbage_and_an_lfs_pointer() {
+fn invalid_header_and_lfs_pointer() {
     let said = fault(|path, _| std::fs::write(path.join("model.safetensors"), [0xff; 300]).unwrap());
     assert_names(&said, &["model.safetensors", "fetch it again"]);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
@@ -84,7 +84,7 @@ fn a_header_of_garbage_and_an_lfs_pointer() {
 }
 
 #[test]
-fn files_that_are_missing_or_malformed() {
+fn missing_and_malformed_files() {
     for name in ["config.json", "tokenizer.json", "model.safetensors"] {
         let said = fault(|path, _| std::fs::remove_file(path.join(name)).unwrap());
         assert_names(&said, &[name, "no such"]);
@@ -96,7 +96,7 @@ fn files_that_are_missing_or_malformed() {
 }
 
 #[test]
-fn an_architecture_that_is_not_supported() {
+fn unsupported_architecture() {
     let said = fault(|path, model| {
         model.config["architectures"] = json!(["MambaForCausalLM"]);
         model.write_json(path);
@@ -105,7 +105,7 @@ fn an_architecture_that_is_not_supported() {
 }
 
 #[test]
-fn a_bos_that_does_not_exist_a_directory_that_does_not_and_an_echo() {
+fn missing_bos_missing_directory_and_echo_model() {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel { tokenizer_config: json!({}), ..TinyModel::default() };
     model.config["bos_token_id"] = json!(null);
@@ -124,7 +124,7 @@ fn a_bos_that_does_not_exist_a_directory_that_does_not_and_an_echo() {
 }
 
 #[test]
-fn shards_load_as_one_file_does_and_must_be_whole() {
+fn shards_load_like_one_file_and_must_be_complete() {
     let directory = tempfile::tempdir().unwrap();
     let model = TinyModel::default();
     model.write_json(directory.path());
@@ -146,7 +146,7 @@ fn shards_load_as_one_file_does_and_must_be_whole() {
 }
 
 #[test]
-fn harmless_leftovers_and_other_number_formats() {
+fn harmless_extra_tensors_and_other_number_formats() {
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.tensors.insert("model.layers.0.self_attn.rotary_emb.inv_freq".into(), (vec![3], vec![1.0, 0.1, 0.01]));
@@ -161,7 +161,7 @@ fn harmless_leftovers_and_other_number_formats() {
 }
 
 #[test]
-fn weights_that_are_no_numbers() {
+fn weights_that_are_not_finite() {
     for bad in [f32::NAN, f32::INFINITY] {
         let said = fault(|path, model| {
             model.tensors.get_mut(Q_PROJ).unwrap().1[7] = bad;
@@ -169,7 +169,7 @@ fn weights_that_are_no_numbers() {
         });
         assert_names(&said, &["model.safetensors", Q_PROJ, "NaN or infinite"]);
     }
-    // Finite in the file, but not in the format that is asked for.
+    // Finite in the file, but not in the requested format.
     let directory = tempfile::tempdir().unwrap();
     let mut model = TinyModel::default();
     model.tensors.get_mut(Q_PROJ).unwrap().1[7] = 1e6;
@@ -182,7 +182,7 @@ fn weights_that_are_no_numbers() {
 }
 
 #[test]
-fn number_formats_that_are_no_floats() {
+fn number_formats_other_than_floats() {
     for (format, says) in [("I32", "stored as I32"), ("F99", "fetch it again")] {
         let said = fault(|path, _| {
             let file = path.join("model.safetensors");
@@ -197,7 +197,7 @@ fn number_formats_that_are_no_floats() {
 }
 
 #[test]
-fn an_index_that_names_no_file_beside_it() {
+fn index_with_a_shard_elsewhere() {
     for shard in ["../model.safetensors", "/model.safetensors", "there/model.safetensors"] {
         let said = fault(|path, _| {
             std::fs::remove_file(path.join("model.safetensors")).unwrap();

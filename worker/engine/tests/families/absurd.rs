@@ -1,4 +1,4 @@
-//! Every key of every family's configuration with every kind of nonsense in it: it loads, or one line names the file.
+//! Invalid values for every key of every family's configuration: the model loads, or one line names the file.
 
 use crate::support::{copy_of, golden, said_in};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn nonsense() -> Vec<Value> {
 }
 
 #[test]
-fn nonsense_under_any_key() {
+fn invalid_value_for_any_key() {
     for (case, name) in CASES {
         let config: Value = serde_json::from_slice(&std::fs::read(golden(case).join(name)).unwrap()).unwrap();
         let folder = copy_of(case);
@@ -45,7 +45,7 @@ fn nonsense_under_any_key() {
 }
 
 #[test]
-fn the_key_at_fault_is_named() {
+fn invalid_key_is_named() {
     let wrong = |case: &str, key: &str, value: Value| {
         let folder = copy_of(case);
         let mut config: Value =

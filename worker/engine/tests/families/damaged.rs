@@ -1,9 +1,9 @@
-//! Weights cut short or with wrong bytes anywhere: they load, or one line says what is wrong. Never a crash.
+//! Weights truncated or with wrong bytes anywhere: they load, or one line says what is wrong. Never a crash.
 
 use crate::support::{golden, said_of};
 use proptest::prelude::*;
 
-/// Files of every format, and what is in each.
+/// Files of every format, and their case.
 const FILES: [(&str, &str); 6] = [
     ("llama", "model.safetensors"),
     ("pickle-llama", "pytorch_model.bin"),
@@ -13,7 +13,7 @@ const FILES: [(&str, &str); 6] = [
     ("internlm-ranks", "model_config.pt"),
 ];
 
-/// Where headers, pickles and directories stand, far more often than in between.
+/// Positions in headers, pickles and directories, far more often than in between.
 fn place(length: usize) -> impl Strategy<Value = usize> {
     let last = length - 1;
     prop_oneof![3 => 0..length.min(3000), 3 => length.saturating_sub(3000)..length, 1 => 0..length]

@@ -1,4 +1,4 @@
-//! Directories of Meta's and of InternLM's that are not whole. That whole ones load to the right numbers is seen in `goldens`.
+//! Incomplete directories of Meta's and InternLM's layouts. `goldens` tests complete ones.
 
 use crate::support::{copy_of, said_in, said_of};
 use std::path::Path;
@@ -16,7 +16,7 @@ fn assert_names(said: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_rank_that_is_missing() {
+fn missing_rank() {
     let said = said_after("meta-llama-2", |path| std::fs::remove_file(path.join("consolidated.00.pth")).unwrap());
     assert_names(&said, &["consolidated.00.pth", "no such weights file"]);
     let said = said_after("meta-llama-2", |path| std::fs::remove_file(path.join("consolidated.01.pth")).unwrap());
@@ -28,7 +28,7 @@ fn a_rank_that_is_missing() {
 }
 
 #[test]
-fn shards_that_do_not_make_up_a_tensor() {
+fn shards_that_do_not_add_up_to_a_tensor() {
     let said = said_after("meta-llama-2", |path| {
         std::fs::copy(path.join("consolidated.01.pth"), path.join("consolidated.02.pth")).unwrap();
     });
@@ -36,7 +36,7 @@ fn shards_that_do_not_make_up_a_tensor() {
 }
 
 #[test]
-fn parameters_that_do_not_belong_to_the_weights() {
+fn parameters_that_do_not_match_the_weights() {
     let layers = |from: &'static str, to: &'static str| {
         move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(from, to).into_bytes()
     };
@@ -45,7 +45,7 @@ fn parameters_that_do_not_belong_to_the_weights() {
     let text = std::fs::read(&params).unwrap();
     std::fs::write(&params, layers("\"n_layers\": 2", "\"n_layers\": 1")(text.clone())).unwrap();
     let said = said_in(folder.path()).unwrap_err();
-    assert_names(&said, &["consolidated.00.pth", "layers.1.", "no place", "params.json"]);
+    assert_names(&said, &["consolidated.00.pth", "layers.1.", "not part of the model", "params.json"]);
     std::fs::write(&params, layers("\"n_layers\": 2", "\"n_layers\": 3")(text)).unwrap();
     let said = said_in(folder.path()).unwrap_err();
     assert_names(&said, &["layers.2.", "missing", "params.json"]);
@@ -54,7 +54,7 @@ fn parameters_that_do_not_belong_to_the_weights() {
 }
 
 #[test]
-fn a_configuration_that_wants_something_run() {
+fn configuration_that_asks_to_execute_something() {
     let pickle = b"\x80\x02cposix\nsystem\nX\x04\x00\x00\x00true\x85R.";
     let mut old = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.".to_vec();
     old.extend(pickle);

@@ -1,9 +1,9 @@
-//! Checkpoints that `torch.save` wrote and that are not whole, or want to run something: one line that names the file. That
-//! whole ones load to the right numbers is seen in `goldens`.
+//! Checkpoints of `torch.save` that are incomplete or ask to execute something: one line that names the file. `goldens`
+//! tests complete ones.
 
 use crate::support::{golden, said_of};
 
-/// As [`said_of`], about a damage that leaves a line naming the file.
+/// Returns the message of [`said_of`] for damage that is always detected.
 fn said(case: &str, name: &str, damage: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
     let said = said_of(case, name, damage).unwrap_err();
     assert!(said.contains(name), "{said}");
@@ -18,7 +18,7 @@ fn replaced(mut bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn cut_short_anywhere() {
+fn truncation_anywhere() {
     for case in ["pickle-llama", "pickle-old-gpt2"] {
         let whole = std::fs::read(golden(case).join("pytorch_model.bin")).unwrap().len();
         for keep in [0, 3, 40, 300, 1000, 5000, whole / 2, whole - 100, whole - 1] {
@@ -29,7 +29,7 @@ fn cut_short_anywhere() {
 }
 
 #[test]
-fn a_call_of_anything_else_is_refused() {
+fn other_calls_are_rejected() {
     let said = said("pickle-old-gpt2", "pytorch_model.bin", |bytes| {
         replaced(bytes, b"ctorch._utils\n_rebuild_tensor_v2\n", b"csubprocess__\n_check_call_tensor_\n")
     });
@@ -40,7 +40,7 @@ fn a_call_of_anything_else_is_refused() {
 }
 
 #[test]
-fn a_tensor_of_another_name() {
+fn tensor_of_another_name() {
     let said = said("pickle-llama", "pytorch_model.bin", |bytes| {
         replaced(bytes, b"model.layers.1.mlp.up_proj.weight", b"model.layers.1.mlp.UP_proj.weight")
     });
@@ -48,7 +48,7 @@ fn a_tensor_of_another_name() {
 }
 
 #[test]
-fn a_shard_that_is_not_there() {
+fn missing_shard() {
     let said = said("pickle-qwen2-shards", "pytorch_model.bin.index.json", |bytes| {
         let text = String::from_utf8(bytes).unwrap();
         text.replace("pytorch_model-2-of-2.bin", "pytorch_model.bin.index.json-2.bin").into_bytes()
