@@ -360,8 +360,8 @@ mod tests {
         outbox.push(large(0, OUTBOX_BYTES));
         let in_memory = outbox.bytes;
         // Some are spilled, some are not.
-        let said: Vec<_> = (1..=100).map(|sample| large(sample, 3_000 * sample as usize)).collect();
-        for body in said.clone() {
+        let bodies: Vec<_> = (1..=100).map(|sample| large(sample, 3_000 * sample as usize)).collect();
+        for body in bodies.clone() {
             assert!(!outbox.is_full(true), "while disconnected, the spool takes them");
             outbox.push_of(&Arc::default(), body);
         }
@@ -373,8 +373,8 @@ mod tests {
             outbox.rewind();
             let sent = transmit(&mut outbox);
             assert_eq!(sent.len(), 101);
-            for ((_, body), said) in sent[1..].iter().zip(&said) {
-                assert_eq!(body.as_ref(), Some(said));
+            for ((_, body), expected) in sent[1..].iter().zip(&bodies) {
+                assert_eq!(body.as_ref(), Some(expected));
             }
         }
         outbox.acknowledged(51);

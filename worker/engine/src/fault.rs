@@ -29,7 +29,7 @@ const SHORT_OF_MEMORY: [&str; 6] = [
 /// Whether the error is a lack of memory: less at once may succeed.
 pub(crate) fn is_out_of_memory(error: &TchError) -> bool {
     let text = error.to_string();
-    SHORT_OF_MEMORY.iter().any(|said| text.contains(said))
+    SHORT_OF_MEMORY.iter().any(|message| text.contains(message))
 }
 
 /// Error about a model file that is missing or unreadable on this host.
@@ -48,14 +48,14 @@ mod tests {
 
     #[test]
     fn out_of_memory_errors_of_all_libraries_are_recognised() {
-        for said in [
+        for message in [
             "CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 79.18 GiB of which 1.87 GiB is free.",
             "[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate",
             "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
             "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
             "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
         ] {
-            assert!(is_out_of_memory(&TchError::Torch(said.into())), "{said}");
+            assert!(is_out_of_memory(&TchError::Torch(message.into())), "{message}");
         }
         assert!(!is_out_of_memory(&TchError::Torch("CUDA error: an illegal memory access was encountered".into())));
     }

@@ -75,11 +75,11 @@ pub(crate) fn in_whole_vectors(
 }
 
 /// Minimum number of columns of a matrix product per thread.
-const LEAST_COLUMNS: i64 = 16;
+const MIN_COLUMNS: i64 = 16;
 
 /// Runs a matrix product with `columns` output columns on one thread if more threads would get too few columns each.
 pub(crate) fn alone_if_narrow<T>(columns: i64, compute: impl FnOnce() -> T) -> T {
-    if columns >= LEAST_COLUMNS * i64::from(tch::get_num_threads()) { compute() } else { alone(compute) }
+    if columns >= MIN_COLUMNS * i64::from(tch::get_num_threads()) { compute() } else { alone(compute) }
 }
 
 fn alone<T>(compute: impl FnOnce() -> T) -> T {

@@ -69,8 +69,8 @@ async fn not_started(mut child: Child, mut output: Output, reason: &str) -> io::
     let _ = child.start_kill();
     let status = child.wait().await?;
     let _ = timeout(Duration::from_secs(1), output.flood(u64::MAX)).await;
-    let said = String::from_utf8_lossy(&output.tail).trim().to_owned();
-    Ok(ProgramOutcome::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {said}") })
+    let text = String::from_utf8_lossy(&output.tail).trim().to_owned();
+    Ok(ProgramOutcome::SandboxError { detail: format!("the interpreter did not start: {reason}, {status}: {text}") })
 }
 
 /// Kills the remaining processes and waits until they have ended.

@@ -41,8 +41,8 @@ async fn stuck(flags: &[&str]) -> (FakeMaster, Agent, Vec<i32>) {
     session.welcome(&plan, Terms::default()).await;
     session.grant(&plan, 0, 1, 0, 10).await;
     session.grant(&plan, 1, 1, 10, 20).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.facts.len() == 1).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.facts.len() == 1).await;
     let engines = engines_of(&agent, 2).await;
     (master, agent, engines)
 }
@@ -83,15 +83,15 @@ async fn agent_finishes_started_samples_after_a_signal() {
     let mut session = master.session().await;
     session.welcome(&plan, Terms::default()).await;
     session.grant(&plan, 0, 1, 0, 100).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 12).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 12).await;
     agent.signal(Signal::TERM);
-    heard.until_closed(&mut session).await;
+    collected.until_closed(&mut session).await;
     assert_eq!(agent.ended().await.code(), Some(143));
-    assert!(heard.draining);
-    assert!(heard.samples() < 100);
-    assert_eq!(heard.samples() % 10, 0, "whole batches: parts hold ten samples each");
-    assert!(heard.reports.is_empty());
+    assert!(collected.draining);
+    assert!(collected.samples() < 100);
+    assert_eq!(collected.samples() % 10, 0, "whole batches: parts hold ten samples each");
+    assert!(collected.reports.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -42,15 +42,15 @@ async fn two_grants_give_all_results_and_reports() {
     assert_eq!((session.hello.worker.as_str(), session.hello.slots, session.hello.device.as_str()), ("w", 2, "cpu"));
     session.grant(&plan, 0, 1, 0, 25).await;
     session.grant(&plan, 1, 1, 25, 45).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 2).await;
-    heard.assert_answers(&plan, 45, &[]);
-    assert_eq!(heard.credits, [3], "one grant more than slots");
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 2).await;
+    collected.assert_answers(&plan, 45, &[]);
+    assert_eq!(collected.credits, [3], "one grant more than slots");
     let mut loads: Vec<_> =
-        heard.facts.iter().filter_map(|facts| Some((facts.model, facts.load.as_ref()?.slot))).collect();
+        collected.facts.iter().filter_map(|facts| Some((facts.model, facts.load.as_ref()?.slot))).collect();
     loads.sort();
     assert_eq!(loads, [(0, 0), (0, 1)], "each load sends the facts of its model");
-    let report = heard.reports.iter().find(|report| report.grant.unwrap().task == 0).unwrap();
+    let report = collected.reports.iter().find(|report| report.grant.unwrap().task == 0).unwrap();
     assert_eq!((report.scored, report.failed, report.grant), (25, 0, named(1, 0, 1)));
     assert_eq!(report.samples, [v1::Interval { first: 0, end: 25 }]);
     assert!(report.tokens.unwrap().submitted > 25);
@@ -70,9 +70,9 @@ async fn result_too_large_for_a_frame_is_uploaded_first() {
     let _agent = Agent::start(&master.address, &["--name", "w"], &[]);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 2).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 2, &[]);
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 2, &[]);
     assert_eq!(master.no_room.load(Ordering::SeqCst), 0);
     let uploads = master.uploads.lock().unwrap();
     let owner = |(first, _): &(v1::UploadChunk, Vec<u8>)| (first.worker.clone(), first.session.clone(), first.dial);
@@ -97,19 +97,19 @@ async fn lists_longer_than_a_frame_are_spilled_in_both_directions() {
     let (samples_of, proof) = (samples.clone(), proof(epoch, 0, 1));
     let grant = v1::Grant { id: named(epoch, 0, 1), unit: 0, samples: samples_of, plan: digest, slots: 0, proof };
     session.send(Body::Grant(grant)).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() > 0).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() > 0).await;
     drop(session);
     // A hello that lists the remaining samples, and a welcome that keeps them.
     let mut session = master.session().await;
     let held = &session.hello.held[0];
     assert!(held.samples.len() > 29_000 && held.encoded_len() > 256 * 1024, "{}", held.encoded_len());
-    session.welcome(&plan, Terms { last_ack: heard.last_seq, ..Terms::default() }).await;
+    session.welcome(&plan, Terms { last_ack: collected.last_seq, ..Terms::default() }).await;
     // A revocation that names samples to return, and the answer.
     let revoke = v1::Revoke { grant: named(epoch, 0, 1), samples, ..Default::default() };
     session.send(Body::Revoke(revoke)).await;
-    heard.until(&mut session, true, |heard| !heard.returned.is_empty()).await;
-    assert!(heard.returned[0].encoded_len() > 256 * 1024);
+    collected.until(&mut session, true, |collected| !collected.returned.is_empty()).await;
+    assert!(collected.returned[0].encoded_len() > 256 * 1024);
     let names: Vec<_> = master.uploads.lock().unwrap().iter().map(|(first, _)| first.dial).collect();
     assert_eq!(names, [session.hello.dial, session.hello.dial], "the hello and the answer");
 }
@@ -136,15 +136,15 @@ async fn frame_rejected_three_times_becomes_a_failure() {
         session.reject(results, "not this one").await;
         session = welcomed(&mut master, &plan).await;
     }
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    assert_eq!(heard.samples(), 3);
-    for outcome in heard.outcomes.values().flatten() {
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    assert_eq!(collected.samples(), 3);
+    for outcome in collected.outcomes.values().flatten() {
         let v1::sample_result::Outcome::Failed(reason) = outcome else { panic!("{outcome:?}") };
         assert_eq!(reason, "the master rejected the result: not this one");
     }
-    let said = std::fs::read_to_string(&log).unwrap();
-    assert!(said.contains("the master rejects results of task 0, samples 0..3"), "{said}");
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.contains("the master rejects results of task 0, samples 0..3"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -155,10 +155,10 @@ async fn lost_connection_replays_only_unacknowledged_frames() {
     let mut session = welcomed(&mut master, &plan).await;
     let nonce = session.hello.session.clone();
     session.grant(&plan, 0, 1, 0, 60).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 5).await;
-    let acknowledged = heard.last_seq;
-    heard.until(&mut session, false, |heard| heard.samples() >= 20).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 5).await;
+    let acknowledged = collected.last_seq;
+    collected.until(&mut session, false, |collected| collected.samples() >= 20).await;
     drop(session);
 
     let mut session = master.session().await;
@@ -171,10 +171,10 @@ async fn lost_connection_replays_only_unacknowledged_frames() {
     session.welcome(&plan, Terms { last_ack: acknowledged, ..Terms::default() }).await;
     // The master does not know whether the grant arrived, and sends it again.
     session.grant(&plan, 0, 1, 0, 60).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 60, &[]);
-    assert!(heard.replayed > 0, "unacknowledged frames must be replayed");
-    assert_eq!(heard.reports.len(), 1, "a repeated grant counts once");
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 60, &[]);
+    assert!(collected.replayed > 0, "unacknowledged frames must be replayed");
+    assert_eq!(collected.reports.len(), 1, "a repeated grant counts once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -184,17 +184,17 @@ async fn killed_engine_loses_and_repeats_no_sample() {
     let agent = Agent::start(&master.address, &[], SLOW);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
-    let mut heard = Collected::default();
+    let mut collected = Collected::default();
     for victims in 1..=2 {
-        heard.until(&mut session, true, |heard| heard.samples() >= victims * 5).await;
+        collected.until(&mut session, true, |collected| collected.samples() >= victims * 5).await;
         let children = children_of(agent.pid());
         assert_eq!(children.len(), 1);
         rustix::process::kill_process(rustix::process::Pid::from_raw(children[0]).unwrap(), Signal::KILL).unwrap();
         eventually("the death of the engine", || !is_running(children[0])).await;
     }
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 40, &[]);
-    assert!(heard.failures.is_empty());
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 40, &[]);
+    assert!(collected.failures.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -204,12 +204,12 @@ async fn poison_sample_fails_and_the_others_succeed() {
     let _agent = Agent::start(&master.address, &[], &[("COMPASS_ECHO_DIE_ON", "question 13")]);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 40, &[13]);
-    let v1::sample_result::Outcome::Failed(reason) = &heard.outcomes[&13][0] else { panic!("13 did not fail") };
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 40, &[13]);
+    let v1::sample_result::Outcome::Failed(reason) = &collected.outcomes[&13][0] else { panic!("13 did not fail") };
     assert!(reason.starts_with("the engine died on this sample twice: signal: 6"), "{reason}");
-    assert_eq!((heard.reports[0].scored, heard.reports[0].failed), (39, 1));
+    assert_eq!((collected.reports[0].scored, collected.reports[0].failed), (39, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -220,10 +220,10 @@ async fn hanging_engine_is_killed_and_its_sample_fails() {
     let mut session = master.session().await;
     session.welcome(&plan, Terms { engine_timeout_ms: 2_000, ..Terms::default() }).await;
     session.grant(&plan, 0, 1, 0, 12).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 12, &[7]);
-    let v1::sample_result::Outcome::Failed(reason) = &heard.outcomes[&7][0] else { panic!("7 did not fail") };
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 12, &[7]);
+    let v1::sample_result::Outcome::Failed(reason) = &collected.outcomes[&7][0] else { panic!("7 did not fail") };
     let expected = "the engine died on this sample twice: no progress for 2 s, killed by the agent";
     assert!(reason.starts_with(expected), "{reason}");
 }
@@ -236,17 +236,17 @@ async fn revoked_grant_finishes_running_samples_without_a_report() {
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 50).await;
     session.grant(&plan, 1, 1, 50, 60).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
     session
         .send(Body::Revoke(v1::Revoke { grant: named(1, 0, 1), reason: "stolen".into(), ..Default::default() }))
         .await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    assert_eq!(heard.revoke_acks, [(0, 1)]);
-    assert_eq!(heard.reports[0].grant, named(1, 1, 1));
-    let of_first = heard.outcomes.keys().filter(|&&index| index < 50).count();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    assert_eq!(collected.revoke_acks, [(0, 1)]);
+    assert_eq!(collected.reports[0].grant, named(1, 1, 1));
+    let of_first = collected.outcomes.keys().filter(|&&index| index < 50).count();
     assert!((3..50).contains(&of_first), "{of_first}");
-    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1));
+    assert!(collected.outcomes.values().all(|outcomes| outcomes.len() == 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -257,8 +257,8 @@ async fn requested_samples_that_have_not_started_are_returned() {
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 50).await;
     session.grant(&plan, 1, 1, 50, 60).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
     let asked = |task, first, end, only_unbegun| {
         let (samples, reason) = (vec![v1::Interval { first, end }], "another worker is idle".into());
         Body::Revoke(v1::Revoke { grant: named(1, task, 1), reason, samples, only_unbegun })
@@ -266,18 +266,20 @@ async fn requested_samples_that_have_not_started_are_returned() {
     session.send(asked(0, 0, 50, true)).await;
     session.send(asked(0, 0, 50, false)).await;
     session.send(asked(1, 50, 60, true)).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1 && heard.returned.len() == 2).await;
-    assert_eq!(heard.revoke_acks, [(0, 1)], "nothing is returned: samples of the first grant have started");
-    let (first, second) = (&heard.returned[0], &heard.returned[1]);
+    collected
+        .until(&mut session, true, |collected| collected.reports.len() == 1 && collected.returned.len() == 2)
+        .await;
+    assert_eq!(collected.revoke_acks, [(0, 1)], "nothing is returned: samples of the first grant have started");
+    let (first, second) = (&collected.returned[0], &collected.returned[1]);
     assert!(first.held && first.returned.len() == 1 && first.returned[0].end == 50, "{first:?}");
     let begun = first.returned[0].first;
     assert!((3..50).contains(&begun));
     assert_eq!(
-        heard.reports[0].samples,
+        collected.reports[0].samples,
         [v1::Interval { first: 0, end: begun }],
         "the report covers the samples that ran"
     );
-    heard.assert_answers(&plan, begun, &[]);
+    collected.assert_answers(&plan, begun, &[]);
     assert!(!second.held, "no sample of the second grant started");
     assert_eq!(second.returned, [v1::Interval { first: 50, end: 60 }]);
 }
@@ -290,9 +292,9 @@ async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
     let _agent = Agent::start(&address, &[], SLOW);
     let mut session = welcomed(&mut master, &plan).await;
     session.grant(&plan, 0, 1, 0, 40).await;
-    let mut heard = Collected::default();
+    let mut collected = Collected::default();
     // Received, and never acknowledged: this leader fails before.
-    heard.until(&mut session, false, |heard| heard.samples() >= 3).await;
+    collected.until(&mut session, false, |collected| collected.samples() >= 3).await;
     drop(session);
     master.stop().await;
 
@@ -306,8 +308,8 @@ async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
     let mut kept = session.kept();
     kept[0].held = named(1, 0, 1);
     session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, kept).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, false, |heard| heard.reports.len() == 1).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, false, |collected| collected.reports.len() == 1).await;
     drop(session);
     // Nothing was acknowledged: the next leader sees both names, each with its proof.
     let mut session = master.session().await;
@@ -316,11 +318,11 @@ async fn results_carry_the_new_leaders_name_of_a_kept_grant() {
     presented.sort();
     assert_eq!(presented, [(1, proof(1, 0, 1)), (2, proof(2, 7, 1))]);
     session.welcome_keeping(&plan, Terms { epoch: 2, ..Terms::default() }, vec![]).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 40, &[]);
-    assert_eq!(heard.reports[0].grant, named(2, 7, 1));
-    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1), "no sample runs twice");
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 40, &[]);
+    assert_eq!(collected.reports[0].grant, named(2, 7, 1));
+    assert!(collected.outcomes.values().all(|outcomes| outcomes.len() == 1), "no sample runs twice");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -331,16 +333,16 @@ async fn grants_not_kept_do_not_start_and_an_older_leader_is_left() {
     let mut session = master.session().await;
     session.welcome(&plan, Terms { epoch: 5, ..Terms::default() }).await;
     session.grant(&plan, 0, 1, 0, 60).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.samples() >= 3).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.samples() >= 3).await;
     drop(session);
     let mut session = master.session().await;
     session.welcome(&plan, Terms { epoch: 4, ..Terms::default() }).await;
     while session.frame().await.is_some() {}
     let mut session = master.session().await;
-    session.welcome_keeping(&plan, Terms { epoch: 5, last_ack: heard.last_seq, ..Terms::default() }, vec![]).await;
-    heard.until(&mut session, true, |heard| !heard.revoke_acks.is_empty()).await;
-    assert!(heard.samples() < 60, "samples that had not started were dropped");
+    session.welcome_keeping(&plan, Terms { epoch: 5, last_ack: collected.last_seq, ..Terms::default() }, vec![]).await;
+    collected.until(&mut session, true, |collected| !collected.revoke_acks.is_empty()).await;
+    assert!(collected.samples() < 60, "samples that had not started were dropped");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -351,7 +353,7 @@ async fn another_plan_drops_grants_and_results() {
     let _agent = Agent::start(&address, &[], SLOW);
     let mut session = welcomed(&mut master, &old).await;
     session.grant(&old, 0, 1, 0, 200).await;
-    Collected::default().until(&mut session, false, |heard| heard.samples() >= 3).await;
+    Collected::default().until(&mut session, false, |collected| collected.samples() >= 3).await;
     drop(session);
     master.stop().await;
 
@@ -359,10 +361,10 @@ async fn another_plan_drops_grants_and_results() {
     let mut session = master.session().await;
     session.welcome(&new, Terms { epoch: 2, ..Terms::default() }).await;
     session.grant(&new, 0, 1, 0, 1).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&new, 1, &[]);
-    assert_eq!(heard.facts.len(), 1, "the new master has no facts yet");
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&new, 1, &[]);
+    assert_eq!(collected.facts.len(), 1, "the new master has no facts yet");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -373,8 +375,8 @@ async fn expired_lease_stops_the_start_of_samples() {
     let mut session = master.session().await;
     session.welcome(&plan, Terms { lease_ttl_ms: 0, ..Terms::default() }).await;
     session.grant(&plan, 0, 1, 0, 10).await;
-    let mut heard = Collected::default();
-    heard.until(&mut session, true, |heard| !heard.credits.is_empty()).await;
+    let mut collected = Collected::default();
+    collected.until(&mut session, true, |collected| !collected.credits.is_empty()).await;
     // Several heartbeats are acknowledged, none of which extends the lease.
     for _ in 0..5 {
         let frame = session.frame().await.unwrap();
@@ -383,8 +385,8 @@ async fn expired_lease_stops_the_start_of_samples() {
     }
     drop(session);
     let mut session = welcomed(&mut master, &plan).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 1).await;
-    heard.assert_answers(&plan, 10, &[]);
+    collected.until(&mut session, true, |collected| collected.reports.len() == 1).await;
+    collected.assert_answers(&plan, 10, &[]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -399,15 +401,15 @@ async fn offline_pool_runs_all_granted_samples() {
     session.welcome(&plan, terms).await;
     session.grant(&plan, 0, 1, 0, 60).await;
     session.grant(&plan, 1, 1, 60, 80).await;
-    let mut heard = Collected::default();
+    let mut collected = Collected::default();
     // The plan's head and its eight parts, all fetched before they are needed.
     let fetched = master.fetched.clone();
-    let all_here = |heard: &Collected| heard.samples() >= 1 && fetched.load(Ordering::SeqCst) >= 9;
-    heard.until(&mut session, true, all_here).await;
-    assert!(heard.samples() < 60, "and the run is not over");
-    let soon = heard.samples() + 10;
-    heard.until(&mut session, true, |heard| heard.samples() >= soon).await;
-    let acknowledged = heard.last_seq;
+    let all_here = |collected: &Collected| collected.samples() >= 1 && fetched.load(Ordering::SeqCst) >= 9;
+    collected.until(&mut session, true, all_here).await;
+    assert!(collected.samples() < 60, "and the run is not over");
+    let soon = collected.samples() + 10;
+    collected.until(&mut session, true, |collected| collected.samples() >= soon).await;
+    let acknowledged = collected.last_seq;
     drop(session);
     master.stop().await;
     eventually("both grants have finished", || {
@@ -420,7 +422,7 @@ async fn offline_pool_runs_all_granted_samples() {
     // Samples that had not started would be dropped now: there are none.
     let terms = Terms { last_ack: acknowledged, ..Terms::default() };
     session.welcome_keeping(&plan, terms, session.kept()).await;
-    heard.until(&mut session, true, |heard| heard.reports.len() == 2).await;
-    heard.assert_answers(&plan, 80, &[]);
-    assert!(heard.outcomes.values().all(|outcomes| outcomes.len() == 1));
+    collected.until(&mut session, true, |collected| collected.reports.len() == 2).await;
+    collected.assert_answers(&plan, 80, &[]);
+    assert!(collected.outcomes.values().all(|outcomes| outcomes.len() == 1));
 }

@@ -12,12 +12,12 @@ use compass_plan::engine::EngineFault;
 use tch::{Device, TchError, Tensor};
 
 /// Minimum number of rows of a matrix product.
-const LEAST_ROWS_CPU: i64 = 16;
-const LEAST_ROWS_CUDA: i64 = 32;
+const MIN_ROWS_CPU: i64 = 16;
+const MIN_ROWS_CUDA: i64 = 32;
 
 /// Returns the number of padding rows for `rows` rows on `device`.
 pub(crate) fn added_rows(rows: i64, device: Device) -> i64 {
-    let least = if device == Device::Cpu { LEAST_ROWS_CPU } else { LEAST_ROWS_CUDA };
+    let least = if device == Device::Cpu { MIN_ROWS_CPU } else { MIN_ROWS_CUDA };
     (least - rows).max(0)
 }
 

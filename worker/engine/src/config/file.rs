@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn quantised_weights_are_refused() {
         let keys = json!({"quantization_config": {"bits": 4}});
-        let said = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
-        assert!(said.contains("config.json") && said.contains("quantization_config"), "{said}");
+        let message = ModelConfig::from_json("config.json".into(), keys).unwrap_err().to_string();
+        assert!(message.contains("config.json") && message.contains("quantization_config"), "{message}");
     }
 }

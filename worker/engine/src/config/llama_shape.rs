@@ -136,15 +136,15 @@ mod tests {
 
     #[test]
     fn errors_name_unsupported_features() {
-        let said = |changes: Value| parse(&changes).unwrap_err();
-        let error = said(json!({"rope_scaling": {"rope_type": "xpos", "factor": 4.0}}));
+        let error_of = |changes: Value| parse(&changes).unwrap_err();
+        let error = error_of(json!({"rope_scaling": {"rope_type": "xpos", "factor": 4.0}}));
         assert!(error.contains("`xpos`") && error.contains("yarn"), "{error}");
-        let error = said(json!({"hidden_act": "snake"}));
+        let error = error_of(json!({"hidden_act": "snake"}));
         assert!(error.contains("`snake`") && error.contains("silu"), "{error}");
-        let error = said(json!({"vocab_size": "many"}));
+        let error = error_of(json!({"vocab_size": "many"}));
         assert!(error.contains("config.json"), "{error}");
-        let error = said(json!({"rope_scaling": {"rope_type": "yarn"}}));
+        let error = error_of(json!({"rope_scaling": {"rope_type": "yarn"}}));
         assert!(error.contains("`factor`"), "{error}");
-        assert!(said(json!({"num_key_value_heads": 3})).contains("do not fit"));
+        assert!(error_of(json!({"num_key_value_heads": 3})).contains("do not fit"));
     }
 }

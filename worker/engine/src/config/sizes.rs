@@ -34,7 +34,7 @@ const COUNTS: [&str; 27] = [
 ];
 
 /// Maximum size: products of two of these fit in 64 bits.
-const LARGEST: i64 = 1 << 28;
+const MAX_SIZE: i64 = 1 << 28;
 
 /// Checks every count in an object.
 ///
@@ -46,7 +46,7 @@ pub(super) fn check(keys: &Value) -> Result<(), String> {
         let unknown = key == "vocab_size" && keys.get("multiple_of").is_some() && keys[key] == -1;
         let absurd = match &keys[key] {
             Value::Null => false,
-            Value::Number(number) => !number.as_i64().is_some_and(|count| (1..=LARGEST).contains(&count)),
+            Value::Number(number) => !number.as_i64().is_some_and(|count| (1..=MAX_SIZE).contains(&count)),
             _ => true,
         };
         if absurd && !unknown {
@@ -73,8 +73,8 @@ mod tests {
         for value in
             [json!(0), json!(-4), json!(1.5), json!("64"), json!([64]), json!(true), json!(1u64 << 60), json!(1e30)]
         {
-            let said = check(&json!({"vocab_size": 8, "hidden_size": value})).unwrap_err();
-            assert!(said.starts_with("`hidden_size` is "), "{said}");
+            let message = check(&json!({"vocab_size": 8, "hidden_size": value})).unwrap_err();
+            assert!(message.starts_with("`hidden_size` is "), "{message}");
         }
         assert_eq!(check(&json!({"hidden_size": 64, "head_dim": null})), Ok(()));
         assert_eq!(check(&json!({"vocab_size": -1, "multiple_of": 256})), Ok(()));

@@ -36,7 +36,7 @@ pub(super) fn build<'r>(
     let begun = std::iter::once(context).chain(options.iter().filter_map(|option| option.context.as_ref()));
     let begun = begun.flat_map(Prompt::prefix).next().cloned();
     let in_chat = builder.chat.is_some();
-    let said = |option: &'_ OptionText| -> String {
+    let text = |option: &'_ OptionText| -> String {
         if in_chat { option.said(begun.as_ref()).to_owned() } else { option.continuation.clone() }
     };
     let (kept, encoded) = builder.fit_shots(request.shots.len(), limit, |kept| {
@@ -46,9 +46,9 @@ pub(super) fn build<'r>(
         let encoded = options.iter().map(|option| {
             let own = option.context.as_ref().map(context_of).transpose()?;
             let context = own.unwrap_or_else(|| shared.clone());
-            let said = said(option);
+            let text = text(option);
             let encoded =
-                if whole { encode_whole(builder, &context, &said) } else { encode(builder, &context, option, &said) };
+                if whole { encode_whole(builder, &context, &text) } else { encode(builder, &context, option, &text) };
             Ok((encoded?, context))
         });
         let encoded: Vec<(Encoded, Rc<Context>)> = encoded.collect::<Result<_, RunError>>()?;
@@ -62,7 +62,7 @@ pub(super) fn build<'r>(
     for (option, (encoded, context)) in options.iter().zip(encoded) {
         let (mut input, row) =
             if whole { masked_row(builder, option, encoded)? } else { plain_row(builder, option, encoded)? };
-        builder.cut(&mut input, &context.with(&said(option)), mode)?;
+        builder.cut(&mut input, &context.with(&text(option)), mode)?;
         texts.push(input);
         rows.push(row);
     }
@@ -160,20 +160,20 @@ fn encode(
     builder: &ScoringRequestBuilder<'_>,
     context: &Context,
     option: &OptionText,
-    said: &str,
+    text: &str,
 ) -> Result<Encoded, RunError> {
     let texts = &builder.texts;
     let label = &option.label;
     let prefix = || texts.prefix(&format!("option {label}: there is no context"));
     let encoded = if context.kept.is_empty() && context.moved.is_empty() {
-        let mut ids = texts.encode_plain(said)?;
+        let mut ids = texts.encode_plain(text)?;
         let prefix = prefix()?;
         if ids.first() != Some(&prefix) {
             ids.insert(0, prefix);
         }
         Encoded { continuation: ids.len() - 1, ids }
     } else {
-        let whole = builder.encode(&context.with(said), EncodeMode::UnlessPrefixed)?;
+        let whole = builder.encode(&context.with(text), EncodeMode::UnlessPrefixed)?;
         let rest = whole.get(context.ids.len()..).unwrap_or_default();
         let mut ids = context.ids.clone();
         if ids.is_empty() {
@@ -190,9 +190,9 @@ fn encode(
 }
 
 /// Returns the tokens of the whole text, and the number of tokens of the continuation alone.
-fn encode_whole(builder: &ScoringRequestBuilder<'_>, context: &Context, said: &str) -> Result<Encoded, RunError> {
-    let ids = builder.encode(&context.with(said), EncodeMode::Framed)?;
-    Ok(Encoded { ids, continuation: builder.texts.encode_plain(said)?.len() })
+fn encode_whole(builder: &ScoringRequestBuilder<'_>, context: &Context, text: &str) -> Result<Encoded, RunError> {
+    let ids = builder.encode(&context.with(text), EncodeMode::Framed)?;
+    Ok(Encoded { ids, continuation: builder.texts.encode_plain(text)?.len() })
 }
 
 /// Whitespace at the end of a context moves to the start of the continuation, where tokenizers learnt it.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Maximum number of cached prefixes. A data set has a handful, unless every sample has its own shots.
-const REMEMBERED: usize = 256;
+const MAX_CACHED: usize = 256;
 
 /// Mode of encoding a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +45,7 @@ impl PrefixTokens {
         }
         let ids: Rc<[u32]> = mode.encode(texts, text)?.into();
         let mut known = self.0.borrow_mut();
-        if known.len() >= REMEMBERED {
+        if known.len() >= MAX_CACHED {
             known.clear();
         }
         known.insert(key, ids.clone());

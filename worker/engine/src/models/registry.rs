@@ -109,9 +109,9 @@ mod tests {
             json!({"model_type": "mamba"}),
             json!({}),
         ] {
-            let said = family(keys).unwrap_err();
+            let message = family(keys).unwrap_err();
             for family in FAMILIES {
-                assert!(said.contains(family.architecture), "{said}");
+                assert!(message.contains(family.architecture), "{message}");
             }
         }
     }

@@ -143,10 +143,10 @@ mod tests {
     #[test]
     fn files_other_than_lists_are_rejected() {
         let mut settings = TokenizerSettings::default();
-        let mut said = |bytes: &[u8]| build(bytes, &mut settings).unwrap_err();
-        assert!(said(b"IQ== 0\nIg== 2\n").contains("line 2: ranks must count up"));
-        assert!(said(b"IQ== 0\nIQ== 1\n").contains("line 2"));
-        assert!(said(b"IQ== 0\nIg==\n").contains("line 2: not a token"));
+        let mut error_of = |bytes: &[u8]| build(bytes, &mut settings).unwrap_err();
+        assert!(error_of(b"IQ== 0\nIg== 2\n").contains("line 2: ranks must count up"));
+        assert!(error_of(b"IQ== 0\nIQ== 1\n").contains("line 2"));
+        assert!(error_of(b"IQ== 0\nIg==\n").contains("line 2: not a token"));
         assert!(is_ranks(b"IQ== 0\nIg== 1") && !is_ranks(b"\n\x0b\x05<unk>") && !is_ranks(b""));
     }
 }

@@ -282,10 +282,10 @@ mod tests {
 
     #[test]
     fn nothing_is_executed() {
-        let said = read(b"cos\nsystem\n(X\x04\x00\x00\x00truetR.").unwrap_err();
-        assert!(said.contains("`os.system`") && said.contains("safetensors"), "{said}");
-        let said = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
-        assert!(said.contains("`builtins.eval`"), "{said}");
+        let message = read(b"cos\nsystem\n(X\x04\x00\x00\x00truetR.").unwrap_err();
+        assert!(message.contains("`os.system`") && message.contains("safetensors"), "{message}");
+        let message = read(b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.").unwrap_err();
+        assert!(message.contains("`builtins.eval`"), "{message}");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(super) struct PickledTensor {
 }
 
 /// Maximum nesting of values: a state dict has a handful of levels, and dropping a level needs stack.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Number of values in a value, itself included.
 pub(super) fn size(value: &Value) -> usize {
@@ -72,7 +72,7 @@ fn depth(value: &Value) -> usize {
 
 /// Returns the items unless their nesting is too deep.
 pub(super) fn shallow(items: Vec<Value>) -> Result<Vec<Value>, String> {
-    match items.iter().all(|item| depth(item) < DEEPEST) {
+    match items.iter().all(|item| depth(item) < MAX_DEPTH) {
         true => Ok(items),
         false => Err(damaged("values are nested without end")),
     }

@@ -34,11 +34,11 @@ pub(crate) struct Weights {
 }
 
 /// Larger numbers in a tensor's name are not layer numbers.
-const MOST_LAYERS: usize = 4096;
+const MAX_LAYERS: usize = 4096;
 
 /// Returns the number of a tensor's layer: the first number in its name, in every family.
 fn layer_of(name: &str) -> Option<usize> {
-    name.split('.').find_map(|part| part.parse().ok()).filter(|&layer| layer < MOST_LAYERS)
+    name.split('.').find_map(|part| part.parse().ok()).filter(|&layer| layer < MAX_LAYERS)
 }
 
 impl Weights {

@@ -22,14 +22,14 @@ fn fault(damage: impl FnOnce(&Path, &mut TinyModel)) -> String {
     model.write(directory.path());
     load(directory.path()).unwrap();
     damage(directory.path(), &mut model);
-    let said = load(directory.path()).unwrap_err();
-    assert_eq!(said.lines().count(), 1, "{said}");
-    said
+    let message = load(directory.path()).unwrap_err();
+    assert_eq!(message.lines().count(), 1, "{message}");
+    message
 }
 
-fn assert_names(said: &str, parts: &[&str]) {
+fn assert_names(message: &str, parts: &[&str]) {
     for part in parts {
-        assert!(said.contains(part), "`{part}` is not in: {said}");
+        assert!(message.contains(part), "`{part}` is not in: {message}");
     }
 }
 
@@ -37,71 +37,71 @@ const Q_PROJ: &str = "model.layers.1.self_attn.q_proj.weight";
 
 #[test]
 fn missing_tensor() {
-    let said = fault(|path, model| {
+    let message = fault(|path, model| {
         model.tensors.remove(Q_PROJ);
         model.write(path);
     });
-    assert_names(&said, &["model.safetensors", Q_PROJ, "missing", "config.json"]);
+    assert_names(&message, &["model.safetensors", Q_PROJ, "missing", "config.json"]);
 }
 
 #[test]
 fn excess_tensor() {
-    let said = fault(|path, model| {
+    let message = fault(|path, model| {
         model.tensors.insert("model.layers.2.mlp.up_proj.weight".into(), (vec![1], vec![0.0]));
         model.write(path);
     });
-    assert_names(&said, &["model.safetensors", "model.layers.2.mlp.up_proj.weight", "not part of the model"]);
+    assert_names(&message, &["model.safetensors", "model.layers.2.mlp.up_proj.weight", "not part of the model"]);
 }
 
 #[test]
 fn tensor_of_another_shape() {
-    let said = fault(|path, model| {
+    let message = fault(|path, model| {
         model.tensors.insert(Q_PROJ.into(), (vec![24, 23], vec![0.0; 24 * 23]));
         model.write(path);
     });
-    assert_names(&said, &["model.safetensors", Q_PROJ, "[24, 23]", "[24, 24]"]);
+    assert_names(&message, &["model.safetensors", Q_PROJ, "[24, 23]", "[24, 24]"]);
 }
 
 #[test]
 fn truncated_file() {
     for keep in [0, 5, 100, 5000] {
-        let said = fault(|path, _| {
+        let message = fault(|path, _| {
             let file = path.join("model.safetensors");
             let bytes = std::fs::read(&file).unwrap();
             std::fs::write(&file, &bytes[..keep]).unwrap();
         });
-        assert_names(&said, &["model.safetensors", "fetch it again", &format!("{keep} bytes")]);
+        assert_names(&message, &["model.safetensors", "fetch it again", &format!("{keep} bytes")]);
     }
 }
 
 #[test]
 fn invalid_header_and_lfs_pointer() {
-    let said = fault(|path, _| std::fs::write(path.join("model.safetensors"), [0xff; 300]).unwrap());
-    assert_names(&said, &["model.safetensors", "fetch it again"]);
+    let message = fault(|path, _| std::fs::write(path.join("model.safetensors"), [0xff; 300]).unwrap());
+    assert_names(&message, &["model.safetensors", "fetch it again"]);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
-    let said = fault(|path, _| std::fs::write(path.join("model.safetensors"), pointer).unwrap());
-    assert_names(&said, &["model.safetensors", "git lfs pull"]);
+    let message = fault(|path, _| std::fs::write(path.join("model.safetensors"), pointer).unwrap());
+    assert_names(&message, &["model.safetensors", "git lfs pull"]);
 }
 
 #[test]
 fn missing_and_malformed_files() {
     for name in ["config.json", "tokenizer.json", "model.safetensors"] {
-        let said = fault(|path, _| std::fs::remove_file(path.join(name)).unwrap());
-        assert_names(&said, &[name, "no such"]);
+        let message = fault(|path, _| std::fs::remove_file(path.join(name)).unwrap());
+        assert_names(&message, &[name, "no such"]);
     }
     for name in ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"] {
-        let said = fault(|path, _| std::fs::write(path.join(name), "{\"a\": ").unwrap());
-        assert_names(&said, &[name]);
+        let message = fault(|path, _| std::fs::write(path.join(name), "{\"a\": ").unwrap());
+        assert_names(&message, &[name]);
     }
 }
 
 #[test]
 fn unsupported_architecture() {
-    let said = fault(|path, model| {
+    let message = fault(|path, model| {
         model.config["architectures"] = json!(["MambaForCausalLM"]);
         model.write_json(path);
     });
-    assert_names(&said, &["config.json", "MambaForCausalLM", "LlamaForCausalLM", "Qwen3MoeForCausalLM"]);
+    assert_names(&message, &["config.json", "MambaForCausalLM", "LlamaForCausalLM", "Qwen3MoeForCausalLM"]);
 }
 
 #[test]
@@ -112,13 +112,13 @@ fn missing_bos_missing_directory_and_echo_model() {
     model.write(directory.path());
     let mut plan = tiny_plan(directory.path());
     plan.bos = BosPolicy::Always;
-    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
-    assert_names(&said, &["tokenizer.json", "add_bos_token = false"]);
+    let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&message, &["tokenizer.json", "add_bos_token = false"]);
     plan.bos = BosPolicy::Never;
     compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     plan.path.push_str("/nowhere");
-    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
-    assert_names(&said, &["nowhere", "no such model directory"]);
+    let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&message, &["nowhere", "no such model directory"]);
     plan.kind = ModelKind::Echo;
     assert!(matches!(compass_engine::load(&plan, &DeviceChoice::Cpu, 1), Err(EngineFault::Model(_))));
 }
@@ -163,11 +163,11 @@ fn harmless_extra_tensors_and_other_number_formats() {
 #[test]
 fn weights_that_are_not_finite() {
     for bad in [f32::NAN, f32::INFINITY] {
-        let said = fault(|path, model| {
+        let message = fault(|path, model| {
             model.tensors.get_mut(Q_PROJ).unwrap().1[7] = bad;
             model.write(path);
         });
-        assert_names(&said, &["model.safetensors", Q_PROJ, "NaN or infinite"]);
+        assert_names(&message, &["model.safetensors", Q_PROJ, "NaN or infinite"]);
     }
     // Finite in the file, but not in the requested format.
     let directory = tempfile::tempdir().unwrap();
@@ -177,14 +177,14 @@ fn weights_that_are_not_finite() {
     let mut plan = tiny_plan(directory.path());
     compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     plan.dtype = Dtype::Float16;
-    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
-    assert_names(&said, &["model.safetensors", Q_PROJ, "float32"]);
+    let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert_names(&message, &["model.safetensors", Q_PROJ, "float32"]);
 }
 
 #[test]
 fn number_formats_other_than_floats() {
     for (format, says) in [("I32", "stored as I32"), ("F99", "fetch it again")] {
-        let said = fault(|path, _| {
+        let message = fault(|path, _| {
             let file = path.join("model.safetensors");
             let mut bytes = std::fs::read(&file).unwrap();
             let name = bytes.windows(Q_PROJ.len()).position(|window| window == Q_PROJ.as_bytes()).unwrap();
@@ -192,18 +192,18 @@ fn number_formats_other_than_floats() {
             bytes[at..at + 3].copy_from_slice(format.as_bytes());
             std::fs::write(&file, bytes).unwrap();
         });
-        assert_names(&said, &["model.safetensors", says]);
+        assert_names(&message, &["model.safetensors", says]);
     }
 }
 
 #[test]
 fn index_with_a_shard_elsewhere() {
     for shard in ["../model.safetensors", "/model.safetensors", "there/model.safetensors"] {
-        let said = fault(|path, _| {
+        let message = fault(|path, _| {
             std::fs::remove_file(path.join("model.safetensors")).unwrap();
             let index = json!({"weight_map": {Q_PROJ: shard}}).to_string();
             std::fs::write(path.join("model.safetensors.index.json"), index).unwrap();
         });
-        assert_names(&said, &["model.safetensors.index.json", shard, "not a file beside it"]);
+        assert_names(&message, &["model.safetensors.index.json", shard, "not a file beside it"]);
     }
 }

@@ -40,7 +40,7 @@ fn converse(engine: &mut dyn Engine, infer_mode: ChatMode, turns: &[(&str, &str)
 }
 
 /// Returns a base model's answer to a text, which equals the chat model's to the template's text, except for BOS.
-fn said(text: &str) -> String {
+fn answer_of(text: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     TinyModel::default().write(directory.path());
     let plan = ModelPlan { bos: BosPolicy::Never, ..tiny_plan(directory.path()) };
@@ -52,9 +52,9 @@ fn said(text: &str) -> String {
 fn all_chat_modes() {
     let mut engine = engine(true);
     // The system's turns are the user's, and neighbours of one role become one message.
-    let first = said("u:s\none|a:");
-    let with_gold = said("u:s\none|a:gold|u:two|a:");
-    let with_own = said(&format!("u:s\none|a:{first}|u:two|a:"));
+    let first = answer_of("u:s\none|a:");
+    let with_gold = answer_of("u:s\none|a:gold|u:two|a:");
+    let with_own = answer_of(&format!("u:s\none|a:{first}|u:two|a:"));
     assert!(first != "gold" && with_gold != with_own, "{first} {with_gold}");
     assert_eq!(texts(&converse(engine.as_mut(), ChatMode::Last, &TURNS)), [with_gold.as_str()]);
     assert_eq!(texts(&converse(engine.as_mut(), ChatMode::EveryWithGt, &TURNS)), [first.clone(), with_gold]);
@@ -63,7 +63,7 @@ fn all_chat_modes() {
     assert_eq!(every.fit.tokens as usize, "u:s\none|a:".len() + texts(&every)[0].len() + "|u:two|a:".len());
     // A single prompt is a user's message.
     let (single, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, "hi")]);
-    assert_eq!(texts(&single[0]), [said("u:hi|a:")]);
+    assert_eq!(texts(&single[0]), [answer_of("u:hi|a:")]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn prompt_in_rounds_uses_the_template() {
     };
     let free = answer(MetaTemplate::chat());
     // The system, silent in every round, counts as the user: OpenCompass adds its empty line.
-    let expected = said("u:one\n|a:gold|u:two\n|a:");
+    let expected = answer_of("u:one\n|a:gold|u:two\n|a:");
     assert_eq!(texts(&free), [expected.as_str()]);
     // The tiny tokenizer's ids: the first characters are 4 and up. The meta template's end token ends the answer.
     let first = expected.chars().next().unwrap();
@@ -110,7 +110,7 @@ fn date_of_a_template_is_fixed() {
     let mut engine = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).unwrap();
     assert!(engine.facts().notes.iter().any(|note| note.contains("2024-07-26")), "{:?}", engine.facts());
     let (results, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec()), &[prompt_sample(0, "hi")]);
-    assert_eq!(texts(&results[0]), [said("26 Jul 2024 hi")]);
+    assert_eq!(texts(&results[0]), [answer_of("26 Jul 2024 hi")]);
 }
 
 #[test]

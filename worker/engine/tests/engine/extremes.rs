@@ -91,10 +91,10 @@ fn truncation_on_the_right() {
     assert_eq!((&long.outcome, long.fit.truncated_from), (&short.outcome, 11));
     let mut left = engine_of(|plan| plan.max_seq_len = Some(9));
     assert_eq!(ppl(left.as_mut(), "0123456789").outcome, ppl(left.as_mut(), "23456789").outcome);
-    let said = engine_fault(|plan| {
+    let message = engine_fault(|plan| {
         plan.tokenizer_kwargs.insert("truncation_side".into(), json!("up"));
     });
-    assert!(said.contains("tokenizer_kwargs.truncation_side"), "{said}");
+    assert!(message.contains("tokenizer_kwargs.truncation_side"), "{message}");
 }
 
 fn engine_fault(change: impl FnOnce(&mut ModelPlan)) -> String {

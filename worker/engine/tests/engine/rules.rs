@@ -55,8 +55,8 @@ fn ppl_counts_bos_and_short_texts_have_no_loss() {
     let mut without = engine_with(BosPolicy::Never, 64);
     let (scores, _) = ppl(without.as_mut(), &["abc", "a"]);
     assert_eq!((scores[0].tokens, scores[1]), (3, PplScore { nll_sum: 0.0, tokens: 1, normalizer: None }));
-    let said = reason(without.as_mut(), &InferSpec::Ppl, ppl_sample(0, &["abc", ""]));
-    assert!(said.contains("option 1") && said.contains("no tokens"), "{said}");
+    let message = reason(without.as_mut(), &InferSpec::Ppl, ppl_sample(0, &["abc", ""]));
+    assert!(message.contains("option 1") && message.contains("no tokens"), "{message}");
 }
 
 #[test]
@@ -84,10 +84,13 @@ fn long_texts_are_truncated_on_the_left() {
     assert_eq!(scores, loglikelihood(engine.as_mut(), "1234567", &["89"]).0);
     assert_eq!(loglikelihood(engine.as_mut(), "0", &["12345678"]).1.truncated_from, 0);
     let too_long = loglikelihood_sample(0, "0", &["1", "123456789"]);
-    let said = reason(engine.as_mut(), &InferSpec::Loglikelihood, too_long);
-    assert!(said.contains("option 1") && said.contains("9 tokens") && said.contains("limit of 8"), "{said}");
-    let said = reason(engine.as_mut(), &InferSpec::Loglikelihood, loglikelihood_sample(0, "abc", &[""]));
-    assert!(said.contains("option 0") && said.contains("continuation"), "{said}");
+    let message = reason(engine.as_mut(), &InferSpec::Loglikelihood, too_long);
+    assert!(
+        message.contains("option 1") && message.contains("9 tokens") && message.contains("limit of 8"),
+        "{message}"
+    );
+    let message = reason(engine.as_mut(), &InferSpec::Loglikelihood, loglikelihood_sample(0, "abc", &[""]));
+    assert!(message.contains("option 0") && message.contains("continuation"), "{message}");
 }
 
 #[test]
@@ -159,8 +162,8 @@ fn decoding_with_and_without_a_cache_is_equal() {
 #[test]
 fn prompt_of_another_kind_and_empty_prompt() {
     let mut engine = engine_with(BosPolicy::Auto, 64);
-    let said = reason(engine.as_mut(), &InferSpec::Ppl, prompt_sample(3, "x"));
-    assert!(said.contains("`ppl`"), "{said}");
+    let message = reason(engine.as_mut(), &InferSpec::Ppl, prompt_sample(3, "x"));
+    assert!(message.contains("`ppl`"), "{message}");
     let mut bare = engine_with(BosPolicy::Never, 64);
     let (from_bos, _) = run_all(engine.as_mut(), &gen_spec(5, &[]), &[prompt_sample(0, "")]);
     let (from_nothing, _) = run_all(bare.as_mut(), &gen_spec(5, &[]), &[prompt_sample(0, "")]);

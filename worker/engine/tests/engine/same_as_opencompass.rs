@@ -176,8 +176,8 @@ fn chat_model_without_a_template() {
     model.write(directory.path());
     let path = directory.path().to_str().unwrap().to_owned();
     let plan = ModelPlan { chat: true, ..ModelPlan::new("chat", ModelKind::Hf, path) };
-    let said = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
-    assert!(said.contains("no chat template") && said.contains("chat = false"), "{said}");
+    let message = compass_engine::load(&plan, &DeviceChoice::Cpu, 1).err().unwrap().to_string();
+    assert!(message.contains("no chat template") && message.contains("chat = false"), "{message}");
     model.tokenizer_config["chat_template"] = json!("{{ raise_exception('no such role') }}");
     model.write(directory.path());
     let mut engine = load(&plan);

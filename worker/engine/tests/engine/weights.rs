@@ -62,16 +62,16 @@ fn files_that_are_not_pinned_are_rejected() {
     model.write(directory.path());
     let fault = loaded(&plan).unwrap_err();
     assert_eq!(fault.kind(), UnableKind::Content);
-    let (said, other) = (fault.to_string(), planned(&plan));
+    let (message, other) = (fault.to_string(), planned(&plan));
     let digests = [pin.weights.digest.short(), other.weights.digest.short()];
     for part in digests.iter().map(String::as_str).chain(["model.safetensors has other content"]) {
-        assert!(said.contains(part), "`{part}` is not in: {said}");
+        assert!(message.contains(part), "`{part}` is not in: {message}");
     }
     plan.pin = Some(other.clone());
     assert_eq!(loaded(&plan).unwrap(), other);
     std::fs::write(directory.path().join("generation_config.json"), r#"{"temperature": 0.5}"#).unwrap();
-    let said = loaded(&plan).unwrap_err().to_string();
-    assert!(said.contains("generation_config.json is one too many"), "{said}");
+    let message = loaded(&plan).unwrap_err().to_string();
+    assert!(message.contains("generation_config.json is one too many"), "{message}");
     // Without a pin, the facts have the digest.
     plan.pin = None;
     let found = loaded(&plan).unwrap();

@@ -53,26 +53,26 @@ pub(crate) fn copy_of(case: &str) -> tempfile::TempDir {
 
 /// Loads a copy of a case whose file `name` is replaced by the result of `damage`. It must load and compute logits, or
 /// fail with one line that starts with a file of the model.
-pub(crate) fn said_of(case: &str, name: &str, damage: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<(), String> {
+pub(crate) fn message_of(case: &str, name: &str, damage: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<(), String> {
     let folder = copy_of(case);
     let bytes = std::fs::read(golden(case).join(name)).unwrap();
     std::fs::write(folder.path().join(name), damage(bytes)).unwrap();
-    said_in(folder.path())
+    message_in(folder.path())
 }
 
-/// Checks a folder as [`said_of`] does.
+/// Checks a folder as [`message_of`] does.
 #[track_caller]
-pub(crate) fn said_in(folder: &Path) -> Result<(), String> {
+pub(crate) fn message_in(folder: &Path) -> Result<(), String> {
     match load(folder, Dtype::Float32, 1) {
         Ok(mut model) => {
             // Any result is accepted: meaningless numbers, or an error of libtorch.
             let _ = model.prefill(&[1, 2, 3]);
             Ok(())
         }
-        Err(EngineFault::Missing(said) | EngineFault::Model(said)) => {
-            assert_eq!(said.lines().count(), 1, "{said}");
-            assert!(said.starts_with(folder.to_str().unwrap()), "{said}");
-            Err(said)
+        Err(EngineFault::Missing(message) | EngineFault::Model(message)) => {
+            assert_eq!(message.lines().count(), 1, "{message}");
+            assert!(message.starts_with(folder.to_str().unwrap()), "{message}");
+            Err(message)
         }
         Err(fault @ EngineFault::Device(_)) => panic!("unexpected device fault: {fault}"),
     }

@@ -31,7 +31,9 @@ fn every_template_over_every_conversation() {
         match (case["text"].as_str(), &result) {
             (Some(expected), Ok(text)) if text == expected => rendered += 1,
             // A rejection is the template's own, with its message; messages of Python's other errors differ.
-            (None, Err(ChatError::Refused(said))) if case["error"] == format!("TemplateError: {said}") => refused += 1,
+            (None, Err(ChatError::Refused(message))) if case["error"] == format!("TemplateError: {message}") => {
+                refused += 1
+            }
             (None, Err(ChatError::Failed(_) | ChatError::Continuation(_)))
                 if !case["error"].as_str().unwrap().starts_with("TemplateError") => {}
             (expected, _) => {
@@ -48,8 +50,8 @@ fn every_template_over_every_conversation() {
 #[test]
 fn invalid_templates() {
     let now = "2025-03-07T09:05".parse().unwrap();
-    let said = ChatTemplate::new("{% if x %}", now).unwrap_err().to_string();
-    assert!(said.contains("cannot compile") && said.lines().count() == 1, "{said}");
+    let message = ChatTemplate::new("{% if x %}", now).unwrap_err().to_string();
+    assert!(message.contains("cannot compile") && message.lines().count() == 1, "{message}");
     let template = ChatTemplate::new("{{ messages[0].content }}", now).unwrap();
     let both = render_chat(&template, &[serde_json::json!({"content": "x"})], true, true, &Map::new());
     assert!(matches!(both, Err(ChatError::Continuation(_))), "{both:?}");
@@ -80,8 +82,8 @@ fn endless_template_fails_with_the_reason() {
         ),
         ("{{ 'x'.join([messages[0].content] * 10**10) }}", "a text of"),
     ] {
-        let said = render(source).unwrap_err();
-        assert!(said.starts_with("the chat template fails: ") && said.contains(expected), "{source}: {said}");
+        let message = render(source).unwrap_err();
+        assert!(message.starts_with("the chat template fails: ") && message.contains(expected), "{source}: {message}");
     }
     // A thousand turns, each of which searches for the last user turn.
     let source = "{% for m in messages %}{% set n = namespace(last=0) %}{% for o in messages %}{% if o.role == 'user' %}\

@@ -63,8 +63,8 @@ fn pieces_have_kinds_and_names() {
 fn files_other_than_models_are_rejected() {
     let bytes = std::fs::read(golden("bpe.model")).unwrap();
     for (damaged, says) in [(&bytes[..bytes.len() / 2], ""), (b"{\"version\": 1}".as_slice(), ""), (b"", "unknown")] {
-        let said = SentencePiece::from_bytes(damaged).unwrap_err();
-        assert!(said.contains(says) && said.lines().count() == 1, "{said}");
+        let message = SentencePiece::from_bytes(damaged).unwrap_err();
+        assert!(message.contains(says) && message.lines().count() == 1, "{message}");
     }
 }
 

@@ -71,9 +71,9 @@ fn tokenizer_json_takes_precedence_and_names_may_be_guessed() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path();
     let read = || TextTokenizer::read(place, BosPolicy::Auto, None);
-    let said = read().err().unwrap().to_string();
+    let message = read().err().unwrap().to_string();
     for name in ["tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_path"] {
-        assert!(said.contains(name), "{said}");
+        assert!(message.contains(name), "{message}");
     }
     // Without any configuration: Llama's defaults, as for its own files.
     std::fs::copy(golden("bpe.model"), place.join("tok480.model")).unwrap();

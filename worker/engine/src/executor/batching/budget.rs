@@ -4,7 +4,7 @@ use crate::blocks::KvCache;
 
 /// Maximum number of concurrent sequences if memory allows. Matrix products of fewer than 16 rows are padded anyway; up
 /// to twice as many still cost less per row, since the weights are read once for all of them.
-const USUAL_SLOTS: usize = 32;
+const DEFAULT_SLOTS: usize = 32;
 
 /// Divisor of the memory available when the first slot is made, which slots may use: weights are mapped and count as
 /// available, and several engines share a machine.
@@ -21,7 +21,7 @@ pub(super) struct Budget {
 impl Budget {
     /// Creates limits of `most` slots, 0 for the default number, and the fraction of `free` bytes.
     pub(super) fn new(most: usize, free: usize) -> Self {
-        let slots = if most == 0 { USUAL_SLOTS } else { most };
+        let slots = if most == 0 { DEFAULT_SLOTS } else { most };
         Self { slots, bytes: free / PART_OF_MEMORY }
     }
 

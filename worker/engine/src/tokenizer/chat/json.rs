@@ -7,7 +7,7 @@ use minijinja::{Error, ErrorKind, Value};
 use std::fmt::Write as _;
 
 /// Maximum number of spaces per level of indentation.
-const WIDEST_INDENT: usize = 256;
+const MAX_INDENT: usize = 256;
 
 /// Layout of a document.
 struct Layout {
@@ -28,8 +28,8 @@ pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
         Some(value) => Some(match value.as_str() {
             Some(text) => text.to_owned(),
             None => match usize::try_from(value).unwrap_or(0) {
-                width if width > WIDEST_INDENT => {
-                    let what = format!("tojson indents by at most {WIDEST_INDENT}, not by {width}");
+                width if width > MAX_INDENT => {
+                    let what = format!("tojson indents by at most {MAX_INDENT}, not by {width}");
                     return Err(Error::new(ErrorKind::InvalidOperation, what));
                 }
                 width => " ".repeat(width),

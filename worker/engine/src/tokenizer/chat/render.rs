@@ -45,7 +45,7 @@ impl ChatTemplate {
         let source = generation_tag::strip(&source.replace("\r\n", "\n").replace('\r', "\n"));
         let mut environment = environment(now);
         let added = template_limits::within(&source.clone(), || {
-            environment.add_template_owned(NAME, source).map_err(|error| said(&error))
+            environment.add_template_owned(NAME, source).map_err(|error| one_line(&error))
         });
         added.map_err(ChatError::Syntax)?;
         Ok(Self { environment })
@@ -119,21 +119,21 @@ fn render(
     variables.extend(extra.clone());
     variables.insert("messages".into(), Value::from(messages));
     variables.insert("add_generation_prompt".into(), add_generation_prompt.into());
-    let compiled = template.environment.get_template(NAME).map_err(|error| ChatError::Syntax(said(&error)))?;
+    let compiled = template.environment.get_template(NAME).map_err(|error| ChatError::Syntax(one_line(&error)))?;
     let failed = |error: minijinja::Error| {
         let detail = error.detail().unwrap_or_default();
         match detail.strip_prefix(REFUSAL) {
             Some(message) if error.kind() == REFUSED => ChatError::Refused(message.to_owned()),
-            _ => ChatError::Failed(said(&error)),
+            _ => ChatError::Failed(one_line(&error)),
         }
     };
     // The outer error is that of the limits, the inner one the template's own.
     let rendered = template_limits::within(compiled.source(), || Ok(compiled.render(&variables).map_err(failed)));
-    rendered.unwrap_or_else(|said| Err(ChatError::Failed(said)))
+    rendered.unwrap_or_else(|limit| Err(ChatError::Failed(limit)))
 }
 
 /// Returns an error in one line.
-fn said(error: &minijinja::Error) -> String {
+fn one_line(error: &minijinja::Error) -> String {
     if let Some(exhausted) = template_limits::exhausted(error) {
         return exhausted;
     }
