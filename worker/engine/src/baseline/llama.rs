@@ -1,6 +1,6 @@
 //! Llama over padded batches, `[batch, time, hidden]`, as computed by transformers' `LlamaForCausalLM` with `sdpa`.
 
-use super::padded::{Batch, Pad};
+use super::padded::{PaddedBatch, Pad};
 use crate::blocks::RmsNorm;
 use crate::config::{LlamaDefaults, LlamaShape, ModelConfig, RopeScaling};
 use crate::fault::device_fault;
@@ -111,7 +111,7 @@ impl PaddedLlama {
     }
 
     fn score_batch(&self, texts: &[&[u32]]) -> Result<(Vec<f64>, u64), TchError> {
-        let batch = Batch::new(texts, Pad::Right)?;
+        let batch = PaddedBatch::new(texts, Pad::Right)?;
         let hidden = self.hidden(&batch.ids, &batch.positions, batch.visible.as_ref(), None)?;
         let log_probs = hidden.f_linear(&self.lm_head, None::<&Tensor>)?.f_log_softmax(-1, Kind::Float)?;
         let wanted = batch.ids.f_narrow(1, 1, batch.time - 1)?.f_unsqueeze(2)?;
@@ -140,7 +140,7 @@ impl PaddedLlama {
     }
 
     fn generate_batch(&self, prompts: &[&[u32]], most: usize, eos: &[u32]) -> Result<(Vec<Vec<u32>>, u64), TchError> {
-        let mut batch = Batch::new(prompts, Pad::Left)?;
+        let mut batch = PaddedBatch::new(prompts, Pad::Left)?;
         let mut rows = batch.rows();
         let mut cache = self.cache(prompts.len() as i64, batch.time + most as i64)?;
         let mut hidden = self.hidden(&batch.ids, &batch.positions, batch.visible.as_ref(), Some(&mut cache))?;

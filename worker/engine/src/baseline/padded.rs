@@ -11,7 +11,7 @@ pub(super) enum Pad {
 
 /// Tensors of a batch's forward pass.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct PaddedBatch {
     /// `[batch, time]`, 0 for padding.
     pub(super) ids: Tensor,
     /// `[batch, time]`: positions within the text.
@@ -24,7 +24,7 @@ pub(super) struct Batch {
     real: Tensor,
 }
 
-impl Batch {
+impl PaddedBatch {
     /// Pads `texts` to the longest of them.
     pub(super) fn new(texts: &[&[u32]], side: Pad) -> Result<Self, TchError> {
         let time = texts.iter().map(|text| text.len()).max().unwrap_or(0);

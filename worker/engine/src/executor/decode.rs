@@ -9,7 +9,7 @@ use compass_types::result::{Finish, Generation};
 use tch::{Kind, Tensor};
 
 /// Decides for all sequences of one batch.
-pub(super) struct Decoder<'a> {
+pub(super) struct BatchDecoder<'a> {
     tokenizer: &'a TextTokenizer,
     profile: NumericProfile,
     settings: &'a Settings,
@@ -17,7 +17,7 @@ pub(super) struct Decoder<'a> {
     longest_stop: usize,
 }
 
-impl<'a> Decoder<'a> {
+impl<'a> BatchDecoder<'a> {
     /// # Errors
     /// [`RunError::Sample`] if the tokenizer fails on a stop string.
     pub(super) fn new(

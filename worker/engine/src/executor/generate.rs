@@ -2,7 +2,7 @@
 
 use super::answer::RunError;
 use super::batching::{Slots, continue_all};
-use super::decode::Decoder;
+use super::decode::BatchDecoder;
 use super::generation_batch::GenerationBatch;
 use super::prompting::Prompting;
 use crate::models::CausalLm;
@@ -21,7 +21,7 @@ pub(super) fn run(
     counters: &mut TokenCounters,
     emit: &mut dyn FnMut(SampleResult),
 ) -> Result<(), RunError> {
-    let decoder = Decoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
+    let decoder = BatchDecoder::new(prompting.texts.tokenizer, prompting.profile, prompting.settings)?;
     let mut batch = GenerationBatch::new(prompting, decoder, model.most_positions(), emit);
     let sequences = requests.iter().flat_map(|request| batch.begin(request)).collect();
     let run = continue_all(model, slots, sequences, &mut batch, counters);

@@ -6,7 +6,7 @@
 use super::answer::RunError;
 use super::batching::{DecodeCallback, SequenceRequest, StepOutcome};
 use super::conversation::Conversation;
-use super::decode::Decoder;
+use super::decode::BatchDecoder;
 use super::prompting::{Prompted, Prompting};
 use super::sampling::Draw;
 use compass_plan::engine::{Request, TokenCounters};
@@ -26,7 +26,7 @@ pub(super) struct SequenceId {
 /// All generation requests of a batch.
 pub(super) struct GenerationBatch<'a> {
     prompting: &'a Prompting<'a>,
-    decoder: Decoder<'a>,
+    decoder: BatchDecoder<'a>,
     /// Number of positions, for models with learnt ones.
     most_positions: Option<usize>,
     requests: Vec<GenerationRequest>,
@@ -48,7 +48,7 @@ impl<'a> GenerationBatch<'a> {
     /// Creates an empty batch.
     pub(super) fn new(
         prompting: &'a Prompting<'a>,
-        decoder: Decoder<'a>,
+        decoder: BatchDecoder<'a>,
         most_positions: Option<usize>,
         emit: &'a mut dyn FnMut(SampleResult),
     ) -> Self {

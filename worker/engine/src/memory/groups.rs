@@ -4,21 +4,21 @@
 use std::path::{Component, Path, PathBuf};
 
 /// Names in a version of control groups.
-struct Names {
+struct CgroupFiles {
     limit: &'static str,
     taken: &'static str,
     /// Lines of `memory.stat` with the part of the usage that is page cache: it is reclaimed when memory is short.
     of_files: [&'static str; 2],
 }
 
-const VERSION_1: Names = Names {
+const VERSION_1: CgroupFiles = CgroupFiles {
     limit: "memory.limit_in_bytes",
     taken: "memory.usage_in_bytes",
     of_files: ["total_inactive_file", "total_active_file"],
 };
 
-const VERSION_2: Names =
-    Names { limit: "memory.max", taken: "memory.current", of_files: ["inactive_file", "active_file"] };
+const VERSION_2: CgroupFiles =
+    CgroupFiles { limit: "memory.max", taken: "memory.current", of_files: ["inactive_file", "active_file"] };
 
 /// Returns the bytes left by the tightest limit of a process's groups; `None` if no group has a limit. `root` is the
 /// mount point of control groups, `groups` the text of the process's `/proc/PID/cgroup`.
@@ -45,7 +45,7 @@ fn upwards(mount: PathBuf, path: &str) -> impl Iterator<Item = PathBuf> {
     groups.into_iter()
 }
 
-impl Names {
+impl CgroupFiles {
     /// Returns the bytes left by a group's limit, if it has one.
     fn left(&self, group: &Path) -> Option<usize> {
         let number = |name: &str| std::fs::read_to_string(group.join(name)).ok()?.trim().parse::<usize>().ok();

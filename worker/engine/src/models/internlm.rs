@@ -3,7 +3,7 @@
 //! repository).
 
 use super::decoder::{Decoder, Placement};
-use super::pre_norm::{self, Mlp, Names, PreNormLayer};
+use super::pre_norm::{self, Mlp, TensorNames, PreNormLayer};
 use crate::blocks::{Activation, Attention, AttentionShape, GatedMlp, Linear, Projections, RmsNorm, ScoreRule};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::weights::Weights;
@@ -38,7 +38,7 @@ pub(crate) fn load(config: &ModelConfig, weights: &mut Weights, to: Placement) -
     }
     let [usual, other] = EMBEDDINGS;
     let embeddings = if weights.has(&format!("{other}.weight")) { other } else { usual };
-    let names = Names { prefix: "", embeddings, layers: "blocks", norm: "norm", lm_head: "head" };
+    let names = TensorNames { prefix: "", embeddings, layers: "blocks", norm: "norm", lm_head: "head" };
     pre_norm::load_named(&shape, weights, to, &names, |_, at, weights| layer(&shape, weights, at))
 }
 

@@ -6,7 +6,7 @@
 
 use super::decoder::{Decoder, Placement};
 use super::internlm2::layer;
-use super::pre_norm::{self, Names};
+use super::pre_norm::{self, TensorNames};
 use crate::blocks::{Activation, Attention, AttentionShape, Linear, Projections, ScoreRule};
 use crate::config::{LlamaShape, ModelConfig, RopeConfig, RopeScaling};
 use crate::fault::device_fault;
@@ -31,8 +31,8 @@ struct Params {
     quantization_args: Option<serde_json::Value>,
 }
 
-const NAMES: Names =
-    Names { prefix: "", embeddings: "tok_embeddings", layers: "layers", norm: "norm", lm_head: "output" };
+const NAMES: TensorNames =
+    TensorNames { prefix: "", embeddings: "tok_embeddings", layers: "layers", norm: "norm", lm_head: "output" };
 
 /// Loads the model from `weights`.
 ///

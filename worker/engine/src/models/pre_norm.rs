@@ -39,7 +39,7 @@ impl DecoderLayer for PreNormLayer {
 }
 
 /// Names of the tensors around the layers, without `.weight`.
-pub(crate) struct Names {
+pub(crate) struct TensorNames {
     /// Prefix of all names; absent in a checkpoint saved without its head.
     pub(crate) prefix: &'static str,
     pub(crate) embeddings: &'static str,
@@ -50,7 +50,7 @@ pub(crate) struct Names {
 }
 
 /// Names of Llama and most families.
-const LLAMA: Names = Names {
+const LLAMA: TensorNames = TensorNames {
     prefix: "model.",
     embeddings: "model.embed_tokens",
     layers: "model.layers",
@@ -73,7 +73,7 @@ pub(crate) fn load_named(
     shape: &LlamaShape,
     weights: &mut Weights,
     to: Placement,
-    names: &Names,
+    names: &TensorNames,
     mut layer: impl FnMut(usize, &str, &mut Weights) -> Result<PreNormLayer, EngineFault>,
 ) -> Result<Decoder, EngineFault> {
     weights.allow_without(names.prefix);

@@ -10,7 +10,7 @@ use tokenizers::{DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper, Tokeniz
 
 /// The parts of tokenizer.json that may hold regular expressions.
 #[derive(Deserialize)]
-struct Parts {
+struct TokenizerParts {
     normalizer: Option<Value>,
     pre_tokenizer: Option<Value>,
     decoder: Option<Value>,
@@ -21,7 +21,7 @@ struct Parts {
 /// # Errors
 /// A message about an invalid part.
 pub(super) fn match_at_lines(tokenizer: &mut Tokenizer, bytes: &[u8]) -> Result<(), String> {
-    let parts: Parts = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let parts: TokenizerParts = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if let Some(normalizer) = rewritten(parts.normalizer)? {
         let set = tokenizer.with_normalizer(Some::<NormalizerWrapper>(normalizer));
         set.map_err(|error| error.to_string())?;

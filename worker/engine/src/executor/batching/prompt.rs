@@ -13,7 +13,7 @@ const PIECE: usize = 64;
 
 /// Tokens with their cuts; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Prompt {
+pub(super) struct TokenPrompt {
     ids: Rc<[u32]>,
     /// Ends of the pieces, ascending; the last one is the prompt's.
     cuts: Rc<[usize]>,
@@ -23,7 +23,7 @@ pub(super) struct Prompt {
     common: usize,
 }
 
-impl Prompt {
+impl TokenPrompt {
     /// Cuts a prompt at `borders`, in tokens, and at regular positions between them.
     pub(super) fn new(ids: &[u32], borders: &[usize]) -> Self {
         let regular = (PIECE..ids.len()).step_by(PIECE);
@@ -98,10 +98,10 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    fn prompt(count: u32, last: u32, borders: &[usize]) -> Prompt {
+    fn prompt(count: u32, last: u32, borders: &[usize]) -> TokenPrompt {
         let mut ids: Vec<u32> = (0..count).collect();
         ids[count as usize - 1] = last;
-        Prompt::new(&ids, borders)
+        TokenPrompt::new(&ids, borders)
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(pieces(130, &[], 0), [(0, 64), (64, 128), (128, 130)]);
         assert_eq!(pieces(130, &[100, 0, 64, 130, 900], 64), [(64, 100), (100, 128), (128, 130)]);
         assert_eq!(pieces(130, &[], 130), []);
-        assert_eq!(Prompt::whole(&[1; 200]).pieces(0).collect::<Vec<_>>(), [(0, 200)]);
+        assert_eq!(TokenPrompt::whole(&[1; 200]).pieces(0).collect::<Vec<_>>(), [(0, 200)]);
     }
 
     #[test]
@@ -123,8 +123,8 @@ mod tests {
         assert_eq!(long.shared(&prompt(200, 8, &[30, 70])), 64, "cut differently from token 64 on");
         assert_eq!(long.shared(&prompt(150, 149, &[30])), 128, "the end of the shorter one is not a cut of the longer");
         assert_eq!(long.shared(&prompt(31, 3, &[30])), 30);
-        let whole = Prompt::whole(long.ids());
+        let whole = TokenPrompt::whole(long.ids());
         assert_eq!((whole.shared(&whole), whole.shared(&long), long.shared(&whole)), (200, 0, 0));
-        assert_eq!(Prompt::whole(&[1, 2]).shared(&Prompt::whole(&[1, 2, 3])), 0);
+        assert_eq!(TokenPrompt::whole(&[1, 2]).shared(&TokenPrompt::whole(&[1, 2, 3])), 0);
     }
 }

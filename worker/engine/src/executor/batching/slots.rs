@@ -2,7 +2,7 @@
 //! prompt with the same prefix reuses the content of a free slot.
 
 use super::budget::Budget;
-use super::prompt::Prompt;
+use super::prompt::TokenPrompt;
 use crate::blocks::KvCache;
 use crate::models::CausalLm;
 use compass_plan::engine::PrefixSegment;
@@ -24,7 +24,7 @@ pub(crate) struct Slots {
 
 /// Content of a slot.
 struct SlotContent {
-    prompt: Prompt,
+    prompt: TokenPrompt,
     /// Number of the prompt's tokens in the cache.
     computed: usize,
     /// `[1, hidden]`: the state after the prompt's last token, once it is computed.
@@ -76,7 +76,7 @@ impl Slots {
     ///
     /// # Errors
     /// The memory does not suffice.
-    pub(super) fn admit(&mut self, model: &dyn CausalLm, prompt: &Prompt, room: usize) -> Result<Admission, TchError> {
+    pub(super) fn admit(&mut self, model: &dyn CausalLm, prompt: &TokenPrompt, room: usize) -> Result<Admission, TchError> {
         let busy = self.contents.iter().filter(|content| content.busy);
         let promised = busy.map(|content| content.prompt.shared(prompt)).max().unwrap_or(0);
         let (mut source, mut in_place) = (None, 0);
@@ -108,12 +108,12 @@ impl Slots {
     }
 
     /// Returns the number of tokens of `prompt` that a slot holds.
-    fn own(&self, slot: usize, prompt: &Prompt) -> usize {
+    fn own(&self, slot: usize, prompt: &TokenPrompt) -> usize {
         self.contents.get(slot).map_or(0, |content| content.prompt.shared(prompt).min(content.computed))
     }
 
     /// Returns the state after the last token of `prompt` if a slot holds it.
-    fn last_of(&self, slot: usize, prompt: &Prompt) -> Option<Tensor> {
+    fn last_of(&self, slot: usize, prompt: &TokenPrompt) -> Option<Tensor> {
         let content = self.contents.get(slot).filter(|content| content.prompt == *prompt)?;
         content.last.as_ref().map(Tensor::shallow_clone)
     }
@@ -123,7 +123,7 @@ impl Slots {
     fn choose(
         &mut self,
         model: &dyn CausalLm,
-        prompt: &Prompt,
+        prompt: &TokenPrompt,
         room: usize,
         in_place: usize,
     ) -> Result<Option<usize>, TchError> {
@@ -166,7 +166,7 @@ impl Slots {
 
     /// Whether the tokens of a prompt between the cuts `start` and `end` were never computed before: tokens that are
     /// computed again, because their slot was reused, are not distinct.
-    pub(super) fn is_new(&mut self, prompt: &Prompt, (start, end): (usize, usize)) -> bool {
+    pub(super) fn is_new(&mut self, prompt: &TokenPrompt, (start, end): (usize, usize)) -> bool {
         let path = prompt.digest(end);
         let new = self.known.insert(path);
         if new && prompt.is_common(end) {
@@ -201,6 +201,6 @@ impl Slots {
 
 impl SlotContent {
     fn nothing() -> Self {
-        Self { prompt: Prompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
+        Self { prompt: TokenPrompt::new(&[], &[]), computed: 0, last: None, busy: false, taken: 0 }
     }
 }

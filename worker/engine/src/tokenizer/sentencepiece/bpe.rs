@@ -1,7 +1,7 @@
 //! Byte-pair encoding as in SentencePiece's bpe_model.cc: the best-scored pair first, the leftmost among equals.
 
 use super::normalize::char_length;
-use super::trie::Trie;
+use super::trie::PieceTrie;
 use super::vocabulary::{PieceKind, Vocabulary};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -58,7 +58,7 @@ struct Merger<'a> {
 }
 
 /// Splits a normalised text; returns every piece with its id, the unknown id for those in no vocabulary.
-pub(super) fn encode<'a>(text: &'a str, vocabulary: &'a Vocabulary, symbols: Option<&Trie>) -> Vec<(&'a str, u32)> {
+pub(super) fn encode<'a>(text: &'a str, vocabulary: &'a Vocabulary, symbols: Option<&PieceTrie>) -> Vec<(&'a str, u32)> {
     let symbols = split(text, symbols);
     let (count, unused) = (symbols.len(), HashMap::new());
     let mut merger = Merger { text, vocabulary, symbols, agenda: BinaryHeap::new(), unused };
@@ -78,7 +78,7 @@ pub(super) fn encode<'a>(text: &'a str, vocabulary: &'a Vocabulary, symbols: Opt
 }
 
 /// Splits a text into characters and user-defined symbols.
-fn split(text: &str, user_defined: Option<&Trie>) -> Vec<Symbol> {
+fn split(text: &str, user_defined: Option<&PieceTrie>) -> Vec<Symbol> {
     let bytes = text.as_bytes();
     let (mut symbols, mut start) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(&first) = bytes.get(start) {

@@ -4,7 +4,7 @@ use super::bpe;
 use super::charsmap::Charsmap;
 use super::normalize::Normalizer;
 use super::proto::{ModelProto, NormalizerSpec};
-use super::trie::Trie;
+use super::trie::PieceTrie;
 use super::unigram::Unigram;
 use super::vocabulary::{PieceKind, Vocabulary};
 use prost::Message as _;
@@ -27,7 +27,7 @@ pub struct SentencePiece {
 #[derive(Debug)]
 enum Algorithm {
     Unigram(Unigram),
-    Bpe { user_defined: Option<Trie> },
+    Bpe { user_defined: Option<PieceTrie> },
 }
 
 impl SentencePiece {
@@ -147,7 +147,7 @@ impl SentencePiece {
     }
 }
 
-fn normalizer(spec: &NormalizerSpec, suffix: bool, user_defined: Option<Trie>) -> Result<Normalizer, String> {
+fn normalizer(spec: &NormalizerSpec, suffix: bool, user_defined: Option<PieceTrie>) -> Result<Normalizer, String> {
     Ok(Normalizer {
         charsmap: Charsmap::parse(spec.precompiled_charsmap())?,
         add_dummy_prefix: spec.add_dummy_prefix(),

@@ -1,7 +1,7 @@
 //! `Normalizer::Normalize` of the SentencePiece library (normalizer.cc): rules, whitespace, the dummy prefix.
 
 use super::charsmap::Charsmap;
-use super::trie::Trie;
+use super::trie::PieceTrie;
 
 /// Replacement of a space within pieces: U+2581.
 pub(super) const SPACE: &str = "\u{2581}";
@@ -15,7 +15,7 @@ pub(super) struct Normalizer {
     pub(super) escape_whitespaces: bool,
     /// Whether the dummy prefix is put after the text instead of before it.
     pub(super) treat_whitespace_as_suffix: bool,
-    pub(super) user_defined: Option<Trie>,
+    pub(super) user_defined: Option<PieceTrie>,
 }
 
 impl Normalizer {
@@ -94,7 +94,7 @@ mod tests {
             remove_extra_whitespaces,
             escape_whitespaces: true,
             treat_whitespace_as_suffix: false,
-            user_defined: Some(Trie::new([("[  ]", 0)].into_iter())),
+            user_defined: Some(PieceTrie::new([("[  ]", 0)].into_iter())),
         }
     }
 

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 /// Maps byte strings to piece ids.
 #[derive(Debug, Default)]
-pub(super) struct Trie {
+pub(super) struct PieceTrie {
     /// Next node by node and byte.
     edges: HashMap<(u32, u8), u32>,
     /// The id that ends at each node.
     ids: Vec<Option<u32>>,
 }
 
-impl Trie {
+impl PieceTrie {
     /// Creates a trie of the entries; a later one of the same text replaces an earlier one.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a str, u32)>) -> Self {
         let mut trie = Self { edges: HashMap::new(), ids: vec![None] };
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn every_prefix_and_the_longest_are_found() {
-        let trie = Trie::new([("a", 1), ("abc", 2), ("b", 3)].into_iter());
+        let trie = PieceTrie::new([("a", 1), ("abc", 2), ("b", 3)].into_iter());
         let mut found = Vec::new();
         trie.prefixes(b"abcd", |length, id| found.push((length, id)));
         assert_eq!(found, [(1, 1), (3, 2)]);

@@ -3,7 +3,7 @@
 //! Sums are kept in f32 and compared as by the library, so that ties are broken the same way.
 
 use super::normalize::char_length;
-use super::trie::Trie;
+use super::trie::PieceTrie;
 use super::vocabulary::{PieceKind, Vocabulary};
 
 /// Penalty of an unknown character below the least probable piece.
@@ -12,7 +12,7 @@ const UNKNOWN_PENALTY: f32 = 10.0;
 /// The trie of the pieces and the range of their scores.
 #[derive(Debug)]
 pub(super) struct Unigram {
-    trie: Trie,
+    trie: PieceTrie,
     lowest: f32,
     highest: f32,
 }

@@ -1,7 +1,7 @@
 //! The pieces of a model: texts, scores and kinds by id.
 
 use super::proto::PieceProto;
-use super::trie::Trie;
+use super::trie::PieceTrie;
 use std::collections::HashMap;
 
 /// Kind of a piece; names and numbers are those of sentencepiece_model.proto.
@@ -112,15 +112,15 @@ impl Vocabulary {
     }
 
     /// Returns the user-defined symbols, if there are any.
-    pub(super) fn user_defined(&self) -> Option<Trie> {
+    pub(super) fn user_defined(&self) -> Option<PieceTrie> {
         let symbols = || self.iter().filter(|(_, piece)| piece.kind == PieceKind::UserDefined);
         symbols().next()?;
-        Some(Trie::new(symbols().map(|(id, piece)| (piece.text.as_str(), id))))
+        Some(PieceTrie::new(symbols().map(|(id, piece)| (piece.text.as_str(), id))))
     }
 
     /// Returns all pieces that a text can be split into.
-    pub(super) fn matched_trie(&self) -> Trie {
-        Trie::new(self.matched.iter().map(|(text, &id)| (text.as_str(), id)))
+    pub(super) fn matched_trie(&self) -> PieceTrie {
+        PieceTrie::new(self.matched.iter().map(|(text, &id)| (text.as_str(), id)))
     }
 }
 
